@@ -1,0 +1,38 @@
+# Everything a contributor needs. Each target works on a machine that has only Python >= 3.11 and make.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: demo test check sync bench faults
+
+demo: $(READY)  ## send some thousands of real mails through a real queue
+	$(BIN)/holdfast demo mail
+
+test: $(READY)  ## the whole suite on real servers, standalone and cluster
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not long" $(ARGS)
+
+check: $(READY)  ## style, types, floors, generated files, Lua headers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/python tools/unasync.py --check
+	$(BIN)/mypy
+	$(BIN)/mypy tests/typing
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/project $(ARGS)
+
+sync: $(READY)  ## write every generated file anew
+	$(BIN)/python tools/unasync.py
+
+bench: $(READY)  ## medians of interleaved runs, and the ratio to each rival
+	$(BIN)/python -m benchmarks $(ARGS)
+
+faults: $(READY)  ## the long fault runs: seeded kills, pauses, cuts and lost replies
+	$(BIN)/pytest -m long --timeout 3600 $(ARGS)
+
+$(READY): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Holdfast needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,test]'
+	@touch $@

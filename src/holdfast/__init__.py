@@ -1,0 +1,60 @@
+"""Holdfast: application building blocks on Valkey and Redis.
+
+Everything a user needs is imported from here. `Holdfast` is the blocking client, `AsyncHoldfast` its
+asyncio twin with the same names and signatures.
+"""
+
+from .client._async import AsyncHoldfast
+from .client._sync import Holdfast
+from .errors import (
+    DecodeError,
+    HoldfastError,
+    InvalidName,
+    MissingExtra,
+    OutcomeUnknown,
+    PayloadTooLarge,
+    ServerFailed,
+    ServerNotFound,
+    ServerRefused,
+    ServerUnavailable,
+    UnknownTask,
+)
+from .queues._async import AsyncQueue, AsyncTaskHandle
+from .queues._sync import Queue, TaskHandle
+from .queues.registry import Task, TaskRegistry
+from .queues.task import Call, DeadTask, QueueStats, Retry
+from .queues.worker.context import RunningTask, current_task
+from .queues.worker.worker import AsyncWorker, Worker
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AsyncHoldfast",
+    "AsyncQueue",
+    "AsyncTaskHandle",
+    "AsyncWorker",
+    "Call",
+    "DeadTask",
+    "DecodeError",
+    "Holdfast",
+    "HoldfastError",
+    "InvalidName",
+    "MissingExtra",
+    "OutcomeUnknown",
+    "PayloadTooLarge",
+    "Queue",
+    "QueueStats",
+    "Retry",
+    "RunningTask",
+    "ServerFailed",
+    "ServerNotFound",
+    "ServerRefused",
+    "ServerUnavailable",
+    "Task",
+    "TaskHandle",
+    "TaskRegistry",
+    "UnknownTask",
+    "Worker",
+    "__version__",
+    "current_task",
+]

@@ -1,0 +1,1 @@
+"""What every block stands on: names, scripts, calls, connections, ledger, bell, renewer."""

@@ -1,0 +1,194 @@
+"""The bell: the one way in which blocks wait for the server.
+
+A script that makes something ready rings one waiting process: it takes the channel of the process
+from the unit's waiting list and publishes to it (`SPUBLISH`, in the unit's slot; `lua/bell.lua`).
+A process keeps one subscription connection per server node.
+
+A ring is a hint and may be lost. So every waiter is also woken after each (re)subscription, and
+looks at the state again at least every `RECHECK_S`: a lost ring costs a second, never a message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any, Final, Protocol
+
+from redis.asyncio import connection as flavour
+from redis.exceptions import RedisError
+
+from .clock import backoff_s
+from .connections._async import AsyncRoutes
+from .connections.request import Request
+from .connections.settings import Address, Settings
+from .names import Unit
+from .runtime._async import Event, Mutex, sleep, spawn, time_limit
+from .runtime.thread import LoopThread
+
+RECHECK_S: Final = 1.0
+"""A waiter looks at the state again this often, rung or not."""
+
+_QUIET_S: Final = 15.0
+"""After this long without a word a line is asked whether it still lives."""
+
+_BROKEN = (RedisError, OSError, TimeoutError)
+
+
+class Flag(Protocol):
+    """What a ring raises: the event of either half."""
+
+    def set(self) -> None: ...
+
+
+class Bell:
+    """Hears the rings that are meant for this process.
+
+    Args:
+        settings: where the server is.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._process = secrets.token_hex(6)
+        self._numbers = count()
+        self._thread: LoopThread | None = None
+        self._exchange: _Exchange | None = None
+
+    @contextmanager
+    def heard(self, unit: Unit, flag: Flag) -> Iterator[str]:
+        """While the context lasts, rings about *unit* raise *flag*.
+
+        Yields:
+            The channel on which this listener is rung.
+        """
+        if self._thread is None:
+            self._thread = LoopThread.enter()
+            self._exchange = _Exchange(self._settings)
+        assert self._exchange is not None
+        channel = unit.key(f"bell:{self._process}.{next(self._numbers)}")
+        listening = self._thread.submit(self._exchange.listen(unit, channel, flag))
+        try:
+            yield channel
+        finally:
+            listening.cancel()
+
+    def close(self) -> None:
+        """Hang up. Idempotent."""
+        thread, self._thread = self._thread, None
+        if thread is not None and self._exchange is not None:
+            thread.submit(self._exchange.close()).result()
+            thread.leave()
+
+
+class _Exchange:
+    """The lines of a process, all in the private loop."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._routes = AsyncRoutes(settings)
+        self._lines: dict[Address, _Line] = {}
+        self._dialling = Mutex()
+
+    async def listen(self, unit: Unit, channel: str, flag: Flag) -> None:
+        """Keep *channel* subscribed where *unit* lives, wherever that moves, until cancelled."""
+        failures = 0
+        while True:
+            generation = self._routes.generation
+            with contextlib.suppress(*_BROKEN):
+                address = await self._routes.address(unit)
+                if address is not None:
+                    line = await self._line(address)
+                    await line.subscribe(channel, flag)
+                    failures = 0
+            failures += 1
+            await sleep(backoff_s(failures, 0.02, RECHECK_S))
+            await self._routes.discover(generation)
+
+    async def _line(self, address: Address) -> _Line:
+        async with self._dialling:
+            line = self._lines.get(address)
+            if line is None or line.dead:
+                line = self._lines[address] = _Line(self._settings, address)
+                await line.open()
+            return line
+
+    async def close(self) -> None:
+        for line in self._lines.values():
+            await line.close()
+        await self._routes.close()
+
+
+class _Line:
+    """One subscription connection to one node, for as long as it holds."""
+
+    def __init__(self, settings: Settings, address: Address) -> None:
+        self._timeout_s = settings.timeout_s
+        self._connection = settings.connection(flavour, address)
+        self._listeners: dict[bytes, tuple[Flag, Event]] = {}
+        self.dead = False
+
+    async def open(self) -> None:
+        """Connect; raises what stands in the way."""
+        self.dead = True
+        async with time_limit(self._timeout_s):
+            await self._connection.connect()
+        self.dead = False
+        self._task = spawn(self._listen(), "holdfast bell")
+
+    async def subscribe(self, channel: str, flag: Flag) -> None:
+        """Raise *flag* at each ring of *channel*; returns when the line or the subscription ends."""
+        ended = Event()
+        self._listeners[channel.encode()] = (flag, ended)
+        try:
+            await self._send("SSUBSCRIBE", channel)
+            await ended.wait(None)
+        finally:
+            del self._listeners[channel.encode()]
+            if not self.dead:
+                with contextlib.suppress(*_BROKEN):
+                    await self._send("SUNSUBSCRIBE", channel)
+
+    async def close(self) -> None:
+        """Hang up."""
+        self._task.cancel()
+        await self._end()
+
+    async def _send(self, *command: str) -> None:
+        async with time_limit(self._timeout_s):
+            payload = Request.of(*command).payload
+            await self._connection.send_packed_command([payload], check_health=False)
+
+    async def _listen(self) -> None:
+        try:
+            while True:
+                message = await self._connection.read_response(timeout=_QUIET_S)
+                if message is None:
+                    await self._send("PING")
+                    message = await self._connection.read_response(timeout=self._timeout_s)
+                if message is None:
+                    return
+                self._heard(message)
+        except _BROKEN:
+            return
+        finally:
+            await self._end()
+
+    def _heard(self, message: Any) -> None:
+        """A ring, or the confirmation of a subscription: both mean that something may be new."""
+        kind, channel = message[0], message[1]
+        flag, ended = self._listeners.get(channel, (None, None))
+        if flag is None or ended is None:
+            return
+        flag.set()
+        if kind == b"sunsubscribe":  # the slot has moved to another node
+            ended.set()
+
+    async def _end(self) -> None:
+        self.dead = True
+        for _, ended in self._listeners.values():
+            ended.set()
+        with contextlib.suppress(*_BROKEN):
+            await self._connection.disconnect(nowait=True)

@@ -1,0 +1,53 @@
+"""What one call remembers between its tries, and what its outcome means to the caller."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...errors import OutcomeUnknown, ServerRefused, ServerUnavailable
+from ..clock import Deadline
+from ..connections.outcome import Lost, Moved, Outcome, Refused, Replied
+from ..names import Unit
+
+PLAIN_REDIRECTS: Final = 5
+"""Redirections followed at once; after that the cluster is rearranging itself, so pause."""
+
+
+class Attempt:
+    """One call under way."""
+
+    __slots__ = ("deadline", "harmless", "kind", "pauses", "redirects", "unit", "verb")
+
+    def __init__(self, verb: str, unit: Unit, kind: str, harmless: bool, timeout_s: float) -> None:
+        self.verb = verb
+        self.unit = unit
+        self.kind = kind
+        self.harmless = harmless  # it changes nothing, so it may be sent again at will
+        self.deadline = Deadline(timeout_s)
+        self.redirects = 0
+        self.pauses = 0
+
+    @property
+    def action(self) -> str:
+        """What it does, for messages."""
+        return f"{self.verb} on {self.unit}"
+
+
+def value(outcome: Outcome, attempt: Attempt) -> Any:
+    """The answer, or the error that the outcome is to the user."""
+    match outcome:
+        case Replied(answer):
+            return answer
+        case Lost(reason) | Refused(reason, applied=True) if not attempt.harmless:
+            raise OutcomeUnknown(attempt.action, reason)
+        case Refused(reason):
+            raise ServerRefused(attempt.action, reason)
+        case _:
+            raise ServerUnavailable(attempt.action, said(outcome))
+
+
+def said(outcome: Outcome) -> str:
+    """Why it was not applied."""
+    if isinstance(outcome, Moved):
+        return f"slot {outcome.slot} kept moving, last to {outcome.address}"
+    return getattr(outcome, "reason", None) or "the server forgot the script just sent"

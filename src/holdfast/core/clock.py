@@ -1,0 +1,102 @@
+"""Times. The public edge speaks seconds and datetimes, everything below it whole milliseconds.
+
+Two clocks by purpose: instants that are stored come from the server (`TIME` inside scripts),
+durations that are waited for here come from the local monotonic clock.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from datetime import UTC, datetime, timedelta
+
+Duration = float | timedelta
+"""Seconds, or a timedelta."""
+
+Instant = float | datetime
+"""Seconds since 1970 (UTC), or an aware datetime."""
+
+MAX_MS = 2**47
+"""About 4,460 years: what a duration or an instant may be at most. Doubles (scores, Lua) hold it exactly."""
+
+
+def to_seconds(duration: Duration, what: str = "a duration") -> float:
+    """*duration* in seconds, zero or more.
+
+    Raises:
+        ValueError: it is negative, not a number, infinite or absurdly long.
+        TypeError: it is neither a number nor a timedelta.
+    """
+    if isinstance(duration, timedelta):
+        duration = duration.total_seconds()
+    if isinstance(duration, bool) or not isinstance(duration, int | float):
+        raise TypeError(f"{what} must be seconds or a timedelta, got {type(duration).__name__}")
+    if not (math.isfinite(duration) and 0 <= duration <= MAX_MS / 1000):
+        raise ValueError(f"{what} must be 0 seconds or more and finite, got {duration!r}")
+    return float(duration)
+
+
+def to_ms(duration: Duration, what: str = "a duration") -> int:
+    """*duration* in whole milliseconds, at least one: a short lease must not become none at all.
+
+    Raises:
+        ValueError: it is not positive, or absurdly long.
+        TypeError: it is neither a number nor a timedelta.
+    """
+    seconds = to_seconds(duration, what)
+    if seconds == 0:
+        raise ValueError(f"{what} must be longer than 0 seconds")
+    return max(1, round(seconds * 1000))
+
+
+def to_epoch_ms(instant: Instant, what: str = "an instant") -> int:
+    """*instant* in milliseconds since 1970 (UTC).
+
+    Raises:
+        ValueError: a datetime without a time zone, or a number that is negative or absurd.
+        TypeError: it is neither a number nor a datetime.
+    """
+    if isinstance(instant, datetime):
+        if instant.tzinfo is None:
+            raise ValueError(f"{what} must be an aware datetime, {instant!r} has no time zone")
+        instant = instant.timestamp()
+    return round(to_seconds(instant, what) * 1000)
+
+
+def from_epoch_ms(epoch_ms: int) -> datetime:
+    """The aware datetime of a stored instant."""
+    return datetime.fromtimestamp(epoch_ms / 1000, UTC)
+
+
+def backoff_s(failures: int, first_s: float, longest_s: float) -> float:
+    """How long to wait after *failures* in a row: doubled each time, then "equal jitter".
+
+    Half is kept and half drawn at random, so that many clients that failed together do not come
+    back together (Brooker, "Exponential Backoff And Jitter", 2015).
+    """
+    # The exponent is bounded because 2.0 ** 1024 overflows.
+    full = min(longest_s, first_s * 2.0 ** min(max(failures - 1, 0), 64))
+    return full / 2 + random.uniform(0, full / 2)
+
+
+class Deadline:
+    """A moment on the local monotonic clock until which something may take.
+
+    Args:
+        timeout_s: seconds from now; None never ends.
+    """
+
+    __slots__ = ("at",)
+
+    def __init__(self, timeout_s: float | None) -> None:
+        self.at = math.inf if timeout_s is None else time.monotonic() + timeout_s
+
+    def left_s(self) -> float:
+        """Seconds left, never below 0."""
+        return max(0.0, self.at - time.monotonic())
+
+    @property
+    def passed(self) -> bool:
+        """Whether no time is left."""
+        return time.monotonic() >= self.at

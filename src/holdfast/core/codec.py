@@ -1,0 +1,70 @@
+"""Values to bytes and back. JSON by default, so that other languages can read what is stored."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from ..errors import DecodeError, PayloadTooLarge
+
+MAX_PAYLOAD_BYTES: Final = 1 << 20
+"""1 MiB: what one task, message or result may take. A server is a poor place for larger things."""
+
+
+class Codec(Protocol):
+    """How values are stored. Must never run or import what it reads (no pickle)."""
+
+    def encode(self, value: Any) -> bytes:
+        """*value* as bytes; TypeError when it cannot be stored."""
+
+    def decode(self, data: bytes, type: Any = Any) -> Any:
+        """The value of *data*, converted to *type*; ValueError when it is not one."""
+
+
+class JsonCodec:
+    """JSON by msgspec: also dataclasses, Structs, datetime, UUID, Decimal and bytes (base64)."""
+
+    def encode(self, value: Any) -> bytes:
+        return msgspec.json.encode(value)
+
+    def decode(self, data: bytes, type: Any = Any) -> Any:
+        return msgspec.json.decode(data, type=type)
+
+
+JSON: Final = JsonCodec()
+
+
+def encoded(codec: Codec, value: Any, what: str) -> bytes:
+    """*value* as bytes, checked against the limit before any I/O.
+
+    Raises:
+        TypeError: the codec cannot store it.
+        PayloadTooLarge: it takes more than `MAX_PAYLOAD_BYTES`.
+    """
+    try:
+        data = codec.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise TypeError(f"{what} cannot be stored: {error}") from error
+    check_size(data, what)
+    return data
+
+
+def decoded(codec: Codec, data: bytes, type: Any, what: str) -> Any:
+    """The value of *data* as *type*.
+
+    Raises:
+        DecodeError: it is not one; too large, too deep, wrong fields, not even the format.
+    """
+    if len(data) > MAX_PAYLOAD_BYTES:
+        raise DecodeError(what, f"{len(data):,} bytes, the limit is {MAX_PAYLOAD_BYTES:,}")
+    try:
+        return codec.decode(data, type)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DecodeError(what, str(error)) from error
+
+
+def check_size(data: bytes, what: str) -> None:
+    """Refuse what is over the limit, with `PayloadTooLarge`."""
+    if len(data) > MAX_PAYLOAD_BYTES:
+        raise PayloadTooLarge(what, len(data), MAX_PAYLOAD_BYTES)

@@ -1,0 +1,1 @@
+"""Connections of our own, opened like those of the user's client but with retries off."""

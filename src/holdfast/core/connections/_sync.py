@@ -1,0 +1,226 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""One connection, and the map of which connection leads where."""
+
+from __future__ import annotations
+
+import contextlib
+from weakref import WeakSet
+
+from redis import connection as flavour
+from redis.exceptions import RedisError
+
+from ..names import Unit
+from ..runtime._sync import Batcher, Mutex, Slot, time_limit
+from .outcome import ERROR_REPLIES, Lost, Moved, Outcome, Replied, Unsent, of_error
+from .request import Request
+from .settings import Address, Settings
+from .slots import SlotMap
+
+BATCH_LIMIT = 64
+"""Requests that travel in one write: enough to hide the round trip, few enough to stay fair."""
+
+_BROKEN = (RedisError, OSError, TimeoutError)
+
+
+class Wire:
+    """One connection of ours to one server; opened when it is first needed.
+
+    It is used by one caller at a time. Whatever breaks it closes it, and the next use opens it anew.
+    """
+
+    def __init__(self, settings: Settings, address: Address, *, sentinel: bool = False) -> None:
+        self._settings = settings
+        self._address = address
+        self._connection = settings.connection(flavour, address, sentinel=sentinel)
+
+    def exchange(self, requests: list[Request]) -> list[Outcome]:
+        """Send *requests* in one write and answer each with its outcome, in order."""
+        problem = self._open()
+        if problem is not None:
+            return [Unsent(problem)] * len(requests)
+        outcomes: list[Outcome] = []
+        try:
+            with time_limit(self._settings.timeout_s):
+                payload = b"".join([request.payload for request in requests])
+                self._connection.send_packed_command([payload], check_health=False)
+                for request in requests:
+                    outcomes.append(self._outcome(request))
+        except _BROKEN as error:
+            self.close(broken=True)
+            # What came before the loss counts.
+            outcomes += [Lost(self._explained(error))] * (len(requests) - len(outcomes))
+        except BaseException:
+            self.close(broken=True)
+            raise
+        return outcomes
+
+    def close(self, *, broken: bool = False) -> None:
+        """Close the connection; a *broken* one without waiting for the other side."""
+        with contextlib.suppress(*_BROKEN):
+            self._connection.disconnect(nowait=broken)
+
+    def _open(self) -> str | None:
+        """Make sure the connection is open; otherwise say why it cannot be."""
+        try:
+            with time_limit(self._settings.timeout_s):
+                if self._connection.is_connected and self._stale():
+                    self.close(broken=True)
+                if not self._connection.is_connected:
+                    self._connection.connect()
+        except _BROKEN as error:
+            self.close(broken=True)
+            return self._explained(error)
+        return None
+
+    def _stale(self) -> bool:
+        """Whether the server closed the connection while it was idle, or sent what nobody asked for."""
+        try:
+            return bool(self._connection.can_read())
+        except _BROKEN:
+            return True
+
+    def _outcome(self, request: Request) -> Outcome:
+        """Read all replies of a request; the first that is an error stands for all."""
+        outcome = self._read()
+        if request.replies == 1:
+            return outcome
+        rest = [self._read() for _ in range(request.replies - 1)]
+        outcomes = [outcome, *rest]
+        values = [each.value for each in outcomes if isinstance(each, Replied)]
+        if len(values) == len(outcomes):
+            return Replied(values)
+        return next(each for each in outcomes if not isinstance(each, Replied))
+
+    def _read(self) -> Outcome:
+        try:
+            return Replied(self._connection.read_response(disconnect_on_error=False))
+        except ERROR_REPLIES as error:
+            return of_error(error, self._address)
+
+    def _explained(self, error: BaseException) -> str:
+        host, port = self._address
+        where = f"{host}:{port}" if port else host
+        return f"{where}: {error or f'no answer within {self._settings.timeout_s:g} s'}"
+
+
+class Lane:
+    """The way of one kind of call to one server: what is submitted together travels together."""
+
+    def __init__(self, settings: Settings, address: Address) -> None:
+        self._settings = settings
+        self._address = address
+        self._own: Slot[Wire] = Slot()
+        self._wires: WeakSet[Wire] = WeakSet()
+        self._batcher: Batcher[Request, Outcome] = Batcher(self._exchange, BATCH_LIMIT)
+
+    def submit(self, request: Request) -> Outcome:
+        """Send one request and wait for its outcome."""
+        return self._batcher.submit(request)
+
+    def close(self) -> None:
+        """Finish what is under way, then close the connections."""
+        self._batcher.settle()
+        for wire in list(self._wires):
+            wire.close()
+
+    def _exchange(self, requests: list[Request]) -> list[Outcome]:
+        wire = self._own.value
+        if wire is None:
+            wire = self._own.value = Wire(self._settings, self._address)
+            self._wires.add(wire)
+        return wire.exchange(requests)
+
+
+class Routes:
+    """Where each unit lives now: follows Sentinel, and the slots of a cluster."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lanes: dict[tuple[Address, str], Lane] = {}
+        self._slots: SlotMap | None = None
+        self._primary: Address | None = None
+        self._discovery = Mutex()
+        self._generation = 0
+        if settings.topology == "standalone":
+            self._primary = settings.addresses[0]
+
+    @property
+    def generation(self) -> int:
+        """Grows with every discovery."""
+        return self._generation
+
+    def address(self, unit: Unit) -> Address | None:
+        """Where *unit* lives; None while nobody knows."""
+        if self._settings.topology == "cluster":
+            if self._slots is None:
+                self.discover(self._generation)
+            return None if self._slots is None else self._slots.owner(unit.slot)
+        if self._primary is None:
+            self.discover(self._generation)
+        return self._primary
+
+    def lane(self, address: Address, kind: str) -> Lane:
+        """The lane of this *kind* of call to *address*."""
+        lane = self._lanes.get((address, kind))
+        if lane is None:
+            lane = self._lanes.setdefault((address, kind), Lane(self._settings, address))
+        return lane
+
+    def nodes(self) -> tuple[Address, ...]:
+        """Every primary."""
+        if self._settings.topology == "cluster":
+            if self._slots is None:
+                self.discover(self._generation)
+            return () if self._slots is None else self._slots.nodes
+        if self._primary is None:
+            self.discover(self._generation)
+        return () if self._primary is None else (self._primary,)
+
+    def moved(self, redirection: Moved) -> Address:
+        """Learn from a `MOVED`, or just follow an `ASK`: the address to go to."""
+        address = redirection.address
+        if self._settings.remap is not None:
+            address = self._settings.remap(address)
+        if self._slots is not None and not redirection.ask:
+            self._slots.moved(redirection.slot, address)
+        return address
+
+    def discover(self, seen: int) -> None:
+        """Ask anew where everything is, unless somebody did since generation *seen*."""
+        if self._settings.topology == "standalone":
+            return
+        with self._discovery:
+            if self._generation != seen:
+                return
+            if self._settings.topology == "sentinel":
+                self._ask_sentinels()
+            else:
+                self._ask_nodes()
+            self._generation += 1
+
+    def close(self) -> None:
+        """Close every connection."""
+        while self._lanes:
+            _, lane = self._lanes.popitem()
+            lane.close()
+
+    def _ask_sentinels(self) -> None:
+        request = Request.of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._settings.service)
+        for address in self._settings.addresses:
+            wire = Wire(self._settings, address, sentinel=True)
+            [outcome] = wire.exchange([request])
+            wire.close()
+            if isinstance(outcome, Replied) and outcome.value:
+                host, port = outcome.value
+                self._primary = (host.decode(), int(port))
+                return
+
+    def _ask_nodes(self) -> None:
+        known = () if self._slots is None else self._slots.nodes
+        for address in dict.fromkeys((*known, *self._settings.addresses)):
+            wire = Wire(self._settings, address)
+            [outcome] = wire.exchange([Request.of("CLUSTER", "SLOTS")])
+            wire.close()
+            if isinstance(outcome, Replied) and outcome.value:
+                self._slots = SlotMap.parse(outcome.value, address, self._settings.remap)
+                return

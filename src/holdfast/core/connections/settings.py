@@ -1,0 +1,278 @@
+"""How to open connections like those of the user's client: pure data, no I/O.
+
+redis-py's own retry defaults are unsafe here (up to ten silent repeats of commands that must not be
+repeated), so Holdfast takes the settings of the user's client and opens connections of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import redis
+import redis.asyncio
+from redis.backoff import NoBackoff
+from redis.connection import parse_url
+from redis.driver_info import DriverInfo
+from redis.retry import Retry
+
+DEFAULT_TIMEOUT_S: Final = 5.0
+"""How long one call may take when the user's client does not say (`socket_timeout`)."""
+
+Client = redis.Redis | redis.RedisCluster | redis.asyncio.Redis | redis.asyncio.RedisCluster
+"""A client of redis-py, of either half."""
+
+Address = tuple[str, int]
+"""Host and port. A unix socket is the host, with port 0."""
+
+# Set by us, or of no use to a connection that only Holdfast uses.
+_NOT_TAKEN: Final = frozenset(
+    [
+        "cache",
+        "cache_config",
+        "connection_class",
+        "connection_pool",
+        "command_packer",
+        "decode_responses",
+        "event_dispatcher",
+        "health_check_interval",
+        "host",
+        "himport_registry",
+        "legacy_responses",
+        "max_connections",
+        "orig_host_address",
+        "parser_class",
+        "path",
+        "port",
+        "protocol",
+        "response_callbacks",
+        "retry",
+        "retry_on_error",
+        "retry_on_timeout",
+        "socket_connect_timeout",
+        "socket_timeout",
+        "timeout",
+        "oss_cluster_maint_notifications_handler",
+        "lib_name",
+        "lib_version",
+        "driver_info",
+        "ssl",
+        "encoder_class",
+        "encoding",
+        "encoding_errors",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where the server is and how to talk to it.
+
+    Attributes:
+        topology: `standalone`, `sentinel` or `cluster`.
+        addresses: the server, its sentinels, or some nodes of the cluster.
+        options: keyword arguments of redis-py's connection classes (credentials, TLS, database).
+        timeout_s: how long one call may take.
+        security: `plain`, `tls` or `unix`: which connection class is meant.
+        foreign: the connection class of the user's client, when it is none of redis-py's own.
+        service: the name of the primary that the sentinels watch.
+        sentinel_options: as `options`, for the sentinels.
+        remap: the user's function from an announced address to a reachable one (cluster).
+    """
+
+    topology: str
+    addresses: tuple[Address, ...]
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    security: str = "plain"
+    foreign: type[Any] | None = None
+    service: str = ""
+    sentinel_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    remap: Callable[[Address], Address] | None = None
+
+    @classmethod
+    def of(cls, client: Client) -> Settings:
+        """The settings of a redis-py client, blocking or asyncio.
+
+        Raises:
+            TypeError: it is not a client of redis-py.
+        """
+        if isinstance(client, redis.RedisCluster | redis.asyncio.RedisCluster):
+            return _of_cluster(client)
+        if not isinstance(client, redis.Redis | redis.asyncio.Redis):
+            raise TypeError(
+                "expected a redis-py client (Redis, RedisCluster, a Sentinel's primary), "
+                f"got {type(client).__name__}"
+            )
+        pool = client.connection_pool
+        if hasattr(pool, "sentinel_manager"):
+            return _of_sentinel(pool)
+        given = pool.connection_kwargs
+        address = (given["path"], 0) if "path" in given else _address(given)
+        return cls("standalone", (address,), **_common(pool.connection_class, given))
+
+    @classmethod
+    def from_url(cls, url: str) -> Settings:
+        """The settings of a URL: `redis rediss unix redis+sentinel redis+cluster` and their TLS twins.
+
+        Sentinels and cluster nodes are listed with commas; the path of a sentinel URL names the
+        service: `redis+sentinel://host:26379,other:26379/mymaster?db=0`.
+
+        Raises:
+            ValueError: not such a URL.
+        """
+        scheme, _, rest = url.partition("://")
+        base, _, topology = scheme.partition("+")
+        if topology not in ("", "sentinel", "cluster") or base not in ("redis", "rediss", "unix"):
+            raise ValueError(
+                f"the URL scheme {scheme!r} is not one of redis, rediss, unix, "
+                "redis+sentinel, rediss+sentinel, redis+cluster, rediss+cluster"
+            )
+        if not topology:
+            return _of_url(url)
+        return _of_many(base, topology, rest)
+
+    def connection(self, flavour: Any, address: Address, *, sentinel: bool = False) -> Any:
+        """A new connection object, not yet connected.
+
+        Args:
+            flavour: `redis.connection` or `redis.asyncio.connection`: the half that will use it.
+            address: where to.
+            sentinel: whether a sentinel is there instead of a server.
+        """
+        kind = self.foreign or getattr(flavour, _CLASSES[self.security])
+        if not issubclass(kind, flavour.AbstractConnection):
+            kind = getattr(flavour, _CLASSES[self.security])
+        options = dict(self.sentinel_options if sentinel else self.options)
+        options |= (
+            {"path": address[0]}
+            if self.security == "unix"
+            else {
+                "host": address[0],
+                "port": address[1],
+            }
+        )
+        options |= {
+            "protocol": 2,  # scripts answer the same in both; one less round trip to connect
+            "retry": Retry(NoBackoff(), 0) if flavour is redis.connection else _no_async_retry(),
+            "socket_connect_timeout": self.timeout_s,
+            "socket_timeout": self.timeout_s,
+            "driver_info": DriverInfo().add_upstream_driver("holdfast", "0.1.0"),
+        }
+        accepted = _parameters(kind)
+        return kind(**{name: value for name, value in options.items() if name in accepted})
+
+
+_CLASSES: Final = {
+    "plain": "Connection",
+    "tls": "SSLConnection",
+    "unix": "UnixDomainSocketConnection",
+}
+
+
+def _no_async_retry() -> Any:
+    return redis.asyncio.retry.Retry(NoBackoff(), 0)
+
+
+@cache
+def _parameters(kind: Hashable) -> frozenset[str]:
+    """What the constructors of a connection class and its bases take."""
+    return frozenset(
+        name
+        for base in kind.__mro__  # type: ignore[attr-defined]
+        if base is not object
+        for name in inspect.signature(vars(base).get("__init__", object)).parameters
+    )
+
+
+def _common(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that do not depend on the topology."""
+    names = {base.__name__ for base in kind.__mro__}
+    security = (
+        "unix"
+        if "UnixDomainSocketConnection" in names
+        else "tls"
+        if "SSLConnection" in names
+        else "plain"
+    )
+    return {
+        "options": _options(given),
+        "timeout_s": given.get("socket_timeout") or DEFAULT_TIMEOUT_S,
+        "security": security,
+        "foreign": None if kind.__module__.startswith("redis.") else kind,
+    }
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in given.items()
+        if name not in _NOT_TAKEN and not name.startswith("maint") and value is not None
+    }
+
+
+def _address(given: Mapping[str, Any]) -> Address:
+    return given.get("host") or "localhost", int(given.get("port") or 6379)
+
+
+def _of_sentinel(pool: Any) -> Settings:
+    sentinels = [
+        client.connection_pool.connection_kwargs for client in pool.sentinel_manager.sentinels
+    ]
+    return Settings(
+        "sentinel",
+        tuple(_address(given) for given in sentinels),
+        service=pool.service_name,
+        sentinel_options=_options(sentinels[0]),
+        **_common(pool.connection_class, pool.connection_kwargs),
+    )
+
+
+def _of_cluster(client: Any) -> Settings:
+    nodes = client.nodes_manager
+    given = client.get_connection_kwargs()
+    tls = (
+        given.get("ssl")
+        or getattr(given.get("connection_class"), "__name__", "") == "SSLConnection"
+    )
+    common = _common(redis.SSLConnection if tls else redis.Connection, given)
+    return Settings(
+        "cluster",
+        tuple((node.host, int(node.port)) for node in nodes.startup_nodes.values()),
+        remap=nodes.address_remap,
+        **common,
+    )
+
+
+def _of_url(url: str) -> Settings:
+    given = parse_url(url)  # type: ignore[no-untyped-call]
+    kind = given.get("connection_class", redis.Connection)
+    address = (given["path"], 0) if "path" in given else _address(given)
+    return Settings("standalone", (address,), **_common(kind, given))
+
+
+def _of_many(base: str, topology: str, rest: str) -> Settings:
+    """A URL with several hosts: each is parsed by redis-py as a URL of its own."""
+    parts = urlsplit(f"{base}://{rest}")
+    login, at, hosts = parts.netloc.rpartition("@")
+    path = parts.path if topology == "cluster" else ""
+    single = [
+        _of_url(urlunsplit((base, login + at + host, path, parts.query, "")))
+        for host in hosts.split(",")
+    ]
+    found = replace(single[0], topology=topology, addresses=tuple(s.addresses[0] for s in single))
+    if topology == "cluster":
+        return found
+    service = parts.path.strip("/")
+    if not service:
+        raise ValueError("a sentinel URL names its service: redis+sentinel://host:26379/mymaster")
+    return replace(found, service=service, addresses=_default_port(hosts.split(","), 26379))
+
+
+def _default_port(hosts: list[str], port: int) -> tuple[Address, ...]:
+    parsed = [urlsplit(f"//{host}") for host in hosts]
+    return tuple((part.hostname or "localhost", part.port or port) for part in parsed)

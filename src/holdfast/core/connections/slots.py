@@ -1,0 +1,45 @@
+"""Which node of a cluster owns which hash slot: pure data, read from `CLUSTER SLOTS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from .settings import Address
+
+SLOTS: Final = 16384
+
+
+class SlotMap:
+    """The primaries by slot, as one node told it."""
+
+    def __init__(self, owners: list[Address | None], nodes: tuple[Address, ...]) -> None:
+        self._owners = owners
+        self.nodes = nodes
+
+    @classmethod
+    def parse(
+        cls, reply: Iterable[Any], asked: Address, remap: Callable[[Address], Address] | None
+    ) -> SlotMap:
+        """The map of a reply to `CLUSTER SLOTS`; *asked* is who gave it."""
+        owners: list[Address | None] = [None] * SLOTS
+        nodes: dict[Address, None] = {}
+        for first, last, primary, *_ in reply:
+            # An empty host means: the one you asked.
+            host = (primary[0] or b"").decode()
+            address = (host if host not in ("", "?") else asked[0], int(primary[1]))
+            if remap is not None:
+                address = remap(address)
+            nodes[address] = None
+            owners[first : last + 1] = [address] * (last + 1 - first)
+        return cls(owners, tuple(nodes))
+
+    def owner(self, slot: int) -> Address | None:
+        """The primary of *slot*; None while nobody owns it."""
+        return self._owners[slot]
+
+    def moved(self, slot: int, address: Address) -> None:
+        """Learn one slot from a `MOVED`."""
+        self._owners[slot] = address
+        if address not in self.nodes:
+            self.nodes += (address,)

@@ -1,0 +1,103 @@
+"""Identities of writes, so that a repeated one is applied exactly once.
+
+Every write carries a writer and a number. A writer is used by one operation at a time and counts
+upwards, so per writer the unit needs to remember only the last number and its answer: the session
+slots of NFSv4.1 (RFC 8881, section 2.10.6). The fragment `lua/ledger.lua` keeps them, in two hashes
+by the hour of the server: an entry lives for one to two hours, and no cleaner has to run.
+
+An operation whose outcome is unknown keeps its writer to itself: nothing else may use the writer
+until the number is settled, and settling is up to the user.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Final
+
+from ..errors import OutcomeUnknown
+from .names import Unit, encode_name
+
+_OURS: Final = re.compile(r"([0-9a-z]{13})\.([1-9][0-9]{0,14})")
+
+
+def keys(unit: Unit) -> tuple[str, str]:
+    """HASH writer → number and answer, one for even and one for odd hours. Expire after two hours."""
+    return unit.key("ledger:0"), unit.key("ledger:1")
+
+
+class Operation:
+    """One write: a context that hands its identity back, or says how to repeat it.
+
+    Attributes:
+        id: names it for the user, as `op_id`.
+        writer: who writes, as the ledger knows it.
+        number: the how-manieth operation of the writer this is.
+    """
+
+    __slots__ = ("_again", "_writers", "id", "number", "writer")
+
+    def __init__(
+        self, op_id: str, writers: Writers | None, again: Callable[[str], Any] | None
+    ) -> None:
+        self.id = op_id
+        self._writers = writers
+        self._again = again
+        if ours := _OURS.fullmatch(op_id):
+            self.writer, self.number = ours[1], int(ours[2])
+        else:
+            self.writer, self.number = "~" + encode_name(op_id), 1
+
+    def __enter__(self) -> Operation:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, OutcomeUnknown) and self._again is not None:
+            again = self._again
+            error.repeatable(self.id, lambda: again(self.id))
+        # A cancelled operation may still be under way, so its writer is lost as well.
+        elif self._writers is not None and (error is None or isinstance(error, Exception)):
+            self._writers.give_back(self)
+
+
+class Writers:
+    """The writers of one process that are free for the next operation."""
+
+    def __init__(self) -> None:
+        self._free: deque[tuple[str, int]] = deque()
+
+    def operation(self, op_id: str | None, again: Callable[[str], Any]) -> Operation:
+        """A new operation, or the one that the user names again.
+
+        Args:
+            op_id: as an `OutcomeUnknown` told it, or a name of the user's own; None is a new one.
+            again: does the whole public call once more under the given id.
+        """
+        if op_id is not None:
+            return Operation(op_id, None, again)
+        try:
+            writer, number = self._free.pop()
+        except IndexError:
+            writer, number = new_writer(), 0
+        return Operation(f"{writer}.{number + 1}", self, again)
+
+    def give_back(self, operation: Operation) -> None:
+        """The outcome is known: the writer may go on counting."""
+        self._free.append((operation.writer, operation.number))
+
+
+def new_writer() -> str:
+    """64 random bits in 13 digits of base 36: unique, and short in every call."""
+    number, digits = secrets.randbits(64), ""
+    for _ in range(13):
+        number, digit = divmod(number, 36)
+        digits += "0123456789abcdefghijklmnopqrstuvwxyz"[digit]
+    return digits

@@ -1,0 +1,183 @@
+"""Waiting, exclusion and batching on asyncio. Hand-written twin of `_sync.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Executor
+from typing import Any, Generic, TypeVar
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+Cancelled = asyncio.CancelledError
+Mutex = asyncio.Lock
+Running = asyncio.Task
+run_loop = asyncio.run
+sleep = asyncio.sleep
+
+
+def time_limit(seconds: float) -> asyncio.Timeout:
+    """A context that ends its body with TimeoutError after *seconds*."""
+    return asyncio.timeout(seconds)
+
+
+def place() -> object:
+    """Where this code runs: things tied to another process or loop must not be used here."""
+    return os.getpid(), asyncio.get_running_loop()
+
+
+def is_over(place: Any) -> bool:
+    """Whether *place* was in this process and can never be returned to: its loop is closed."""
+    pid, loop = place
+    return bool(pid == os.getpid() and loop.is_closed())
+
+
+class Event:
+    """A flag that any thread may raise, for which the tasks of one loop wait."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._event = asyncio.Event()
+
+    def set(self) -> None:
+        """Raise the flag. Harmless when its loop is gone: then nobody waits."""
+        try:
+            here = asyncio.get_running_loop()
+        except RuntimeError:
+            here = None
+        if here is self._loop:
+            self._event.set()
+        elif not self._loop.is_closed():
+            try:
+                self._loop.call_soon_threadsafe(self._event.set)
+            except RuntimeError:  # closed in the meantime
+                return
+
+    def clear(self) -> None:
+        """Lower the flag."""
+        self._event.clear()
+
+    def is_set(self) -> bool:
+        """Whether the flag is up."""
+        return self._event.is_set()
+
+    async def wait(self, timeout_s: float | None) -> bool:
+        """Wait until the flag is up, at most *timeout_s* (None: for ever). True when it is."""
+        if self._event.is_set():
+            return True
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._event.wait()
+        except TimeoutError:
+            return self._event.is_set()
+
+
+class Slot(Generic[Item]):
+    """A place for one value. In the blocking half each thread has its own."""
+
+    value: Item | None = None
+
+
+class Batcher(Generic[Item, Outcome]):
+    """Runs what is submitted in one turn of the loop together.
+
+    One batch runs at a time; what is submitted meanwhile makes up the next. A submitter that is
+    cancelled leaves the batch alone: what was begun is finished, and its outcome is dropped.
+
+    Args:
+        run: answers each item of a batch with an outcome, in order. It raises nothing.
+        limit: items in a batch at most.
+    """
+
+    def __init__(self, run: Callable[[list[Item]], Awaitable[list[Outcome]]], limit: int) -> None:
+        self._run = run
+        self._limit = limit
+        self._waiting: deque[tuple[Item, asyncio.Future[Outcome]]] = deque()
+        self._pump: asyncio.Task[None] | None = None
+
+    async def submit(self, item: Item) -> Outcome:
+        """The outcome of *item*."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Outcome] = loop.create_future()
+        self._waiting.append((item, future))
+        if self._pump is None:
+            self._pump = loop.create_task(self._drain(), name="holdfast calls")
+        return await future
+
+    async def _drain(self) -> None:
+        try:
+            while self._waiting:
+                batch = self._take()
+                if not batch:
+                    continue
+                try:
+                    outcomes = await self._run([item for item, _ in batch])
+                except BaseException as error:
+                    for _, future in batch:
+                        if not future.done():
+                            future.set_exception(error)
+                    raise
+                for (_, future), outcome in zip(batch, outcomes, strict=True):
+                    if not future.done():
+                        future.set_result(outcome)
+        finally:
+            self._pump = None
+
+    def _take(self) -> list[tuple[Item, asyncio.Future[Outcome]]]:
+        """The next batch, without what was cancelled before it was sent."""
+        batch: list[tuple[Item, asyncio.Future[Outcome]]] = []
+        while self._waiting and len(batch) < self._limit:
+            entry = self._waiting.popleft()
+            if not entry[1].cancelled():
+                batch.append(entry)
+        return batch
+
+    async def settle(self) -> None:
+        """Wait until nothing is under way."""
+        while self._pump is not None:
+            await asyncio.wait([self._pump])
+
+
+def spawn(work: Coroutine[Any, Any, Item], name: str) -> asyncio.Task[Item]:
+    """Start *work* beside the caller. Whoever spawns keeps the task, or it may vanish."""
+    return asyncio.get_running_loop().create_task(work, name=name)
+
+
+async def together(*work: Coroutine[Any, Any, Any]) -> None:
+    """Run all of *work* at once. When one part fails, the others are cancelled and it is raised."""
+    tasks = [asyncio.ensure_future(part) for part in work]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    for result in results:
+        if isinstance(result, Exception):
+            raise result
+
+
+def being_cancelled() -> bool:
+    """Whether someone asked the task that runs here to stop."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+async def in_executor(threads: Executor, function: Callable[..., Item], *args: Any) -> Item:
+    """Run a blocking *function* in one of *threads*."""
+
+    def guarded() -> Item:
+        try:
+            return function(*args)
+        except StopIteration as error:  # no future can carry one
+            raise RuntimeError("the function raised StopIteration") from error
+
+    return await asyncio.get_running_loop().run_in_executor(threads, guarded)
+
+
+async def in_thread(function: Callable[..., Item], *args: Any) -> Item:
+    """Run a blocking *function* without blocking the loop."""
+    return await asyncio.to_thread(function, *args)

@@ -1,0 +1,69 @@
+"""One private event loop per process, in a thread of its own.
+
+The renewer and the bell live there, for both halves: they go on while the user's own loop is
+blocked or their own threads compute. User code never runs there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+class LoopThread:
+    """A daemon thread that runs an event loop until its last user leaves."""
+
+    _mine: dict[int, LoopThread] = {}  # by process: a forked child starts its own  # noqa: RUF012
+    _guard = threading.Lock()
+
+    def __init__(self) -> None:
+        self._users = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="holdfast", daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def enter(cls) -> LoopThread:
+        """This process's thread, started for its first user. Pair it with `leave`."""
+        with cls._guard:
+            thread = cls._mine.get(os.getpid())
+            if thread is None:
+                thread = cls._mine[os.getpid()] = cls()
+            thread._users += 1
+            return thread
+
+    def leave(self) -> None:
+        """One user less; the last one ends the thread."""
+        with self._guard:
+            self._users -= 1
+            if self._users or self._mine.get(os.getpid()) is not self:
+                return
+            del self._mine[os.getpid()]
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+        """Run *work* there; the future is of this side."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def call_soon(self, function: Any, *args: Any) -> None:
+        """Call *function* there, soon."""
+        self._loop.call_soon_threadsafe(function, *args)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            left = asyncio.all_tasks(self._loop)
+            for task in left:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self._loop.close()

@@ -1,0 +1,55 @@
+"""Lua scripts, shipped as package files: one atomic step each.
+
+A file starts with `#!lua`, so that the server itself refuses keys of another slot and, with
+`flags=no-writes`, writes. The comment block below it is a contract which a test reads: KEYS with
+type, ARGV with unit, what is returned. A line `-- include NAME` stands for a part: the file
+`lua/parts/NAME.lua` of the block or, shared by all blocks, of `core`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+_INCLUDE = re.compile(r"^-- include (\w+)\n", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One script, ready to be called by its hash.
+
+    Attributes:
+        name: `block/verb`, for messages.
+        source: what `EVAL` is sent when the server does not know the hash.
+        sha1: what `EVALSHA` is sent.
+        readonly: whether the server itself lets it change nothing.
+    """
+
+    name: str
+    source: str
+    sha1: str
+    readonly: bool
+
+    @classmethod
+    def load(cls, package: str, verb: str) -> Script:
+        """The script in `lua/<verb>.lua` of a block's *package*."""
+        folder = resources.files(package) / "lua"
+        shared = resources.files("holdfast.core") / "lua"
+        source = _INCLUDE.sub(
+            lambda include: _part(include[1], folder, shared), _read(folder / f"{verb}.lua")
+        )
+        digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
+        readonly = "no-writes" in source.partition("\n")[0]
+        return cls(f"{package.rpartition('.')[2]}/{verb}", source, digest, readonly)
+
+
+def _part(name: str, *folders: Traversable) -> str:
+    candidates = [folder / "parts" / f"{name}.lua" for folder in folders]
+    return _read(next(part for part in candidates if part.is_file()))
+
+
+def _read(file: Traversable) -> str:
+    return file.read_text(encoding="utf-8")

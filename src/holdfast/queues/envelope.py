@@ -1,0 +1,61 @@
+"""The wire envelope: one task as JSON, as any language may write it.
+
+    {"v": 1, "id": "…", "queue": "email", "task": "send_sold_email",
+     "args": ["17", "itemX", 97], "kwargs": {"buyer": "27"}, "enqueued_at": 1763718000.123}
+
+`v`, `id`, `queue` and `task` are needed, the rest may be left out. Reading one never runs or imports
+anything: the task is looked up by name in the worker's own registry, and the arguments are converted
+to what its signature says. Unknown fields are ignored, so that a newer producer does no harm.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from ..core.codec import JSON, decoded, encoded
+from ..errors import DecodeError
+
+VERSION: Final = 1
+
+
+class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One task on the wire.
+
+    Attributes:
+        v: version of this format.
+        id: names the task within its queue.
+        queue: the queue it was put into.
+        task: name in the registry.
+        args: positional arguments.
+        kwargs: keyword arguments.
+        enqueued_at: when its producer says it was enqueued, seconds since 1970; for people to read.
+    """
+
+    v: int
+    id: str
+    queue: str
+    task: str
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    enqueued_at: float = 0.0
+
+    def packed(self) -> bytes:
+        """As bytes; raises `PayloadTooLarge`, or TypeError for arguments that are no JSON."""
+        return encoded(JSON, self, f"task {self.task!r}")
+
+    @classmethod
+    def unpacked(cls, data: bytes, task_id: str) -> Envelope:
+        """The envelope in *data*, found under *task_id*.
+
+        Raises:
+            DecodeError: it is none, of a newer version, or another task's.
+        """
+        what = f"the envelope of task {task_id!r}"
+        envelope: Envelope = decoded(JSON, data, cls, what)
+        if envelope.v != VERSION:
+            raise DecodeError(what, f"version {envelope.v}, this worker reads {VERSION}")
+        if envelope.id != task_id:
+            raise DecodeError(what, f"it says to be {envelope.id!r}")
+        return envelope

@@ -1,0 +1,24 @@
+#!lua flags=allow-oom
+-- queues/renew: let running tasks keep their leases.
+--
+-- KEYS[1]  HASH    bodies    id -> envelope; a cancelled task has none
+-- KEYS[2]  HASH    state     id -> token:...
+-- KEYS[3]  ZSET    leases    running ids, scored by when the lease ends (ms)
+-- ARGV[1]  int     lease_ms  life from now
+-- ARGV[2]  string  first of the leases, two arguments each: id, token
+-- returns  array   the ids that are no longer held under their token, or were cancelled
+-- include clock
+
+local FIRST = 2
+local lost = {}
+for i = FIRST, #ARGV, 2 do
+  local id = ARGV[i]
+  local token = (redis.call('HGET', KEYS[2], id) or ''):match('^(%d+):')
+  if token == ARGV[i + 1] and redis.call('HEXISTS', KEYS[1], id) == 1
+    and redis.call('ZSCORE', KEYS[3], id) then
+    redis.call('ZADD', KEYS[3], 'XX', 'GT', now_ms + tonumber(ARGV[1]), id)
+  else
+    lost[#lost + 1] = id
+  end
+end
+return lost

@@ -1,0 +1,57 @@
+#!lua
+-- queues/replay: put dead tasks in line again, as if they were new.
+--
+-- KEYS[1]  ZSET    dead     ids, scored by when they died (ms)
+-- KEYS[2]  HASH    bodies   id -> envelope
+-- KEYS[3]  HASH    state    id -> token:given_back:crashes:priority:note
+-- KEYS[4]  LIST    ready_h  ids, the next one first
+-- KEYS[5]  LIST    ready_m
+-- KEYS[6]  LIST    ready_l
+-- KEYS[7]  ZSET    idle     bell channels of waiting workers
+-- KEYS[8]  HASH    even     ledger of even hours
+-- KEYS[9]  HASH    odd      ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  int     limit    at most this many of the longest dead; 0: those that are named
+-- ARGV[4]  string  first of the named ids
+-- returns  int     how many were put in line
+-- include clock
+-- include bell
+-- include ledger
+
+local ledger = ledger_at(KEYS[8], KEYS[9], now_s)
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+if answer then
+  return tonumber(answer)
+end
+
+local FIRST = 4
+local ids, limit = {}, tonumber(ARGV[3])
+if limit > 0 then
+  ids = redis.call('ZRANGE', KEYS[1], 0, limit - 1)
+end
+for i = FIRST, #ARGV do
+  ids[#ids + 1] = ARGV[i]
+end
+
+local replayed = 0
+for _, id in ipairs(ids) do
+  if redis.call('ZREM', KEYS[1], id) == 1 then
+    local token, priority = (redis.call('HGET', KEYS[3], id) or ''):match('^(%d+):%d+:%d+:([123]):')
+    if redis.call('HEXISTS', KEYS[2], id) == 1 then
+      -- The token goes on growing, or a worker of the earlier life could settle the new one. All
+      -- earlier claims count as given back, so that every attempt is there again.
+      token, priority = token or '0', tonumber(priority) or 2
+      redis.call('HSET', KEYS[3], id, token .. ':' .. token .. ':0:' .. priority .. ':')
+      redis.call('RPUSH', KEYS[3 + priority], id)
+      replayed = replayed + 1
+    else
+      redis.call('HDEL', KEYS[3], id)
+    end
+  end
+end
+if replayed > 0 then
+  ring(KEYS[7], now_ms)
+end
+ledger_write(ledger, ARGV[1], ARGV[2], replayed)
+return replayed

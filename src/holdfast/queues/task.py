@@ -1,0 +1,163 @@
+"""What a task is, to its producer and to its operator: frozen values and pure decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack
+
+from ..core.clock import Duration, Instant, backoff_s, to_epoch_ms, to_seconds
+from ..core.names import encode_name
+from ..errors import InvalidName
+from .keys import PRIORITIES
+
+if TYPE_CHECKING:
+    from .registry import Task
+
+R = TypeVar("R")
+
+Priority = Literal["high", "medium", "low"]
+
+MAX_TASK_ID_BYTES: Final = 200
+"""Ids are repeated in most keys of a queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """What happens when a task raises: it runs again, later and later, and ends among the dead.
+
+    Attributes:
+        attempts: how often it runs at most, the first time included; at least 1.
+        backoff: seconds before the second attempt; doubled for each further one. The actual wait is
+            drawn from its upper half, so that tasks which failed together do not come back together.
+        longest: seconds between two attempts at most.
+    """
+
+    attempts: int = 5
+    backoff: float = 2.0
+    longest: float = 3600.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.attempts, bool) or not isinstance(self.attempts, int):
+            raise TypeError(f"attempts must be an int, got {type(self.attempts).__name__}")
+        if self.attempts < 1:
+            raise ValueError(f"attempts must be at least 1, got {self.attempts}")
+        to_seconds(self.backoff, "backoff")
+        to_seconds(self.longest, "longest")
+
+    def wait_ms(self, failures: int) -> int | None:
+        """Milliseconds to wait after this many failures; None when the task is given up."""
+        if failures >= self.attempts:
+            return None
+        return round(backoff_s(failures, self.backoff, self.longest) * 1000)
+
+
+class Options(TypedDict, total=False):
+    """What one call may be given; see `Call.options`."""
+
+    task_id: str | None
+    delay: Duration | None
+    at: Instant | None
+    priority: Priority | None
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[R]):
+    """A task with its arguments, checked against the signature, not yet enqueued."""
+
+    task: Task[..., R]
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    task_id: str | None = None
+    wait: str = "0"
+    priority: Priority | None = None
+
+    def options(self, **options: Unpack[Options]) -> Call[R]:
+        """The same call, enqueued differently.
+
+        Args:
+            task_id: names the task; enqueueing a name that the queue still has changes nothing.
+                By default a unique one is made. At most 200 bytes, no blanks or controls.
+            delay: the task runs no earlier than this many seconds after it was enqueued.
+            at: the task runs no earlier than this instant; not together with *delay*.
+            priority: `high`, `medium` or `low`, instead of the task's own.
+
+        Raises:
+            ValueError: an option out of its range, or both *delay* and *at*.
+            InvalidName: a *task_id* that cannot be one.
+        """
+        unknown = options.keys() - Options.__optional_keys__
+        if unknown:
+            raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
+        changes: dict[str, Any] = {}
+        if (task_id := options.get("task_id")) is not None:
+            changes["task_id"] = checked_task_id(task_id)
+        if (priority := options.get("priority")) is not None:
+            changes["priority"] = checked_priority(priority)
+        delay, at = options.get("delay"), options.get("at")
+        if delay is not None and at is not None:
+            raise ValueError("delay and at exclude each other")
+        if delay is not None:
+            delay_ms = round(to_seconds(delay, "delay") * 1000)
+            changes["wait"] = f"+{delay_ms}" if delay_ms else "0"
+        if at is not None:
+            changes["wait"] = f"@{to_epoch_ms(at, 'at')}"
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStats:
+    """How many tasks of a queue are where.
+
+    Attributes:
+        ready: may run now.
+        delayed: wait for their time, or for their next attempt.
+        running: held by a worker.
+        dead: given up, with a reason; `replay` puts them in line again.
+        waiting_workers: processes that wait for a task.
+    """
+
+    ready: int
+    delayed: int
+    running: int
+    dead: int
+    waiting_workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadTask:
+    """A task that was given up.
+
+    Attributes:
+        task_id: its id.
+        task: its name; empty when not even that could be read.
+        reason: why, for people to read; its first word names the kind of reason.
+        attempts: how often it was begun.
+        died_at: when, by the server's clock.
+    """
+
+    task_id: str
+    task: str
+    reason: str
+    attempts: int
+    died_at: datetime
+
+
+def checked_task_id(task_id: str) -> str:
+    """*task_id*, or why it cannot be one: it is stored and shown as it is."""
+    if not isinstance(task_id, str):
+        raise TypeError(f"a task_id must be a str, got {type(task_id).__name__}")
+    encode_name(task_id)  # refuses halves of surrogate pairs
+    if not task_id or len(task_id.encode()) > MAX_TASK_ID_BYTES:
+        raise InvalidName(task_id, f"a task_id takes 1 to {MAX_TASK_ID_BYTES} bytes")
+    if not task_id.isprintable() or " " in task_id:
+        raise InvalidName(task_id, "a task_id holds no blanks and no control characters")
+    return task_id
+
+
+def checked_priority(priority: str) -> Priority:
+    """*priority*, or why it is none."""
+    if priority not in PRIORITIES:
+        raise ValueError(f"priority must be one of {', '.join(PRIORITIES)}, got {priority!r}")
+    return priority  # type: ignore[return-value]

@@ -1,0 +1,181 @@
+"""Runs one claimed task and says what is to become of it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from ...core.clock import from_epoch_ms
+from ...core.runtime._async import Cancelled, being_cancelled, in_executor
+from ...errors import DecodeError, UnknownTask
+from ..envelope import Envelope
+from ..registry import Task, TaskRegistry
+from .context import RunningTask, enter
+
+logger = logging.getLogger("holdfast.worker")
+
+_REASON_LIMIT: Final = 500
+"""Characters of a reason that are kept: enough to see what it was, the rest is in the log."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Claim:
+    """A task as a step handed it over.
+
+    Attributes:
+        task_id: its id.
+        token: grows with every claim; settling must present it.
+        given_back: claims that ended without an attempt being spent.
+        crashes: claims whose worker vanished.
+        body: the envelope, not yet looked at.
+    """
+
+    task_id: str
+    token: int
+    given_back: int
+    crashes: int
+    body: bytes
+
+    @property
+    def attempt(self) -> int:
+        """1 for the first."""
+        return self.token - self.given_back
+
+    @property
+    def failures(self) -> int:
+        """How often it raised before."""
+        return self.attempt - self.crashes - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to become of a claimed task, for the next step to write down.
+
+    Attributes:
+        claim: of which task.
+        verb: `done`, `retry`, `dead` or `release` (back to the front, no attempt spent).
+        detail: milliseconds to wait (retry), or the reason (dead).
+    """
+
+    claim: Claim
+    verb: Literal["done", "retry", "dead", "release"]
+    detail: str | int = ""
+
+
+class Runner:
+    """Runs tasks of one queue.
+
+    Args:
+        registry: what may run.
+        queue: for the logs and for the tasks themselves.
+        threads: where plain functions run.
+    """
+
+    def __init__(self, registry: TaskRegistry, queue: str, threads: Executor) -> None:
+        self._registry = registry
+        self._queue = queue
+        self._threads = threads
+
+    async def run(self, claim: Claim) -> Verdict:
+        """Run the task of *claim*. Whatever it does, there is a verdict.
+
+        Raises:
+            Cancelled: the worker stops, or has lost the lease.
+        """
+        started = time.monotonic()
+        name = ""
+        raised: BaseException | None = None
+        try:
+            envelope = Envelope.unpacked(claim.body, claim.task_id)
+            name = envelope.task
+            task = self._registry.get(name)
+            args, kwargs = task.converted(envelope.args, envelope.kwargs)
+        except DecodeError as error:
+            verdict = _dead(claim, "bad-arguments" if name else "undecodable", error)
+        except UnknownTask as error:
+            verdict = _dead(claim, "unknown-task", error)
+        else:
+            try:
+                await self._invoke(task, self._described(claim, envelope), args, kwargs)
+                verdict = Verdict(claim, "done")
+            except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is the task's)
+                raised = error
+                verdict = _failed(claim, task, error)
+        level = _LEVELS[verdict.verb]
+        if logger.isEnabledFor(level):
+            self._log(level, verdict, name, time.monotonic() - started, raised)
+        return verdict
+
+    async def _invoke(
+        self, task: Task[..., Any], running: RunningTask, args: Any, kwargs: Any
+    ) -> None:
+        enter(running)  # each task runs in a context of its own
+        if task.is_async:
+            try:
+                await task.function(*args, **kwargs)
+            except Cancelled as error:
+                if being_cancelled():
+                    raise
+                raise RuntimeError("the task cancelled itself") from error
+        else:
+            function: Callable[..., Any] = task.function
+            await in_executor(self._threads, copy_context().run, lambda: function(*args, **kwargs))
+
+    def _described(self, claim: Claim, envelope: Envelope) -> RunningTask:
+        enqueued_at = None
+        if 0 < envelope.enqueued_at < 2**37:
+            enqueued_at = from_epoch_ms(round(envelope.enqueued_at * 1000))
+        return RunningTask(
+            claim.task_id, envelope.task, self._queue, claim.attempt, claim.token, enqueued_at
+        )
+
+    def _log(
+        self,
+        level: int,
+        verdict: Verdict,
+        name: str,
+        duration_s: float,
+        raised: BaseException | None,
+    ) -> None:
+        """One record per attempt: what became of which task of which queue, and how long it took."""
+        claim = verdict.claim
+        logger.log(
+            level,
+            "task %s (%s) of queue %s, attempt %d, %.3f s: %s",
+            claim.task_id,
+            name or "?",
+            self._queue,
+            claim.attempt,
+            duration_s,
+            _OUTCOMES[verdict.verb].format(verdict.detail),
+            exc_info=raised,
+            extra={
+                "holdfast_task_id": claim.task_id,
+                "holdfast_task": name,
+                "holdfast_queue": self._queue,
+                "holdfast_attempt": claim.attempt,
+                "holdfast_duration_s": duration_s,
+                "holdfast_outcome": verdict.verb,
+            },
+        )
+
+
+_LEVELS: Final = {"done": logging.INFO, "retry": logging.WARNING, "dead": logging.ERROR}
+_OUTCOMES: Final = {"done": "done", "retry": "failed, runs again in {} ms", "dead": "dead, {}"}
+
+
+def _failed(claim: Claim, task: Task[..., Any], error: BaseException) -> Verdict:
+    wait_ms = task.retry.wait_ms(claim.failures + 1)
+    if wait_ms is None:
+        return _dead(claim, "failed", error)
+    return Verdict(claim, "retry", wait_ms)
+
+
+def _dead(claim: Claim, kind: str, error: BaseException) -> Verdict:
+    text = f"{type(error).__name__}: {error}" if kind == "failed" else str(error)
+    return Verdict(claim, "dead", f"{kind}: {text}"[:_REASON_LIMIT])
