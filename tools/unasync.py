@@ -1,8 +1,9 @@
 """Write the blocking half from the asyncio half; `--check` fails when the two differ.
 
-Every `_async.py` in `src/holdfast` becomes a `_sync.py` beside it, and every `*_async.py` in `tests`
-a `*_sync.py`. It works on tokens: comments, layout and strings stay as they are, `async` and `await`
-go, and the names below change. A rule that is never used is an error, so the table cannot rot.
+Every `_async.py` in `src/holdfast` becomes a `_sync.py` beside it, and every `*_async.py` in
+`tests` a `*_sync.py`. It works on tokens: comments, layout and strings stay as they are, `async`
+and `await` go, and the names below change. A rule that is never used is an error, so the table
+cannot rot.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def formatted(text: str, name: str) -> str:
     ruff = [sys.executable, "-m", "ruff"]
     stdin = ["--stdin-filename", name, "-"]
     for command in (
-        [*ruff, "check", "--quiet", "--select", "I,F401,RET,RUF100", "--fix-only", *stdin],
+        [*ruff, "check", "--quiet", "--fix-only", *stdin],
         [*ruff, "format", "--quiet", *stdin],
     ):
         text = subprocess.run(

@@ -1,11 +1,12 @@
 """Holdfast: application building blocks on Valkey and Redis.
 
-Everything a user needs is imported from here. `Holdfast` is the blocking client, `AsyncHoldfast` its
-asyncio twin with the same names and signatures.
+Everything a user needs is imported from here. `Holdfast` is the blocking client, `AsyncHoldfast`
+its asyncio twin with the same names and signatures.
 """
 
 from .client._async import AsyncHoldfast
 from .client._sync import Holdfast
+from .client.acl import acl_rule
 from .errors import (
     DecodeError,
     HoldfastError,
@@ -56,5 +57,6 @@ __all__ = [
     "UnknownTask",
     "Worker",
     "__version__",
+    "acl_rule",
     "current_task",
 ]

@@ -86,7 +86,7 @@ class AsyncHoldfast:
         self._namespace = Namespace.of(namespace)
         self._caller = AsyncCaller(settings)
         self._catalog = AsyncCatalog(self._caller, self._namespace)
-        self._producer = AsyncProducer(self._caller, self.queue)
+        self._producer = AsyncProducer(self._caller, self._catalog, self._namespace)
         self._opened = ExitStack()
 
     @property
@@ -114,7 +114,7 @@ class AsyncHoldfast:
 
     def queue(self, name: str) -> AsyncQueue:
         """The task queue called *name*."""
-        return AsyncQueue(self._caller, self._catalog, self._namespace, name)
+        return AsyncQueue(self._caller, self._namespace, name)
 
     async def queues(self) -> list[str]:
         """Names of the task queues, at most 1,000, the latest used first."""
@@ -166,7 +166,7 @@ class AsyncHoldfast:
             queues: queue → weight, its share while all have tasks; by default those that the tasks
                 name, with equal weights.
             concurrency: tasks that run at once.
-            lease: seconds after which the tasks of a worker that vanished run elsewhere; at least 1.
+            lease: seconds until the tasks of a worker that vanished run elsewhere; at least 1.
             grace: seconds that running tasks are given to finish when the worker is stopped.
         """
         return AsyncWorker(

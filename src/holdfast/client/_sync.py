@@ -87,7 +87,7 @@ class Holdfast:
         self._namespace = Namespace.of(namespace)
         self._caller = Caller(settings)
         self._catalog = Catalog(self._caller, self._namespace)
-        self._producer = Producer(self._caller, self.queue)
+        self._producer = Producer(self._caller, self._catalog, self._namespace)
         self._opened = ExitStack()
 
     @property
@@ -115,7 +115,7 @@ class Holdfast:
 
     def queue(self, name: str) -> Queue:
         """The task queue called *name*."""
-        return Queue(self._caller, self._catalog, self._namespace, name)
+        return Queue(self._caller, self._namespace, name)
 
     def queues(self) -> list[str]:
         """Names of the task queues, at most 1,000, the latest used first."""
@@ -167,7 +167,7 @@ class Holdfast:
             queues: queue → weight, its share while all have tasks; by default those that the tasks
                 name, with equal weights.
             concurrency: tasks that run at once.
-            lease: seconds after which the tasks of a worker that vanished run elsewhere; at least 1.
+            lease: seconds until the tasks of a worker that vanished run elsewhere; at least 1.
             grace: seconds that running tasks are given to finish when the worker is stopped.
         """
         return Worker(

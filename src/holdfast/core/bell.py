@@ -139,7 +139,7 @@ class _Line:
         self._task = spawn(self._listen(), "holdfast bell")
 
     async def subscribe(self, channel: str, flag: Flag) -> None:
-        """Raise *flag* at each ring of *channel*; returns when the line or the subscription ends."""
+        """Raise *flag* at each ring of *channel*, until the line or the subscription ends."""
         ended = Event()
         self._listeners[channel.encode()] = (flag, ended)
         try:

@@ -18,7 +18,7 @@ Instant = float | datetime
 """Seconds since 1970 (UTC), or an aware datetime."""
 
 MAX_MS = 2**47
-"""About 4,460 years: what a duration or an instant may be at most. Doubles (scores, Lua) hold it exactly."""
+"""About 4,460 years: what a duration or an instant may be at most. A double holds it exactly."""
 
 
 def to_seconds(duration: Duration, what: str = "a duration") -> float:

@@ -18,8 +18,8 @@ class Codec(Protocol):
     def encode(self, value: Any) -> bytes:
         """*value* as bytes; TypeError when it cannot be stored."""
 
-    def decode(self, data: bytes, type: Any = Any) -> Any:
-        """The value of *data*, converted to *type*; ValueError when it is not one."""
+    def decode(self, data: bytes, into: Any = Any) -> Any:
+        """The value of *data*, converted to the type *into*; ValueError when it is not one."""
 
 
 class JsonCodec:
@@ -28,8 +28,8 @@ class JsonCodec:
     def encode(self, value: Any) -> bytes:
         return msgspec.json.encode(value)
 
-    def decode(self, data: bytes, type: Any = Any) -> Any:
-        return msgspec.json.decode(data, type=type)
+    def decode(self, data: bytes, into: Any = Any) -> Any:
+        return msgspec.json.decode(data, type=into)
 
 
 JSON: Final = JsonCodec()
@@ -50,8 +50,8 @@ def encoded(codec: Codec, value: Any, what: str) -> bytes:
     return data
 
 
-def decoded(codec: Codec, data: bytes, type: Any, what: str) -> Any:
-    """The value of *data* as *type*.
+def decoded(codec: Codec, data: bytes, into: Any, what: str) -> Any:
+    """The value of *data* as the type *into*.
 
     Raises:
         DecodeError: it is not one; too large, too deep, wrong fields, not even the format.
@@ -59,7 +59,7 @@ def decoded(codec: Codec, data: bytes, type: Any, what: str) -> Any:
     if len(data) > MAX_PAYLOAD_BYTES:
         raise DecodeError(what, f"{len(data):,} bytes, the limit is {MAX_PAYLOAD_BYTES:,}")
     try:
-        return codec.decode(data, type)
+        return codec.decode(data, into)
     except (TypeError, ValueError, RecursionError) as error:
         raise DecodeError(what, str(error)) from error
 

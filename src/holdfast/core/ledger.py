@@ -25,7 +25,7 @@ _OURS: Final = re.compile(r"([0-9a-z]{13})\.([1-9][0-9]{0,14})")
 
 
 def keys(unit: Unit) -> tuple[str, str]:
-    """HASH writer → number and answer, one for even and one for odd hours. Expire after two hours."""
+    """HASH writer → number and answer: for even and for odd hours. They expire in two hours."""
     return unit.key("ledger:0"), unit.key("ledger:1")
 
 

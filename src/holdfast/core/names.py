@@ -19,7 +19,7 @@ from redis.crc import key_slot
 from ..errors import InvalidName
 
 MAX_NAME_BYTES = 512
-"""Length limit of an encoded name. Keys are repeated in every call, so long ones cost everywhere."""
+"""Of an encoded name. Keys are repeated in every call, so long ones cost everywhere."""
 
 # What keys may hold as it is: letters and digits of ASCII and a few signs. Left out are the
 # separators of keys (`:` `{` `}`), the escape itself, glob characters (an ACL rule and SCAN match

@@ -41,9 +41,13 @@ class Script:
         source = _INCLUDE.sub(
             lambda include: _part(include[1], folder, shared), _read(folder / f"{verb}.lua")
         )
+        return cls.of(f"{package.rpartition('.')[2]}/{verb}", source)
+
+    @classmethod
+    def of(cls, name: str, source: str) -> Script:
+        """The script with this whole *source*."""
         digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
-        readonly = "no-writes" in source.partition("\n")[0]
-        return cls(f"{package.rpartition('.')[2]}/{verb}", source, digest, readonly)
+        return cls(name, source, digest, readonly="no-writes" in source.partition("\n")[0])
 
 
 def _part(name: str, *folders: Traversable) -> str:

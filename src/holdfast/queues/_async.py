@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -33,11 +33,11 @@ class AsyncTaskHandle(Generic[R]):
 
     Attributes:
         task_id: its id.
-        queue: where it was put.
+        queue: the name of the queue it was put into.
     """
 
     task_id: str
-    queue: AsyncQueue
+    queue: str
 
 
 class AsyncQueue:
@@ -46,12 +46,9 @@ class AsyncQueue:
     Made by `AsyncHoldfast.queue`.
     """
 
-    def __init__(
-        self, caller: AsyncCaller, catalog: AsyncCatalog, namespace: Namespace, name: str
-    ) -> None:
+    def __init__(self, caller: AsyncCaller, namespace: Namespace, name: str) -> None:
         self.name = name
         self._caller = caller
-        self._catalog = catalog
         self._unit = namespace.unit(keys.KIND, name)
 
     def __repr__(self) -> str:
@@ -102,16 +99,6 @@ class AsyncQueue:
             )
         return replayed
 
-    async def _store(self, writer: str, number: int, tasks: Sequence[Packed]) -> None:
-        """Put packed tasks in line, in one step."""
-        unit = self._unit
-        names = [keys.bodies(unit), *keys.ready(unit), *keys.due(unit), keys.idle(unit)]
-        parts = [part for task in tasks for part in task]
-        await self._caller.call(
-            ENQUEUE, unit, [*names, *ledger.keys(unit)], [writer, number, *parts]
-        )
-        await self._catalog.note(unit)
-
 
 class AsyncProducer:
     """Puts tasks in line, in the queues that they name.
@@ -119,18 +106,20 @@ class AsyncProducer:
     Made by `AsyncHoldfast`, which passes its methods on.
     """
 
-    def __init__(self, caller: AsyncCaller, queue: Callable[[str], AsyncQueue]) -> None:
+    def __init__(self, caller: AsyncCaller, catalog: AsyncCatalog, namespace: Namespace) -> None:
         self._caller = caller
-        self._queue = queue
+        self._catalog = catalog
+        self._namespace = namespace
 
     async def enqueue(self, call: Call[R], op_id: str | None) -> AsyncTaskHandle[R]:
         """Put one task in line; see `AsyncHoldfast.enqueue`."""
-        queue = self._queue(call.task.queue)
+        queue = call.task.queue
         with self._caller.writers.operation(
             op_id, lambda op_id: self.enqueue(call, op_id)
         ) as operation:
             task_id = call.task_id or operation.id
-            await queue._store(operation.writer, operation.number, [packed(call, task_id)])
+            task = packed(call, task_id)
+            await self._store(queue, operation.writer, operation.number, [task])
         return AsyncTaskHandle(task_id, queue)
 
     async def enqueue_many(
@@ -146,7 +135,7 @@ class AsyncProducer:
                 # Each step is an operation of its own: repeating the whole repeats what is missing.
                 writer = f"{operation.writer}.{operation.number}/{i}"
                 try:
-                    await self._queue(batch.queue)._store(writer, 1, batch.tasks)
+                    await self._store(batch.queue, writer, 1, batch.tasks)
                 except ServerUnavailable as error:
                     if i == 0:
                         raise
@@ -154,6 +143,16 @@ class AsyncProducer:
                     problem = f"{stored} of {len(calls)} tasks are stored, then {error.reason}"
                     raise OutcomeUnknown(error.action, problem) from error
         return [
-            AsyncTaskHandle(task_id, self._queue(call.task.queue))
+            AsyncTaskHandle(task_id, call.task.queue)
             for call, task_id in zip(calls, ids, strict=True)
         ]
+
+    async def _store(self, queue: str, writer: str, number: int, tasks: Sequence[Packed]) -> None:
+        """Put packed tasks in line, in one step."""
+        unit = self._namespace.unit(keys.KIND, queue)
+        names = [keys.bodies(unit), *keys.ready(unit), *keys.due(unit), keys.idle(unit)]
+        parts = [part for task in tasks for part in task]
+        await self._caller.call(
+            ENQUEUE, unit, [*names, *ledger.keys(unit)], [writer, number, *parts]
+        )
+        await self._catalog.note(unit)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -34,11 +34,11 @@ class TaskHandle(Generic[R]):
 
     Attributes:
         task_id: its id.
-        queue: where it was put.
+        queue: the name of the queue it was put into.
     """
 
     task_id: str
-    queue: Queue
+    queue: str
 
 
 class Queue:
@@ -47,10 +47,9 @@ class Queue:
     Made by `Holdfast.queue`.
     """
 
-    def __init__(self, caller: Caller, catalog: Catalog, namespace: Namespace, name: str) -> None:
+    def __init__(self, caller: Caller, namespace: Namespace, name: str) -> None:
         self.name = name
         self._caller = caller
-        self._catalog = catalog
         self._unit = namespace.unit(keys.KIND, name)
 
     def __repr__(self) -> str:
@@ -99,14 +98,6 @@ class Queue:
             )
         return replayed
 
-    def _store(self, writer: str, number: int, tasks: Sequence[Packed]) -> None:
-        """Put packed tasks in line, in one step."""
-        unit = self._unit
-        names = [keys.bodies(unit), *keys.ready(unit), *keys.due(unit), keys.idle(unit)]
-        parts = [part for task in tasks for part in task]
-        self._caller.call(ENQUEUE, unit, [*names, *ledger.keys(unit)], [writer, number, *parts])
-        self._catalog.note(unit)
-
 
 class Producer:
     """Puts tasks in line, in the queues that they name.
@@ -114,18 +105,20 @@ class Producer:
     Made by `Holdfast`, which passes its methods on.
     """
 
-    def __init__(self, caller: Caller, queue: Callable[[str], Queue]) -> None:
+    def __init__(self, caller: Caller, catalog: Catalog, namespace: Namespace) -> None:
         self._caller = caller
-        self._queue = queue
+        self._catalog = catalog
+        self._namespace = namespace
 
     def enqueue(self, call: Call[R], op_id: str | None) -> TaskHandle[R]:
         """Put one task in line; see `Holdfast.enqueue`."""
-        queue = self._queue(call.task.queue)
+        queue = call.task.queue
         with self._caller.writers.operation(
             op_id, lambda op_id: self.enqueue(call, op_id)
         ) as operation:
             task_id = call.task_id or operation.id
-            queue._store(operation.writer, operation.number, [packed(call, task_id)])
+            task = packed(call, task_id)
+            self._store(queue, operation.writer, operation.number, [task])
         return TaskHandle(task_id, queue)
 
     def enqueue_many(self, calls: Sequence[Call[R]], op_id: str | None) -> list[TaskHandle[R]]:
@@ -139,7 +132,7 @@ class Producer:
                 # Each step is an operation of its own: repeating the whole repeats what is missing.
                 writer = f"{operation.writer}.{operation.number}/{i}"
                 try:
-                    self._queue(batch.queue)._store(writer, 1, batch.tasks)
+                    self._store(batch.queue, writer, 1, batch.tasks)
                 except ServerUnavailable as error:
                     if i == 0:
                         raise
@@ -147,6 +140,13 @@ class Producer:
                     problem = f"{stored} of {len(calls)} tasks are stored, then {error.reason}"
                     raise OutcomeUnknown(error.action, problem) from error
         return [
-            TaskHandle(task_id, self._queue(call.task.queue))
-            for call, task_id in zip(calls, ids, strict=True)
+            TaskHandle(task_id, call.task.queue) for call, task_id in zip(calls, ids, strict=True)
         ]
+
+    def _store(self, queue: str, writer: str, number: int, tasks: Sequence[Packed]) -> None:
+        """Put packed tasks in line, in one step."""
+        unit = self._namespace.unit(keys.KIND, queue)
+        names = [keys.bodies(unit), *keys.ready(unit), *keys.due(unit), keys.idle(unit)]
+        parts = [part for task in tasks for part in task]
+        self._caller.call(ENQUEUE, unit, [*names, *ledger.keys(unit)], [writer, number, *parts])
+        self._catalog.note(unit)

@@ -3,9 +3,10 @@
     {"v": 1, "id": "…", "queue": "email", "task": "send_sold_email",
      "args": ["17", "itemX", 97], "kwargs": {"buyer": "27"}, "enqueued_at": 1763718000.123}
 
-`v`, `id`, `queue` and `task` are needed, the rest may be left out. Reading one never runs or imports
-anything: the task is looked up by name in the worker's own registry, and the arguments are converted
-to what its signature says. Unknown fields are ignored, so that a newer producer does no harm.
+`v`, `id`, `queue` and `task` are needed, the rest may be left out. Reading one never runs or
+imports anything: the task is looked up by name in the worker's own registry, and the arguments are
+converted to what its signature says. Unknown fields are ignored, so that a newer producer does no
+harm.
 """
 
 from __future__ import annotations

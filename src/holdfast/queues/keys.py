@@ -1,4 +1,4 @@
-"""Every key of a queue: its type, content and lifetime. All of them end with the tasks they describe.
+"""Every key of a queue: its type, content and lifetime. All end with the tasks they describe.
 
 *h m l* stand for the priorities high, medium and low.
 """
@@ -36,7 +36,7 @@ def ready(unit: Unit) -> tuple[str, str, str]:
 
 
 def due(unit: Unit) -> tuple[str, str, str]:
-    """ZSET of delayed, retried and reclaimed tasks, scored by when they may run (ms): per priority."""
+    """ZSET of delayed, retried and reclaimed tasks, scored by when they may run (ms)."""
     return unit.key("due:h"), unit.key("due:m"), unit.key("due:l")
 
 

@@ -66,8 +66,8 @@ class Batch:
 def batched(calls: Sequence[Call[Any]], ids: Sequence[str]) -> Iterator[Batch]:
     """Batches of *calls*, in order within each queue.
 
-    Everything is packed before the first batch is given, so that a call which cannot be stored keeps
-    all from being stored.
+    Everything is packed before the first batch is given, so that a call which cannot be stored
+    keeps all from being stored.
     """
     by_queue: dict[str, list[Packed]] = {}
     for call, task_id in zip(calls, ids, strict=True):

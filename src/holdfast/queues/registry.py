@@ -148,7 +148,7 @@ class TaskRegistry:
             name: in the envelope; the function's own name by default. Renaming a function that has
                 calls under way needs its old name here.
             priority: `high`, `medium` or `low`.
-            retry: what happens when it raises; by default five attempts, two seconds apart at first.
+            retry: what happens when it raises; by default five attempts, at first 2 s apart.
 
         Raises:
             ValueError: the name is taken, or the priority is none.

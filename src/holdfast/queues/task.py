@@ -29,8 +29,8 @@ class Retry:
 
     Attributes:
         attempts: how often it runs at most, the first time included; at least 1.
-        backoff: seconds before the second attempt; doubled for each further one. The actual wait is
-            drawn from its upper half, so that tasks which failed together do not come back together.
+        backoff: seconds before the second attempt; doubled for each further one. The actual wait
+            is drawn from its upper half, so that what failed together does not come back together.
         longest: seconds between two attempts at most.
     """
 

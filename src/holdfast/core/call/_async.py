@@ -90,7 +90,7 @@ class AsyncCaller:
             await session.routes.close()
 
     async def _attempt(self, attempt: Attempt, request: Request) -> Outcome:
-        """Send until the outcome is final: what was surely not applied goes again while there is time."""
+        """Send until the outcome is final: what was surely not applied goes again in time."""
         routes = self._session().routes
         asked: Address | None = None  # an ASK redirects one request only
         while True:

@@ -91,7 +91,7 @@ class Caller:
             session.routes.close()
 
     def _attempt(self, attempt: Attempt, request: Request) -> Outcome:
-        """Send until the outcome is final: what was surely not applied goes again while there is time."""
+        """Send until the outcome is final: what was surely not applied goes again in time."""
         routes = self._session().routes
         asked: Address | None = None  # an ASK redirects one request only
         while True:

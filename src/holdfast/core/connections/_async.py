@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import time
+from typing import Final
 from weakref import WeakSet
 
 from redis.asyncio import connection as flavour
 from redis.exceptions import RedisError
 
 from ..names import Unit
-from ..runtime._async import Batcher, Mutex, Slot, time_limit
+from ..runtime._async import Batcher, Mutex, Slot, notice, time_limit
 from .outcome import ERROR_REPLIES, Lost, Moved, Outcome, Replied, Unsent, of_error
 from .request import Request
 from .settings import Address, Settings
@@ -18,19 +20,23 @@ from .slots import SlotMap
 BATCH_LIMIT = 64
 """Requests that travel in one write: enough to hide the round trip, few enough to stay fair."""
 
+_IDLE_S: Final = 0.005
+"""A connection unused for longer may have been closed without this side having noticed."""
+
 _BROKEN = (RedisError, OSError, TimeoutError)
 
 
 class AsyncWire:
     """One connection of ours to one server; opened when it is first needed.
 
-    It is used by one caller at a time. Whatever breaks it closes it, and the next use opens it anew.
+    It is used by one caller at a time. What breaks it closes it, and the next use opens it anew.
     """
 
     def __init__(self, settings: Settings, address: Address, *, sentinel: bool = False) -> None:
         self._settings = settings
         self._address = address
         self._connection = settings.connection(flavour, address, sentinel=sentinel)
+        self._used_at = 0.0
 
     async def exchange(self, requests: list[Request]) -> list[Outcome]:
         """Send *requests* in one write and answer each with its outcome, in order."""
@@ -43,14 +49,14 @@ class AsyncWire:
                 payload = b"".join([request.payload for request in requests])
                 await self._connection.send_packed_command([payload], check_health=False)
                 for request in requests:
-                    outcomes.append(await self._outcome(request))
+                    outcomes.append(await self._outcome(request))  # noqa: PERF401 (what came counts)
         except _BROKEN as error:
             await self.close(broken=True)
-            # What came before the loss counts.
             outcomes += [Lost(self._explained(error))] * (len(requests) - len(outcomes))
         except BaseException:
             await self.close(broken=True)
             raise
+        self._used_at = time.monotonic()
         return outcomes
 
     async def close(self, *, broken: bool = False) -> None:
@@ -72,7 +78,9 @@ class AsyncWire:
         return None
 
     async def _stale(self) -> bool:
-        """Whether the server closed the connection while it was idle, or sent what nobody asked for."""
+        """Whether the server hung up while the connection was idle, or said what nobody asked."""
+        if time.monotonic() - self._used_at > _IDLE_S:
+            await notice()
         try:
             return bool(await self._connection.can_read())
         except _BROKEN:

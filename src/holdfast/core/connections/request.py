@@ -18,7 +18,7 @@ class Request:
     @classmethod
     def of(cls, *command: str | bytes | int) -> Request:
         """One command."""
-        return cls(hiredis.pack_command(command))  # type: ignore[arg-type]  (its stub means any length)
+        return cls(hiredis.pack_command(command))  # type: ignore[arg-type]
 
     def __add__(self, other: Request) -> Request:
         return Request(self.payload + other.payload, self.replies + other.replies)

@@ -7,7 +7,7 @@ repeated), so Holdfast takes the settings of the user's client and opens connect
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Final
@@ -117,7 +117,7 @@ class Settings:
 
     @classmethod
     def from_url(cls, url: str) -> Settings:
-        """The settings of a URL: `redis rediss unix redis+sentinel redis+cluster` and their TLS twins.
+        """The settings of a URL: `redis rediss unix redis+sentinel redis+cluster`, or with TLS.
 
         Sentinels and cluster nodes are listed with commas; the path of a sentinel URL names the
         service: `redis+sentinel://host:26379,other:26379/mymaster?db=0`.
@@ -144,18 +144,12 @@ class Settings:
             address: where to.
             sentinel: whether a sentinel is there instead of a server.
         """
-        kind = self.foreign or getattr(flavour, _CLASSES[self.security])
+        kind: Any = self.foreign or getattr(flavour, _CLASSES[self.security])
         if not issubclass(kind, flavour.AbstractConnection):
             kind = getattr(flavour, _CLASSES[self.security])
         options = dict(self.sentinel_options if sentinel else self.options)
-        options |= (
-            {"path": address[0]}
-            if self.security == "unix"
-            else {
-                "host": address[0],
-                "port": address[1],
-            }
-        )
+        host, port = address
+        options |= {"path": host} if self.security == "unix" else {"host": host, "port": port}
         options |= {
             "protocol": 2,  # scripts answer the same in both; one less round trip to connect
             "retry": Retry(NoBackoff(), 0) if flavour is redis.connection else _no_async_retry(),
@@ -179,11 +173,11 @@ def _no_async_retry() -> Any:
 
 
 @cache
-def _parameters(kind: Hashable) -> frozenset[str]:
+def _parameters(kind: Any) -> frozenset[str]:
     """What the constructors of a connection class and its bases take."""
     return frozenset(
         name
-        for base in kind.__mro__  # type: ignore[attr-defined]
+        for base in kind.__mro__
         if base is not object
         for name in inspect.signature(vars(base).get("__init__", object)).parameters
     )

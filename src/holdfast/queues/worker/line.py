@@ -131,7 +131,7 @@ class Line:
         return place is None
 
     async def wait(self) -> None:
-        """Sleep until rung, until there is a verdict or a loss, or until it is time to look again."""
+        """Sleep until rung, until a verdict or a loss, or until it is time to look again."""
         await self.woken.wait(min(RECHECK_S, self._next_step.left_s()))
 
     async def _answered(self, want: int, verdicts: list[Verdict]) -> tuple[float, list[Any]]:

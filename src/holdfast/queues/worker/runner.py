@@ -115,16 +115,17 @@ class Runner:
         self, task: Task[..., Any], running: RunningTask, args: Any, kwargs: Any
     ) -> None:
         enter(running)  # each task runs in a context of its own
-        if task.is_async:
-            try:
-                await task.function(*args, **kwargs)
-            except Cancelled as error:
-                if being_cancelled():
-                    raise
-                raise RuntimeError("the task cancelled itself") from error
-        else:
-            function: Callable[..., Any] = task.function
-            await in_executor(self._threads, copy_context().run, lambda: function(*args, **kwargs))
+        function: Callable[..., Any] = task.function
+        try:
+            if task.is_async:
+                await function(*args, **kwargs)
+            else:
+                run = copy_context().run
+                await in_executor(self._threads, run, lambda: function(*args, **kwargs))
+        except Cancelled as error:
+            if being_cancelled():
+                raise
+            raise RuntimeError("the task cancelled itself") from error
 
     def _described(self, claim: Claim, envelope: Envelope) -> RunningTask:
         enqueued_at = None
@@ -142,7 +143,7 @@ class Runner:
         duration_s: float,
         raised: BaseException | None,
     ) -> None:
-        """One record per attempt: what became of which task of which queue, and how long it took."""
+        """One record per attempt: what became of which task, and how long it took."""
         claim = verdict.claim
         logger.log(
             level,

@@ -1,0 +1,91 @@
+"""`python -m benchmarks [NAMES…]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
+from typing import Final
+
+from . import calls, idle, imports, queues
+from .harness import Bench
+from .report import Table
+from .server import Server, serving
+
+BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
+    "calls": calls.run,
+    "idle": idle.run,
+    "imports": imports.run,
+    "queues": queues.run,
+}
+
+ROUNDS: Final = 15
+QUICK_ROUNDS: Final = 5
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the chosen benchmarks, and print what they found as they find it."""
+    options = _parser().parse_args(arguments)
+    rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
+    found: dict[str, list[dict[str, object]]] = {}
+    with serving() as server:
+        about = _about(server, rounds)
+        if not options.json:
+            print(about, flush=True)
+        for name in options.names or BENCHMARKS:
+            tables = found.setdefault(name, [])
+            for table in BENCHMARKS[name](Bench(server, rounds, options.quick)):
+                tables.append(table.plain())
+                if not options.json:
+                    print(f"\n{table}", flush=True)
+    if options.json:
+        json.dump({"about": about, "benchmarks": found}, sys.stdout, indent=2)
+        print()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "names",
+        nargs="*",
+        type=_known,
+        metavar="NAME",
+        help=", ".join(BENCHMARKS) + "; default all",
+    )
+    parser.add_argument(
+        "--rounds", type=_positive, help=f"of each case; {ROUNDS}, or {QUICK_ROUNDS} if quick"
+    )
+    parser.add_argument("--quick", action="store_true", help="less work, for a look")
+    parser.add_argument("--json", action="store_true", help="print JSON only")
+    return parser
+
+
+def _known(name: str) -> str:
+    if name not in BENCHMARKS:
+        raise argparse.ArgumentTypeError(f"no {name!r} among {', '.join(BENCHMARKS)}")
+    return name
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, got {value}")
+    return value
+
+
+def _about(server: Server, rounds: int) -> str:
+    """What was measured on, in a line."""
+    load = f"{os.getloadavg()[0]:.1f}"
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("holdfast", "redis", "hiredis"))
+    return (
+        f"{libraries}; Python {platform.python_version()}; {server.version()}; "
+        f"{os.cpu_count()} CPUs, load {load}; {rounds} rounds"
+    )
+
+
+if __name__ == "__main__":
+    main()

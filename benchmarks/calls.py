@@ -1,0 +1,126 @@
+"""Calls per second: the same tiny script through Holdfast and through plain redis-py.
+
+A call of ours does more than redis-py's: it never repeats what may have been applied, follows the
+cluster and notices a connection that died while idle. It is to be faster all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Final
+
+import redis
+import redis.asyncio
+
+from holdfast.core.call._async import AsyncCaller
+from holdfast.core.call._sync import Caller
+from holdfast.core.connections.settings import Settings
+from holdfast.core.names import Namespace
+from holdfast.core.script import Script
+
+from .harness import Bench, Case
+from .report import Table
+
+SCRIPT: Final = Script.of(
+    "benchmarks/count", "#!lua\nreturn redis.call('INCRBY', KEYS[1], ARGV[1])"
+)
+UNIT: Final = Namespace.of("benchmarks").unit("call", "one")
+KEY: Final = UNIT.key("count")
+
+ONE_THREAD_TARGET: Final = 1.2
+"""A blocking round trip is mostly the kernel's and the server's work: no more can be gained."""
+
+FIFTY_COROUTINES_TARGET: Final = 3.0
+"""What travels together shares the cost of the trip; a sketch on top of redis-py reached 3.3."""
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """Blocking with 1 and 16 threads, asyncio with 1 and 50 coroutines."""
+    with _blocking(bench) as (ours, theirs):
+        for threads, count, target in ((1, 2_000, ONE_THREAD_TARGET), (16, 4_000, None)):
+            with ThreadPoolExecutor(threads) as pool:
+                yield bench.compared(
+                    f"calls, blocking, threads: {threads}",
+                    Case("holdfast", _in_threads(pool, threads, ours)),
+                    [Case("redis-py", _in_threads(pool, threads, theirs))],
+                    count,
+                    target=target,
+                )
+    with asyncio.Runner() as runner, _on_loop(bench, runner) as (ours_async, theirs_async):
+        for lanes, count, target in ((1, 2_000, None), (50, 5_000, FIFTY_COROUTINES_TARGET)):
+            yield bench.compared(
+                f"calls, asyncio, coroutines: {lanes}",
+                Case("holdfast", _in_coroutines(runner, lanes, ours_async)),
+                [Case("redis-py", _in_coroutines(runner, lanes, theirs_async))],
+                count,
+                target=target,
+            )
+
+
+@contextmanager
+def _blocking(bench: Bench) -> Iterator[tuple[Callable[[], object], Callable[[], object]]]:
+    """One call through Holdfast, and the same through redis-py."""
+    with redis.Redis.from_url(bench.server.url) as client:
+        client.script_load(SCRIPT.source)
+        caller = Caller(Settings.of(client))
+        yield (
+            lambda: caller.call(SCRIPT, UNIT, [KEY], [1]),
+            lambda: client.evalsha(SCRIPT.sha1, 1, KEY, 1),
+        )
+        caller.close()
+
+
+@contextmanager
+def _on_loop(
+    bench: Bench, runner: asyncio.Runner
+) -> Iterator[tuple[Callable[[], Awaitable[Any]], Callable[[], Awaitable[Any]]]]:
+    """The same on asyncio."""
+    client: Any = redis.asyncio.Redis.from_url(bench.server.url)
+    caller = AsyncCaller(Settings.of(client))
+    yield (
+        lambda: caller.call(SCRIPT, UNIT, [KEY], [1]),
+        lambda: client.evalsha(SCRIPT.sha1, 1, KEY, 1),
+    )
+    runner.run(caller.close())
+    runner.run(client.aclose())
+
+
+def _in_threads(
+    pool: ThreadPoolExecutor, threads: int, call: Callable[[], object]
+) -> Callable[[int], object]:
+    """The work of *threads* that call one after the other."""
+
+    def lane(calls: int) -> None:
+        for _ in range(calls):
+            call()
+
+    def work(count: int) -> None:
+        if threads == 1:
+            lane(count)  # here: handing over to another thread is no part of a call
+        else:
+            list(pool.map(lane, _shares(count, threads)))
+
+    return work
+
+
+def _in_coroutines(
+    runner: asyncio.Runner, lanes: int, call: Callable[[], Awaitable[Any]]
+) -> Callable[[int], object]:
+    """The work of coroutines that call one after the other."""
+
+    async def lane(calls: int) -> None:
+        for _ in range(calls):
+            await call()
+
+    async def work(count: int) -> None:
+        await asyncio.gather(*map(lane, _shares(count, lanes)))
+
+    return lambda count: runner.run(work(count))
+
+
+def _shares(count: int, lanes: int) -> list[int]:
+    """*count* in equal parts, whole numbers."""
+    return [count * (i + 1) // lanes - count * i // lanes for i in range(lanes)]

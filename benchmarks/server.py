@@ -1,0 +1,127 @@
+"""The server that all cases talk to: one process on a loopback port, without persistence."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from holdfast.server.binary import find_server
+
+OWN_COMMANDS: Final = 1
+"""Of the commands that a server counts between two `usage`, the first `usage` itself."""
+
+_HOST: Final = "127.0.0.1"
+_START_S: Final = 15.0
+_STOP_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a server has done so far.
+
+    Attributes:
+        commands: it ran, those inside scripts included.
+        cpu_s: processor seconds, all its threads.
+    """
+
+    commands: int
+    cpu_s: float
+
+
+class Server:
+    """A running server.
+
+    Made by `serving`.
+
+    Attributes:
+        url: for a client.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.url = f"redis://{_HOST}:{port}"
+        self._control: Any = redis.Redis(_HOST, port, retry=Retry(NoBackoff(), 0))
+
+    def usage(self) -> Usage:
+        """What it has done so far. The question itself is counted from the next answer on."""
+        stats = self._control.info("stats", "cpu")
+        cpu_s = stats["used_cpu_user"] + stats["used_cpu_sys"]
+        return Usage(stats["total_commands_processed"], cpu_s)
+
+    def version(self) -> str:
+        """Its name and version, for people to read."""
+        about = self._control.info("server")
+        return f"{about.get('server_name', 'redis')} {_version(about)}"
+
+    def clear(self) -> None:
+        """Forget all keys. Scripts stay known."""
+        self._control.flushall()
+
+    def answers(self) -> bool:
+        """Whether it can be talked to."""
+        try:
+            return bool(self._control.ping())
+        except redis.RedisError:
+            return False
+
+    def close(self) -> None:
+        """Hang up."""
+        self._control.close()
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """A server of our own while the context lasts.
+
+    Raises:
+        ServerNotFound: there is no server binary; the message says what to install.
+        RuntimeError: it did not start; with what it printed.
+    """
+    port = _free_port()
+    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
+        command = [find_server(), "--bind", _HOST, "--port", str(port), "--dir", folder]
+        command += ["--save", "", "--appendonly", "no"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        server = Server(port)
+        try:
+            _wait(server, process)
+            yield server
+        finally:
+            server.close()
+            process.terminate()
+            try:
+                process.communicate(timeout=_STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+
+
+def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:
+    deadline_s = time.monotonic() + _START_S
+    while not server.answers():
+        if process.poll() is not None or time.monotonic() > deadline_s:
+            process.kill()
+            output = process.communicate()[0].decode(errors="replace")
+            raise RuntimeError(f"the server did not start:\n{output}")
+        time.sleep(0.01)
+
+
+def _free_port() -> int:
+    # Somebody else may take it before the server does; then the server says so, and we fail loudly.
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _version(about: dict[str, Any]) -> str:
+    return str(about.get("valkey_version") or about["redis_version"])

@@ -1,0 +1,40 @@
+"""Runs `holdfast …` for as long as its standard input stays open.
+
+    python -m holdfast.cli.demo.leash worker mail:tasks
+
+The demo holds the other end of that pipe. However the demo ends, by `kill -9` too, the system
+closes it, and the worker ends as after SIGTERM: it claims nothing more and finishes what it has.
+That needs no process group, no parent id and no system call that only one system has.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import sys
+import threading
+import time
+
+GRACE_S = 15.0  # a mail that hangs gives up after 10 s
+
+
+def main() -> None:
+    """Run the command line of this process as `holdfast`, on the leash."""
+    threading.Thread(target=_hold, name="leash", daemon=True).start()
+    sys.argv[0] = "holdfast"
+    runpy.run_module("holdfast", run_name="__main__", alter_sys=True)
+
+
+def _hold() -> None:
+    # Not sys.stdin.read(): a daemon thread that holds the lock of a buffered reader when the
+    # interpreter ends makes that a fatal error.
+    while os.read(0, 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(GRACE_S)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

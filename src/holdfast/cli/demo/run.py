@@ -1,0 +1,245 @@
+"""One run of the mail demo: enqueue a mail for every event, watch the workers, check.
+
+The mailing outlives this process. Task ids follow from the events, so an event is enqueued again
+only if neither the maildir has its mail nor the queue its task. What a killed run left in the queue
+is worked off by the next one, as soon as the leases of the dead workers have run out.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from ... import Holdfast, OutcomeUnknown, ServerUnavailable
+from .crew import Crew
+from .events import Event, load_example
+from .maildir import MailStore
+from .report import Check, Report, check, figures
+from .screen import Progress, Screen
+from .smtp import Delivery, MailServer
+
+NAMESPACE = "fakegame"
+QUEUE = "email"
+BATCH = 250  # tasks enqueued between two looks at the screen
+TICK_S = 0.125
+LEASE_S = 10.0  # short, so that who kills a worker sees its mails run again
+STALL_S = 60.0  # without any change; longer than a lease and any wait between two attempts
+PATIENCE_S = 30.0  # with a server that does not answer
+DEAD_LIMIT = 1000  # as many as one call lists or replays
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do; see the options of the command.
+
+    Attributes:
+        folder: of the maildir, the logs and, without *url*, the embedded server.
+        url: of the user's Valkey or Redis.
+        smtp: address of the user's SMTP server; without one the demo brings its own.
+    """
+
+    events: list[Event]
+    example: Path
+    folder: Path
+    workers: int
+    concurrency: int
+    url: str | None = None
+    smtp: str | None = None
+
+
+def run(plan: Plan, screen: Screen) -> Report:
+    """Mail every event and report on it.
+
+    Raises:
+        WorkersFailed: the workers keep dying.
+        HoldfastError: the queue's server cannot be started or reached.
+    """
+    with ExitStack() as stack:
+        store = server = None
+        if plan.smtp is None:
+            store = MailStore(plan.folder / "maildir")
+            server = stack.enter_context(MailServer(store))
+        # On a server that others use too, every run keeps to a namespace of its own.
+        namespace = f"{NAMESPACE}-{secrets.token_hex(4)}" if plan.url else NAMESPACE
+        hf = stack.enter_context(connect(plan, namespace))
+        crew = Crew(
+            plan.workers,
+            worker_arguments(plan, namespace),
+            folder=plan.example,
+            environment=worker_environment(plan, server.address if server else plan.smtp or ""),
+            logs=plan.folder,
+        )
+        mailing = Mailing(plan, hf, crew, screen, store, server)
+        hf.queue(QUEUE).replay()  # what earlier runs gave up; fails at once if the server is away
+        with crew, screen:
+            mailing.work()
+        return mailing.report()
+
+
+def connect(plan: Plan, namespace: str) -> Holdfast:
+    """The client of the user's server, or of the one embedded in the folder."""
+    if plan.url:
+        return Holdfast.from_url(plan.url, namespace=namespace)
+    return Holdfast.embedded(plan.folder, namespace=namespace)
+
+
+def worker_arguments(plan: Plan, namespace: str) -> list[str]:
+    """The command line of a worker, after `holdfast`."""
+    where = [] if plan.url else ["--embedded", str(plan.folder)]
+    how = ["--concurrency", str(plan.concurrency), "--lease", str(LEASE_S)]
+    return ["worker", "mail:tasks", *where, "--namespace", namespace, "--queue", QUEUE, *how]
+
+
+def worker_environment(plan: Plan, smtp: str) -> dict[str, str]:
+    """The environment of a worker; a URL goes this way, for it may hold a password."""
+    environment = {name: value for name, value in os.environ.items() if name != "HOLDFAST_URL"}
+    if plan.url:
+        environment["HOLDFAST_URL"] = plan.url
+    return environment | {"FAKEGAME_SMTP": smtp}
+
+
+class Mailing:
+    """The mails of one run, from the first enqueue to the verdict."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        hf: Holdfast,
+        crew: Crew,
+        screen: Screen,
+        store: MailStore | None,
+        server: MailServer | None,
+    ) -> None:
+        self._plan = plan
+        self._hf = hf
+        self._queue = hf.queue(QUEUE)
+        self._crew = crew
+        self._screen = screen
+        self._store = store
+        self._server = server
+        wanted = {event.mail_id for event in plan.events}
+        self._before = wanted.intersection(store.message_ids() if store else ())
+        self._awaited = wanted - self._before
+        self._enqueued = len(self._before)
+        self._deliveries_seen = 0
+        self._began_at = self._ended_at = time.time()
+
+    def work(self) -> None:
+        """Enqueue what was not sent before, and wait until nothing is left to do."""
+        self._began_at = time.time()
+        self._enqueue()
+        self._watch()
+        self._ended_at = time.time()
+
+    def report(self) -> Report:
+        """What came of it; asks the maildir, not the memory of this process."""
+        events = self._plan.events
+        state = self._progress()
+        dead = {task.task_id: task.reason for task in insist(lambda: self._queue.dead(DEAD_LIMIT))}
+        found = self._check(dead)
+        missing = set(found.missing)
+        deliveries = self._deliveries()
+        ended_at = max((mail.stored_at for mail in deliveries), default=self._ended_at)
+        by_kind = {
+            "sold": [event for event in events if event.kind == "sold"],
+            "expired": [event for event in events if event.kind == "expired"],
+            "all": events,
+        }
+        return Report(
+            kinds={kind: figures(some, missing, deliveries) for kind, some in by_kind.items()},
+            seconds=ended_at - self._began_at,
+            sent_before=len(self._before),
+            sent_now=len(events) - len(missing) - len(self._before),
+            refused_mails=state.refused_mails,
+            refused_connections=state.refused_connections,
+            workers_replaced=self._crew.replaced,
+            unfinished=state.unsettled,
+            missing=found.missing,
+            twice=found.twice,
+            dead_in_all=state.dead,
+            dead=dead,
+            maildir=str(self._store.folder) if self._store else None,
+        )
+
+    def _enqueue(self) -> None:
+        example = load_example(self._plan.example)
+        calls = [e.call(example) for e in self._plan.events if e.mail_id not in self._before]
+        for start in range(0, len(calls), BATCH):
+            batch = calls[start : start + BATCH]
+            insist(partial(self._hf.enqueue_many, batch))
+            self._enqueued += len(batch)
+            self._screen.show(self._progress())
+
+    def _watch(self) -> None:
+        last, changed_s = None, time.monotonic()
+        while (progress := self._progress()).unsettled:
+            self._screen.show(progress)
+            self._crew.mend()
+            if progress != last:
+                last, changed_s = progress, time.monotonic()
+            elif time.monotonic() - changed_s > STALL_S:
+                break  # the check will say what is missing
+            time.sleep(TICK_S)
+        self._screen.show(progress)
+
+    def _progress(self) -> Progress:
+        stats = insist(self._queue.stats)
+        for mail in islice(self._deliveries(), self._deliveries_seen, None):
+            self._awaited.discard(mail.mail_id)
+            self._deliveries_seen += 1
+        events = len(self._plan.events)
+        sent = events - len(self._awaited)
+        if self._server is None:  # then a task that is neither here nor dead is done
+            unsent = stats.ready + stats.delayed + stats.running + stats.dead
+            sent = max(0, self._enqueued - unsent)
+        return Progress(
+            events=events,
+            enqueued=self._enqueued,
+            sent=sent,
+            ready=stats.ready,
+            delayed=stats.delayed,
+            running=stats.running,
+            dead=stats.dead,
+            refused_mails=self._server.intake.refused_mails if self._server else 0,
+            refused_connections=self._server.refused_connections if self._server else 0,
+            workers=tuple(self._crew.pids),
+            replaced=self._crew.replaced,
+        )
+
+    def _deliveries(self) -> list[Delivery]:
+        return self._server.intake.deliveries if self._server else []
+
+    def _check(self, dead: dict[str, str]) -> Check:
+        if self._store:
+            return check(self._plan.events, self._store.message_ids())
+        # Another's server keeps its mails to itself: believe the queue.
+        given_up = [event.task_id for event in self._plan.events if event.task_id in dead]
+        return Check(missing=given_up, twice=[])
+
+
+def insist(step: Callable[[], T]) -> T:
+    """Do *step* even if the queue's server is away for a while: a restart must not end the demo.
+
+    Raises:
+        ServerUnavailable, OutcomeUnknown: it was away for too long.
+    """
+    deadline_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return step()
+        except (OutcomeUnknown, ServerUnavailable) as error:
+            if time.monotonic() > deadline_s:
+                raise
+            if isinstance(error, OutcomeUnknown):
+                step = error.repeat
+            time.sleep(TICK_S)

@@ -1,0 +1,201 @@
+"""The demo while it runs: one calm screen on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.padding import Padding
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+LINE_EVERY_S = 1.0
+PACE_STEP_S = 0.25
+PACE_STEPS = 32  # eight seconds of history
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where the mails of all events are at one moment; `sent` and `enqueued` count events."""
+
+    events: int
+    enqueued: int
+    sent: int
+    ready: int
+    delayed: int
+    running: int
+    dead: int
+    refused_mails: int
+    refused_connections: int
+    workers: Sequence[int]
+    replaced: int
+
+    @property
+    def unsettled(self) -> int:
+        """Tasks that the queue still has to bring to an end."""
+        return self.ready + self.delayed + self.running
+
+
+class Pace:
+    """How fast a count rises: over the last second, and step by step before."""
+
+    def __init__(self) -> None:
+        self._marks: deque[tuple[float, int]] = deque(maxlen=PACE_STEPS + 1)
+
+    def note(self, count: int) -> None:
+        """Remember the count of now; calls in quick succession are left out."""
+        now_s = time.monotonic()
+        if not self._marks or now_s - self._marks[-1][0] >= PACE_STEP_S:
+            self._marks.append((now_s, count))
+
+    def steps(self) -> list[float]:
+        """The rise per second in each step, oldest first."""
+        return [(new - old) / (end - start) for (start, old), (end, new) in pairwise(self._marks)]
+
+    def per_second(self) -> float:
+        """The rise per second over the last second, or as much of it as there was."""
+        last = self.steps()[-round(1 / PACE_STEP_S) :]
+        return sum(last) / len(last) if last else 0.0
+
+
+class Screen(Protocol):
+    """Shows a run while `with screen:` lasts."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+    def show(self, progress: Progress) -> None:
+        """Show where the mails are now."""
+
+
+def screen_on(console: Console) -> Screen:
+    """The screen that fits *console*: live on a terminal, lines in a pipe, a log or a dumb one."""
+    return LiveScreen(console) if console.is_interactive else LineScreen(console)
+
+
+class LineScreen:
+    """One line every second, without control codes."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._began_s = time.monotonic()
+        self._next_s = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        pass
+
+    def show(self, progress: Progress) -> None:
+        """Print a line, if the last one is old enough."""
+        elapsed_s = time.monotonic() - self._began_s
+        if elapsed_s < self._next_s and progress.unsettled:
+            return
+        self._next_s = elapsed_s + LINE_EVERY_S
+        self._console.print(
+            f"{elapsed_s:5.1f} s  sent {progress.sent:,} of {progress.events:,},"
+            f" ready {progress.ready:,}, to try again {progress.delayed:,},"
+            f" running {progress.running:,}, dead {progress.dead:,}",
+            soft_wrap=True,
+        )
+
+
+class LiveScreen:
+    """Bars, counts and the pace in place, gone when the run ends."""
+
+    def __init__(self, console: Console) -> None:
+        self._pace = Pace()
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._live.stop()
+
+    def show(self, progress: Progress) -> None:
+        """Draw the screen anew."""
+        self._pace.note(progress.sent)
+        self._live.update(self._drawn(progress), refresh=True)
+
+    def _drawn(self, progress: Progress) -> RenderableType:
+        bars = Table.grid(padding=(0, 2), expand=True)
+        bars.add_column(style="dim", width=8)
+        bars.add_column(ratio=1)
+        bars.add_column(justify="right", no_wrap=True)
+        for name, count in ("enqueued", progress.enqueued), ("sent", progress.sent):
+            bar = ProgressBar(progress.events, count, complete_style="cyan", finished_style="green")
+            bars.add_row(name, bar, f"{count:,} of {progress.events:,}")
+
+        rows = Table.grid(padding=(0, 2))
+        rows.add_column(style="dim", width=8)
+        rows.add_column()
+        rows.add_row("queue", _queue_line(progress))
+        rows.add_row("refused", _refused_line(progress))
+        rows.add_row("pace", _pace_line(self._pace))
+        rows.add_row("workers", _workers_line(progress))
+
+        whole = Table.grid()
+        for part in bars, "", rows:
+            whole.add_row(part)
+        return Padding(whole, (1, 2))
+
+
+def _queue_line(progress: Progress) -> Text:
+    dead = ("bold red", "dead") if progress.dead else ("", "dead")
+    counts = [
+        (progress.ready, "", "ready"),
+        (progress.running, "", "running"),
+        (progress.delayed, "yellow" if progress.delayed else "", "to try again"),
+        (progress.dead, *dead),
+    ]
+    parts = [Text(f"{count:,} {name}", style=style) for count, style, name in counts]
+    return Text("   ").join(parts)
+
+
+def _refused_line(progress: Progress) -> Text:
+    return Text(
+        f"{progress.refused_mails:,} mails (451)   "
+        f"{progress.refused_connections:,} connections (421)"
+    )
+
+
+def _pace_line(pace: Pace) -> Text:
+    steps = pace.steps()
+    top = max(steps, default=0.0) or 1.0
+    spark = "".join(BLOCKS[min(7, int(8 * step / top))] for step in steps)
+    return Text.assemble(f"{pace.per_second():,.0f} mails/s".ljust(15), (spark, "cyan"))
+
+
+def _workers_line(progress: Progress) -> Text:
+    hint = "kill -9 one: nothing is lost"
+    if progress.replaced:
+        hint = f"{progress.replaced} died; what they had begun runs again"
+    return Text.assemble("  ".join(map(str, progress.workers)), (f"   {hint}", "dim italic"))

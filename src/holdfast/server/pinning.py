@@ -1,0 +1,58 @@
+"""Keeping a server running while nobody uses it, and stopping it."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import ServerFailed
+from .embedded import EmbeddedServer, explained
+from .folder import Folder
+from .keeper import STOP_S
+from .launch import stop_server
+from .server_status import ServerStatus, status
+
+
+def start(folder: str | os.PathLike[str]) -> ServerStatus:
+    """Pin the server of *folder*: it runs until `stop`, whether or not anybody has it open.
+
+    The folder stays pinned when the machine restarts; the server then runs from the next `open` or
+    `start` on.
+
+    Raises:
+        ServerNotFound: there is no server binary.
+        ServerFailed: it does not start.
+    """
+    with EmbeddedServer.open(folder) as server, explained(folder):
+        Folder(server.folder).pin.touch(mode=0o600)
+        return status(folder)
+
+
+def stop(folder: str | os.PathLike[str], *, force: bool = False) -> bool:
+    """Unpin and stop the server of *folder*. Whoever opens it meanwhile waits, and starts it anew.
+
+    Args:
+        force: also while it is in use; its users lose it until one of them opens it again.
+
+    Returns:
+        Whether it was running.
+
+    Raises:
+        ServerFailed: it is in use, and nothing was changed; or it does not stop.
+    """
+    with explained(folder):
+        place = Folder(folder)
+        if not place.path.exists():
+            return False
+        with place.gate_shut():
+            users = place.user_pids()
+            if users and not force:
+                raise ServerFailed(
+                    str(place),
+                    f"it is not stopped because {len(users)} have it open (process ids "
+                    f"{', '.join(map(str, users))}); close them, or stop it with force",
+                )
+            place.pin.unlink(missing_ok=True)
+            running = place.served
+            if not stop_server(place):
+                raise ServerFailed(str(place), f"it did not stop within {STOP_S:g} s; kill it")
+            return running

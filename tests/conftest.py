@@ -1,0 +1,51 @@
+"""What every test stands on: a real server in each topology that Holdfast promises to serve."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+import redis
+
+from faults.clusters import Cluster
+from faults.servers import Server
+from holdfast import acl_rule
+
+pytest_plugins = ["faults.fixtures"]
+
+TOPOLOGIES = ("standalone", "cluster", "restricted")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A namespace of the test's own on a running server.
+
+    Attributes:
+        url: for a client of Holdfast.
+        namespace: nobody else uses it.
+        server: the server, or the cluster, itself.
+        client: a plain redis-py client that may do everything there.
+    """
+
+    url: str
+    namespace: str
+    server: Server | Cluster
+    client: redis.Redis | redis.RedisCluster
+
+
+@pytest.fixture(params=TOPOLOGIES)
+def site(request: pytest.FixtureRequest) -> Iterator[Site]:
+    """One server, a cluster of three, and a server where the user may touch only the namespace."""
+    namespace = f"test-{secrets.token_hex(4)}"
+    server = request.getfixturevalue("cluster" if request.param == "cluster" else "standalone")
+    url = server.url
+    with server.client() as client:
+        if request.param == "restricted":
+            url = url.replace("://", f"://{namespace}:secret@")
+            rule = acl_rule(namespace)
+            client.execute_command("ACL", "SETUSER", namespace, "on", ">secret", *rule.split())
+        yield Site(url, namespace, server, client)
+        if request.param == "restricted":
+            client.execute_command("ACL", "DELUSER", namespace)

@@ -1,0 +1,106 @@
+"""The bell: rings reach the one that waits, and a lost line costs at most a moment."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from conftest import Site
+from faults.proxy import Proxy
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast.core.bell import Bell
+from holdfast.core.call._sync import Caller
+from holdfast.core.connections.settings import Settings
+from holdfast.core.names import Namespace, Unit
+from holdfast.core.runtime._sync import Event
+from holdfast.core.script import Script
+
+RING = Script.of(
+    "test/ring", "#!lua\nreturn redis.call('SPUBLISH', ARGV[1], redis.call('EXISTS', KEYS[1]))"
+)
+
+
+@pytest.fixture
+def unit(site: Site) -> Unit:
+    return Namespace.of(site.namespace).unit("queue", "bell")
+
+
+@pytest.fixture
+def caller(site: Site) -> Iterator[Caller]:
+    caller = Caller(Settings.from_url(site.url))
+    yield caller
+    caller.close()
+
+
+def ring(caller: Caller, unit: Unit, channel: str) -> int:
+    receivers: int = caller.call(RING, unit, [unit.key("k")], [channel])
+    return receivers
+
+
+def test_a_ring_raises_the_flag(site: Site, caller: Caller, unit: Unit) -> None:
+    """First when the line is up, then at each ring."""
+    bell, flag = Bell(Settings.from_url(site.url)), Event()
+    with bell.heard(unit, flag) as channel:
+        assert flag.wait(5), "told to look once it is subscribed"
+        for _ in range(3):
+            flag.clear()
+            assert ring(caller, unit, channel) == 1
+            assert flag.wait(5)
+    eventually(lambda: ring(caller, unit, channel) == 0, reason="nobody listens any more")
+    bell.close()
+
+
+def test_every_listener_is_rung_by_itself(site: Site, caller: Caller) -> None:
+    """Units on all nodes of a cluster, and two listeners to one unit."""
+    bell = Bell(Settings.from_url(site.url))
+    units = [Namespace.of(site.namespace).unit("queue", f"q{n // 2}") for n in range(20)]
+    flags = [Event() for _ in units]
+    listening = [bell.heard(unit, flag) for unit, flag in zip(units, flags, strict=True)]
+    channels = [one.__enter__() for one in listening]
+    assert all(flag.wait(5) for flag in flags)
+    for flag in flags:
+        flag.clear()
+    ring(caller, units[7], channels[7])
+    assert flags[7].wait(5)
+    assert [n for n, flag in enumerate(flags) if flag.is_set()] == [7]
+    for one in listening:
+        one.__exit__(None, None, None)
+    bell.close()
+
+
+def test_a_broken_line_is_laid_anew_and_its_listeners_look_again(
+    standalone: Server, proxy: Proxy
+) -> None:
+    """What was rung while nobody listened is found by looking."""
+    unit = Namespace.of(secrets.token_hex(4)).unit("queue", "bell")
+    bell, flag = Bell(Settings.from_url(proxy.url)), Event()
+    caller = Caller(Settings.from_url(standalone.url))
+    with bell.heard(unit, flag) as channel:
+        assert flag.wait(5)
+        flag.clear()
+        with proxy.refuse():
+            assert ring(caller, unit, channel) == 0
+        assert flag.wait(10)
+        flag.clear()
+        assert ring(caller, unit, channel) == 1
+        assert flag.wait(5)
+    caller.close()
+    bell.close()
+
+
+def test_no_thread_stays_when_the_last_bell_is_closed(standalone: Server) -> None:
+    """Nothing goes on in the background of a program that has closed its clients."""
+    bells = [Bell(Settings.from_url(standalone.url)) for _ in range(2)]
+    for bell in bells:
+        flag = Event()
+        with bell.heard(Namespace.of("x").unit("queue", "y"), flag):
+            assert flag.wait(5)
+    assert [thread.name for thread in threading.enumerate()].count("holdfast") == 1
+    for bell in bells:
+        bell.close()
+        bell.close()
+    assert "holdfast" not in [thread.name for thread in threading.enumerate()]

@@ -1,0 +1,176 @@
+# Generated from test_call_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Calls: each ends in exactly one of three ways, whatever happens on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from conftest import Site
+from faults.proxy import Proxy
+from faults.servers import Server
+from holdfast import OutcomeUnknown, ServerRefused, ServerUnavailable
+from holdfast.core.call._sync import Caller
+from holdfast.core.connections.settings import Settings
+from holdfast.core.names import Namespace, Unit
+from holdfast.core.script import Script
+
+
+def script(source: str) -> Script:
+    """A script of the test's own."""
+    return Script.of("test/script", source)
+
+
+INCREMENT = script("#!lua\nreturn redis.call('INCRBY', KEYS[1], ARGV[1])")
+READ = script("#!lua flags=no-writes\nreturn redis.call('GET', KEYS[1])")
+
+
+@pytest.fixture
+def unit(site: Site) -> Unit:
+    return Namespace.of(site.namespace).unit("counter", "hits")
+
+
+@pytest.fixture
+def caller(site: Site) -> Iterator[Caller]:
+    caller = Caller(Settings.from_url(site.url))
+    yield caller
+    caller.close()
+
+
+@pytest.fixture
+def fragile(proxy: Proxy) -> Iterator[Caller]:
+    """A caller whose server is behind the proxy, and who waits a second at most."""
+    caller = Caller(Settings.from_url(f"{proxy.url}?socket_timeout=1"))
+    yield caller
+    caller.close()
+
+
+@pytest.fixture
+def lone(standalone: Server, request: pytest.FixtureRequest) -> Unit:
+    """A unit of the test's own on the server behind the proxy."""
+    return Namespace.of(f"{request.node.name}-{time.monotonic_ns()}").unit("counter", "hits")
+
+
+def increment(caller: Caller, unit: Unit, by: int = 1) -> int:
+    answer: int = caller.call(INCREMENT, unit, [unit.key("n")], [by])
+    return answer
+
+
+def test_a_call_returns_what_the_script_returns(caller: Caller, unit: Unit) -> None:
+    """Also one that the server has never seen, and again after it forgot all scripts."""
+    assert increment(caller, unit) == 1
+    assert increment(caller, unit, 41) == 42
+    assert caller.call(READ, unit, [unit.key("n")], []) == b"42"
+    assert caller.read(unit, "GET", unit.key("n")) == b"42"
+
+
+def test_scripts_are_sent_again_when_the_server_forgot_them(
+    site: Site, caller: Caller, unit: Unit
+) -> None:
+    """SCRIPT FLUSH costs one more round trip, nothing else."""
+    assert increment(caller, unit) == 1
+    site.client.script_flush()
+    assert increment(caller, unit) == 2
+
+
+def test_a_connection_that_the_server_closed_is_replaced(
+    site: Site, caller: Caller, unit: Unit
+) -> None:
+    """CLIENT KILL between two calls is not even noticed."""
+    assert increment(caller, unit) == 1
+    for node in [site.server] if isinstance(site.server, Server) else site.server.nodes:
+        node.execute("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    time.sleep(0.05)
+    assert increment(caller, unit) == 2
+
+
+def test_nobody_listening_is_unavailable_at_once(unit: Unit) -> None:
+    """A producer does not wait for a server that is away."""
+    caller = Caller(Settings.from_url("redis://127.0.0.1:1"))
+    with pytest.raises(
+        ServerUnavailable, match=r"test/script on counter 'hits' was not applied.*1"
+    ):
+        increment(caller, unit)
+    caller.close()
+
+
+def test_a_lost_reply_is_an_unknown_outcome(proxy: Proxy, fragile: Caller, lone: Unit) -> None:
+    """The script ran, nobody can know."""
+    increment(fragile, lone)
+    proxy.drop_reply(match=INCREMENT.sha1.encode())
+    with pytest.raises(OutcomeUnknown, match=r"test/script on counter 'hits' may or may not"):
+        increment(fragile, lone)
+    assert proxy.dropped
+    assert increment(fragile, lone) == 3
+
+
+def test_a_lost_request_is_an_unknown_outcome(proxy: Proxy, fragile: Caller, lone: Unit) -> None:
+    """It did not run, and nobody can know that either."""
+    increment(fragile, lone)
+    proxy.drop_request(match=INCREMENT.sha1.encode())
+    with pytest.raises(OutcomeUnknown):
+        increment(fragile, lone)
+    assert increment(fragile, lone) == 2
+
+
+def test_a_read_is_asked_again_until_it_is_answered(
+    proxy: Proxy, fragile: Caller, lone: Unit
+) -> None:
+    """What changes nothing needs no error."""
+    increment(fragile, lone)
+    proxy.drop_replies(2, match=b"GET")
+    assert fragile.read(lone, "GET", lone.key("n")) == b"1"
+    fragile.call(READ, lone, [lone.key("n")], [])
+    proxy.drop_reply(match=READ.sha1.encode())
+    assert fragile.call(READ, lone, [lone.key("n")], []) == b"1"
+    assert len(proxy.dropped) == 3
+
+
+def test_a_server_that_hangs_is_noticed_within_the_timeout(
+    proxy: Proxy, fragile: Caller, lone: Unit
+) -> None:
+    """Half-open: connected, and never an answer."""
+    increment(fragile, lone)
+    proxy.black_hole()
+    began = time.monotonic()
+    with pytest.raises(OutcomeUnknown):
+        increment(fragile, lone)
+    with pytest.raises(ServerUnavailable):
+        fragile.read(lone, "GET", lone.key("n"))
+    assert time.monotonic() - began < 10
+    proxy.heal()
+    assert increment(fragile, lone) >= 2
+
+
+def test_one_byte_at_a_time_is_just_slow(proxy: Proxy, fragile: Caller, lone: Unit) -> None:
+    """Replies are put together whatever their slices are."""
+    proxy.slice(1)
+    for n in range(1, 6):
+        assert increment(fragile, lone) == n
+
+
+def test_a_refusal_says_why(standalone: Server, lone: Unit) -> None:
+    """An error before the first line of the script ran: not applied, and the server's own words."""
+    caller = Caller(Settings.from_url(standalone.url))
+    try:
+        standalone.execute("CONFIG", "SET", "maxmemory", "1")
+        with pytest.raises(ServerRefused, match="OOM"):
+            increment(caller, lone)
+    finally:
+        standalone.execute("CONFIG", "SET", "maxmemory", "0")
+    standalone.execute("RPUSH", lone.key("list"), "x")
+    with pytest.raises(ServerRefused, match="WRONGTYPE"):
+        caller.read(lone, "GET", lone.key("list"))
+    caller.close()
+
+
+def test_an_error_inside_a_script_is_an_unknown_outcome(standalone: Server, lone: Unit) -> None:
+    """Lines before the failing one stand, so nobody may call it not applied."""
+    halfway = script("#!lua\nredis.call('SET', KEYS[1], 'x')\nreturn redis.call('INCR', KEYS[1])")
+    caller = Caller(Settings.from_url(standalone.url))
+    with pytest.raises(OutcomeUnknown, match="not an integer"):
+        caller.call(halfway, lone, [lone.key("n")], [])
+    assert caller.read(lone, "GET", lone.key("n")) == b"x"
+    caller.close()

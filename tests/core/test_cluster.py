@@ -1,0 +1,125 @@
+"""A cluster that rearranges itself: calls arrive, once each, whatever moves meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from faults.clusters import Cluster
+from holdfast import AsyncHoldfast, Holdfast, ServerUnavailable, TaskRegistry
+from holdfast.core.call._sync import Caller
+from holdfast.core.connections.settings import Settings
+from holdfast.core.names import Namespace
+from holdfast.core.script import Script
+
+INCREMENT = Script.of("test/incr", "#!lua\nreturn redis.call('INCR', KEYS[1])")
+BOTH = Script.of(
+    "test/both", "#!lua\nredis.call('INCR', KEYS[1])\nreturn redis.call('INCR', KEYS[2])"
+)
+
+tasks = TaskRegistry()
+
+
+@tasks.task(queue="moving")
+async def nothing(n: int) -> None:
+    del n
+
+
+@pytest.fixture(scope="module")
+def own_cluster() -> Iterator[Cluster]:
+    """A cluster whose slots this module may move about."""
+    with Cluster(primaries=3) as cluster:
+        yield cluster
+
+
+def other_node(cluster: Cluster, slot: int):
+    owner = cluster.owner(slot)
+    return next(node for node in cluster.nodes if node is not owner)
+
+
+def test_a_slot_that_moved_is_found(own_cluster: Cluster) -> None:
+    """MOVED is followed, and remembered."""
+    caller = Caller(Settings.from_url(own_cluster.url))
+    unit = Namespace.of("moved").unit("counter", "a")
+    assert caller.call(INCREMENT, unit, [unit.key("n")], []) == 1
+    for expected in (2, 3):
+        own_cluster.move_slot(unit.slot, other_node(own_cluster, unit.slot))
+        assert caller.call(INCREMENT, unit, [unit.key("n")], []) == expected
+    caller.close()
+
+
+def test_a_slot_that_is_moving_is_asked_for_at_both_ends(own_cluster: Cluster) -> None:
+    """ASK is followed for one request; keys on both sides (TRYAGAIN) are waited for."""
+    caller = Caller(Settings.from_url(own_cluster.url))
+    unit = Namespace.of("asked").unit("counter", "a")
+    target = other_node(own_cluster, unit.slot)
+    assert caller.call(BOTH, unit, [unit.key("n"), unit.key("m")], []) == 1
+    with own_cluster.moving_slot(unit.slot, target) as move:
+        assert caller.call(BOTH, unit, [unit.key("n"), unit.key("m")], []) == 2
+        assert caller.call(INCREMENT, unit, [unit.key("new")], []) == 1  # only the target has it
+        move.migrate(limit=1)
+        finisher = threading.Timer(0.3, move.migrate)
+        finisher.start()
+        assert caller.call(BOTH, unit, [unit.key("n"), unit.key("m")], []) == 3
+        finisher.join()
+    assert caller.call(BOTH, unit, [unit.key("n"), unit.key("m")], []) == 4
+    caller.close()
+
+
+async def test_tasks_run_once_while_their_queue_moves(own_cluster: Cluster) -> None:
+    """A worker and a producer ride through a slot that wanders."""
+    async with AsyncHoldfast.from_url(own_cluster.url, namespace="wander") as hf:
+        slot = Namespace.of("wander").unit("queue", "moving").slot
+        worker = hf.worker(tasks)
+        running = asyncio.create_task(worker.run())
+        for n in range(5):
+            await hf.enqueue_many([nothing.call(i) for i in range(50)])
+            target = other_node(own_cluster, slot)
+            await asyncio.to_thread(own_cluster.move_slot, slot, target)
+            await hf.enqueue(nothing.call(n))
+        worker.stop()
+        await running
+        await hf.worker(tasks).run(until_idle=True)
+        stats = await hf.queue("moving").stats()
+        assert (stats.ready, stats.delayed, stats.running, stats.dead) == (0, 0, 0, 0)
+
+
+def test_units_spread_over_all_nodes(own_cluster: Cluster) -> None:
+    """Each queue lives on one node, many queues on all."""
+    with Holdfast.from_url(own_cluster.url, namespace="spread") as hf:
+        for n in range(30):
+            registry = TaskRegistry()
+            task = registry.task(queue=f"q{n}")(lambda: None)
+            hf.enqueue(task.call())
+        assert sorted(hf.queues()) == sorted(f"q{n}" for n in range(30))
+    owners = {
+        own_cluster.owner(Namespace.of("spread").unit("queue", f"q{n}").slot) for n in range(30)
+    }
+    assert len(owners) == 3
+
+
+def test_one_dead_node_does_not_stop_the_others(own_cluster: Cluster) -> None:
+    """Queues on the living nodes go on; those of the dead one are unavailable within the timeout."""
+    units = [Namespace.of("dead").unit("counter", str(n)) for n in range(30)]
+    with Holdfast.from_url(f"{own_cluster.url}?socket_timeout=1", namespace="dead") as hf:
+        caller = Caller(Settings.from_url(f"{own_cluster.url}?socket_timeout=1"))
+        victim = own_cluster.owner(units[0].slot)
+        by_owner = {unit: own_cluster.owner(unit.slot) for unit in units}
+        for node in own_cluster.nodes:
+            node.execute("CONFIG", "SET", "cluster-require-full-coverage", "no")
+        victim.kill()
+        try:
+            for unit, owner in by_owner.items():
+                if owner is not victim:
+                    assert caller.call(INCREMENT, unit, [unit.key("n")], []) == 1
+            with pytest.raises(ServerUnavailable):
+                caller.call(INCREMENT, units[0], [units[0].key("n")], [])
+        finally:
+            victim.start()
+            own_cluster.wait_until_ok()
+        assert caller.call(INCREMENT, units[0], [units[0].key("n")], []) == 1
+        caller.close()
+        assert hf.namespace == "dead"

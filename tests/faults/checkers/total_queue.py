@@ -1,0 +1,81 @@
+"""Nothing enqueued is lost, nothing runs that nobody enqueued: `total_queue`.
+
+After Jepsen's checker of the same name. Tasks are known by the `key` of their operations. A task's
+body records its completion, so that a completion is on record before the queue hears of it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from faults.history import Operation
+
+SHOWN = 10  # keys named in an explanation
+
+
+@dataclass(frozen=True)
+class QueueCounts:
+    """What is allowed, and worth knowing.
+
+    Args:
+        acknowledged: Tasks whose enqueue returned.
+        completed: Tasks that ran to their end.
+        duplicated: Tasks that did so more than once.
+        recovered: Tasks that did so although their enqueue never returned.
+    """
+
+    acknowledged: int
+    completed: int
+    duplicated: int
+    recovered: int
+
+
+def total_queue(
+    operations: Iterable[Operation],
+    *,
+    enqueue: str = "enqueue",
+    complete: str = "complete",
+    dead: Iterable[str] = (),
+    pending: Iterable[str] = (),
+) -> QueueCounts:
+    """Check that what was acknowledged is completed, dead or pending, and no more was completed
+    than was attempted.
+
+    Args:
+        operations: The history; kinds other than these two are passed over.
+        enqueue: The kind of operation that enqueues the task `key`.
+        complete: The kind of operation that the body of the task `key` records.
+        dead: Tasks that the queue keeps among its dead.
+        pending: Tasks that the queue still holds, queued or running.
+
+    Raises:
+        AssertionError: Tasks were lost or came from nowhere; it names them.
+    """
+    history = list(operations)
+    enqueues = [operation for operation in history if operation.kind == enqueue]
+    attempted = {operation.key for operation in enqueues if operation.outcome != "fail"}
+    acknowledged = {operation.key for operation in enqueues if operation.outcome == "ok"}
+    completions = [operation for operation in history if operation.kind == complete]
+    times = Counter(operation.key for operation in completions if operation.outcome == "ok")
+
+    lost = acknowledged - times.keys() - set(dead) - set(pending)
+    unexpected = {operation.key for operation in completions} - attempted
+    complaints = [
+        *_complaint("acknowledged, but neither completed nor dead nor pending", lost),
+        *_complaint("ran, but nobody enqueued it", unexpected),
+    ]
+    if complaints:
+        raise AssertionError("\n".join(complaints))
+    return QueueCounts(
+        acknowledged=len(acknowledged),
+        completed=len(times),
+        duplicated=sum(count > 1 for count in times.values()),
+        recovered=len(times.keys() - acknowledged),
+    )
+
+
+def _complaint(what: str, keys: set[str]) -> list[str]:
+    if not keys:
+        return []
+    more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
+    return [f"{len(keys)} {what}: {', '.join(sorted(keys)[:SHOWN])}{more}"]

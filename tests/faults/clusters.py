@@ -1,0 +1,233 @@
+"""A real cluster of primaries on loopback ports, whose slots can be moved under load: `Cluster`."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, Self
+
+import redis
+from redis.cluster import RedisCluster
+
+from faults.ports import LOOPBACK, Port
+from faults.proxy import Proxy
+from faults.servers import Server, no_retry
+from faults.waiting import eventually
+
+SLOTS = 16_384
+READY_S = 20.0
+NODE_TIMEOUT_MS = 1_000
+MIGRATE_TIMEOUT_MS = 5_000
+MIGRATE_BATCH = 100
+
+
+class Cluster:
+    """Primaries that share the slots evenly; `with` starts and removes it.
+
+    Args:
+        primaries: How many; a cluster wants at least three.
+        options: More server options for every node.
+    """
+
+    def __init__(self, primaries: int = 3, *options: str) -> None:
+        self._buses = [Port() for _ in range(primaries)]
+        self._clients: list[RedisCluster] = []
+        self.nodes = [Server(*_cluster_options(bus), *options) for bus in self._buses]
+
+    @property
+    def url(self) -> str:
+        """The address of the first node as a `redis+cluster://` URL."""
+        return f"redis+cluster://{LOOPBACK}:{self.nodes[0].port}"
+
+    def client(self, **options: Any) -> RedisCluster:
+        """Return a redis-py cluster client that retries nothing; it is closed with the cluster."""
+        first = self._running()[0]
+        client = RedisCluster(host=LOOPBACK, port=first.port, **{"retry": no_retry(), **options})
+        self._clients.append(client)
+        return client
+
+    def start(self) -> None:
+        """Start the nodes, make them a cluster, and wait until all of them say it is sound."""
+        for node in self.nodes:
+            node.start()
+        # A node takes a config epoch only while it knows no other, so all found before any meets.
+        for index, node in enumerate(self.nodes):
+            self._found(index, node)
+        for node in self.nodes:
+            self._introduce(node)
+        self.wait_until_ok()
+
+    def wait_until_ok(self, timeout: float = READY_S) -> None:
+        """Wait until every node knows all others and all slots are served."""
+        eventually(
+            lambda: all(self._is_ok(node) for node in self.nodes),
+            timeout,
+            reason="every node of the cluster says cluster_state:ok",
+        )
+
+    def slot_of(self, key: str | bytes) -> int:
+        """Return the slot of a key."""
+        return int(self.nodes[0].execute("CLUSTER KEYSLOT", key))
+
+    def owner(self, slot: int) -> Server:
+        """Return the node that serves a slot, as the nodes themselves see it.
+
+        Raises:
+            LookupError: None of the running nodes says that it does.
+        """
+        for node in self._running():
+            if _owner_id(node, slot) == _node_id(node):
+                return node
+        raise LookupError(f"no running node serves slot {slot}")
+
+    def move_slot(self, slot: int, target: Server) -> None:
+        """Move a slot with all its keys to another node."""
+        with self.moving_slot(slot, target):
+            pass
+
+    @contextmanager
+    def moving_slot(self, slot: int, target: Server) -> Iterator["Move"]:
+        """Move a slot to another node, and stay half-way during the block.
+
+        In the block the old owner redirects (ASK) for every key that it does not have, and answers
+        TRYAGAIN to a command with several keys of which it has only some. Nothing is moved
+        but what `Move.migrate` moves; the end of the block moves the rest.
+        """
+        move = Move(slot, self.owner(slot), target)
+        move.begin()
+        try:
+            yield move
+        finally:
+            move.finish(self._running())
+        eventually(
+            lambda: {_owner_id(node, slot) for node in self._running()} == {_node_id(target)},
+            reason=f"all nodes know the new owner of slot {slot}",
+        )
+
+    @contextmanager
+    def proxied(self) -> Iterator[dict[Server, Proxy]]:
+        """Put a proxy in front of each node, and let the nodes send all clients there.
+
+        Clients made before the block learn of it only when they read the cluster's map again.
+        """
+        with ExitStack() as stack:
+            proxies = {node: stack.enter_context(Proxy(node.address)) for node in self.nodes}
+            stack.callback(self._announce, {node: node.port for node in self.nodes})
+            self._announce({node: proxy.port for node, proxy in proxies.items()})
+            yield proxies
+
+    def close(self) -> None:
+        """Kill and remove all nodes and close the clients made here."""
+        for client in self._clients:
+            client.close()
+        for node in self.nodes:
+            node.close()
+        for bus in self._buses:
+            bus.release()
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _running(self) -> list[Server]:
+        return [node for node in self.nodes if node.is_running]
+
+    def _announce(self, ports: dict[Server, int]) -> None:
+        for node, port in ports.items():
+            node.execute("CONFIG SET", "cluster-announce-port", port)
+        eventually(
+            lambda: all(_announced_ports(node) == set(ports.values()) for node in self._running()),
+            reason="all nodes have heard of the announced ports",
+        )
+
+    def _found(self, index: int, node: Server) -> None:
+        first = index * SLOTS // len(self.nodes)
+        last = (index + 1) * SLOTS // len(self.nodes) - 1
+        node.execute("CLUSTER SET-CONFIG-EPOCH", index + 1)
+        node.execute("CLUSTER ADDSLOTSRANGE", first, last)
+
+    def _introduce(self, node: Server) -> None:
+        for peer, bus in zip(self.nodes, self._buses, strict=True):
+            if peer is not node:
+                node.execute("CLUSTER MEET", LOOPBACK, peer.port, bus.number)
+
+    def _is_ok(self, node: Server) -> bool:
+        try:
+            info = node.execute("CLUSTER INFO")
+        except (redis.ConnectionError, redis.TimeoutError):
+            return False
+        return (
+            info["cluster_state"] == "ok"
+            and int(info["cluster_known_nodes"]) == len(self.nodes)
+            and int(info["cluster_slots_ok"]) == SLOTS
+        )
+
+
+class Move:
+    """A slot on its way from one node to another."""
+
+    def __init__(self, slot: int, source: Server, target: Server) -> None:
+        self.slot = slot
+        self.source = source
+        self.target = target
+
+    def begin(self) -> None:
+        """Mark the slot as leaving here and arriving there."""
+        source_id, target_id = _node_id(self.source), _node_id(self.target)
+        self.target.execute("CLUSTER SETSLOT", self.slot, "IMPORTING", source_id)
+        self.source.execute("CLUSTER SETSLOT", self.slot, "MIGRATING", target_id)
+
+    def migrate(self, limit: int = SLOTS) -> int:
+        """Move up to `limit` keys of the slot; return how many were moved."""
+        moved = 0
+        while moved < limit:
+            batch = min(limit - moved, MIGRATE_BATCH)
+            keys = self.source.execute("CLUSTER GETKEYSINSLOT", self.slot, batch)
+            if not keys:
+                break
+            where = (LOOPBACK, self.target.port, "", 0, MIGRATE_TIMEOUT_MS)
+            self.source.execute("MIGRATE", *where, "KEYS", *keys)
+            moved += len(keys)
+        return moved
+
+    def finish(self, nodes: list[Server]) -> None:
+        """Move what is left and tell every node, the new owner first as the protocol demands."""
+        while self.migrate():
+            pass
+        target_id = _node_id(self.target)
+        others = [node for node in nodes if node not in (self.source, self.target)]
+        for node in [self.target, self.source, *others]:
+            node.execute("CLUSTER SETSLOT", self.slot, "NODE", target_id)
+
+
+def _cluster_options(bus: Port) -> list[str]:
+    return [
+        *("--cluster-enabled", "yes", "--cluster-port", str(bus.number)),
+        *("--cluster-node-timeout", str(NODE_TIMEOUT_MS)),
+    ]
+
+
+def _node_id(node: Server) -> str:
+    return _text(node.execute("CLUSTER MYID"))
+
+
+def _owner_id(node: Server, slot: int) -> str | None:
+    """Return who serves a slot, in the eyes of a node."""
+    for first, last, primary, *_ in node.execute("CLUSTER SLOTS"):
+        if first <= slot <= last:
+            return _text(primary[2])
+    return None
+
+
+def _announced_ports(node: Server) -> set[int]:
+    """Return where a node sends clients."""
+    return {int(primary[1]) for _, _, primary, *_ in node.execute("CLUSTER SLOTS")}
+
+
+def _text(reply: bytes | str) -> str:
+    return reply.decode() if isinstance(reply, bytes) else reply

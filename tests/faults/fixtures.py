@@ -1,0 +1,75 @@
+"""Fixtures of the fault bench; loaded by `pytest_plugins = ["faults.fixtures"]`.
+
+Shared ones live as long as the test worker: a test takes keys of its own, and leaves them running
+as it found them. Whoever wants to kill a server takes `fresh_server`.
+"""
+
+import random
+from collections.abc import Callable, Generator, Iterator
+
+import pytest
+
+from faults import evidence
+from faults.clusters import Cluster
+from faults.proxy import Proxy
+from faults.servers import Server
+
+SEEDS = 2**32
+
+
+@pytest.fixture(scope="session")
+def standalone() -> Iterator[Server]:
+    """One server without persistence, shared."""
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A cluster of three primaries, shared."""
+    with Cluster(primaries=3) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def fresh_server() -> Iterator[Server]:
+    """A server of the test's own that loses nothing when it is killed."""
+    with Server(persistence="always") as server:
+        yield server
+
+
+@pytest.fixture
+def proxy(standalone: Server) -> Iterator[Proxy]:
+    """A proxy in front of the shared server."""
+    with Proxy(standalone.address) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> int:
+    """The seed of all randomness in this test: `--seed N`, else a new one; shown on failure."""
+    chosen = request.config.getoption("--seed")
+    seed = random.randrange(SEEDS) if chosen is None else chosen
+    record_property("seed", seed)
+    print(f"seed {seed}: repeat with --seed {seed}")
+    return seed
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--seed`."""
+    group = parser.getgroup("faults")
+    group.addoption("--seed", type=int, help="replay the choices of a failed fault test")
+
+
+def pytest_runtest_setup() -> None:
+    """Let witnesses of earlier tests go."""
+    evidence.dismiss_finished()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add what servers, workers and nemeses saw to the report of a failed test."""
+    report = yield
+    if report.failed:
+        report.sections.extend(evidence.reports())
+    return report

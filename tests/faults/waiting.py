@@ -1,0 +1,64 @@
+"""Waiting for something to become true, bounded: `eventually`."""
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+POLL_S = 0.01
+
+
+def eventually(predicate: Callable[[], T], timeout: float = 10.0, *, reason: str = "") -> T:
+    """Call `predicate` until it returns something true, and return that.
+
+    Args:
+        predicate: What to ask; asked at least once. Its exceptions are not caught.
+        timeout: Seconds to go on asking.
+        reason: What is waited for, in words; by default the predicate's source or name.
+
+    Raises:
+        AssertionError: It was still false after `timeout` seconds.
+    """
+    deadline_s = time.monotonic() + timeout
+    while not (result := predicate()):
+        if time.monotonic() > deadline_s:
+            raise _overdue(predicate, timeout, reason, result)
+        time.sleep(POLL_S)
+    return result
+
+
+async def eventually_async(
+    predicate: Callable[[], Awaitable[T]] | Callable[[], T],
+    timeout: float = 10.0,
+    *,
+    reason: str = "",
+) -> T:
+    """Do as `eventually` does, while the event loop runs on; the predicate may be async."""
+    deadline_s = time.monotonic() + timeout
+    while True:
+        result = predicate()
+        if inspect.isawaitable(result):
+            result = await result
+        if result:
+            return result
+        if time.monotonic() > deadline_s:
+            raise _overdue(predicate, timeout, reason, result)
+        await asyncio.sleep(POLL_S)
+
+
+def _overdue(
+    predicate: Callable[[], object], timeout: float, reason: str, result: object
+) -> AssertionError:
+    return AssertionError(
+        f"still not after {timeout} s: {reason or _source(predicate)} (last answer: {result!r})"
+    )
+
+
+def _source(predicate: Callable[[], object]) -> str:
+    try:
+        return inspect.getsource(predicate).strip()
+    except (OSError, TypeError):
+        return repr(predicate)

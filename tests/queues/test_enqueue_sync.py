@@ -1,0 +1,149 @@
+# Generated from test_enqueue_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Enqueueing: what is stored, in which order, and exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from conftest import Site
+from holdfast import Holdfast, InvalidName, PayloadTooLarge, TaskRegistry
+
+tasks = TaskRegistry()
+ran: list[object] = []
+
+
+@tasks.task(queue="email")
+def note(value: object) -> None:
+    ran.append(value)
+
+
+@tasks.task(queue="email")
+def note_in_thread(value: object) -> None:
+    ran.append(value)
+
+
+@tasks.task(queue="reports")
+def report(value: object) -> None:
+    ran.append(("report", value))
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    ran.clear()
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def drain(hf: Holdfast) -> None:
+    """Run everything, one task at a time."""
+    hf.worker(tasks, concurrency=1).run(until_idle=True)
+
+
+def test_tasks_run_first_in_first_out(hf: Holdfast) -> None:
+    """With one place, tasks run in the order in which they were enqueued."""
+    hf.enqueue(note.call(0))
+    hf.enqueue_many([note.call(1), note_in_thread.call(2), note.call(3)])
+    hf.enqueue(note.call(4))
+    drain(hf)
+    assert ran == [0, 1, 2, 3, 4]
+
+
+def test_many_tasks_keep_their_order_across_steps(hf: Holdfast) -> None:
+    """More than fit into one step, by number and by size."""
+    calls = [note.call(n) for n in range(1201)] + [note.call("x" * 200_000) for _ in range(6)]
+    handles = hf.enqueue_many(calls)
+    assert len({handle.task_id for handle in handles}) == 1207
+    assert (hf.queue("email").stats()).ready == 1207
+    drain(hf)
+    assert ran[:1201] == list(range(1201))
+    assert len(ran) == 1207
+
+
+def test_calls_go_to_the_queues_that_they_name(hf: Holdfast) -> None:
+    """One enqueue_many may fill several queues."""
+    handles = hf.enqueue_many([note.call(1), report.call(2), note.call(3)])
+    assert [handle.queue for handle in handles] == ["email", "reports", "email"]
+    assert sorted(hf.queues()) == ["email", "reports"]
+    assert (hf.queue("email").stats()).ready == 2
+    assert (hf.queue("reports").stats()).ready == 1
+    drain(hf)
+    assert sorted(map(str, ran)) == ["('report', 2)", "1", "3"]
+
+
+def test_nothing_to_enqueue_is_fine(hf: Holdfast) -> None:
+    """An empty list asks the server nothing."""
+    assert hf.enqueue_many([]) == []
+
+
+def test_a_task_id_that_the_queue_has_is_not_stored_again(hf: Holdfast) -> None:
+    """Whatever the second call says; also within one enqueue_many."""
+    handle = hf.enqueue(note.call("first").options(task_id="sold-17"))
+    assert handle.task_id == "sold-17"
+    again = hf.enqueue(note.call("second").options(task_id="sold-17"))
+    assert again.task_id == "sold-17"
+    hf.enqueue_many([note.call(n).options(task_id="twin") for n in (1, 2)])
+    drain(hf)
+    assert ran == ["first", 1]
+
+
+def test_an_op_id_of_ones_own_makes_a_call_count_once(hf: Holdfast) -> None:
+    """Any name will do, even when the task has already run; another name is another operation."""
+    first = hf.enqueue(note.call("mail"), op_id="order 17: {mail}")
+    drain(hf)
+    second = hf.enqueue(note.call("mail"), op_id="order 17: {mail}")
+    assert second == first
+    hf.enqueue(note.call("other"), op_id="order 18")
+    hf.enqueue_many([note.call(n) for n in range(700)], op_id="batch")
+    hf.enqueue_many([note.call(n) for n in range(700)], op_id="batch")
+    drain(hf)
+    assert ran == ["mail", "other", *range(700)]
+
+
+def test_priorities_and_due_times_decide_before_order(hf: Holdfast) -> None:
+    """High before medium before low; what was delayed comes before the others of its priority."""
+    hf.enqueue(note.call("low").options(priority="low"))
+    hf.enqueue(note.call("medium"))
+    hf.enqueue(note.call("past").options(at=datetime.now(UTC) - timedelta(hours=1)))
+    hf.enqueue(note.call("high").options(priority="high"))
+    hf.enqueue(note.call("late").options(delay=0.3, priority="high"))
+    hf.enqueue(note.call("never late").options(delay=0))
+    drain(hf)
+    assert ran == ["high", "past", "medium", "never late", "low", "late"]
+
+
+@pytest.mark.parametrize("name", ["", "a{b}c", "{}", "a:b", "Ünï¢ödé 张三", "*?[x]", "\n\x00", "%"])
+def test_any_name_is_a_queue_of_its_own(hf: Holdfast, site: Site, name: str) -> None:
+    """Also names that look like parts of keys, and an empty one."""
+    registry = TaskRegistry()
+    task = registry.task(queue=name)(lambda: ran.append(name))
+    hf.enqueue(task.call())
+    assert hf.queues() == [name]
+    hf.worker(registry).run(until_idle=True)
+    assert ran == [name]
+    keys = [key.decode() for key in site.client.scan_iter(f"{site.namespace}:*")]
+    assert all(key.count("{") == key.count("}") == 1 for key in keys)
+
+
+def test_what_cannot_be_a_name_is_refused_before_any_io() -> None:
+    """Half a surrogate pair, overlong: nothing is sent, so no server is needed."""
+    with Holdfast.from_url("redis://127.0.0.1:1") as hf:
+        with pytest.raises(InvalidName, match="not valid Unicode"):
+            hf.queue("\ud800")
+        with pytest.raises(InvalidName, match="the limit is 512"):
+            hf.queue("x" * 513)
+        with pytest.raises(InvalidName):
+            Holdfast.from_url("redis://127.0.0.1:1", namespace="\udfff")
+
+
+def test_an_oversize_payload_is_refused_before_any_io() -> None:
+    """One of many keeps all of them from being stored."""
+    with Holdfast.from_url("redis://127.0.0.1:1") as hf:
+        with pytest.raises(PayloadTooLarge, match="the limit is 1,048,576"):
+            hf.enqueue(note.call("x" * (1 << 20)))
+        with pytest.raises(PayloadTooLarge):
+            hf.enqueue_many([note.call(1)] * 600 + [note.call("x" * (1 << 20))])
+        with pytest.raises(TypeError, match="cannot be stored"):
+            hf.enqueue(note.call(object()))

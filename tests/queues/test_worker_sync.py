@@ -1,0 +1,272 @@
+# Generated from test_worker_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""The worker: runs each task, tries again what fails, and buries what keeps failing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from conftest import Site
+from holdfast import Holdfast, Retry, TaskRegistry, current_task
+
+tasks = TaskRegistry()
+ran: list[object] = []
+
+
+@tasks.task(queue="work")
+def on_the_loop(n: int) -> int:
+    ran.append((n, threading.current_thread() is threading.main_thread()))
+    return n
+
+
+@tasks.task(queue="work")
+def in_a_thread(n: int) -> int:
+    ran.append((n, threading.current_thread() is threading.main_thread()))
+    return n
+
+
+@tasks.task(queue="work", retry=Retry(attempts=3, backoff=0.01))
+def fails_until(attempt: int) -> None:
+    ran.append(current_task().attempt)
+    if current_task().attempt < attempt:
+        raise ValueError("not yet")
+
+
+@tasks.task(queue="work", retry=Retry(attempts=1))
+def fails(how: str) -> None:
+    match how:
+        case "exit":
+            raise SystemExit(3)
+        case "stop":
+            raise StopIteration
+        case "cancel":
+            raise asyncio.CancelledError
+        case _:
+            raise ValueError("x" * 2000)
+
+
+@tasks.task(queue="work", retry=Retry(attempts=1))
+def cancels_itself() -> None:
+    raise asyncio.CancelledError
+
+
+@tasks.task(queue="work")
+def dated(day: datetime, *rest: float, factor: float = 1.0) -> None:
+    ran.append((day, rest, factor))
+
+
+@tasks.task(queue="work")
+def describes_itself() -> None:
+    ran.append(current_task())
+
+
+@tasks.task(queue="work")
+def describes_itself_in_a_thread() -> None:
+    ran.append(current_task())
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    ran.clear()
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def drain(hf: Holdfast) -> None:
+    """Run everything that is there."""
+    hf.worker(tasks).run(until_idle=True)
+
+
+def test_async_functions_run_on_the_loop_and_plain_ones_in_threads(hf: Holdfast) -> None:
+    """Both in one worker."""
+    hf.enqueue_many([on_the_loop.call(1), in_a_thread.call(2)])
+    drain(hf)
+    assert sorted(ran) == [(1, True), (2, False)]
+
+
+def test_nothing_stays_behind_when_all_is_done(hf: Holdfast, site: Site) -> None:
+    """Only what expires by itself, and the catalog."""
+    hf.enqueue_many([on_the_loop.call(n) for n in range(100)])
+    drain(hf)
+    stats = hf.queue("work").stats()
+    assert (stats.ready, stats.delayed, stats.running, stats.dead) == (0, 0, 0, 0)
+    assert stats.waiting_workers == 0
+    for key in site.client.scan_iter(f"{site.namespace}:*"):
+        assert site.client.ttl(key) > 0, key
+
+
+def test_a_task_that_fails_runs_again(hf: Holdfast) -> None:
+    """Until it succeeds."""
+    hf.enqueue(fails_until.call(3))
+    drain(hf)
+    assert ran == [1, 2, 3]
+    assert hf.queue("work").dead() == []
+
+
+def test_a_task_that_keeps_failing_ends_dead_with_a_reason(hf: Holdfast) -> None:
+    """After its attempts; the others go on."""
+    handle = hf.enqueue(fails_until.call(9))
+    hf.enqueue(on_the_loop.call(1))
+    before = datetime.now(UTC)
+    drain(hf)
+    [dead] = hf.queue("work").dead()
+    assert (dead.task_id, dead.task, dead.attempts) == (handle.task_id, "fails_until", 3)
+    assert dead.reason == "failed: ValueError: not yet"
+    assert abs((dead.died_at - before).total_seconds()) < 60
+    assert (1, True) in ran
+
+
+def test_dead_tasks_are_replayed_with_all_their_attempts(hf: Holdfast) -> None:
+    """All of them, or those that are named."""
+    handles = hf.enqueue_many([fails_until.call(9) for _ in range(3)])
+    drain(hf)
+    queue = hf.queue("work")
+    assert queue.replay([handles[1].task_id, "unheard-of"]) == 1
+    assert (queue.stats()).dead == 2
+    assert queue.replay() == 2
+    assert queue.replay() == 0
+    ran.clear()
+    drain(hf)
+    assert sorted(ran) == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert [dead.attempts for dead in queue.dead()] == [3, 3, 3]
+    assert len(queue.dead(limit=2)) == 2
+
+
+@pytest.mark.parametrize("how", ["exit", "stop", "cancel", "long"])
+def test_whatever_a_task_raises_is_its_own_failure(hf: Holdfast, how: str) -> None:
+    """The worker lives, and the reason is bounded."""
+    hf.enqueue_many([fails.call(how), cancels_itself.call(), on_the_loop.call(1)])
+    drain(hf)
+    reasons = [dead.reason for dead in hf.queue("work").dead()]
+    assert len(reasons) == 2
+    assert all(reason.startswith("failed: ") and len(reason) <= 500 for reason in reasons)
+    assert (1, True) in ran
+
+
+def test_arguments_arrive_as_what_the_signature_says(hf: Holdfast) -> None:
+    """Dates, and variable arguments, too."""
+    day = datetime(2026, 11, 21, tzinfo=UTC)
+    hf.enqueue(dated.call(day, 1, 2.5, factor=2))
+    drain(hf)
+    assert ran == [(day, (1.0, 2.5), 2.0)]
+
+
+def test_a_task_may_ask_what_it_is(hf: Holdfast) -> None:
+    """On the loop and in a thread; outside of a task there is no answer."""
+    handles = hf.enqueue_many([describes_itself.call(), describes_itself_in_a_thread.call()])
+    drain(hf)
+    assert [task.task_id for task in ran] == [handle.task_id for handle in handles]
+    first = ran[0]
+    assert (first.task, first.queue, first.attempt) == ("describes_itself", "work", 1)
+    assert first.token == 1
+    assert abs((datetime.now(UTC) - first.enqueued_at).total_seconds()) < 60
+    with pytest.raises(LookupError, match="outside of a task"):
+        current_task()
+
+
+def test_a_task_of_another_language_runs(hf: Holdfast, site: Site) -> None:
+    """A raw client that follows the documented envelope needs no more than these fields."""
+    body = json.dumps({"v": 1, "id": "raw-1", "queue": "work", "task": "on_the_loop", "args": [5]})
+    prefix = f"{site.namespace}:{{queue:work}}:"
+    site.client.hset(prefix + "bodies", "raw-1", body)
+    site.client.rpush(prefix + "ready:m", "raw-1")
+    drain(hf)
+    assert ran == [(5, True)]
+
+
+def test_every_attempt_is_a_log_record(hf: Holdfast, caplog: pytest.LogCaptureFixture) -> None:
+    """With task, queue, attempt and duration as fields."""
+    caplog.set_level(logging.INFO, "holdfast.worker")
+    hf.enqueue_many([fails_until.call(2), fails.call("exit")])
+    drain(hf)
+    records = [record for record in caplog.records if hasattr(record, "holdfast_task")]
+    outcomes = {(r.holdfast_task, r.holdfast_attempt, r.holdfast_outcome) for r in records}
+    assert outcomes == {
+        ("fails_until", 1, "retry"),
+        ("fails_until", 2, "done"),
+        ("fails", 1, "dead"),
+    }
+    assert all(r.holdfast_queue == "work" and r.holdfast_duration_s >= 0 for r in records)
+
+
+def test_a_stopped_worker_finishes_what_runs(hf: Holdfast) -> None:
+    """And claims nothing more."""
+    registry = TaskRegistry()
+    worker = hf.worker(registry, queues={"work": 1}, concurrency=1)
+
+    @registry.task(queue="work")
+    def stops_the_worker(n: int) -> None:
+        worker.stop()
+        time.sleep(0.1)
+        ran.append(n)
+
+    hf.enqueue_many([stops_the_worker.call(n) for n in range(3)])
+    worker.run()
+    assert ran == [0]
+    assert (hf.queue("work").stats()).ready == 2
+
+
+def test_what_does_not_finish_in_the_grace_is_given_back(hf: Holdfast) -> None:
+    """To the front, with its attempt unspent."""
+    registry = TaskRegistry()
+    worker = hf.worker(registry, queues={"work": 1}, concurrency=1, grace=0.05)
+
+    @registry.task(queue="work")
+    def hangs() -> None:
+        ran.append(current_task().attempt)
+        if len(ran) == 1:
+            worker.stop()
+            asyncio.sleep(60)
+
+    handle = hf.enqueue(hangs.call())
+    worker.run()
+    assert (hf.queue("work").stats()).ready == 1
+    hf.worker(registry).run(until_idle=True)
+    assert ran == [1, 1]
+    assert handle.queue == "work"
+
+
+def test_until_idle_waits_for_what_the_tasks_enqueue(hf: Holdfast, site: Site) -> None:
+    """Also into a queue that was found empty before."""
+    registry = TaskRegistry()
+
+    @registry.task(queue="first")
+    def ping(n: int) -> None:
+        time.sleep(0.1)
+        with Holdfast.from_url(site.url, namespace=site.namespace) as inner:
+            inner.enqueue(pong.call(n))
+
+    @registry.task(queue="second")
+    def pong(n: int) -> None:
+        ran.append(n)
+        if n < 3:
+            with Holdfast.from_url(site.url, namespace=site.namespace) as inner:
+                inner.enqueue(ping.call(n + 1))
+
+    hf.enqueue(ping.call(1))
+    hf.worker(registry).run(until_idle=True)
+    assert ran == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"concurrency": 0}, "concurrency must be 1 to 10000"),
+        ({"lease": 0.5}, "lease must be at least 1 s"),
+        ({"lease": float("nan")}, "finite"),
+        ({"grace": -1}, "grace must be 0 seconds or more"),
+        ({"queues": {"work": 0}}, "weight of queue 'work' must be 1 or more"),
+    ],
+)
+def test_wrong_options_are_refused_before_any_io(options: dict[str, object], problem: str) -> None:
+    """With what is wrong in words."""
+    with Holdfast.from_url("redis://127.0.0.1:1") as hf:
+        with pytest.raises(ValueError, match=problem):
+            hf.worker(tasks, **options)

@@ -1,0 +1,218 @@
+"""Opening and closing in peace."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+import redis
+
+from faults.waiting import eventually
+from holdfast.errors import ServerFailed
+from holdfast.server import EmbeddedServer
+from server.processes import Process, keeper_of, linux_only, living_in, server_of, user_of
+
+
+def test_what_was_written_is_there_when_the_folder_is_opened_again(folder: Path) -> None:
+    """A clean shutdown keeps every write."""
+    with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
+        client.set("name", "value")
+
+    with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
+        assert client.get("name") == b"value"
+
+
+def test_only_this_user_can_reach_the_server(
+    server: EmbeddedServer, client: redis.Redis, folder: Path
+) -> None:
+    """Folder, socket, log and data are closed to others, and there is no port."""
+    for path in [folder, *folder.rglob("*")]:
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+    assert client.config_get("port") == {"port": "0"}
+
+
+def test_two_opens_in_one_process_share_the_server(folder: Path) -> None:
+    """The first to close does not stop it; the second does, before close returns."""
+    first, second = EmbeddedServer.open(folder), EmbeddedServer.open(str(folder))
+    assert first.url == second.url
+
+    first.close()
+    first.close()
+    with redis.Redis.from_url(second.url) as client:
+        assert client.ping()
+
+    second.close()
+    assert not Path(second.socket).exists()
+
+
+@linux_only
+def test_close_of_the_last_user_returns_when_the_server_has_ended(folder: Path) -> None:
+    """The folder may be copied or deleted then."""
+    with EmbeddedServer.open(folder):
+        running = server_of(folder)
+
+    assert running not in living_in(folder)
+    shutil.rmtree(folder)
+
+
+@linux_only
+def test_a_private_server_leaves_nothing_behind() -> None:
+    """It keeps nothing on disk and its folder is deleted."""
+    with EmbeddedServer.open(None) as server, redis.Redis.from_url(server.url) as client:
+        client.set("name", "value")
+        assert not list(Path(server.folder).rglob("*.aof"))
+
+    assert not Path(server.folder).exists()
+    eventually(lambda: not living_in(server.folder), 5)
+
+
+@linux_only
+def test_a_private_server_ends_with_a_killed_owner() -> None:
+    """The kernel tells the keeper, which deletes the folder."""
+    with user_of(None) as owner:
+        folder = Path(owner.line())
+        assert folder.exists()
+
+        owner.kill()
+
+        eventually(lambda: not folder.exists(), 5)
+        eventually(lambda: not living_in(folder), 5)
+
+
+@linux_only
+def test_a_forked_child_is_a_user_too(folder: Path) -> None:
+    """The server stays when the parent has gone, and goes with the child."""
+    script = """
+import os, sys
+from holdfast.server import EmbeddedServer
+server = EmbeddedServer.open(sys.argv[1])
+if os.fork():
+    server.close()  # returns at once: the child still uses it
+    print("left", flush=True)
+    os._exit(0)
+sys.stdin.read()
+"""
+    with Process(script, folder) as parent:
+        assert parent.line() == "left"
+        assert server_of(folder)
+
+        parent.rest()
+
+        eventually(lambda: not living_in(folder), 5)
+
+
+@linux_only
+def test_the_keeper_is_nobodys_child_and_holds_nothing_of_its_starter(folder: Path) -> None:
+    """No terminal, no session, no open file of the process that happened to start it."""
+    read_end, write_end = os.pipe()
+    os.set_inheritable(write_end, True)
+    with EmbeddedServer.open(folder):
+        os.close(write_end)
+
+        keeper = keeper_of(folder)
+        assert os.getsid(keeper) != os.getsid(0)
+        assert f"PPid:\t{os.getpid()}" not in Path(f"/proc/{keeper}/status").read_text()
+        assert os.read(read_end, 1) == b""  # the other end is closed everywhere
+    os.close(read_end)
+
+
+def test_signals_blocked_by_the_starter_do_not_keep_the_server_alive(folder: Path) -> None:
+    """The keeper does not inherit the signal mask; the shutdown stays an orderly one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        server = EmbeddedServer.open(folder)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    start_s = time.monotonic()
+    server.close()
+
+    assert time.monotonic() - start_s < 5
+    assert "ready to exit" in (folder / "server.log").read_text()
+
+
+def test_a_long_name_with_odd_characters_gets_a_short_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A socket address holds a hundred bytes only; the URL is quoted."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        monkeypatch.setattr(tempfile, "tempdir", short)
+        folder = tmp_path / ("fünf % ? # " + "long " * 20) / "data"
+
+        with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
+            assert client.ping()
+            assert len(os.fsencode(server.socket)) < 104
+            assert server.socket.startswith(short)
+            assert Path(server.socket).samefile(folder / "valkey.sock")
+
+
+def test_an_alias_in_a_directory_of_somebody_else_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever can write there could lead us to a server of his own."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        monkeypatch.setattr(tempfile, "tempdir", short)
+        trap = Path(short, f"holdfast-{os.getuid()}")
+        trap.mkdir()
+        trap.chmod(0o777)
+
+        with pytest.raises(ServerFailed, match="only this user can write to"):
+            EmbeddedServer.open(tmp_path / ("long" * 30))
+
+
+@pytest.mark.parametrize("path", ["locked/data", "file/data"])
+def test_a_folder_that_cannot_be_made_is_said_so(tmp_path: Path, path: str) -> None:
+    """The message names the folder and what stands in the way."""
+    (tmp_path / "file").touch()
+    (tmp_path / "locked").mkdir(mode=0o500)
+    script = """
+import os, sys
+from holdfast.errors import ServerFailed
+from holdfast.server import EmbeddedServer
+os.geteuid() or os.seteuid(65534)
+try:
+    EmbeddedServer.open(sys.argv[1])
+except ServerFailed as error:
+    print(error)
+"""
+    with Process(script, tmp_path / path) as user:
+        said = user.line()
+
+    assert path in said
+    assert "Permission denied" in said or "Not a directory" in said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root could get into another's folder")
+def test_root_does_not_take_over_a_folder_of_another_user(folder: Path) -> None:
+    """He would leave files in it that its owner cannot open."""
+    folder.mkdir()
+    (folder / "gate.lock").touch()
+    os.chown(folder / "gate.lock", 65534, 65534)
+
+    with pytest.raises(ServerFailed, match="belongs to user 65534; run as that user"):
+        EmbeddedServer.open(folder)
+
+    (folder / "gate.lock").unlink()
+
+
+def test_an_empty_name_is_refused() -> None:
+    """It would mean the working directory; more likely a variable is not set."""
+    with pytest.raises(ValueError, match="None means a private, temporary one"):
+        EmbeddedServer.open("")
+
+
+@linux_only
+def test_a_deleted_folder_ends_its_server(folder: Path) -> None:
+    """Nobody could ever reach it again."""
+    with user_of(folder) as user:
+        user.line()
+
+        shutil.rmtree(folder)
+
+        eventually(lambda: not living_in(folder), 5)

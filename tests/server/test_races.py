@@ -1,0 +1,74 @@
+"""Many processes at the same moment."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Thread
+
+import redis
+
+from faults.waiting import eventually
+from holdfast.server import EmbeddedServer
+from server.processes import Process, linux_only, living_in, server_of, user_of
+
+COME_AND_GO = """
+import sys, redis
+from holdfast.server import EmbeddedServer
+for _ in range(int(sys.argv[2])):
+    with EmbeddedServer.open(sys.argv[1]) as server:
+        with redis.Redis.from_url(server.url) as client:
+            client.incr("count")
+"""
+
+
+@linux_only
+def test_all_who_open_at_once_get_the_same_server(folder: Path) -> None:
+    """One of them starts it; killed together, they take it along."""
+    with ExitStack() as stack:
+        users = [stack.enter_context(user_of(folder)) for _ in range(8)]
+        assert {user.line() for user in users} == {str(folder)}
+
+        assert len(living_in(folder)) == 2
+        assert (folder / "server.log").read_text().count("Ready to accept") == 1
+
+    eventually(lambda: not living_in(folder), 5)
+
+
+@linux_only
+def test_opening_during_the_shutdown_waits_and_starts_anew(folder: Path) -> None:
+    """Processes that come and go never meet a server that is about to end, nor two of them."""
+    with ExitStack() as stack:
+        users = [stack.enter_context(Process(COME_AND_GO, folder, "10")) for _ in range(3)]
+        for user in users:
+            user.rest()
+
+    with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
+        assert client.get("count") == b"30"
+        assert server_of(folder)
+    log = (folder / "server.log").read_text()
+    assert log.count("Ready to accept") == log.count("ready to exit") > 1
+
+
+def test_threads_may_open_and_close_at_once(folder: Path) -> None:
+    """Each open is a user of its own, also within one process."""
+    failures: list[BaseException] = []
+
+    def come_and_go() -> None:
+        try:
+            for _ in range(3):
+                with EmbeddedServer.open(folder) as server:
+                    redis.Redis.from_url(server.url).incr("count")
+        except BaseException as error:
+            failures.append(error)
+            raise
+
+    threads = [Thread(target=come_and_go) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    assert failures == []
+    with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
+        assert client.get("count") == b"12"
