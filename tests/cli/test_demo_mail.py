@@ -18,7 +18,7 @@ import pytest
 from holdfast.cli.demo.events import Event, example_folder, read_events
 from holdfast.cli.demo.maildir import MailStore
 from holdfast.cli.demo.report import check, figures
-from holdfast.cli.demo.smtp import Delivery, Faults, MailServer
+from holdfast.cli.demo.smtp import Delivery, Faults, MailServer, Refused
 from holdfast.server import status
 
 DEADLINE_S = 90.0
@@ -70,8 +70,8 @@ def test_every_event_gets_its_mail(tmp_path: Path) -> None:
     assert report["ok"]
     assert report["missing"] == report["twice"] == []
     assert report["sent_now"] == report["kinds"]["all"]["sent"] == 150
-    assert report["refused_mails"] > 0
-    assert report["kinds"]["all"]["retries"] >= report["refused_mails"]
+    assert report["refused"]["mails"] > 0
+    assert report["kinds"]["all"]["retries"] >= report["refused"]["mails"]
     assert 0 < report["kinds"]["all"]["wait_mean_s"] <= report["kinds"]["all"]["wait_p99_s"]
 
 
@@ -210,9 +210,9 @@ def test_a_refused_mail_is_taken_on_the_next_try(tmp_path: Path) -> None:
                 send(server, message)
         send(server, message)
 
-    assert server.intake.refused_mails == 2
+    assert server.refused == Refused(mails=2, connections=0)
     assert store.message_ids() == {mail_id: 1}
-    [delivery] = server.intake.deliveries
+    [delivery] = server.deliveries
     assert (delivery.mail_id, delivery.attempt) == (mail_id, 3)
     assert delivery.enqueued_at == 1773507600.0
     assert delivery.started_at == delivery.stored_at
@@ -227,8 +227,8 @@ def test_every_so_many_connections_one_is_turned_away(tmp_path: Path) -> None:
             send(server, mail("2"))
         send(server, mail("2"))
 
-    assert server.refused_connections == 1
-    assert [delivery.mail_id for delivery in server.intake.deliveries] == ["1", "2"]
+    assert server.refused == Refused(mails=0, connections=1)
+    assert [delivery.mail_id for delivery in server.deliveries] == ["1", "2"]
 
 
 def test_a_mail_without_a_date_of_its_own_counts_from_its_arrival() -> None:

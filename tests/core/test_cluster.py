@@ -102,7 +102,7 @@ def test_units_spread_over_all_nodes(own_cluster: Cluster) -> None:
 
 
 def test_one_dead_node_does_not_stop_the_others(own_cluster: Cluster) -> None:
-    """Queues on the living nodes go on; those of the dead one are unavailable within the timeout."""
+    """Units on the living nodes go on; those of the dead one are unavailable in time."""
     units = [Namespace.of("dead").unit("counter", str(n)) for n in range(30)]
     with Holdfast.from_url(f"{own_cluster.url}?socket_timeout=1", namespace="dead") as hf:
         caller = Caller(Settings.from_url(f"{own_cluster.url}?socket_timeout=1"))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
-import threading
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -13,62 +11,21 @@ from datetime import UTC, datetime
 import pytest
 
 from conftest import Site
-from holdfast import AsyncHoldfast, Holdfast, Retry, TaskRegistry, current_task
-
-tasks = TaskRegistry()
-ran: list[object] = []
-
-
-@tasks.task(queue="work")
-async def on_the_loop(n: int) -> int:
-    ran.append((n, threading.current_thread() is threading.main_thread()))
-    return n
-
-
-@tasks.task(queue="work")
-def in_a_thread(n: int) -> int:
-    ran.append((n, threading.current_thread() is threading.main_thread()))
-    return n
-
-
-@tasks.task(queue="work", retry=Retry(attempts=3, backoff=0.01))
-async def fails_until(attempt: int) -> None:
-    ran.append(current_task().attempt)
-    if current_task().attempt < attempt:
-        raise ValueError("not yet")
-
-
-@tasks.task(queue="work", retry=Retry(attempts=1))
-def fails(how: str) -> None:
-    match how:
-        case "exit":
-            raise SystemExit(3)
-        case "stop":
-            raise StopIteration
-        case "cancel":
-            raise asyncio.CancelledError
-        case _:
-            raise ValueError("x" * 2000)
-
-
-@tasks.task(queue="work", retry=Retry(attempts=1))
-async def cancels_itself() -> None:
-    raise asyncio.CancelledError
-
-
-@tasks.task(queue="work")
-async def dated(day: datetime, *rest: float, factor: float = 1.0) -> None:
-    ran.append((day, rest, factor))
-
-
-@tasks.task(queue="work")
-async def describes_itself() -> None:
-    ran.append(current_task())
-
-
-@tasks.task(queue="work")
-def describes_itself_in_a_thread() -> None:
-    ran.append(current_task())
+from holdfast import AsyncHoldfast, Holdfast, TaskRegistry, current_task
+from queues.sample_tasks import (
+    cancels_itself,
+    dated,
+    describes_itself,
+    describes_itself_in_a_thread,
+    fails,
+    fails_until,
+    hangs_until_stopped,
+    in_a_thread,
+    on_the_loop,
+    ran,
+    stop_first,
+    tasks,
+)
 
 
 @pytest.fixture
@@ -216,22 +173,13 @@ async def test_a_stopped_worker_finishes_what_runs(hf: AsyncHoldfast) -> None:
 
 async def test_what_does_not_finish_in_the_grace_is_given_back(hf: AsyncHoldfast) -> None:
     """To the front, with its attempt unspent."""
-    registry = TaskRegistry()
-    worker = hf.worker(registry, queues={"work": 1}, concurrency=1, grace=0.05)
-
-    @registry.task(queue="work")
-    async def hangs() -> None:
-        ran.append(current_task().attempt)
-        if len(ran) == 1:
-            worker.stop()
-            await asyncio.sleep(60)
-
-    handle = await hf.enqueue(hangs.call())
+    worker = hf.worker(tasks, concurrency=1, grace=0.05)
+    stop_first.append(worker.stop)
+    await hf.enqueue(hangs_until_stopped.call())
     await worker.run()
     assert (await hf.queue("work").stats()).ready == 1
-    await hf.worker(registry).run(until_idle=True)
+    await drain(hf)
     assert ran == [1, 1]
-    assert handle.queue == "work"
 
 
 async def test_until_idle_waits_for_what_the_tasks_enqueue(hf: AsyncHoldfast, site: Site) -> None:
@@ -270,6 +218,6 @@ async def test_wrong_options_are_refused_before_any_io(
     options: dict[str, object], problem: str
 ) -> None:
     """With what is wrong in words."""
-    async with AsyncHoldfast.from_url("redis://127.0.0.1:1") as hf:
-        with pytest.raises(ValueError, match=problem):
-            hf.worker(tasks, **options)
+    hf = AsyncHoldfast.from_url("redis://127.0.0.1:1")
+    with pytest.raises(ValueError, match=problem):
+        hf.worker(tasks, **options)

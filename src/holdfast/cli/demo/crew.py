@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 GRACE_S = 15.0  # from SIGTERM to SIGKILL; a mail that hangs gives up after 10 s
-MAX_REPLACED = 20  # a user may kill a few to see what happens; a broken worker ends the demo
+MAX_REPLACED = 10  # a user may kill some to see what happens; a broken worker ends the demo
 LOG_LINES = 8
 
 

@@ -1,4 +1,4 @@
-"""`holdfast demo mail`: some thousands of real mails through a real queue."""
+"""`holdfast demo mail`: thousands of real mails through a real queue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..connection import fail
+from ..connection import Embedded, Url, fail
+from ..output import console
 
 if TYPE_CHECKING:
     from .events import Event
@@ -22,29 +23,30 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 KEPT = "stopped; the same command goes on from here"
 GONE = "stopped; nothing is kept without --embedded FOLDER"
 
+Events = Annotated[
+    Path | None, typer.Option("--events", help="JSON lines instead of the 3,000 included events.")
+]
+Count = Annotated[int | None, typer.Option("--count", min=1, help="Only the first so many events.")]
+Workers = Annotated[int, typer.Option("--workers", min=1, max=64, help="Worker processes.")]
+Concurrency = Annotated[
+    int, typer.Option("--concurrency", min=1, max=1000, help="Mails that one worker sends at once.")
+]
+Smtp = Annotated[
+    str | None,
+    typer.Option("--smtp", metavar="HOST:PORT", help="Your SMTP server instead of the demo's own."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
+
 
 def mail(
-    events: Annotated[
-        Path | None, typer.Option(help="JSON lines of market events instead of the 3,000 included.")
-    ] = None,
-    count: Annotated[int | None, typer.Option(min=1, help="Only the first so many events.")] = None,
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")] = 2,
-    concurrency: Annotated[
-        int, typer.Option(min=1, max=1000, help="Mails that one worker sends at a time.")
-    ] = 16,
-    embedded: Annotated[
-        Path | None,
-        typer.Option(help="Folder of queue and maildir, to go on in after a kill. Beats --url."),
-    ] = None,
-    url: Annotated[
-        str | None,
-        typer.Option(envvar="HOLDFAST_URL", help="Your Valkey or Redis, not the bundled one."),
-    ] = None,
-    smtp: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="Your SMTP server instead of the demo's own."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    events: Events = None,
+    count: Count = None,
+    workers: Workers = 2,
+    concurrency: Concurrency = 16,
+    embedded: Embedded = None,
+    url: Url = None,
+    smtp: Smtp = None,
+    as_json: AsJson = False,
 ) -> None:
     """Send thousands of real mails through a real queue, and count them.
 
@@ -58,18 +60,15 @@ def mail(
     must be empty and no task dead. Started again, it repeats mails that were
     sent already, under the same Message-IDs.
     """
-    # Imported here: the other commands need neither the SMTP server nor the screen.
-    from ... import HoldfastError
-    from ..output import console
+    # Imported here: no other command needs the SMTP server and the screen.
     from .crew import WorkersFailed
-    from .events import example_folder
     from .run import Plan, run
     from .screen import screen_on
     from .summary import print_summary
 
-    _end_like_ctrl_c()
+    _end_as_by_ctrl_c()
     screen = console(stderr=as_json)
-    example = example_folder()
+    example = _example_folder()
     if smtp:
         _greet(smtp)
     with ExitStack() as cleaning:
@@ -82,10 +81,10 @@ def mail(
             url=None if embedded else url,
             smtp=smtp,
         )
-        screen.print(f"\n  {_greeting(plan.events, workers)}")
+        screen.print(f"\n  {_introduction(plan.events, workers)}")
         try:
             report = run(plan, screen_on(screen))
-        except (HoldfastError, WorkersFailed) as error:
+        except WorkersFailed as error:
             fail(str(error))
         except KeyboardInterrupt:
             screen.print(f"  {KEPT if embedded else GONE}")
@@ -99,6 +98,31 @@ def mail(
     raise typer.Exit(0 if report.ok else 1)
 
 
+def _end_as_by_ctrl_c() -> None:
+    """Have SIGTERM and a closed terminal stop the workers and remove what is temporary, too."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # Windows has no SIGHUP
+            signal.signal(getattr(signal, name), signal.default_int_handler)
+
+
+def _example_folder() -> Path:
+    from .events import example_folder
+
+    try:
+        return example_folder()
+    except FileNotFoundError as error:
+        fail(str(error))
+
+
+def _greet(smtp: str) -> None:
+    """Find out now, not after a minute of retries, that nobody listens there."""
+    try:
+        with smtplib.SMTP(smtp, timeout=10.0):
+            pass
+    except OSError as error:  # the sockets' own and smtplib's
+        raise typer.BadParameter(f"{smtp} does not answer: {error}", param_hint="--smtp") from error
+
+
 def _read(path: Path, count: int | None) -> list[Event]:
     from .events import read_events
 
@@ -108,31 +132,14 @@ def _read(path: Path, count: int | None) -> list[Event]:
         raise typer.BadParameter(str(error), param_hint="--events") from error
 
 
-def _end_like_ctrl_c() -> None:
-    """Have SIGTERM and a closed terminal stop the workers and remove what is temporary."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):  # Windows has no SIGHUP
-            signal.signal(getattr(signal, name), signal.default_int_handler)
-
-
-def _greet(smtp: str) -> None:
-    """Find out now, not after a minute of retries, that nobody listens there."""
-    try:
-        with smtplib.SMTP(smtp, timeout=10.0):
-            pass
-    except OSError as error:  # that of the socket, and smtplib's own
-        raise typer.BadParameter(f"{smtp} does not answer: {error}", param_hint="--smtp") from error
-
-
-def _greeting(events: list[Event], workers: int) -> str:
-    sold = sum(event.kind == "sold" for event in events)
-    return (
-        f"Fake Game: {sold:,} items sold, {len(events) - sold:,} expired. "
-        f"One mail each, by {workers} workers."
-    )
-
-
 def _temporary_folder(cleaning: ExitStack) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="holdfast-demo-")).resolve()
     cleaning.callback(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+def _introduction(events: list[Event], workers: int) -> str:
+    sold = sum(event.kind == "sold" for event in events)
+    expired = len(events) - sold
+    by = "1 worker" if workers == 1 else f"{workers} workers"
+    return f"Fake Game: {sold:,} items sold, {expired:,} expired. One mail each, by {by}."

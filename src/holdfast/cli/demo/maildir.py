@@ -17,7 +17,6 @@ class MailStore:
     """Mails as files, by the rules of maildir: a reader never meets half a mail."""
 
     def __init__(self, folder: Path) -> None:
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
         self._maildir = mailbox.Maildir(folder)
 

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from .events import Event
-from .smtp import Delivery
+from .smtp import Delivery, Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Report:
         seconds: from the first enqueue to the last mail stored.
         sent_before: events whose mail an earlier run on the same folder had sent.
         sent_now: events whose mail this run sent.
-        refused_mails: how often the demo's server answered 451, `refused_connections`: 421.
+        refused: what the demo's server refused; None with another server.
         workers_replaced: how many workers died.
         unfinished: tasks that were still queued or running when the demo gave up waiting.
         dead_in_all: how many tasks were given up.
@@ -98,8 +98,7 @@ class Report:
     seconds: float
     sent_before: int
     sent_now: int
-    refused_mails: int
-    refused_connections: int
+    refused: Refused | None
     workers_replaced: int
     unfinished: int
     missing: list[str]

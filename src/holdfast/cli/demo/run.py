@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ... import Holdfast, OutcomeUnknown, ServerUnavailable
+from ..connection import connected
 from .crew import Crew
 from .events import Event, load_example
 from .maildir import MailStore
@@ -56,22 +57,27 @@ class Plan:
     url: str | None = None
     smtp: str | None = None
 
+    @property
+    def embedded(self) -> Path | None:
+        """The folder of the embedded server, if that is the one."""
+        return None if self.url else self.folder
+
 
 def run(plan: Plan, screen: Screen) -> Report:
     """Mail every event and report on it.
 
     Raises:
         WorkersFailed: the workers keep dying.
-        HoldfastError: the queue's server cannot be started or reached.
+        typer.Exit: the queue's server cannot be started or reached; that was said already.
     """
     with ExitStack() as stack:
+        # On a server that others use too, every run keeps to a namespace of its own.
+        namespace = f"{NAMESPACE}-{secrets.token_hex(4)}" if plan.url else NAMESPACE
+        hf = stack.enter_context(connected(plan.url, plan.embedded, namespace))
         store = server = None
         if plan.smtp is None:
             store = MailStore(plan.folder / "maildir")
             server = stack.enter_context(MailServer(store))
-        # On a server that others use too, every run keeps to a namespace of its own.
-        namespace = f"{NAMESPACE}-{secrets.token_hex(4)}" if plan.url else NAMESPACE
-        hf = stack.enter_context(connect(plan, namespace))
         crew = Crew(
             plan.workers,
             worker_arguments(plan, namespace),
@@ -86,16 +92,9 @@ def run(plan: Plan, screen: Screen) -> Report:
         return mailing.report()
 
 
-def connect(plan: Plan, namespace: str) -> Holdfast:
-    """The client of the user's server, or of the one embedded in the folder."""
-    if plan.url:
-        return Holdfast.from_url(plan.url, namespace=namespace)
-    return Holdfast.embedded(plan.folder, namespace=namespace)
-
-
 def worker_arguments(plan: Plan, namespace: str) -> list[str]:
     """The command line of a worker, after `holdfast`."""
-    where = [] if plan.url else ["--embedded", str(plan.folder)]
+    where = ["--embedded", str(plan.embedded)] if plan.embedded else []
     how = ["--concurrency", str(plan.concurrency), "--lease", str(LEASE_S)]
     return ["worker", "mail:tasks", *where, "--namespace", namespace, "--queue", QUEUE, *how]
 
@@ -160,8 +159,7 @@ class Mailing:
             seconds=ended_at - self._began_at,
             sent_before=len(self._before),
             sent_now=len(events) - len(missing) - len(self._before),
-            refused_mails=state.refused_mails,
-            refused_connections=state.refused_connections,
+            refused=state.refused,
             workers_replaced=self._crew.replaced,
             unfinished=state.unsettled,
             missing=found.missing,
@@ -210,14 +208,13 @@ class Mailing:
             delayed=stats.delayed,
             running=stats.running,
             dead=stats.dead,
-            refused_mails=self._server.intake.refused_mails if self._server else 0,
-            refused_connections=self._server.refused_connections if self._server else 0,
+            refused=self._server.refused if self._server else None,
             workers=tuple(self._crew.pids),
             replaced=self._crew.replaced,
         )
 
     def _deliveries(self) -> list[Delivery]:
-        return self._server.intake.deliveries if self._server else []
+        return self._server.deliveries if self._server else []
 
     def _check(self, dead: dict[str, str]) -> Check:
         if self._store:

@@ -17,15 +17,22 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from .smtp import Refused
+
 LINE_EVERY_S = 1.0
 PACE_STEP_S = 0.25
 PACE_STEPS = 32  # eight seconds of history
+PIDS_SHOWN = 4
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where the mails of all events are at one moment; `sent` and `enqueued` count events."""
+    """Where the mails of all events are at one moment.
+
+    `enqueued` and `sent` count events, the next four tasks; `refused` is None when the mails go to
+    another's server.
+    """
 
     events: int
     enqueued: int
@@ -34,8 +41,7 @@ class Progress:
     delayed: int
     running: int
     dead: int
-    refused_mails: int
-    refused_connections: int
+    refused: Refused | None
     workers: Sequence[int]
     replaced: int
 
@@ -158,7 +164,8 @@ class LiveScreen:
         rows.add_column(style="dim", width=8)
         rows.add_column()
         rows.add_row("queue", _queue_line(progress))
-        rows.add_row("refused", _refused_line(progress))
+        if progress.refused:
+            rows.add_row("refused", _refused_line(progress.refused))
         rows.add_row("pace", _pace_line(self._pace))
         rows.add_row("workers", _workers_line(progress))
 
@@ -169,22 +176,18 @@ class LiveScreen:
 
 
 def _queue_line(progress: Progress) -> Text:
-    dead = ("bold red", "dead") if progress.dead else ("", "dead")
-    counts = [
-        (progress.ready, "", "ready"),
-        (progress.running, "", "running"),
-        (progress.delayed, "yellow" if progress.delayed else "", "to try again"),
-        (progress.dead, *dead),
-    ]
-    parts = [Text(f"{count:,} {name}", style=style) for count, style, name in counts]
-    return Text("   ").join(parts)
-
-
-def _refused_line(progress: Progress) -> Text:
-    return Text(
-        f"{progress.refused_mails:,} mails (451)   "
-        f"{progress.refused_connections:,} connections (421)"
+    return Text("   ").join(
+        [
+            Text(f"{progress.ready:,} ready"),
+            Text(f"{progress.running:,} running"),
+            Text(f"{progress.delayed:,} to try again", style="yellow" if progress.delayed else ""),
+            Text(f"{progress.dead:,} dead", style="bold red" if progress.dead else ""),
+        ]
     )
+
+
+def _refused_line(refused: Refused) -> Text:
+    return Text(f"{refused.mails:,} mails (451)   {refused.connections:,} connections (421)")
 
 
 def _pace_line(pace: Pace) -> Text:
@@ -195,7 +198,9 @@ def _pace_line(pace: Pace) -> Text:
 
 
 def _workers_line(progress: Progress) -> Text:
+    pids = "  ".join(map(str, progress.workers[:PIDS_SHOWN]))
+    more = "  …" if len(progress.workers) > PIDS_SHOWN else ""
     hint = "kill -9 one: nothing is lost"
     if progress.replaced:
         hint = f"{progress.replaced} died; what they had begun runs again"
-    return Text.assemble("  ".join(map(str, progress.workers)), (f"   {hint}", "dim italic"))
+    return Text.assemble(f"{pids}{more}   ", (hint, "dim italic"))

@@ -55,6 +55,14 @@ class Faults:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """How often the server answered 451 to a mail and 421 to a connection."""
+
+    mails: int
+    connections: int
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """One stored mail by its own account; instants are epoch seconds, attempts count from 1.
 
@@ -118,10 +126,10 @@ class MailServer:
     """`with MailServer(store) as server:` takes mail at `server.address` until the block ends."""
 
     def __init__(self, store: MailStore, faults: Faults | None = None) -> None:
-        self.refused_connections = 0
         self._faults = faults or Faults()
-        self.intake = Intake(store, self._faults)
+        self._intake = Intake(store, self._faults)
         self._connections = 0
+        self._turned_away = 0
         self._listening: Future[str] = Future()
         self._thread = threading.Thread(
             target=lambda: asyncio.run(self._serve()), name="smtp", daemon=True
@@ -131,6 +139,16 @@ class MailServer:
     def address(self) -> str:
         """Where the server listens, as `host:port`."""
         return self._listening.result(START_TIMEOUT_S)
+
+    @property
+    def deliveries(self) -> list[Delivery]:
+        """The mails that were stored, in that order; grows while the server runs."""
+        return self._intake.deliveries
+
+    @property
+    def refused(self) -> Refused:
+        """What was refused so far."""
+        return Refused(self._intake.refused_mails, self._turned_away)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -164,9 +182,9 @@ class MailServer:
     def _accept(self) -> asyncio.Protocol:
         self._connections += 1
         if self._faults.turns_away(self._connections):
-            self.refused_connections += 1
+            self._turned_away += 1
             return _TurnedAway()
-        return SMTP(self.intake, hostname="mail.fakegame.example", loop=self._loop)
+        return SMTP(self._intake, hostname="mail.fakegame.example", loop=self._loop)
 
 
 class _TurnedAway(asyncio.Protocol):

@@ -54,12 +54,12 @@ def _notes(report: Report) -> Table:
     notes = {"pace": f"{pace}, first enqueue to last mail"}
     if report.sent_before:
         notes["before"] = f"{report.sent_before:,} mails were sent by an earlier run"
-    if report.maildir is not None:
+    if report.refused:
         between = ", the time between the runs included" if report.sent_before else ""
         notes["wait"] = f"from enqueue to the start of the attempt that succeeded{between}"
         notes["retries"] = (
-            f"{report.kinds['all'].retries:,}; refused: {report.refused_mails:,} mails (451), "
-            f"{report.refused_connections:,} connections (421)"
+            f"{report.kinds['all'].retries:,}; refused: {report.refused.mails:,} mails (451), "
+            f"{report.refused.connections:,} connections (421)"
         )
     if report.workers_replaced:
         notes["workers"] = f"replaced when they died: {report.workers_replaced}"
