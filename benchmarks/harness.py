@@ -146,11 +146,9 @@ def _measured(case: Case, count: int, server: Server) -> Sample:
     )
 
 
-def ratios(slower: Sequence[Sample], faster: Sequence[Sample]) -> Range:
-    """How many times as fast *faster* was, round by round."""
-    return spread_of(
-        [ours.wall_s / theirs.wall_s for ours, theirs in zip(slower, faster, strict=True)]
-    )
+def ratios(theirs: Sequence[Sample], ours: Sequence[Sample]) -> Range:
+    """How many times as fast *ours* was, round by round."""
+    return spread_of([a.wall_s / b.wall_s for a, b in zip(theirs, ours, strict=True)])
 
 
 def spread_of(values: Sequence[float]) -> Range:

@@ -1,4 +1,4 @@
-"""The docs are true: their examples run, their links lead somewhere, their tables match the code."""
+"""The docs are true: examples run, links lead somewhere, tables match the code."""
 
 from __future__ import annotations
 

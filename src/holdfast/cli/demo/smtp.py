@@ -102,6 +102,10 @@ class Intake:
         self._tries: Counter[str] = Counter()
         self._writers = ThreadPoolExecutor(WRITERS, "maildir")
 
+    def close(self) -> None:
+        """End the threads that store mails, once they have stored what they began."""
+        self._writers.shutdown()
+
     async def handle_DATA(  # noqa: N802  (aiosmtpd looks for this name)
         self, _server: SMTP, _session: Session, envelope: Envelope
     ) -> str:
@@ -163,6 +167,7 @@ class MailServer:
     ) -> None:
         self._loop.call_soon_threadsafe(self._ending.set)
         self._thread.join()
+        self._intake.close()
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()

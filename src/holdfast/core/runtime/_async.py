@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
@@ -57,11 +58,13 @@ class Event:
             here = None
         if here is self._loop:
             self._event.set()
-        elif not self._loop.is_closed():
-            try:
-                self._loop.call_soon_threadsafe(self._event.set)
-            except RuntimeError:  # closed in the meantime
-                return
+        else:
+            self.set_from_handler()
+
+    def set_from_handler(self) -> None:
+        """Raise the flag from a signal handler: it interrupts the loop, which must be woken."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._event.set)
 
     def clear(self) -> None:
         """Lower the flag."""

@@ -47,6 +47,8 @@ class Event:
         """Raise the flag."""
         self._event.set()
 
+    set_from_handler = set
+
     def clear(self) -> None:
         """Lower the flag."""
         self._event.clear()

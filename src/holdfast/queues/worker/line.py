@@ -34,7 +34,7 @@ STEP_LIMIT: Final = 64
 _BUSY_QUEUE_S: Final = 4.0
 """While others hold or await tasks, look for dead workers and nearer due times this often."""
 
-_EMPTY_QUEUE_S: Final = 10.0
+_EMPTY_QUEUE_S: Final = 20.0
 """With nothing to be found, renew the place among the waiting workers this often."""
 
 _LONGEST_PAUSE_S: Final = 1.0

@@ -75,13 +75,15 @@ class Shift:
         self._free = plan.concurrency
         self._running: dict[Claim, Running[Verdict]] = {}
         self._finished = 0
-        self._stop = Event()
+        self._stopping = False
+        self._stopped = Event()
 
     def stop(self) -> None:
         """Claim nothing more, let what runs finish. From any thread or signal handler."""
-        self._stop.set()
+        self._stopping = True
+        self._stopped.set_from_handler()
         for line in self._lines:
-            line.woken.set()
+            line.woken.set_from_handler()
 
     async def work(self) -> None:
         """Serve the queues until stopped and finished."""
@@ -136,7 +138,7 @@ class Shift:
         """Whether *line* has nothing left to do."""
         if self._until_idle and not self._running and all(map(self._idle, self._lines)):
             self.stop()
-        return self._stop.is_set() and not line.running and not line.unsettled
+        return self._stopping and not line.running and not line.unsettled
 
     def _idle(self, line: Line) -> bool:
         """Whether the queue was empty when it was last looked at, and nothing ended since then.
@@ -150,7 +152,7 @@ class Shift:
 
     def _reserve(self, line: Line) -> int:
         """Take free places for the next step of *line*: its share by weight, at least one."""
-        if self._stop.is_set() or not self._free:
+        if self._stopping or not self._free:
             return 0
         weights = self._plan.weights
         hungry = sum(weights[other.unit] for other in self._lines if other.full or other is line)
@@ -196,7 +198,7 @@ class Shift:
 
     async def _lose_patience(self) -> None:
         """After the grace of a stopped worker, give back what still runs."""
-        await self._stop.wait(None)
+        await self._stopped.wait(None)
         await sleep(self._plan.grace_s)
         for claim, task in list(self._running.items()):
             logger.warning("task %s did not end within the grace, given back", claim.task_id)

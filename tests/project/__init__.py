@@ -1,0 +1,1 @@
+"""Rules of the project that no general tool knows. No server is started here."""

@@ -1,0 +1,175 @@
+"""Lua files as the tests see them: the promises of the header, the calls and names of the body."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from project.sources import PACKAGE
+
+KEY = re.compile(r"-- KEYS\[(\d+)\] +([A-Z]+) +([a-z]\w*)(?: {2,}(\S.*))?")
+ARGUMENT = re.compile(r"-- ARGV\[(\d+)\] +([a-z]+) +(\S.*)")
+RETURNS = re.compile(r"-- returns +([a-z]+) +(\S.*)")
+INCLUDE = re.compile(r"-- include (\w+)")
+CONTINUED = re.compile(r"-- {2,}\S.*")
+EXPECTS = re.compile(r"Expects: ([\w, ]+)\.")
+
+KEYWORDS = frozenset(
+    "and break do else elseif end false for function if in local nil not or repeat return then "
+    "true until while".split()
+)
+GLOBALS = frozenset(
+    "KEYS ARGV redis cmsgpack math string table error ipairs tonumber unpack".split()
+)
+TOKEN = re.compile(r"[A-Za-z_]\w*|\d+\.?\d*|\.\.|==|~=|<=|>=|\S")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One KEYS or ARGV line of a header."""
+
+    number: int
+    type: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class LuaFile:
+    """One script, or one part."""
+
+    name: str
+    source: str
+    folder: Path
+
+    @classmethod
+    def read(cls, path: Path) -> LuaFile:
+        """The file at *path*; its name is `block/verb`, or `block/parts/name`."""
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        name = "/".join(part for part in parts if part != "lua")
+        return cls(name, path.read_text(encoding="utf-8"), path.parent)
+
+    @cached_property
+    def header(self) -> list[str]:
+        """The lines before the first empty one."""
+        return self.source.partition("\n\n")[0].splitlines()
+
+    @cached_property
+    def body(self) -> str:
+        """What follows the header."""
+        return self.source.partition("\n\n")[2]
+
+    @cached_property
+    def keys(self) -> list[Entry]:
+        """The declared keys."""
+        found = filter(None, map(KEY.fullmatch, self.header))
+        return [Entry(int(m[1]), m[2], m[3], m[4] or "") for m in found]
+
+    @cached_property
+    def arguments(self) -> list[Entry]:
+        """The declared arguments; the name is the first word of what the header says."""
+        found = filter(None, map(ARGUMENT.fullmatch, self.header))
+        return [Entry(int(m[1]), m[2], m[3].split()[0], m[3]) for m in found]
+
+    @cached_property
+    def includes(self) -> list[str]:
+        """The parts it takes in, by name, in order."""
+        return [m[1] for m in map(INCLUDE.fullmatch, self.source.splitlines()) if m]
+
+    @cached_property
+    def expects(self) -> list[str]:
+        """What a part says must be there before it: variables and other parts."""
+        comment = " ".join(line.removeprefix("-- ") for line in self.header)
+        said = EXPECTS.search(comment)
+        return said[1].split(", ") if said else []
+
+    def part(self, name: str) -> LuaFile:
+        """The part called *name*, of this block or of the core."""
+        parts = self.folder if self.folder.name == "parts" else self.folder / "parts"
+        own = parts / f"{name}.lua"
+        return LuaFile.read(own if own.exists() else PACKAGE / f"core/lua/parts/{name}.lua")
+
+    @cached_property
+    def whole(self) -> str:
+        """Header and body with the parts in their places, as the server gets them."""
+        lines = self.source.splitlines()
+        return "\n".join(self.part(m[1]).source if (m := INCLUDE.fullmatch(x)) else x for x in lines)
+
+
+def scripts() -> list[LuaFile]:
+    """Every script of the package."""
+    return [LuaFile.read(path) for path in sorted(PACKAGE.glob("**/lua/*.lua"))]
+
+
+def parts() -> list[LuaFile]:
+    """Every part of the package."""
+    return [LuaFile.read(path) for path in sorted(PACKAGE.glob("**/lua/parts/*.lua"))]
+
+
+def code(source: str) -> str:
+    """*source* without its comments."""
+    return re.sub(r"^#!.*|--.*", "", source)
+
+
+def calls(source: str) -> Iterator[list[str]]:
+    """The arguments of every `redis.call`, as they are written."""
+    source = code(source)
+    for found in re.finditer(r"redis\.p?call\(", source):
+        yield _arguments(source[found.end() :])
+
+
+def _arguments(text: str) -> list[str]:
+    """The arguments at the start of *text*, up to the bracket that closes them."""
+    depth, quoted, arguments = 0, False, [""]
+    for sign in text:
+        quoted ^= sign == "'"
+        if not quoted and not depth and sign in "),":
+            if sign == ")":
+                return [argument.strip() for argument in arguments]
+            arguments.append("")
+            continue
+        if not quoted:
+            depth += (sign in "([{") - (sign in ")]}")
+        arguments[-1] += sign
+    raise ValueError(f"no closing bracket in {text[:40]!r}")
+
+
+def words(source: str) -> list[str]:
+    """Every quoted word in capitals: commands and their options."""
+    return re.findall(r"'([A-Z]{2,})'", code(source))
+
+
+@dataclass
+class Names:
+    """What a piece of Lua defines, and what it uses without having defined it before."""
+
+    defined: set[str]
+    free: set[str]
+
+    @classmethod
+    def of(cls, source: str) -> Names:
+        """The names of *source*. Blocks are not told apart: a name counts from its first use on."""
+        text = re.sub(r"'(?:\\.|[^'\\])*'", "0", code(source))
+        tokens = TOKEN.findall(text)
+        found = cls(set(), set())
+        braces, state = 0, ""
+        for i, token in enumerate(tokens):
+            before, after = tokens[i - 1] if i else "", (tokens[i + 1 : i + 2] or [""])[0]
+            braces += (token == "{") - (token == "}")
+            if token in ("local", "for", "function"):
+                state = "names" if token != "function" else "parameters"
+            elif not re.match(r"[A-Za-z_]", token) or token in KEYWORDS:
+                # `local a, b =`, `for i, x in` and `function f(a, b)` define up to here.
+                if token in ("=", "in", ")") or (token not in ",()" and state):
+                    state = ""
+            elif before in (".", ":") or (braces and after == "="):
+                continue
+            elif state:
+                found.defined.add(token)
+                state = "" if state == "names" and after not in (",", "=", "in") else state
+            elif token not in found.defined and token not in GLOBALS:
+                found.free.add(token)
+        return found

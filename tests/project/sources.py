@@ -1,0 +1,46 @@
+"""Where the files of the project are, and what they look like before anything runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "holdfast"
+
+
+def relative(path: Path) -> str:
+    """*path* as the project names it."""
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """The syntax tree of a Python file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def modules(*, without: tuple[str, ...] = ()) -> list[Path]:
+    """Every Python file of the package, except below the folders *without*."""
+    return [
+        path
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.relative_to(PACKAGE).parts[0] not in without
+    ]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Names of the modules that a file imports anywhere, relative imports left out."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def classes(path: Path) -> list[str]:
+    """Names of the classes that a file defines at its top."""
+    return [node.name for node in tree(path).body if isinstance(node, ast.ClassDef)]

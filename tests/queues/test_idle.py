@@ -1,0 +1,82 @@
+"""An idle worker costs the server next to nothing, and still wakes at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from faults.proxy import Proxy
+from faults.servers import Server
+from faults.waiting import eventually_async
+
+from holdfast import AsyncHoldfast, TaskRegistry
+
+tasks = TaskRegistry()
+started: list[float] = []
+
+
+@tasks.task(queue="idle")
+async def note() -> None:
+    started.append(time.monotonic())
+
+
+async def test_an_idle_worker_sends_at_most_two_commands_a_second(standalone: Server) -> None:
+    """Counted by the server, those inside its scripts included."""
+    async with AsyncHoldfast.from_url(standalone.url, namespace="idle") as hf:
+        worker = hf.worker(tasks)
+        running = asyncio.create_task(worker.run())
+        await asyncio.sleep(1.5)
+        before, began = commands(standalone), time.monotonic()
+        await asyncio.sleep(6)
+        spent = commands(standalone) - before
+        worker.stop()
+        await running
+    assert spent <= 2 * (time.monotonic() - began)
+
+
+async def test_a_worker_that_missed_its_ring_finds_the_task_by_itself(
+    standalone: Server, proxy: Proxy
+) -> None:
+    """A lost hint costs a second or so, never a task."""
+    started.clear()
+    async with (
+        AsyncHoldfast.from_url(proxy.url, namespace="deaf") as deaf,
+        AsyncHoldfast.from_url(standalone.url, namespace="deaf") as hf,
+    ):
+        worker = deaf.worker(tasks)
+        running = asyncio.create_task(worker.run())
+        await hf.enqueue(note.call())
+        await eventually_async(lambda: len(started) == 1)
+        await asyncio.sleep(0.2)
+        ring = proxy.drop_pushes(1)
+        await hf.enqueue(note.call())
+        await eventually_async(lambda: len(started) == 2, timeout=15)
+        assert ring.fired
+        worker.stop()
+        await running
+
+
+async def test_one_of_many_waiting_workers_is_woken(standalone: Server) -> None:
+    """Each task wakes one process; all tasks are run at once by all of them."""
+    started.clear()
+    async with AsyncHoldfast.from_url(standalone.url, namespace="many") as hf:
+        workers = [hf.worker(tasks, concurrency=1) for _ in range(5)]
+        running = [asyncio.create_task(worker.run()) for worker in workers]
+        await eventually_async(lambda: waiting(hf, 5))
+        await hf.enqueue_many([note.call() for _ in range(50)])
+        await eventually_async(lambda: len(started) == 50)
+        for worker in workers:
+            worker.stop()
+        await asyncio.gather(*running)
+        stats = await hf.queue("idle").stats()
+        assert (stats.running, stats.waiting_workers) == (0, 0)
+
+
+async def waiting(hf: AsyncHoldfast, workers: int) -> bool:
+    """Whether so many workers wait."""
+    return (await hf.queue("idle").stats()).waiting_workers == workers
+
+
+def commands(server: Server) -> int:
+    """How many commands the server has run, without this one."""
+    return int(server.execute("INFO", "stats")["total_commands_processed"]) - 1
