@@ -23,7 +23,7 @@ BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
     "queues": queues.run,
 }
 
-ROUNDS: Final = 15
+ROUNDS: Final = 31
 QUICK_ROUNDS: Final = 5
 
 
@@ -33,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
     found: dict[str, list[dict[str, object]]] = {}
     with serving() as server:
+        if options.pin:
+            _pin(server)
         about = _about(server, rounds)
         if not options.json:
             print(about, flush=True)
@@ -59,6 +61,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rounds", type=_positive, help=f"of each case; {ROUNDS}, or {QUICK_ROUNDS} if quick"
     )
+    parser.add_argument(
+        "--pin", action="store_true", help="server and client on a CPU of their own each (Linux)"
+    )
     parser.add_argument("--quick", action="store_true", help="less work, for a look")
     parser.add_argument("--json", action="store_true", help="print JSON only")
     return parser
@@ -75,6 +80,15 @@ def _positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be 1 or more, got {value}")
     return value
+
+
+def _pin(server: Server) -> None:
+    """Keep the server on the first CPU that we may use, and all that we start on the last."""
+    if sys.platform != "linux":
+        raise SystemExit("--pin needs Linux")
+    first, *_, last = sorted(os.sched_getaffinity(0)) * 2
+    os.sched_setaffinity(server.pid, {first})
+    os.sched_setaffinity(0, {last})
 
 
 def _about(server: Server, rounds: int) -> str:

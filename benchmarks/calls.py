@@ -40,7 +40,7 @@ FIFTY_COROUTINES_TARGET: Final = 3.0
 def run(bench: Bench) -> Iterator[Table]:
     """Blocking with 1 and 16 threads, asyncio with 1 and 50 coroutines."""
     with _blocking(bench) as (ours, theirs):
-        for threads, count, target in ((1, 2_000, ONE_THREAD_TARGET), (16, 4_000, None)):
+        for threads, count, target in ((1, 1_000, ONE_THREAD_TARGET), (16, 2_000, None)):
             with ThreadPoolExecutor(threads) as pool:
                 yield bench.compared(
                     f"calls, blocking, threads: {threads}",
@@ -50,7 +50,7 @@ def run(bench: Bench) -> Iterator[Table]:
                     target=target,
                 )
     with asyncio.Runner() as runner, _on_loop(bench, runner) as (ours_async, theirs_async):
-        for lanes, count, target in ((1, 2_000, None), (50, 5_000, FIFTY_COROUTINES_TARGET)):
+        for lanes, count, target in ((1, 500, None), (50, 4_000, FIFTY_COROUTINES_TARGET)):
             yield bench.compared(
                 f"calls, asyncio, coroutines: {lanes}",
                 Case("holdfast", _in_coroutines(runner, lanes, ours_async)),

@@ -16,9 +16,6 @@ from .report import Cell, Table, Target
 TARGET: Final = 1.5
 """Times `import redis`: a command-line tool starts often."""
 
-STARTS: Final = 3
-"""Interpreters that are started in a row, for one measurement."""
-
 STATEMENTS: Final = {
     "bare interpreter": "",
     "redis-py": "import redis",
@@ -41,11 +38,10 @@ Taken = tuple[float, float]
 
 
 def _started(statement: str) -> Taken:
-    """What one interpreter takes to run *statement*, on the average of a few."""
+    """What one interpreter takes to run *statement*."""
     cpu_s, wall_s = _children_s(), time.perf_counter()
-    for _ in range(STARTS):
-        subprocess.run([sys.executable, "-c", statement], check=True)
-    return (time.perf_counter() - wall_s) / STARTS, (_children_s() - cpu_s) / STARTS
+    subprocess.run([sys.executable, "-c", statement], check=True)
+    return time.perf_counter() - wall_s, _children_s() - cpu_s
 
 
 def _children_s() -> float:

@@ -21,9 +21,9 @@ from holdfast import Holdfast, TaskRegistry
 from .harness import Bench, Case
 from .report import Table
 
-SINGLE: Final = 1_000
-BULK: Final = 5_000
-DRAIN: Final = 5_000
+SINGLE: Final = 500
+BULK: Final = 3_000
+DRAIN: Final = 3_000
 
 PAGE: Final = 500
 """Tasks in one pipeline of the yardstick: as many as Holdfast puts in one step."""

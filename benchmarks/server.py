@@ -45,9 +45,11 @@ class Server:
 
     Attributes:
         url: for a client.
+        pid: its process.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, pid: int) -> None:
+        self.pid = pid
         self.url = f"redis://{_HOST}:{port}"
         self._control: Any = redis.Redis(_HOST, port, retry=Retry(NoBackoff(), 0))
 
@@ -91,7 +93,7 @@ def serving() -> Iterator[Server]:
         command = [find_server(), "--bind", _HOST, "--port", str(port), "--dir", folder]
         command += ["--save", "", "--appendonly", "no"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        server = Server(port)
+        server = Server(port, process.pid)
         try:
             _wait(server, process)
             yield server

@@ -10,6 +10,7 @@
     ├── UnknownTask (LookupError)
     ├── ServerNotFound         no Valkey or Redis binary for the embedded server
     ├── ServerFailed           the embedded server did not start or stop
+    │   └── ServerInUse        it was not stopped, because processes have it open
     └── MissingExtra (ImportError)
 
 Each error builds its own message (what happened, to which named thing, what to do) and keeps its
@@ -18,7 +19,7 @@ fields. Wrong arguments are plain `ValueError` and `TypeError`, raised before an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -144,6 +145,22 @@ class ServerFailed(HoldfastError):
         super().__init__(f"the embedded server of {folder!r} failed: {reason}")
         self.folder = folder
         self.reason = reason
+
+
+class ServerInUse(ServerFailed):
+    """The embedded server of a folder was not stopped: processes have it open.
+
+    Attributes:
+        users: their process ids.
+    """
+
+    def __init__(self, folder: str, users: Sequence[int]) -> None:
+        super().__init__(
+            folder,
+            f"it is not stopped because {len(users)} have it open (process ids "
+            f"{', '.join(map(str, users))}); close them, or stop it with force",
+        )
+        self.users = tuple(users)
 
 
 class MissingExtra(HoldfastError, ImportError):

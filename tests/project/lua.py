@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 
 from project.sources import PACKAGE
@@ -17,13 +18,11 @@ INCLUDE = re.compile(r"-- include (\w+)")
 CONTINUED = re.compile(r"-- {2,}\S.*")
 EXPECTS = re.compile(r"Expects: ([\w, ]+)\.")
 
-KEYWORDS = frozenset(
-    "and break do else elseif end false for function if in local nil not or repeat return then "
-    "true until while".split()
+KEYWORDS = re.compile(
+    "and|break|do|else|elseif|end|false|for|function|if|in|local|nil|not|or|repeat|return|then|"
+    "true|until|while"
 )
-GLOBALS = frozenset(
-    "KEYS ARGV redis cmsgpack math string table error ipairs tonumber unpack".split()
-)
+GLOBALS = re.compile("KEYS|ARGV|redis|cmsgpack|math|string|table|error|ipairs|tonumber|unpack")
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+\.?\d*|\.\.|==|~=|<=|>=|\S")
 
 
@@ -54,13 +53,13 @@ class LuaFile:
 
     @cached_property
     def header(self) -> list[str]:
-        """The lines before the first empty one."""
-        return self.source.partition("\n\n")[0].splitlines()
+        """The comment that it starts with."""
+        return list(takewhile(re.compile("--|#!").match, self.source.splitlines()))
 
     @cached_property
-    def body(self) -> str:
-        """What follows the header."""
-        return self.source.partition("\n\n")[2]
+    def body(self) -> list[str]:
+        """What follows the header, line by line."""
+        return self.source.strip().splitlines()[len(self.header) :]
 
     @cached_property
     def keys(self) -> list[Entry]:
@@ -95,8 +94,8 @@ class LuaFile:
     @cached_property
     def whole(self) -> str:
         """Header and body with the parts in their places, as the server gets them."""
-        lines = self.source.splitlines()
-        return "\n".join(self.part(m[1]).source if (m := INCLUDE.fullmatch(x)) else x for x in lines)
+        line = re.compile(rf"^{INCLUDE.pattern}\n", re.MULTILINE)
+        return line.sub(lambda found: self.part(found[1]).source, self.source)
 
 
 def scripts() -> list[LuaFile]:
@@ -137,6 +136,11 @@ def _arguments(text: str) -> list[str]:
     raise ValueError(f"no closing bracket in {text[:40]!r}")
 
 
+def unquoted(source: str) -> str:
+    """*source* without comments, and with 0 for every string."""
+    return re.sub(r"'(?:\\.|[^'\\])*'", "0", code(source))
+
+
 def words(source: str) -> list[str]:
     """Every quoted word in capitals: commands and their options."""
     return re.findall(r"'([A-Z]{2,})'", code(source))
@@ -152,8 +156,7 @@ class Names:
     @classmethod
     def of(cls, source: str) -> Names:
         """The names of *source*. Blocks are not told apart: a name counts from its first use on."""
-        text = re.sub(r"'(?:\\.|[^'\\])*'", "0", code(source))
-        tokens = TOKEN.findall(text)
+        tokens = TOKEN.findall(unquoted(source))
         found = cls(set(), set())
         braces, state = 0, ""
         for i, token in enumerate(tokens):
@@ -161,7 +164,7 @@ class Names:
             braces += (token == "{") - (token == "}")
             if token in ("local", "for", "function"):
                 state = "names" if token != "function" else "parameters"
-            elif not re.match(r"[A-Za-z_]", token) or token in KEYWORDS:
+            elif not re.match(r"[A-Za-z_]", token) or KEYWORDS.fullmatch(token):
                 # `local a, b =`, `for i, x in` and `function f(a, b)` define up to here.
                 if token in ("=", "in", ")") or (token not in ",()" and state):
                     state = ""
@@ -170,6 +173,6 @@ class Names:
             elif state:
                 found.defined.add(token)
                 state = "" if state == "names" and after not in (",", "=", "in") else state
-            elif token not in found.defined and token not in GLOBALS:
+            elif token not in found.defined and not GLOBALS.fullmatch(token):
                 found.free.add(token)
         return found

@@ -47,7 +47,7 @@ def test_stop_needs_force_while_the_server_is_in_use(folder: Path) -> None:
     """The error names the way."""
     with EmbeddedServer.open(folder):
         refused = run(app, ["stop", str(folder)])
-        assert refused.exit_code == 1
+        assert refused.exit_code == 4
         assert "force" in refused.output
 
         assert run(app, ["stop", "--force", str(folder)]).exit_code == 0

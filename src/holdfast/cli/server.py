@@ -11,13 +11,16 @@ from typing import Annotated, Final
 
 import typer
 
-from .. import HoldfastError, server
+from .. import HoldfastError, ServerInUse, server
 from ..server import ServerStatus
 from .connection import fail
 from .output import console, visible
 
 EXIT_NOT_RUNNING: Final = 3
 """Of `status`, as init scripts have it."""
+
+EXIT_REFUSED: Final = 4
+"""Of `stop`, while processes have the server open."""
 
 app = typer.Typer(
     name="server",
@@ -100,5 +103,7 @@ def _errors_told() -> Iterator[None]:
     """Errors of ours end the command with a sentence, not a traceback."""
     try:
         yield
+    except ServerInUse as error:
+        fail(str(error), code=EXIT_REFUSED)
     except HoldfastError as error:
         fail(str(error))

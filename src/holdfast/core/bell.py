@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -90,7 +91,7 @@ class _Exchange:
         self._settings = settings
         self._routes = AsyncRoutes(settings)
         self._lines: dict[Address, _Line] = {}
-        self._dialling = Mutex()
+        self._dialling: defaultdict[Address, Mutex] = defaultdict(Mutex)
 
     async def listen(self, unit: Unit, channel: str, flag: Flag) -> None:
         """Keep *channel* subscribed where *unit* lives, wherever that moves, until cancelled."""
@@ -108,11 +109,12 @@ class _Exchange:
             await self._routes.discover(generation)
 
     async def _line(self, address: Address) -> _Line:
-        async with self._dialling:
+        async with self._dialling[address]:
             line = self._lines.get(address)
             if line is None or line.dead:
-                line = self._lines[address] = _Line(self._settings, address)
+                line = _Line(self._settings, address)
                 await line.open()
+                self._lines[address] = line
             return line
 
     async def close(self) -> None:
@@ -132,10 +134,8 @@ class _Line:
 
     async def open(self) -> None:
         """Connect; raises what stands in the way."""
-        self.dead = True
         async with time_limit(self._timeout_s):
             await self._connection.connect()
-        self.dead = False
         self._task = spawn(self._listen(), "holdfast bell")
 
     async def subscribe(self, channel: str, flag: Flag) -> None:

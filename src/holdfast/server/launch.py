@@ -13,7 +13,7 @@ from .binary import find_server
 from .folder import Folder
 from .probe import Answer, ask_to_stop, ping
 
-SILENCE_S: Final = 10.0
+SILENCE_S: Final = 30.0
 """How long a starting server may give no sign of life. Reading its data, it says so."""
 
 STARTS_MAX: Final = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import ServerFailed
+from ..errors import ServerFailed, ServerInUse
 from .embedded import EmbeddedServer, explained
 from .folder import Folder
 from .keeper import STOP_S
@@ -37,7 +37,8 @@ def stop(folder: str | os.PathLike[str], *, force: bool = False) -> bool:
         Whether it was running.
 
     Raises:
-        ServerFailed: it is in use, and nothing was changed; or it does not stop.
+        ServerInUse: nothing was changed.
+        ServerFailed: it does not stop.
     """
     with explained(folder):
         place = Folder(folder)
@@ -46,11 +47,7 @@ def stop(folder: str | os.PathLike[str], *, force: bool = False) -> bool:
         with place.gate_shut():
             users = place.user_pids()
             if users and not force:
-                raise ServerFailed(
-                    str(place),
-                    f"it is not stopped because {len(users)} have it open (process ids "
-                    f"{', '.join(map(str, users))}); close them, or stop it with force",
-                )
+                raise ServerInUse(str(place), users)
             place.pin.unlink(missing_ok=True)
             running = place.served
             if not stop_server(place):

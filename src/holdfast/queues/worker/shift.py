@@ -125,8 +125,9 @@ class Shift:
             want = self._reserve(line)
             claims: list[Claim] = []
             if line.unsettled or (want and await self._worth_a_step(line, rung=rung)):
-                line.seen = self._finished
+                finished = self._finished
                 claims = await line.step(want)
+                line.seen = finished
                 for claim in claims:
                     self._start(line, runner, claim)
             self._free += want - len(claims)

@@ -1,0 +1,291 @@
+"""What is asked of every Lua file: each rule yields what is wrong, in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from project.lua import (
+    ARGUMENT,
+    CONTINUED,
+    INCLUDE,
+    KEY,
+    RETURNS,
+    Entry,
+    LuaFile,
+    Names,
+    calls,
+    code,
+    unquoted,
+    words,
+)
+
+MAX_SCRIPT_LINES: Final = 80
+"""Without the header and without the parts: more does not fit on a screen, nor in a head."""
+
+MAX_PART_LINES: Final = 60
+
+PRIORITIES: Final = 3
+"""`KEYS[n + priority]` stands for the keys n + 1 to n + 3."""
+
+ARGUMENT_TYPES: Final = ("int", "string")
+
+RETURN_TYPES: Final = ("array", "int", "nil", "string")
+
+READS: Final = {
+    "EXISTS": "", "HEXISTS": "HASH", "HGET": "HASH", "HLEN": "HASH", "LLEN": "LIST",
+    "ZCARD": "ZSET", "ZRANGE": "ZSET", "ZSCORE": "ZSET",
+}  # fmt: skip
+"""Commands that change nothing, with the type of key that they want; "" takes any."""
+
+WRITES: Final = {
+    "EXPIREAT": "", "HDEL": "HASH", "HSET": "HASH", "HSETNX": "HASH", "LPOP": "LIST",
+    "LPUSH": "LIST", "PEXPIRE": "", "RPUSH": "LIST", "SPUBLISH": "channel", "ZADD": "ZSET",
+    "ZPOPMIN": "ZSET", "ZREM": "ZSET", "ZREMRANGEBYSCORE": "ZSET",
+}  # fmt: skip
+"""Likewise. A new command belongs here when its cost is bounded, whatever the size of its key."""
+
+KEYLESS: Final = {"TIME"}
+
+OPTIONS: Final = {"BYSCORE", "GT", "LIMIT", "REV", "WITHSCORES", "XX"}
+
+MAY_UNPACK: Final = {"queues/parts/claim": "no more ids than `want`, at most 256"}
+"""`unpack` overflows the stack of Lua at some thousand values."""
+
+ALLOW_OOM: Final = {
+    "queues/renew": "extends what exists; a full server must not cost the leases",
+    "queues/step": "settling frees memory, and a full server must let its workers do it",
+}
+"""Scripts that a full server still runs, each with why it has to."""
+
+SWEEPS: Final = {"core/note": "only the names of 30 days ago, each once"}
+"""Who may remove a whole range of scores in one go."""
+
+
+def says_what_it_is(script: LuaFile) -> Iterator[str]:
+    """The first line is for the server, the second one for the reader."""
+    first, *rest = [*script.header, ""]
+    if not re.fullmatch(r"#!lua( flags=(no-writes|allow-oom)(,(no-writes|allow-oom))?)?", first):
+        yield f"the first line must be `#!lua`, with no-writes or allow-oom; it is {first!r}"
+    if not re.fullmatch(rf"-- {re.escape(script.name)}: \S.*", rest[0]):
+        yield f"the second line must say `-- {script.name}: what it does`"
+
+
+def header_is_complete(script: LuaFile) -> Iterator[str]:
+    """KEYS and ARGV are numbered from 1, have a known type, and the reply is described."""
+    for kind, entries in (("KEYS", script.keys), ("ARGV", script.arguments)):
+        numbers = [entry.number for entry in entries]
+        if numbers != list(range(1, len(numbers) + 1)):
+            yield f"{kind} are not numbered 1, 2, 3 …: {numbers}"
+    for key in script.keys:
+        if key.type not in ("HASH", "LIST", "SET", "STREAM", "STRING", "ZSET"):
+            yield f"KEYS[{key.number}] is of no known type: {key.type}"
+    for argument in script.arguments:
+        if argument.type not in ARGUMENT_TYPES:
+            yield f"ARGV[{argument.number}] is of no known type: {argument.type}"
+    returns = [found for found in map(RETURNS.fullmatch, script.header) if found]
+    if [found[1] in RETURN_TYPES for found in returns] != [True]:
+        yield f"one line must say `-- returns  {'|'.join(RETURN_TYPES)}  what`"
+    if not script.keys:
+        yield "it declares no key, so a cluster cannot know where to run it"
+
+
+def header_is_readable(script: LuaFile) -> Iterator[str]:
+    """Every line after `block/verb` is one of the known kinds, or continues the one before."""
+    known = (KEY, ARGUMENT, RETURNS, INCLUDE, CONTINUED)
+    contract = "\n".join(script.header).partition("\n--\n")[2].splitlines()
+    for line in contract:
+        if not any(kind.fullmatch(line) for kind in known):
+            yield f"this line of the header says nothing a test can read: {line!r}"
+
+
+def keys_are_those_declared(script: LuaFile) -> Iterator[str]:
+    """What the body uses is declared, what is declared is used."""
+    declared = {key.number for key in script.keys}
+    used: set[int] = set()
+    for index in re.findall(r"KEYS\[(.+?)\]", code(script.whole)):
+        if index.isdecimal():
+            used.add(int(index))
+        elif shifted := re.fullmatch(r"(\d+) \+ priority", index):
+            used |= {int(shifted[1]) + i for i in range(1, PRIORITIES + 1)}
+        elif re.fullmatch(r"[a-z]\w*", index):
+            used |= declared  # a loop over them: which ones, only running it can tell
+        else:
+            yield f"write KEYS[n], KEYS[n + priority] or KEYS[i], not KEYS[{index}]"
+    yield from _differences("KEYS", declared, used)
+    if re.search(r"KEYS(?!\[)", code(script.whole)):
+        yield "KEYS is used as a whole: nobody sees which keys that is"
+
+
+def arguments_are_those_declared(script: LuaFile) -> Iterator[str]:
+    """Likewise. An open list is the last one declared, as `first of …`, and begins at FIRST."""
+    declared = {argument.number for argument in script.arguments}
+    indices = re.findall(r"ARGV\[(.+?)\]", code(script.whole))
+    used = {int(index) for index in indices if index.isdecimal()}
+    open_list = [argument for argument in script.arguments if argument.text.startswith("first of")]
+    loops = [index for index in indices if not index.isdecimal()]
+    if loops or open_list:
+        first = re.search(r"^local FIRST = (\d+)$", script.whole, re.MULTILINE)
+        if [entry.number for entry in open_list] != [len(declared)] or not loops:
+            yield "a list of arguments must be declared last, as `first of …`, and be used"
+        elif first is None or int(first[1]) != len(declared):
+            yield f"the list begins at ARGV[{len(declared)}]: write `local FIRST = {len(declared)}`"
+        used.add(len(declared))
+    for index in loops:
+        if not re.fullmatch(r"i( \+ \d)?", index):
+            yield f"write ARGV[n], ARGV[i] or ARGV[i + n], not ARGV[{index}]"
+    yield from _differences("ARGV", declared, used)
+
+
+def _differences(kind: str, declared: set[int], used: set[int]) -> Iterator[str]:
+    yield from (f"{kind}[{n}] is used and not declared" for n in sorted(used - declared))
+    yield from (f"{kind}[{n}] is declared and not used" for n in sorted(declared - used))
+
+
+def names_are_those_of_the_header(script: LuaFile) -> Iterator[str]:
+    """A local variable that stands for a key or an argument is called as the header calls it."""
+    entries = {f"KEYS[{key.number}]": key.name for key in script.keys}
+    entries |= {f"ARGV[{argument.number}]": argument.name for argument in script.arguments}
+    for variable, value in _aliases(script):
+        wanted = [entries.get(each, "") for each in value]
+        if not all(name.partition("_")[0] == variable or name == variable for name in wanted):
+            yield f"{variable} stands for {', '.join(value)}, which the header calls {wanted}"
+
+
+def _aliases(script: LuaFile) -> Iterator[tuple[str, list[str]]]:
+    """Variables and the KEYS or ARGV that they stand for."""
+    for names, values in re.findall(r"^local ([\w, ]+) = (.+)$", code(script.whole), re.MULTILINE):
+        if table := re.fullmatch(r"\{(KEYS\[\d+\](?:, KEYS\[\d+\])*)\}", values.strip()):
+            yield names, table[1].split(", ")
+            continue
+        for name, value in zip(names.split(", "), values.strip().split(", "), strict=False):
+            if found := re.fullmatch(r"(?:tonumber\()?((?:KEYS|ARGV)\[\d+\])\)?", value):
+                yield name, [found[1]]
+
+
+def commands_fit_their_keys(script: LuaFile) -> Iterator[str]:
+    """Only commands of bounded cost, each on a key of its type, found in KEYS and never built."""
+    types = {f"KEYS[{key.number}]": key.type for key in script.keys}
+    for variable, values in _aliases(script):
+        if values[0] in types:
+            types[variable] = types[values[0]]
+    for word in words(script.whole):
+        if word not in {*READS, *WRITES, *KEYLESS, *OPTIONS}:
+            yield f"{word} is not among the commands of bounded cost in {__name__}"
+    for command, *arguments in calls(script.whole):
+        name = command.strip("'")
+        if name in KEYLESS:
+            continue
+        if not arguments:
+            yield f"{name} has no key"
+            continue
+        key = arguments[0]
+        if not re.fullmatch(r"KEYS\[[^\]]+\]|[a-z]\w*(\.\w+|\[[\w.]+\])?", key):
+            yield f"{name} takes a key that is not from KEYS: {key}"
+        wanted = (READS | WRITES).get(name, "")
+        actual = types.get(key) or types.get(key.partition("[")[0], "")
+        if wanted and actual and wanted != actual:
+            yield f"{name} wants a {wanted}, but {key} is declared as {actual}"
+        yield from _unbounded(script, name, arguments)
+
+
+def _unbounded(script: LuaFile, command: str, arguments: list[str]) -> Iterator[str]:
+    """Whether a range may be as long as its key."""
+    if command == "ZRANGE":
+        by_value = {"'BYSCORE'", "'BYLEX'"} & set(arguments)
+        if (by_value and "'LIMIT'" not in arguments) or arguments[2].strip("'") == "-1":
+            yield f"ZRANGE {', '.join(arguments)} may be as long as its key: give it a limit"
+    if command == "ZREMRANGEBYSCORE" and script.name not in SWEEPS:
+        yield "ZREMRANGEBYSCORE removes any number at once: take them in steps, or say why here"
+
+
+def flags_keep_their_word(script: LuaFile) -> Iterator[str]:
+    """A script that only reads says so, and only some may run when memory is used up."""
+    writes = bool(set(WRITES) & set(words(script.whole)))
+    if ("no-writes" in script.header[0]) is writes:
+        yield "it changes something" if writes else "it changes nothing, so flag it no-writes"
+    if ("allow-oom" in script.header[0]) is not (script.name in ALLOW_OOM):
+        yield f"allow-oom is for those that {__name__} names, with a reason"
+
+
+def time_comes_from_the_clock(file: LuaFile) -> Iterator[str]:
+    """One place asks the server for the time, so that a step has one now."""
+    if "TIME" in words(file.source) and file.name != "core/parts/clock":
+        yield "only the part `clock` asks for the TIME: include it"
+
+
+def loops_are_bounded(file: LuaFile) -> Iterator[str]:
+    """Every loop counts, walks a list or fills one up; `unpack` takes few values."""
+    for loop in re.findall(r"\b(?:while|repeat)\b.*", unquoted(file.source)):
+        if not re.fullmatch(r"while #\w+ < \w+ do", loop.strip()):
+            yield f"nothing bounds this loop: {loop}"
+    unpacks = re.search(r"(?<!cmsgpack\.)\bunpack\(", unquoted(file.source))
+    if unpacks and file.name not in MAY_UNPACK:
+        yield "unpack overflows on long lists: say in this file what bounds it"
+
+
+def is_short(file: LuaFile) -> Iterator[str]:
+    """One verb fits on a screen."""
+    limit = MAX_PART_LINES if file.folder.name == "parts" else MAX_SCRIPT_LINES
+    if len(file.body) > limit:
+        yield f"its body takes {len(file.body)} lines, the limit is {limit}"
+
+
+def includes_are_in_order(script: LuaFile) -> Iterator[str]:
+    """Each part is there, is taken in once, and finds what it expects."""
+    if len(set(script.includes)) != len(script.includes):
+        yield "a part is included twice"
+    text = ""
+    for line in script.source.splitlines():
+        include = INCLUDE.fullmatch(line)
+        if include is None:
+            text += line + "\n"
+            continue
+        part = script.part(include[1])
+        there = Names.of(text).defined | set(script.includes[: script.includes.index(include[1])])
+        missing = [name for name in part.expects if name not in there]
+        if missing:
+            yield f"the part {include[1]} expects {', '.join(missing)} before it"
+        text += part.source
+
+
+def every_name_is_defined(script: LuaFile) -> Iterator[str]:
+    """A name that nobody defined is nil: the server would tell only when it comes by."""
+    for name in sorted(Names.of(script.whole).free):
+        yield f"{name} is used and not defined before"
+
+
+def part_says_what_it_expects(part: LuaFile) -> Iterator[str]:
+    """What a part neither defines nor is given by the parts it builds on stands in its header."""
+    given: set[str] = set()
+    for name in part.expects:
+        given.add(name)
+        if (part.folder / f"{name}.lua").exists():
+            below = part.part(name)
+            given |= {*below.expects, *Names.of(below.source).defined}
+    for name in sorted(Names.of(part.source).free - given):
+        yield f"it uses {name}: say so after `Expects:`"
+    if part.includes:
+        yield "a part cannot include others: the script does, in order"
+
+
+SCRIPT_RULES: Final = (
+    says_what_it_is,
+    header_is_complete,
+    header_is_readable,
+    keys_are_those_declared,
+    arguments_are_those_declared,
+    names_are_those_of_the_header,
+    commands_fit_their_keys,
+    flags_keep_their_word,
+    includes_are_in_order,
+    every_name_is_defined,
+)
+PART_RULES: Final = (part_says_what_it_expects,)
+FILE_RULES: Final = (time_comes_from_the_clock, loops_are_bounded, is_short)
+
+
+def described(entries: list[Entry]) -> dict[str, str]:
+    """Type by name of the declared keys, without the priority at the end."""
+    return {re.sub(r"_[hml]$", "", entry.name): entry.type for entry in entries}

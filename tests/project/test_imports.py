@@ -1,0 +1,139 @@
+"""Who may import what, and what importing may do: nothing."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from project.sources import PACKAGE, imported, modules, relative, tree
+
+WAITING = {"asyncio", "concurrent", "multiprocessing", "queue", "sched", "select", "threading"}
+"""Modules that wait, or that run things side by side."""
+
+MAY_WAIT = {
+    "src/holdfast/queues/worker/runner.py": {"concurrent.futures"},  # plain functions run in
+    "src/holdfast/queues/worker/shift.py": {"concurrent.futures"},  # threads of the worker
+}
+
+RUNS_WHAT_IT_READS = {"dill", "cloudpickle", "jsonpickle", "marshal", "pickle", "shelve", "yaml"}
+RUNS_TEXT = {"__import__", "compile", "eval", "exec"}
+
+IMPORTS_BY_NAME = {
+    "src/holdfast/cli/worker.py": "the module that the user of the command line named",
+    "src/holdfast/cli/demo/events.py": "the example that belongs to the demo",
+    "src/holdfast/server/binary.py": "only looks whether the extra is installed",
+}
+
+IMPORT_EVERYTHING = """
+import asyncio, atexit, importlib, logging, os, random, signal, socket, subprocess, sys, threading
+import time, concurrent.futures, urllib.parse, uuid
+import hiredis, msgspec, redis, redis.asyncio, redis.asyncio.sentinel, redis.sentinel
+
+def refuse(what):
+    def refused(*args, **kwargs):
+        raise AssertionError(f"{what} while holdfast is imported")
+    return refused
+
+for module, names in {
+    atexit: ["register"],
+    asyncio: ["new_event_loop", "run"],
+    os: ["fork", "getenv", "getpid", "register_at_fork", "urandom"],
+    signal: ["signal"],
+    socket: ["create_connection", "getaddrinfo", "gethostname", "socket"],
+    subprocess: ["Popen"],
+    threading.Thread: ["start"],
+    time: ["time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "sleep"],
+}.items():
+    for name in names:
+        setattr(module, name, refuse(f"{module.__name__}.{name} was called"))
+
+handlers = list(logging.getLogger().handlers)
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+assert logging.getLogger().handlers == handlers, "holdfast configured the logging of its user"
+assert threading.active_count() == 1
+"""
+
+
+@pytest.mark.parametrize("path", modules(without=("cli", "server")), ids=relative)
+def test_only_the_seam_waits(path: Path) -> None:
+    """Both halves stay the same text as long as no other file names asyncio or threads."""
+    if path.parent != PACKAGE / "core" / "runtime":
+        found = {name for name in imported(path) if name.partition(".")[0] in WAITING}
+        allowed = MAY_WAIT.get(relative(path), set())
+        assert {name for name in found if not name.startswith(tuple(allowed))} == set()
+
+
+def test_importing_does_nothing() -> None:
+    """No connection, no thread, no clock, no hook, no random number: each of these raises here."""
+    names = [
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+        for path in modules(without=("cli", "__main__.py"))
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_EVERYTHING, *names], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def risks(source: ast.Module) -> Iterator[str]:
+    """Everything in a syntax tree that may run what it reads."""
+    for node in ast.walk(source):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in RUNS_TEXT:
+                yield f"{name}()"
+            case ast.Attribute(value=ast.Name(id="builtins"), attr=name) if name in RUNS_TEXT:
+                yield f"builtins.{name}"
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names if _is_risky(alias.name))
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                if _is_risky(module) or _is_risky(f"{module}.{names[0].name}"):
+                    yield module
+
+
+def _is_risky(module: str) -> bool:
+    if module.partition(".")[0] == "importlib":
+        return module not in ("importlib.resources", "importlib.resources.abc") and (
+            not module.startswith(("importlib.resources.", "importlib.metadata"))
+        )
+    return module.partition(".")[0] in {*RUNS_WHAT_IT_READS, "runpy"}
+
+
+@pytest.mark.parametrize("path", modules(), ids=relative)
+def test_nothing_runs_or_imports_what_it_reads(path: Path) -> None:
+    """No pickle, no eval, no import by name: data from a server is only ever data."""
+    found = list(risks(tree(path)))
+    if relative(path) in IMPORTS_BY_NAME:
+        found = [name for name in found if not name.startswith("importlib")]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import pickle",
+        "from marshal import loads",
+        "eval(text)",
+        "import importlib",
+        "from importlib import import_module",
+        "import importlib.util",
+        "import yaml.loader",
+        "builtins.exec(text)",
+    ],
+)
+def test_what_runs_what_it_reads_is_found(line: str) -> None:
+    """The rule above bites."""
+    assert list(risks(ast.parse(line)))
+
+
+def test_no_exception_is_left_without_its_file() -> None:
+    """The lists of exceptions name only files that need them."""
+    for name in IMPORTS_BY_NAME:
+        assert any("importlib" in each for each in imported(PACKAGE.parents[1] / name)), name
+    for name, allowed in MAY_WAIT.items():
+        assert allowed <= set(imported(PACKAGE.parents[1] / name)), name

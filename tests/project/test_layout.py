@@ -1,0 +1,168 @@
+"""Every block has its files, its factory and its exports; what is missing is said in words."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from project.sources import PACKAGE, ROOT, classes, modules, relative, tree
+
+KEY_TYPES = ("HASH", "LIST", "SET", "STREAM", "STRING", "ZSET")
+SEAM = PACKAGE / "core" / "runtime"
+
+
+def blocks() -> list[Path]:
+    """The folders of the blocks: packages directly in `holdfast` that have keys of their own."""
+    return sorted(path.parent for path in PACKAGE.glob("*/keys.py"))
+
+
+def problems(block: Path) -> Iterator[str]:
+    """What is missing in the folder of a block, and what to do about it."""
+    for name, purpose in {
+        "__init__.py": "a docstring that says what the block is",
+        "keys.py": "every key: type, content, lifetime",
+        "_async.py": "the block itself",
+        "_sync.py": "its blocking half: run `make sync`",
+    }.items():
+        if not (block / name).is_file():
+            yield f"{block.name}/{name} is missing: {purpose}"
+    if not list(block.glob("lua/*.lua")):
+        yield f"{block.name}/lua/ holds no script: one atomic step per file"
+    if not list((ROOT / "tests" / block.name).glob("test_*.py")):
+        yield f"tests/{block.name}/ holds no test"
+    if (block / "_async.py").is_file():
+        yield from _factory_problems(block)
+
+
+def _factory_problems(block: Path) -> Iterator[str]:
+    defined = set(classes(block / "_async.py"))
+    made = {name for name in returned_by_the_client() if name in defined}
+    if not made:
+        yield f"AsyncHoldfast has no factory for {block.name}: a method that returns its class"
+    for name in sorted(made):
+        for half in (name, name.removeprefix("Async")):
+            if half not in holdfast.__all__:
+                yield f"{half} is returned to users, so `holdfast` must export it"
+
+
+def returned_by_the_client() -> set[str]:
+    """Names of the classes in the annotations of what `AsyncHoldfast` returns."""
+    module = tree(PACKAGE / "client" / "_async.py")
+    [client] = [
+        node
+        for node in module.body
+        if isinstance(node, ast.ClassDef) and node.name == "AsyncHoldfast"
+    ]
+    methods = [
+        node for node in client.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return {
+        node.id
+        for method in methods
+        if method.returns is not None
+        for node in ast.walk(method.returns)
+        if isinstance(node, ast.Name)
+    }
+
+
+def test_there_are_blocks() -> None:
+    """A search that finds nothing would find nothing missing either."""
+    assert "queues" in [block.name for block in blocks()]
+
+
+@pytest.mark.parametrize("block", blocks(), ids=lambda block: block.name)
+def test_a_block_is_complete(block: Path) -> None:
+    """One folder, one factory, one export."""
+    assert list(problems(block)) == []
+
+
+def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
+    """So that whoever adds a block knows what to do next."""
+    block = tmp_path / "locks"
+    block.mkdir()
+    (block / "keys.py").touch()
+    (block / "_async.py").write_text("class AsyncLock: ...\n")
+    assert list(problems(block)) == [
+        "locks/__init__.py is missing: a docstring that says what the block is",
+        "locks/_sync.py is missing: its blocking half: run `make sync`",
+        "locks/lua/ holds no script: one atomic step per file",
+        "tests/locks/ holds no test",
+        "AsyncHoldfast has no factory for locks: a method that returns its class",
+    ]
+
+
+@pytest.mark.parametrize("block", blocks(), ids=lambda block: block.name)
+def test_every_key_says_its_type(block: Path) -> None:
+    """`keys.py` is the map of what lies on the server: one function per key, type first."""
+    for node in tree(block / "keys.py").body:
+        if isinstance(node, ast.FunctionDef):
+            first = (ast.get_docstring(node) or "nothing").split()[0]
+            assert first in KEY_TYPES, f"{block.name}/keys.py: {node.name} begins with {first!r}"
+
+
+HALVES = [path for path in modules() if path.name == "_async.py" and path.parent != SEAM]
+
+
+@pytest.mark.parametrize("path", HALVES, ids=relative)
+def test_classes_of_the_asyncio_half_are_named_so(path: Path) -> None:
+    """Values and errors live outside: in here they would exist twice, and not be the same."""
+    assert [name for name in classes(path) if not name.startswith(("Async", "_"))] == []
+
+
+@pytest.mark.parametrize("path", HALVES, ids=relative)
+def test_the_blocking_half_is_generated(path: Path) -> None:
+    """Its first line says from what, so that nobody edits it."""
+    first = path.with_name("_sync.py").read_text().splitlines()[0]
+    assert (
+        first == "# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`."
+    )
+
+
+def test_the_two_seams_have_the_same_names() -> None:
+    """What generated code calls is there in both; the asyncio side has some names of its own."""
+
+    def names(path: Path) -> set[str]:
+        found: set[str] = set()
+        for node in tree(path).body:
+            match node:
+                case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                    found.add(node.name)
+                case ast.Assign(targets=[ast.Name(id=name)]):
+                    found.add(name)
+        return found
+
+    assert names(SEAM / "_sync.py") - names(SEAM / "_async.py") == set()
+    generated = [path for path in modules() if path.name == "_sync.py" and path.parent != SEAM]
+    used = {
+        alias.name
+        for path in generated
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("runtime._sync")
+        for alias in node.names
+    }
+    assert used <= names(SEAM / "_sync.py")
+
+
+@pytest.mark.parametrize("path", modules(), ids=relative)
+def test_every_module_says_what_it_is_for(path: Path) -> None:
+    """The docstring comes before the code."""
+    assert ast.get_docstring(tree(path))
+
+
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 60
+
+
+@pytest.mark.parametrize("path", modules(), ids=relative)
+def test_files_and_functions_stay_short(path: Path) -> None:
+    """At most 400 lines a file, and 60 a function without its docstring."""
+    assert len(path.read_text().splitlines()) <= LONGEST_FILE
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            start = node.body[1] if ast.get_docstring(node) and node.body[1:] else node.body[0]
+            lines = (node.body[-1].end_lineno or 0) - start.lineno + 1
+            assert lines <= LONGEST_FUNCTION, f"{node.name} takes {lines} lines"
