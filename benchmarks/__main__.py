@@ -86,9 +86,9 @@ def _pin(server: Server) -> None:
     """Keep the server on the first CPU that we may use, and all that we start on the last."""
     if sys.platform != "linux":
         raise SystemExit("--pin needs Linux")
-    first, *_, last = sorted(os.sched_getaffinity(0)) * 2
-    os.sched_setaffinity(server.pid, {first})
-    os.sched_setaffinity(0, {last})
+    usable = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(server.pid, usable[:1])
+    os.sched_setaffinity(0, usable[-1:])
 
 
 def _about(server: Server, rounds: int) -> str:

@@ -49,6 +49,7 @@ _NOT_TAKEN: Final = frozenset(
         "path",
         "port",
         "protocol",
+        "redis_connect_func",
         "response_callbacks",
         "retry",
         "retry_on_error",

@@ -47,7 +47,9 @@ class Event:
         """Raise the flag."""
         self._event.set()
 
-    set_from_handler = set
+    def set_from_handler(self) -> None:
+        """Raise the flag from a signal handler."""
+        self._event.set()
 
     def clear(self) -> None:
         """Lower the flag."""

@@ -1,0 +1,168 @@
+"""The public names: complete, described, and the same in both halves."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast import errors
+from project.sources import PACKAGE, tree
+
+PUBLIC = [name for name in holdfast.__all__ if not name.startswith("_")]
+PAIRS = [(name, name.removeprefix("Async")) for name in PUBLIC if name.startswith("Async")]
+RENAMED = {"__aenter__": "__enter__", "__aexit__": "__exit__"}
+
+ERRORS = {
+    name: value
+    for name, value in vars(errors).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+}
+
+
+def test_all_is_sorted_and_without_doubles() -> None:
+    """So that a change shows one line."""
+    assert holdfast.__all__ == sorted(set(holdfast.__all__))
+
+
+def test_all_is_what_the_package_imports() -> None:
+    """Nothing is imported there that is not for users, nothing is promised that is not there."""
+    imported = {
+        alias.asname or alias.name
+        for node in tree(PACKAGE / "__init__.py").body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported | {"__version__"} == set(holdfast.__all__)
+    assert all(hasattr(holdfast, name) for name in holdfast.__all__)
+
+
+def members(cls: type) -> Iterator[tuple[str, Any]]:
+    """The public methods and properties that a class of ours, or one it derives from, defines."""
+    for base in cls.__mro__:
+        if base.__module__.startswith("holdfast."):
+            for name, value in vars(base).items():
+                if not name.startswith("_") and isinstance(
+                    value, property | classmethod | staticmethod | type(members)
+                ):
+                    yield name, value
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_everything_public_is_described(name: str) -> None:
+    """Classes, functions, methods and properties, each by a sentence that ends."""
+    value = getattr(holdfast, name)
+    described = [(name, value)]
+    if isinstance(value, type):
+        described += [(f"{name}.{member}", each) for member, each in members(value)]
+    for what, each in described:
+        doc = (inspect.getdoc(each) or "").strip()
+        assert re.match(r"[^\n]+(\n[^\n]+)?[.:](\s|$)", doc), f"{what} has no docstring: {doc!r}"
+
+
+FIELDS = [
+    name
+    for name in PUBLIC
+    if isinstance(getattr(holdfast, name), type)
+    and hasattr(getattr(holdfast, name), "__dataclass_fields__")
+    and name != "Call"  # is made by `Task.call` and changed by `options`
+]
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_field_of_a_value_is_described(name: str) -> None:
+    """In the `Attributes:` of its class."""
+    cls = getattr(holdfast, name)
+    for field in cls.__dataclass_fields__:
+        assert re.search(rf"^    {field}: ", inspect.getdoc(cls) or "", re.MULTILINE), field
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_values_are_frozen(name: str) -> None:
+    """A user may share them between threads."""
+    assert getattr(holdfast, name).__dataclass_params__.frozen
+
+
+def test_everything_has_two_halves() -> None:
+    """What is asynchronous exists twice."""
+    assert PAIRS
+    assert [half for _, half in PAIRS if half not in PUBLIC] == []
+
+
+def surface(cls: type) -> dict[str, Any]:
+    """Public names of a class, attributes that its constructor sets included."""
+    found = {RENAMED.get(name, name): value for name, value in vars(cls).items()}
+    found = {name: value for name, value in found.items() if not name.startswith("_")} | {
+        name: found[name] for name in ("__init__", "__enter__", "__exit__") if name in found
+    }
+    for name in re.findall(r"self\.([a-z]\w*)(?::.*?)? = ", inspect.getsource(cls)):
+        found.setdefault(name, None)
+    return found
+
+
+def signature(value: Callable[..., Any]) -> str:
+    """A signature without what differs between the halves."""
+    return re.sub(r"\bAsync(?=[A-Z])", "", str(inspect.signature(value)))
+
+
+@pytest.mark.parametrize(("twin", "half"), PAIRS)
+def test_both_halves_have_the_same_names_and_signatures(twin: str, half: str) -> None:
+    """`await` is the only difference."""
+    asynchronous = surface(getattr(holdfast, twin))
+    blocking = surface(getattr(holdfast, half))
+    assert asynchronous.keys() == blocking.keys()
+    for name, value in asynchronous.items():
+        other = blocking[name]
+        function, twin_function = inspect.unwrap(other or len), inspect.unwrap(value or len)
+        if isinstance(value, classmethod):
+            function, twin_function = other.__func__, value.__func__
+        if inspect.isfunction(twin_function):
+            assert signature(twin_function) == signature(function), name
+            assert not inspect.iscoroutinefunction(function), name
+
+
+@pytest.mark.parametrize(("twin", "half"), PAIRS)
+def test_both_halves_keep_parameters_in_one_order(twin: str, half: str) -> None:
+    """Options of the constructor are keyword-only in both."""
+    parameters = inspect.signature(getattr(holdfast, twin)).parameters
+    others = inspect.signature(getattr(holdfast, half)).parameters
+    assert [(p.name, p.kind, p.default) for p in parameters.values()] == [
+        (p.name, p.kind, p.default) for p in others.values()
+    ]
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_is_one_of_ours_and_public(name: str) -> None:
+    """`except HoldfastError` catches it, and a user can import it."""
+    error = ERRORS[name]
+    assert issubclass(error, holdfast.HoldfastError)
+    assert vars(error).get("__doc__")
+    assert getattr(holdfast, name) is error
+
+
+def drawn() -> dict[str, tuple[str, str | None]]:
+    """Name → parent and second base, as the tree in the docstring of `errors.py` shows them."""
+    found: dict[str, tuple[str, str | None]] = {}
+    path: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        if match := re.match(r"    ([│├└─ ]*)([A-Z]\w+)(?: \((\w+)\))?", line):
+            depth = len(match[1]) // 4
+            path = [*path[:depth], match[2]]
+            if depth:
+                found[match[2]] = (path[depth - 1], match[3])
+    return found
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    """Every error, its parent, and the exception of Python that it also is."""
+    actual = {
+        name: (error.__bases__[0].__name__, *[base.__name__ for base in error.__bases__[1:]])
+        for name, error in ERRORS.items()
+        if error is not holdfast.HoldfastError
+    }
+    assert {name: tuple(filter(None, each)) for name, each in drawn().items()} == actual

@@ -1,0 +1,98 @@
+"""What the package says about itself is what it is."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from project.sources import PACKAGE, ROOT, relative
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+TEXT = {".cfg", ".html", ".ini", ".json", ".lua", ".md", ".py", ".sh", ".toml", ".txt", ".yml", ""}
+
+GATE = ROOT / ".ci" / "run"
+FOLDERS_OF_A_MACHINE = re.compile(r"(?<![\w./:~$}-])/(?:home|root|tmp|work|Users|private|mnt)/\w")
+"""Absolute paths that mean something to one machine only."""
+
+
+def requirements(lines: list[str]) -> set[str]:
+    """Names and extras, without versions and markers."""
+    return {re.split(r"[<>=!;~ ]", line)[0] for line in lines}
+
+
+def test_the_core_needs_two_packages() -> None:
+    """A dependency is a promise for years; everything else is an extra."""
+    assert requirements(PROJECT["dependencies"]) == {"redis[hiredis]", "msgspec"}
+
+
+def test_every_dependency_has_a_lower_bound() -> None:
+    """So that an old one is an error when it is installed, not when it is used."""
+    for line in chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()):
+        assert ">=" in line or line.startswith("holdfast["), line
+
+
+def test_the_extras_are_those_promised() -> None:
+    """One per face or heavy feature, and all of them together."""
+    extras = PROJECT["optional-dependencies"]
+    assert set(extras) == {"cli", "server", "web", "sql", "geo", "test", "all"}
+    assert requirements(extras["all"]) == {"holdfast[cli,server,web,sql,geo]"}
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    """The package, its metadata and the newest entry of the changelog."""
+    assert holdfast.__version__ == PROJECT["version"]
+    newest = re.search(r"^## \[?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest
+    assert newest[1] == PROJECT["version"]
+
+
+def test_the_package_is_typed() -> None:
+    """Type checkers of users read it."""
+    assert (PACKAGE / "py.typed").exists()
+    assert "Typing :: Typed" in PROJECT["classifiers"]
+
+
+@pytest.mark.parametrize("command", ["make check", "make test"])
+def test_the_gate_runs_what_people_run(command: str) -> None:
+    """What must pass before a change lands is no other command than the README's."""
+    assert re.search(rf"^{command}$", GATE.read_text(), re.MULTILINE)
+
+
+@pytest.mark.xfail(reason="finding: .ci/run is stored without its executable bit")
+def test_the_gate_can_be_started() -> None:
+    """As `.ci/run`, as its first line promises."""
+    assert GATE.read_text().startswith("#!")
+    assert os.access(GATE, os.X_OK)
+
+
+def test_the_test_command_of_the_readme_is_in_the_gate() -> None:
+    """A reader who follows the README sees what the gate sees."""
+    assert re.search(r"^make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "check", "sync", "bench", "faults"])
+def test_the_makefile_has_the_target(target: str) -> None:
+    """Six, each with a word of help, and no more."""
+    makefile = (ROOT / "Makefile").read_text()
+    assert re.search(rf"^{target}: .*## \w", makefile, re.MULTILINE)
+    assert len(re.findall(r"^[a-z]+: .*##", makefile, re.MULTILINE)) == 6
+
+
+def texts() -> list[Path]:
+    """Everything a user may read."""
+    folders = ["src", "docs", "examples", "benchmarks", "tools", ".ci"]
+    inside = [path for folder in folders for path in sorted((ROOT / folder).rglob("*"))]
+    found = [*ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "pyproject.toml", *inside]
+    return [path for path in found if path.is_file() and path.suffix in TEXT]
+
+
+@pytest.mark.parametrize("path", texts(), ids=relative)
+def test_no_file_names_a_path_of_one_machine(path: Path) -> None:
+    """What works here must work elsewhere."""
+    assert FOLDERS_OF_A_MACHINE.findall(path.read_text(encoding="utf-8")) == []

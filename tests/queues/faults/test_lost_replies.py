@@ -1,0 +1,305 @@
+"""Lost requests and lost replies: whatever is repeated, each task runs exactly once."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from faults.proxy import Proxy
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import Holdfast, OutcomeUnknown, Retry, TaskRegistry, current_task
+from holdfast.queues import packing
+from holdfast.queues._sync import ENQUEUE, REPLAY
+from holdfast.queues.worker.line import RENEW, STEP
+from queues.faults.halves import HALVES, Half
+
+tasks = TaskRegistry()
+ran: list[object] = []
+attempts: list[int] = []
+
+
+@tasks.task(queue="lost")
+def note(value: object, ballast: str = "") -> None:
+    attempts.append(current_task().attempt)
+    ran.append(value)
+
+
+@tasks.task(queue="other")
+def note_elsewhere(value: object) -> None:
+    ran.append(value)
+
+
+@tasks.task(queue="lost", retry=Retry(attempts=1))
+def fails_at_first(value: object) -> None:
+    ran.append(value)
+    if ran.count(value) == 1:
+        raise ValueError("not yet")
+
+
+@tasks.task(queue="lost")
+def lasts(seconds: float) -> None:
+    ran.append(current_task().attempt)
+    threading.Event().wait(seconds)
+
+
+@pytest.fixture(params=HALVES)
+def half(request: pytest.FixtureRequest) -> Iterator[Half]:
+    half = Half(request.param)
+    yield half
+    half.close()
+
+
+@pytest.fixture
+def namespace() -> str:
+    ran.clear()
+    attempts.clear()
+    return f"lost-{secrets.token_hex(4)}"
+
+
+@pytest.fixture
+def direct(standalone: Server, namespace: str) -> Iterator[Holdfast]:
+    """A client that does not go through the proxy, and has made the server know the scripts."""
+    with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
+        hf.enqueue(note.call("first"))
+        drain(hf)
+        hf.queue("lost").replay()
+        ran.clear()
+        attempts.clear()
+        yield hf
+
+
+def drain(hf: Holdfast) -> None:
+    """Run everything, one task at a time."""
+    hf.worker(tasks, concurrency=1).run(until_idle=True)
+
+
+@contextmanager
+def working(url: str, namespace: str) -> Iterator[None]:
+    """A worker, as long as the block lasts."""
+    with Holdfast.from_url(f"{url}?socket_timeout=1", namespace=namespace) as hf:
+        worker = hf.worker(tasks, concurrency=4, lease=1.0)
+        thread = threading.Thread(target=worker.run)
+        thread.start()
+        eventually(lambda: hf.queue("lost").stats().waiting_workers == 1)
+        try:
+            yield
+        finally:
+            worker.stop()
+            thread.join()
+
+
+WAYS = ("repeat", "op_id", "another client")
+
+
+def again(half: Half, url: str, method: Any, call: Any, error: OutcomeUnknown, way: str) -> Any:
+    """Do it once more, in one of the documented ways."""
+    match way:
+        case "repeat":
+            return half.do(error.repeat())
+        case "op_id":
+            return half.do(method(call, op_id=error.op_id))
+    other = half.client(url, method.__self__.namespace)
+    return half.do(getattr(other, method.__name__)(call, op_id=error.op_id))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("meanwhile", ["waits", "runs"])
+@pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
+def test_an_enqueue_whose_outcome_is_unknown_counts_once(
+    half: Half, proxy: Proxy, direct: Holdfast, lost: str, meanwhile: str, way: str
+) -> None:
+    """However it is repeated, and also when the task has run by then."""
+    hf = half.client(proxy.url, direct.namespace)
+    fault = getattr(proxy, lost)(match=ENQUEUE.sha1.encode())
+    call = note.call("mail")
+    with pytest.raises(OutcomeUnknown, match=r"queues/enqueue on queue 'lost' may or may not"):
+        try:
+            half.do(hf.enqueue(call))
+        except OutcomeUnknown as unknown:
+            error = unknown
+            raise
+    assert fault.fired == 1
+    if meanwhile == "runs":
+        drain(direct)
+        assert ran == (["mail"] if lost == "drop_reply" else [])
+
+    handle = again(half, proxy.url, hf.enqueue, call, error, way)
+    assert (handle.task_id, handle.queue) == (error.op_id, "lost")
+    drain(direct)
+    assert ran == ["mail"]
+
+
+def many() -> tuple[list[Any], int]:
+    """Calls for several steps, cut by number, by size and by queue; and how many steps."""
+    calls = [note.call(n) for n in range(700)]
+    calls += [note.call(n, "x" * 200_000) for n in range(700, 703)]
+    calls += [note_elsewhere.call(n) for n in range(703, 710)]
+    return calls, 4  # 500 · 200 and two large ones · one large one · the other queue
+
+
+@pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
+@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+def test_an_enqueue_many_that_breaks_off_in_any_step_counts_once(
+    half: Half, proxy: Proxy, direct: Holdfast, lost: str, nth: int
+) -> None:
+    """What was stored runs meanwhile; repeating stores the rest."""
+    calls, steps = many()
+    assert len(list(packing.batched(calls, [str(n) for n in range(len(calls))]))) == steps
+    hf = half.client(proxy.url, direct.namespace)
+    fault = getattr(proxy, lost)(nth, match=ENQUEUE.sha1.encode())
+    with pytest.raises(OutcomeUnknown) as caught:
+        half.do(hf.enqueue_many(calls))
+    assert fault.fired == 1
+    drain(direct)
+
+    handles = half.do(caught.value.repeat())
+    assert [handle.task_id for handle in handles] == [
+        f"{caught.value.op_id}.{n}" for n in range(len(calls))
+    ]
+    drain(direct)
+    assert [n for n in ran if n < 703] == list(range(703))
+    assert [n for n in ran if n >= 703] == list(range(703, 710))
+
+
+@pytest.mark.parametrize(("first_s", "second_s"), [(1.7e9, 1.7e9 + 0.123), (1.7e9 + 0.123, 1.7e9)])
+def test_a_repeated_enqueue_many_is_cut_into_the_same_steps(
+    monkeypatch: pytest.MonkeyPatch,
+    proxy: Proxy,
+    direct: Holdfast,
+    first_s: float,
+    second_s: float,
+) -> None:
+    """Though its envelopes tell another time: else a task changes steps, and is lost or doubled."""
+    clock = SimpleNamespace(now_s=1.7e9)
+    monkeypatch.setattr(
+        packing,
+        "time",
+        SimpleNamespace(time=lambda: clock.now_s, time_ns=lambda: round(clock.now_s * 1e9)),
+    )
+    monkeypatch.setattr(packing, "BATCH_BYTES", 10_000)
+    with Holdfast.from_url(proxy.url, namespace=direct.namespace) as hf:
+        for ballast in range(300, 340):  # in some of these a step is full to the last byte
+            calls = [note.call(n, "x" * ballast) for n in range(100, 160)]
+            ran.clear()
+            clock.now_s = first_s
+            proxy.drop_request(2, match=ENQUEUE.sha1.encode())
+            with pytest.raises(OutcomeUnknown) as caught:
+                hf.enqueue_many(calls)
+            drain(direct)
+            clock.now_s = second_s
+            caught.value.repeat()
+            drain(direct)
+            assert ran == list(range(100, 160))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("meanwhile", ["waits", "runs"])
+@pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
+def test_a_replay_whose_outcome_is_unknown_counts_once(
+    half: Half, proxy: Proxy, direct: Holdfast, lost: str, meanwhile: str, way: str
+) -> None:
+    """It says how many it put in line, also when they have run, and died, again."""
+    direct.enqueue_many([fails_at_first.call(n) for n in range(3)])
+    drain(direct)
+    hf = half.client(proxy.url, direct.namespace)
+    fault = getattr(proxy, lost)(match=REPLAY.sha1.encode())
+    with pytest.raises(OutcomeUnknown) as caught:
+        half.do(hf.queue("lost").replay())
+    assert fault.fired == 1
+    if meanwhile == "runs":
+        drain(direct)
+
+    error = caught.value
+    match way:
+        case "repeat":
+            replayed = half.do(error.repeat())
+        case "op_id":
+            replayed = half.do(hf.queue("lost").replay(op_id=error.op_id))
+        case _:
+            other = half.client(proxy.url, direct.namespace)
+            replayed = half.do(other.queue("lost").replay(op_id=error.op_id))
+    assert replayed == 3
+    drain(direct)
+    assert ran == [0, 1, 2, 0, 1, 2]
+
+
+@pytest.mark.parametrize("lost", ["drop_replies", "drop_request"])
+def test_three_lost_steps_in_a_row_orphan_nothing(
+    proxy: Proxy, direct: Holdfast, lost: str
+) -> None:
+    """No task waits for a lease to end, none counts a crash, none runs twice."""
+    with working(proxy.url, direct.namespace):
+        for tens in range(0, 100, 10):
+            faults = (
+                [proxy.drop_replies(3, match=STEP.sha1.encode())]
+                if lost == "drop_replies"
+                else [proxy.drop_request(n, match=STEP.sha1.encode()) for n in (1, 2, 3)]
+            )
+            direct.enqueue_many([note.call(n) for n in range(tens, tens + 10)])
+            eventually(lambda n=tens + 10: len(ran) == n, timeout=30)
+            eventually(lambda waited=faults: sum(fault.fired for fault in waited) == 3, timeout=30)
+    assert sorted(ran) == list(range(100))
+    assert attempts == [1] * 100
+    assert direct.queue("lost").dead() == []
+
+
+@pytest.mark.parametrize("byte", [0, 1, 4, 9, 30, 80, 200])
+def test_a_step_reply_that_ends_in_its_middle_is_asked_for_again(
+    proxy: Proxy, direct: Holdfast, byte: int
+) -> None:
+    """Wherever it breaks off."""
+    with working(proxy.url, direct.namespace):
+        fault = proxy.cut_reply_at(byte, match=STEP.sha1.encode())
+        direct.enqueue_many([note.call(n) for n in range(20)])
+        eventually(lambda: len(ran) == 20, timeout=30)
+        assert fault.fired == 1
+    assert sorted(ran) == list(range(20))
+    assert attempts == [1] * 20
+
+
+@pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
+def test_a_lost_renewal_costs_no_lease(proxy: Proxy, direct: Holdfast, lost: str) -> None:
+    """The next one comes in time."""
+    with working(proxy.url, direct.namespace):
+        fault = getattr(proxy, lost)(match=RENEW.sha1.encode())
+        direct.enqueue(lasts.call(2.5))
+        eventually(lambda: ran and direct.queue("lost").stats().running == 0, timeout=30)
+        assert fault.fired == 1
+    assert ran == [1]
+
+
+def test_a_worker_goes_on_at_one_byte_at_a_time(proxy: Proxy, direct: Holdfast) -> None:
+    """In both directions, and each of them late."""
+    with working(proxy.url, direct.namespace):
+        proxy.slice(1)
+        proxy.delay(0.01)
+        direct.enqueue_many([note.call(n) for n in range(50)])
+        eventually(lambda: len(ran) == 50, timeout=60)
+    assert sorted(ran) == list(range(50))
+    assert attempts == [1] * 50
+
+
+@pytest.mark.parametrize("directions", ["both", "requests", "replies"])
+def test_a_worker_notices_that_its_connections_are_dead(
+    proxy: Proxy, direct: Holdfast, directions: Any
+) -> None:
+    """Half-open: nothing arrives, nothing is reset. It says so, and goes on after that."""
+    numbers = count()
+    with working(proxy.url, direct.namespace):
+        proxy.black_hole(directions)
+        direct.enqueue_many([note.call(next(numbers)) for _ in range(10)])
+        before = proxy.connections
+        eventually(lambda: proxy.connections > before, timeout=30, reason="it connects anew")
+        proxy.heal()
+        eventually(lambda: set(ran) == set(range(10)), timeout=30)
+        eventually(lambda: direct.queue("lost").stats().running == 0, timeout=30)
+    stats = direct.queue("lost").stats()
+    assert (stats.ready, stats.delayed, stats.dead) == (0, 0, 0)

@@ -1,0 +1,95 @@
+"""Workers that were believed dead: what they say late does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from conftest import Site
+from faults.waiting import eventually
+from holdfast import Holdfast, TaskRegistry
+from holdfast.core import ledger
+from holdfast.core.names import Namespace
+from holdfast.queues import keys
+from holdfast.queues.worker.line import STEP
+
+tasks = TaskRegistry()
+
+
+@tasks.task(queue="work")
+def note() -> None: ...
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+class Hand:
+    """A worker whose steps are made by hand."""
+
+    def __init__(self, site: Site) -> None:
+        unit = Namespace.of(site.namespace).unit(keys.KIND, "work")
+        self._client = site.client
+        self._number = 0
+        self._writer = ledger.new_writer()
+        self._channel = unit.key("bell:test")
+        self._keys = (
+            *(keys.bodies(unit), keys.state(unit), keys.leases(unit)),
+            *(*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)),
+            *ledger.keys(unit),
+        )
+
+    def step(self, want: int, *settled: Any, lease_ms: int = 60_000, again: bool = False) -> Any:
+        """One step: how the settled ones were taken, and the claims as (id, token)."""
+        self._number += not again
+        names, args = self._keys, (self._channel, "hand", want, lease_ms, 3, *settled)
+        reply = self._client.eval(
+            STEP.source, len(names), *names, self._writer, self._number, *args
+        )
+        return reply[2], list(zip(reply[3::5], reply[4::5], strict=True))
+
+
+def test_a_worker_cannot_settle_what_another_one_has(hf: Holdfast, site: Site) -> None:
+    """Its lease ended, the task was claimed again; only the later claim counts."""
+    late, other = Hand(site), Hand(site)
+    hf.enqueue(note.call().options(task_id="sold-17"))
+    _, [(task_id, old)] = late.step(1, lease_ms=1)
+    _, [(_, new)] = eventually(lambda: claimed(other))
+    assert int(new) > int(old)
+    for verb, detail in [("done", ""), ("retry", 0), ("dead", "failed: x"), ("release", "")]:
+        assert late.step(0, task_id, old, verb, detail) == (b"0", [])
+    assert hf.queue("work").stats().running == 1
+    assert other.step(0, task_id, new, "done", "") == (b"1", [])
+
+
+def test_a_worker_cannot_settle_a_later_task_of_the_same_id(hf: Holdfast, site: Site) -> None:
+    """The id was free again, and enqueued again: tokens grow over all its lives."""
+    late, other, third = Hand(site), Hand(site), Hand(site)
+    hf.enqueue(note.call().options(task_id="sold-17"))
+    _, [(task_id, old)] = late.step(1, lease_ms=1)
+    _, [(_, new)] = eventually(lambda: claimed(other))
+    assert other.step(0, task_id, new, "done", "") == (b"1", [])
+    hf.enqueue(note.call().options(task_id="sold-17"))
+    _, [(_, newest)] = third.step(1)
+    assert int(newest) > int(new) > int(old)
+    assert late.step(0, task_id, old, "done", "") == (b"0", [])
+    assert third.step(0, task_id, newest, "done", "") == (b"1", [])
+
+
+def test_a_step_that_arrives_twice_claims_once(hf: Holdfast, site: Site) -> None:
+    """Its first copy was given up and comes late: nobody would hear of what it claims."""
+    worker = Hand(site)
+    assert worker.step(1) == (b"", [])
+    hf.enqueue(note.call())
+    assert worker.step(1, again=True) == (b"", [])
+    assert hf.queue("work").stats().ready == 1
+
+
+def claimed(worker: Hand) -> Any:
+    """A step that claims something; None when there was nothing."""
+    accepted, claims = worker.step(1)
+    return (accepted, claims) if claims else None
