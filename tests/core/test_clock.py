@@ -1,0 +1,182 @@
+"""Times at the edge: seconds, timedeltas and datetimes in, whole milliseconds out, nonsense refused."""
+
+from __future__ import annotations
+
+import math
+import time
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.core.clock import (
+    MAX_MS,
+    Deadline,
+    backoff_s,
+    from_epoch_ms,
+    to_epoch_ms,
+    to_ms,
+    to_seconds,
+)
+
+EVERY_TIME = settings(deadline=None)
+NONSENSE = [math.nan, math.inf, -math.inf, -1, -0.001, 1e300, MAX_MS, timedelta(seconds=-1)]
+NO_NUMBERS = [True, False, None, "5", b"5", 5j, Decimal(5), [5]]
+
+
+class Nowhere(tzinfo):
+    """A time zone that does not know its offset: what carries it is not aware."""
+
+    def utcoffset(self, moment: datetime | None) -> None:
+        """Nothing is known."""
+
+
+@pytest.mark.parametrize("convert", [to_seconds, to_ms, to_epoch_ms])
+@pytest.mark.parametrize("value", NONSENSE, ids=repr)
+def test_nonsense_is_a_value_error(convert: type, value: float) -> None:
+    """Named after the argument that it came in."""
+    if isinstance(value, timedelta) and convert is to_epoch_ms:
+        pytest.skip("a timedelta is no instant at all")
+    with pytest.raises(ValueError, match=r"^lease must be"):
+        convert(value, "lease")
+
+
+@pytest.mark.xfail(reason="finding: clock.py:35 lets the OverflowError of math.isfinite through")
+@pytest.mark.parametrize("convert", [to_seconds, to_ms, to_epoch_ms])
+def test_an_int_that_no_float_holds_is_a_value_error(convert: type) -> None:
+    """As every other absurd number."""
+    with pytest.raises(ValueError, match="must be"):
+        convert(10**400)
+
+
+@pytest.mark.parametrize("convert", [to_seconds, to_ms, to_epoch_ms])
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
+def test_what_is_no_time_is_a_type_error(convert: type, value: object) -> None:
+    """A bool is none either: `lease=True` is a mistake, not a second."""
+    with pytest.raises(TypeError, match=f"lease must be .* got {type(value).__name__}"):
+        convert(value, "lease")
+
+
+@pytest.mark.xfail(reason="finding: clock.py:52 takes a timedelta for an instant since 1970")
+def test_a_timedelta_is_no_instant() -> None:
+    """`at=timedelta(minutes=5)` meant `delay`; read as 1970 it would run at once."""
+    with pytest.raises(TypeError, match="an instant"):
+        to_epoch_ms(timedelta(minutes=5))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("zero", [0, 0.0, -0.0, timedelta()])
+def test_zero_is_a_wait_and_no_lease(zero: float) -> None:
+    """`timeout=0` is not at all, but a lease of nothing would be lost before it began."""
+    assert to_seconds(zero) == 0.0
+    with pytest.raises(ValueError, match="lease must be longer than 0 seconds"):
+        to_ms(zero, "lease")
+
+
+@pytest.mark.parametrize("short", [1e-9, 0.0004, timedelta(microseconds=1), 5e-324])
+def test_a_short_time_does_not_become_none(short: float) -> None:
+    """A millisecond is the least."""
+    assert to_ms(short) == 1
+
+
+@EVERY_TIME
+@given(st.integers(1, MAX_MS - 1))
+def test_whole_milliseconds_survive_as_seconds(ms: int) -> None:
+    """A double holds each of them."""
+    assert to_ms(ms / 1000) == ms
+    assert to_epoch_ms(ms / 1000) == ms
+
+
+@EVERY_TIME
+@given(st.timedeltas(timedelta(milliseconds=1), timedelta(days=10**5)))
+def test_a_timedelta_is_its_seconds(duration: timedelta) -> None:
+    """Both ways of saying it mean the same."""
+    assert to_ms(duration) == to_ms(duration.total_seconds())
+    assert isinstance(to_seconds(duration), float)
+
+
+@EVERY_TIME
+@given(
+    st.datetimes(
+        datetime(1971, 1, 1),  # noqa: DTZ001 (the strategy adds the zone)
+        datetime(2200, 1, 1),  # noqa: DTZ001
+        timezones=st.integers(-23, 23).map(lambda hours: timezone(timedelta(hours=hours))),
+    )
+)
+def test_an_instant_comes_back_in_utc(moment: datetime) -> None:
+    """To the millisecond, whatever its zone."""
+    back = from_epoch_ms(to_epoch_ms(moment))
+    assert back.tzinfo is UTC
+    assert abs(back - moment) <= timedelta(microseconds=501)
+
+
+@EVERY_TIME
+@given(st.floats(0, 10**10))
+def test_nothing_raises_within_the_range(seconds: float) -> None:
+    """Seconds up to the year 2286, of any fraction."""
+    assert 0 <= to_epoch_ms(seconds) <= 10**13
+    assert abs(to_epoch_ms(seconds) - seconds * 1000) <= 0.501
+
+
+def test_a_naive_datetime_is_refused() -> None:
+    """Whose midnight would it be?"""
+    with pytest.raises(ValueError, match="at must be an aware datetime.* has no time zone"):
+        to_epoch_ms(datetime(2030, 1, 1), "at")  # noqa: DTZ001
+
+
+@pytest.mark.xfail(reason="finding: clock.py:60 looks at tzinfo, not at utcoffset()")
+def test_a_zone_without_an_offset_is_no_zone() -> None:
+    """The standard library calls such a datetime naive, too."""
+    with pytest.raises(ValueError, match="must be an aware datetime"):
+        to_epoch_ms(datetime(2030, 1, 1, tzinfo=Nowhere()))
+
+
+@pytest.mark.parametrize(
+    "moment", [datetime(1969, 12, 31, tzinfo=UTC), datetime.min.replace(tzinfo=UTC)]
+)
+def test_before_1970_is_refused(moment: datetime) -> None:
+    """Nothing that Holdfast stores is older."""
+    with pytest.raises(ValueError, match="at must be 0 seconds or more"):
+        to_epoch_ms(moment, "at")
+
+
+def test_the_last_datetime_is_not_too_far() -> None:
+    """The year 9999 is beyond the limit of 4,460 years since 1970; a thousand years are not."""
+    with pytest.raises(ValueError, match="must be"):
+        to_epoch_ms(datetime.max.replace(tzinfo=UTC))
+    assert to_epoch_ms(datetime(2970, 1, 1, tzinfo=UTC)) > 0
+
+
+@EVERY_TIME
+@given(st.integers(0, 10**9), st.floats(0, 100), st.floats(0, 10**6))
+def test_a_backoff_keeps_between_half_and_all(failures: int, first: float, longest: float) -> None:
+    """Doubled each time, up to the longest; never more, and half of it for certain."""
+    full = min(longest, first * 2.0 ** min(max(failures - 1, 0), 64))
+    assert full / 2 <= backoff_s(failures, first, longest) <= full
+
+
+def test_backoffs_spread() -> None:
+    """What failed together does not come back together."""
+    assert len({backoff_s(3, 1.0, 60.0) for _ in range(100)}) > 90
+
+
+def test_a_deadline_passes() -> None:
+    """And has no time left then, rather than less than none."""
+    deadline = Deadline(0.01)
+    assert 0 < deadline.left_s() <= 0.01
+    assert not deadline.passed
+    time.sleep(0.02)
+    assert deadline.passed
+    assert deadline.left_s() == 0.0
+
+
+def test_no_timeout_is_for_ever() -> None:
+    """`None` waits as long as it takes."""
+    assert Deadline(None).left_s() == math.inf
+    assert not Deadline(None).passed
+
+
+def test_a_timeout_of_zero_is_over_at_once() -> None:
+    """`0` does not wait at all."""
+    assert Deadline(0).passed

@@ -1,0 +1,159 @@
+"""Values to bytes and back: within limits, and never more than data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast import DecodeError, PayloadTooLarge
+from holdfast.core.codec import JSON, MAX_PAYLOAD_BYTES, check_size, decoded, encoded
+
+EVERY_TIME = settings(deadline=None)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.text()
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20
+)
+
+
+class Sale(msgspec.Struct):
+    """What a task may be sent."""
+
+    item: str
+    price: int
+
+
+@dataclass
+class Guild:
+    """Likewise, of the standard library."""
+
+    name: str
+    founded: datetime
+
+
+@EVERY_TIME
+@given(VALUES)
+def test_a_json_value_comes_back_as_it_was(value: Any) -> None:
+    """All that JSON knows, and integers of 64 bits."""
+    assert decoded(JSON, encoded(JSON, value, "it"), Any, "it") == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Sale("itemX", 97),
+        Guild("north", datetime(2030, 1, 1, tzinfo=UTC)),
+        b"\x00\xff",
+        {1, 2},
+        (1, "a"),
+        datetime(2030, 1, 1, tzinfo=UTC),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_typed_value_comes_back_as_its_type(value: Any) -> None:
+    """What JSON does not know is told by the type that the reader expects."""
+    assert decoded(JSON, encoded(JSON, value, "it"), type(value), "it") == value
+
+
+def test_the_limit_is_of_what_is_stored() -> None:
+    """At the limit it fits, one byte over it does not."""
+    fits = "x" * (MAX_PAYLOAD_BYTES - 2)  # and two quotes
+    assert len(encoded(JSON, fits, "it")) == MAX_PAYLOAD_BYTES
+    with pytest.raises(
+        PayloadTooLarge, match=r"^task 'mail' takes 1,048,577 bytes, the limit is 1,048,576; store"
+    ) as caught:
+        encoded(JSON, fits + "x", "task 'mail'")
+    assert (caught.value.size, caught.value.limit) == (MAX_PAYLOAD_BYTES + 1, MAX_PAYLOAD_BYTES)
+
+
+def test_bytes_have_the_same_limit() -> None:
+    """Also where no codec is at work."""
+    check_size(bytes(MAX_PAYLOAD_BYTES), "it")
+    with pytest.raises(PayloadTooLarge, match="it takes"):
+        check_size(bytes(MAX_PAYLOAD_BYTES + 1), "it")
+
+
+def cycle() -> list[Any]:
+    """A list that holds itself."""
+    ring: list[Any] = []
+    ring.append(ring)
+    return ring
+
+
+@pytest.mark.parametrize(
+    "value",
+    [object(), lambda: 1, open, {object(): 1}, 1j, 2**64, -(2**63) - 1, "\ud800", cycle()],
+    ids=["object", "lambda", "function", "key", "complex", "big", "small", "surrogate", "cycle"],
+)
+def test_what_is_no_json_is_a_type_error(value: Any) -> None:
+    """Said before any I/O, with what it was for."""
+    with pytest.raises(TypeError, match="^task 'mail' cannot be stored: "):
+        encoded(JSON, [value], "task 'mail'")
+
+
+@pytest.mark.xfail(reason="finding: codec.py:29 stores NaN and infinity as null, silently")
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_number_that_json_lacks_is_not_changed_silently(value: float) -> None:
+    """Refused, or stored so that it comes back: never another value."""
+    try:
+        data = encoded(JSON, [value], "it")
+    except TypeError:
+        return
+    assert repr(decoded(JSON, data, Any, "it")) == repr([value])
+
+
+@pytest.mark.parametrize(
+    ("data", "into"),
+    [
+        (b"", Any),
+        (b"{", Any),
+        (b"nonsense", Any),
+        (b"[1] [2]", Any),
+        (b"\xff\xfe", Any),
+        (b'"\xff"', str),
+        (b'"\\ud800"', str),
+        (b"[" * 500_000 + b"]" * 500_000, Any),
+        (b'{"a":' * 150_000 + b"1" + b"}" * 150_000, Any),
+        (b"1" * 10_000, int),
+        (b"1e999", float),
+        (b'{"item": "x"}', Sale),
+        (b'{"item": "x", "price": "97"}', Sale),
+        (b"[]", Sale),
+        (b"NaN", Any),
+        (b"\x80\x04\x95\x00.", Any),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_what_is_not_the_value_is_a_decode_error(data: bytes, into: Any) -> None:
+    """Cut off, of another shape, or built to blow up: the reader goes on living."""
+    with pytest.raises(DecodeError, match="^result of 'x' cannot be decoded: .") as caught:
+        decoded(JSON, data, into, "result of 'x'")
+    assert len(str(caught.value)) < 1000
+
+
+def test_what_is_too_large_is_not_even_looked_at() -> None:
+    """Whoever wrote it kept to no limit."""
+    with pytest.raises(DecodeError, match="1,048,577 bytes, the limit is 1,048,576"):
+        decoded(JSON, b" " * MAX_PAYLOAD_BYTES + b"1", Any, "it")
+
+
+@EVERY_TIME
+@given(st.binary(max_size=200), st.sampled_from([Any, int, str, dict[str, int], Sale, datetime]))
+def test_any_bytes_are_a_value_or_a_decode_error(data: bytes, into: Any) -> None:
+    """Nothing else comes out."""
+    try:
+        decoded(JSON, data, into, "it")
+    except DecodeError:
+        return
