@@ -27,8 +27,7 @@ from .queues.registry import Task, TaskRegistry
 from .queues.task import Call, DeadTask, QueueStats, Retry
 from .queues.worker.context import RunningTask, current_task
 from .queues.worker.worker import AsyncWorker, Worker
-
-__version__ = "0.1.0"
+from .version import VERSION as __version__
 
 __all__ = [
     "AsyncHoldfast",

@@ -19,7 +19,7 @@ EVERY_TIME = settings(deadline=None)
 SCALARS = (
     st.none()
     | st.booleans()
-    | st.integers(-(2**63), 2**64 - 1)
+    | st.integers()
     | st.text()
     | st.floats(allow_nan=False, allow_infinity=False)
 )
@@ -46,7 +46,7 @@ class Guild:
 @EVERY_TIME
 @given(VALUES)
 def test_a_json_value_comes_back_as_it_was(value: Any) -> None:
-    """All that JSON knows, and integers of 64 bits."""
+    """All that JSON knows, and integers of any size."""
     assert decoded(JSON, encoded(JSON, value, "it"), Any, "it") == value
 
 
@@ -94,12 +94,12 @@ def cycle() -> list[Any]:
 
 @pytest.mark.parametrize(
     "value",
-    [object(), lambda: 1, open, {object(): 1}, 1j, 2**64, -(2**63) - 1, "\ud800", cycle()],
-    ids=["object", "lambda", "function", "key", "complex", "big", "small", "surrogate", "cycle"],
+    [object(), lambda: 1, open, {object(): 1}, 1j, 10**5000, "\ud800", cycle()],
+    ids=["object", "lambda", "function", "key", "complex", "endless", "surrogate", "cycle"],
 )
 def test_what_is_no_json_is_a_type_error(value: Any) -> None:
     """Said before any I/O, with what it was for."""
-    with pytest.raises(TypeError, match="^task 'mail' cannot be stored: "):
+    with pytest.raises(TypeError, match=r"^task 'mail' cannot be stored: "):
         encoded(JSON, [value], "task 'mail'")
 
 
@@ -138,7 +138,7 @@ def test_a_number_that_json_lacks_is_not_changed_silently(value: float) -> None:
 )
 def test_what_is_not_the_value_is_a_decode_error(data: bytes, into: Any) -> None:
     """Cut off, of another shape, or built to blow up: the reader goes on living."""
-    with pytest.raises(DecodeError, match="^result of 'x' cannot be decoded: .") as caught:
+    with pytest.raises(DecodeError, match=r"^result of 'x' cannot be decoded: .") as caught:
         decoded(JSON, data, into, "result of 'x'")
     assert len(str(caught.value)) < 1000
 

@@ -1,4 +1,4 @@
-"""Names of users become keys: no two meet, none breaks out of its namespace, its unit or its slot."""
+"""Names become keys: no two meet, none breaks out of its namespace, its unit or its slot."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redis.crc import key_slot
 from holdfast import HoldfastError, InvalidName
 from holdfast.core.names import MAX_NAME_BYTES, Namespace, decode_name, encode_name
 
-NAMES = st.text(max_size=100)  # st.text makes no surrogates: those are tried one by one below
+NAMES = st.text(max_size=MAX_NAME_BYTES // 12)  # a letter takes up to 12 bytes; no surrogates
 HARD = [
     "",
     "%",
@@ -58,7 +58,6 @@ def test_hard_names_stay_apart(one: str) -> None:
     """Each of them from all others, and from their own encodings."""
     encoded = [encode_name(name) for name in HARD]
     assert encoded.count(encode_name(one)) == 1
-    assert encode_name(encode_name(one)) == encode_name(one) or "%" in encode_name(one)
 
 
 @EVERY_TIME
@@ -93,9 +92,9 @@ def test_half_a_surrogate_pair_is_refused(name: str) -> None:
         ("a" * (MAX_NAME_BYTES + 1), False),
         (":" * (MAX_NAME_BYTES // 3), True),
         (":" * (MAX_NAME_BYTES // 3 + 1), False),
-        ("я" * 1_000_000, False),
+        ("я" * 10_000, False),
     ],
-    ids=["longest", "too long", "longest escaped", "too long escaped", "a million"],
+    ids=["longest", "too long", "longest escaped", "too long escaped", "much too long"],
 )
 def test_the_limit_counts_what_is_stored(name: str, *, fits: bool) -> None:
     """At the limit it fits, one byte over it does not; and the message stays short."""

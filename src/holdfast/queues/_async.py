@@ -113,7 +113,7 @@ class AsyncProducer:
 
     async def enqueue(self, call: Call[R], op_id: str | None) -> AsyncTaskHandle[R]:
         """Put one task in line; see `AsyncHoldfast.enqueue`."""
-        queue = call.task.queue
+        queue = call.queue
         with self._caller.writers.operation(
             op_id, lambda op_id: self.enqueue(call, op_id)
         ) as operation:
@@ -143,8 +143,7 @@ class AsyncProducer:
                     problem = f"{stored} of {len(calls)} tasks are stored, then {error.reason}"
                     raise OutcomeUnknown(error.action, problem) from error
         return [
-            AsyncTaskHandle(task_id, call.task.queue)
-            for call, task_id in zip(calls, ids, strict=True)
+            AsyncTaskHandle(task_id, call.queue) for call, task_id in zip(calls, ids, strict=True)
         ]
 
     async def _store(self, queue: str, writer: str, number: int, tasks: Sequence[Packed]) -> None:

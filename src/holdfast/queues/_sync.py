@@ -112,7 +112,7 @@ class Producer:
 
     def enqueue(self, call: Call[R], op_id: str | None) -> TaskHandle[R]:
         """Put one task in line; see `Holdfast.enqueue`."""
-        queue = call.task.queue
+        queue = call.queue
         with self._caller.writers.operation(
             op_id, lambda op_id: self.enqueue(call, op_id)
         ) as operation:
@@ -139,9 +139,7 @@ class Producer:
                     stored = sum(len(done.tasks) for done in batches[:i])
                     problem = f"{stored} of {len(calls)} tasks are stored, then {error.reason}"
                     raise OutcomeUnknown(error.action, problem) from error
-        return [
-            TaskHandle(task_id, call.task.queue) for call, task_id in zip(calls, ids, strict=True)
-        ]
+        return [TaskHandle(task_id, call.queue) for call, task_id in zip(calls, ids, strict=True)]
 
     def _store(self, queue: str, writer: str, number: int, tasks: Sequence[Packed]) -> None:
         """Put packed tasks in line, in one step."""

@@ -33,13 +33,13 @@ def packed(call: Call[Any], task_id: str) -> Packed:
     envelope = Envelope(
         v=VERSION,
         id=task_id,
-        queue=call.task.queue,
-        task=call.task.name,
+        queue=call.queue,
+        task=call.task,
         args=list(call.args),
         kwargs=dict(call.kwargs),
         enqueued_at=round(time.time(), 3),
     )
-    priority = PRIORITIES.index(call.priority or call.task.priority) + 1
+    priority = PRIORITIES.index(call.priority) + 1
     return task_id, priority, call.wait, envelope.packed()
 
 
@@ -71,7 +71,7 @@ def batched(calls: Sequence[Call[Any]], ids: Sequence[str]) -> Iterator[Batch]:
     """
     by_queue: dict[str, list[Packed]] = {}
     for call, task_id in zip(calls, ids, strict=True):
-        by_queue.setdefault(call.task.queue, []).append(packed(call, task_id))
+        by_queue.setdefault(call.queue, []).append(packed(call, task_id))
     for queue, tasks in by_queue.items():
         batch = Batch(queue)
         for task in tasks:

@@ -63,7 +63,7 @@ class Task(Generic[P, R]):
             self.signature.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"task {self.name!r}: {error}") from None
-        return Call(self, args, kwargs)
+        return Call(self.name, self.queue, self.priority, args, kwargs)
 
     def converted(
         self, args: list[Any], kwargs: Mapping[str, Any]

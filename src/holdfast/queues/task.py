@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack
+from typing import Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack
 
 from ..core.clock import Duration, Instant, backoff_s, to_epoch_ms, to_seconds
 from ..core.names import encode_name
 from ..errors import InvalidName
 from .keys import PRIORITIES
-
-if TYPE_CHECKING:
-    from .registry import Task
 
 R = TypeVar("R")
 
@@ -64,14 +61,25 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[R]):
-    """A task with its arguments, checked against the signature, not yet enqueued."""
+    """A task with its arguments, checked against the signature, not yet enqueued.
 
-    task: Task[..., R]
+    Attributes:
+        task: the name of the task.
+        queue: where it goes.
+        priority: `high`, `medium` or `low`.
+        args: its positional arguments.
+        kwargs: its keyword arguments.
+        task_id: its id, None for one of its own.
+        wait: `0` for at once, `+ms` from now, `@ms` since 1970.
+    """
+
+    task: str
+    queue: str
+    priority: Priority
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     task_id: str | None = None
     wait: str = "0"
-    priority: Priority | None = None
 
     def options(self, **options: Unpack[Options]) -> Call[R]:
         """The same call, enqueued differently.

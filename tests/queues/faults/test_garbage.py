@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import pickle
 import sys
 from collections.abc import Callable, Iterator
@@ -196,8 +197,11 @@ def test_an_id_that_is_in_line_twice_is_settled_once(hf: Holdfast, site: Site) -
 
 
 @pytest.mark.parametrize("what", RAISED)
-def test_any_error_of_a_task_makes_a_reason(hf: Holdfast, what: str) -> None:
-    """Also one that has no words, or none that can be stored."""
+def test_any_error_of_a_task_makes_a_reason(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Also one that has no words, or none that can be stored (or be written to a log)."""
+    monkeypatch.setattr(logging.getLogger("holdfast.worker"), "disabled", True)
     hf.enqueue(raises.call(what))
     hf.enqueue(note.call(1))
     drain(hf)

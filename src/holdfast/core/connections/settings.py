@@ -20,6 +20,8 @@ from redis.connection import parse_url
 from redis.driver_info import DriverInfo
 from redis.retry import Retry
 
+from ...version import VERSION
+
 DEFAULT_TIMEOUT_S: Final = 5.0
 """How long one call may take when the user's client does not say (`socket_timeout`)."""
 
@@ -156,7 +158,7 @@ class Settings:
             "retry": Retry(NoBackoff(), 0) if flavour is redis.connection else _no_async_retry(),
             "socket_connect_timeout": self.timeout_s,
             "socket_timeout": self.timeout_s,
-            "driver_info": DriverInfo().add_upstream_driver("holdfast", "0.1.0"),
+            "driver_info": DriverInfo().add_upstream_driver("holdfast", VERSION),
         }
         accepted = _parameters(kind)
         return kind(**{name: value for name, value in options.items() if name in accepted})

@@ -1,0 +1,231 @@
+"""The wire envelope: what any language may write, and what a worker makes of it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast import Call, DecodeError, PayloadTooLarge, TaskRegistry
+from holdfast.queues.envelope import VERSION, Envelope
+from holdfast.queues.packing import BATCH_BYTES, BATCH_TASKS, batched, packed
+
+EVERY_TIME = settings(deadline=None)
+TEXT = st.text(max_size=30)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXT | st.floats(-1e9, 1e9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+NEEDED = {"v": VERSION, "id": "a", "queue": "email", "task": "mail"}
+
+tasks = TaskRegistry()
+
+
+@tasks.task(queue="email", priority="low")
+def mail(*args: Any, **kwargs: Any) -> None:
+    """Sends nothing."""
+
+
+def unpacked(fields: object) -> Envelope:
+    """The envelope that someone wrote as JSON, found under the id `a`."""
+    return Envelope.unpacked(json.dumps(fields).encode(), "a")
+
+
+@EVERY_TIME
+@given(
+    st.builds(
+        Envelope,
+        v=st.just(VERSION),
+        id=TEXT,
+        queue=TEXT,
+        task=TEXT,
+        args=st.lists(VALUES, max_size=4),
+        kwargs=st.dictionaries(TEXT, VALUES, max_size=4),
+        enqueued_at=st.floats(0, 1e11),
+    )
+)
+def test_an_envelope_comes_back_as_it_was(envelope: Envelope) -> None:
+    """With everything in it."""
+    assert Envelope.unpacked(envelope.packed(), envelope.id) == envelope
+
+
+def test_an_envelope_is_the_json_that_is_documented() -> None:
+    """Other languages rely on it: names, order and all."""
+    envelope = Envelope(1, "a", "email", "mail", ["17", 97], {"buyer": "27"}, 1763718000.123)
+    assert envelope.packed() == (
+        b'{"v":1,"id":"a","queue":"email","task":"mail",'
+        b'"args":["17",97],"kwargs":{"buyer":"27"},"enqueued_at":1763718000.123}'
+    )
+
+
+def test_what_is_empty_is_left_out() -> None:
+    """Most tasks have no keyword arguments, and every byte is stored."""
+    assert json.loads(Envelope(**NEEDED).packed()) == NEEDED
+
+
+def test_the_rest_may_be_left_out() -> None:
+    """Four fields are needed."""
+    envelope = unpacked(NEEDED)
+    assert (envelope.args, envelope.kwargs, envelope.enqueued_at) == ([], {}, 0.0)
+
+
+@pytest.mark.parametrize("field", NEEDED)
+def test_a_needed_field_is_missed_by_name(field: str) -> None:
+    """So that whoever writes envelopes knows which."""
+    fields = {name: value for name, value in NEEDED.items() if name != field}
+    with pytest.raises(DecodeError, match=f"the envelope of task 'a' .* field `{field}`"):
+        unpacked(fields)
+
+
+def test_unknown_fields_do_no_harm() -> None:
+    """A newer producer may write them."""
+    assert unpacked({**NEEDED, "trace": {"id": 5}, "expires": None}) == unpacked(NEEDED)
+
+
+@pytest.mark.parametrize("version", [0, 2, -1, 2**40])
+def test_another_version_is_not_guessed_at(version: int) -> None:
+    """It says which it is, and which one this worker reads."""
+    with pytest.raises(DecodeError, match=f"version {version}, this worker reads {VERSION}"):
+        unpacked({**NEEDED, "v": version})
+
+
+@pytest.mark.xfail(
+    reason="finding: envelope.py:57 looks at all fields before it looks at the version"
+)
+def test_another_version_is_told_first() -> None:
+    """A version of tomorrow may have other fields; that it is one is what matters."""
+    with pytest.raises(DecodeError, match="version 2, this worker reads 1"):
+        unpacked({"v": 2, "id": "a", "call": ["mail", 17]})
+
+
+def test_an_envelope_under_a_foreign_id_is_refused() -> None:
+    """Someone mixed up two tasks; neither must run as the other."""
+    with pytest.raises(DecodeError, match="the envelope of task 'a' .* it says to be 'b'"):
+        unpacked({**NEEDED, "id": "b"})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"v": "1"},
+        {"v": True},
+        {"v": None},
+        {"id": 5},
+        {"task": None},
+        {"task": ["mail"]},
+        {"queue": {}},
+        {"args": {"a": 1}},
+        {"args": "ab"},
+        {"kwargs": []},
+        {"kwargs": None},
+        {"enqueued_at": "today"},
+    ],
+    ids=str,
+)
+def test_a_field_of_another_type_is_refused(changes: dict[str, Any]) -> None:
+    """With the field that it is about."""
+    [name] = changes
+    with pytest.raises(DecodeError, match=rf"\$\.{name}"):
+        unpacked({**NEEDED, **changes})
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"null", b"[]", b'"text"', b"{", b"\x80\x04K\x01.", b"\xff", b"[" * 10**5, b"{}" * 2],
+    ids=lambda data: repr(data[:8]),
+)
+def test_what_is_no_envelope_is_a_decode_error(data: bytes) -> None:
+    """Named after the id that it was found under."""
+    with pytest.raises(DecodeError, match="the envelope of task 'a' cannot be decoded"):
+        Envelope.unpacked(data, "a")
+
+
+@EVERY_TIME
+@given(st.binary(max_size=300))
+def test_any_bytes_are_an_envelope_or_a_decode_error(data: bytes) -> None:
+    """Nothing else comes out."""
+    try:
+        Envelope.unpacked(data, "a")
+    except DecodeError:
+        return
+
+
+def test_arguments_may_be_more_than_json() -> None:
+    """What msgspec knows to write; the task's signature says how to read it."""
+    envelope = Envelope(
+        **NEEDED, args=[datetime(2030, 1, 1, tzinfo=UTC), UUID(int=1), b"\x00", {1}, (2,)]
+    )
+    assert unpacked(json.loads(envelope.packed())).args == [
+        "2030-01-01T00:00:00Z",
+        "00000000-0000-0000-0000-000000000001",
+        "AA==",
+        [1],
+        [2],
+    ]
+
+
+@pytest.mark.parametrize("argument", [object(), lambda: 1, "\ud800"], ids=["object", "λ", "half"])
+def test_arguments_that_are_no_json_are_a_type_error(argument: object) -> None:
+    """It says which task."""
+    with pytest.raises(TypeError, match="task 'mail' cannot be stored"):
+        Envelope(**NEEDED, args=[argument]).packed()
+
+
+def test_an_envelope_has_a_limit() -> None:
+    """It says which task."""
+    with pytest.raises(PayloadTooLarge, match=r"task 'mail' takes 1,048,6\d\d bytes"):
+        Envelope(**NEEDED, args=["x" * 2**20]).packed()
+
+
+# As the scripts take it
+
+
+def test_a_call_is_packed_with_its_own_options_first() -> None:
+    """Id, priority, wait, envelope."""
+    call: Call[None] = mail.call("17", buyer="27")
+    task_id, priority, wait, body = packed(call, "a")
+    assert (task_id, priority, wait) == ("a", 3, "0")
+    envelope = Envelope.unpacked(body, "a")
+    assert (envelope.queue, envelope.task) == ("email", "mail")
+    assert (envelope.args, envelope.kwargs) == (["17"], {"buyer": "27"})
+    assert abs(envelope.enqueued_at - datetime.now(UTC).timestamp()) < 60
+    assert packed(call.options(priority="high", delay=5), "a")[1:3] == (1, "+5000")
+
+
+def test_batches_keep_order_and_limits() -> None:
+    """Several hundred tasks, but never half a megabyte, in one step; each queue by itself."""
+
+    @tasks.task(queue="other")
+    def other() -> None:
+        """Does nothing."""
+
+    calls: list[Call[None]] = [mail.call(n) for n in range(2 * BATCH_TASKS + 1)]
+    calls.insert(7, other.call())
+    batches = list(batched(calls, [str(n) for n in range(len(calls))]))
+    assert [(batch.queue, len(batch.tasks)) for batch in batches] == [
+        ("email", BATCH_TASKS),
+        ("email", BATCH_TASKS),
+        ("email", 1),
+        ("other", 1),
+    ]
+    ids = [task[0] for batch in batches for task in batch.tasks if batch.queue == "email"]
+    assert ids == [str(n) for n in range(len(calls)) if n != 7]
+
+
+def test_large_tasks_make_small_batches() -> None:
+    """One that is larger than a batch travels alone."""
+    sizes = [BATCH_BYTES // 3] * 4 + [BATCH_BYTES + 10, 10]
+    batches = batched([mail.call("x" * size) for size in sizes], [str(size) for size in sizes])
+    assert [len(batch.tasks) for batch in batches] == [2, 2, 1, 1]
+
+
+def test_nothing_is_batched_when_one_cannot_be_stored() -> None:
+    """The first batch comes only when all are packed."""
+    with pytest.raises(TypeError, match="cannot be stored"):
+        next(batched([mail.call(1), mail.call(object())], ["a", "b"]))
