@@ -27,7 +27,7 @@ from .queues.registry import Task, TaskRegistry
 from .queues.task import Call, DeadTask, QueueStats, Retry
 from .queues.worker.context import RunningTask, current_task
 from .queues.worker.worker import AsyncWorker, Worker
-from .version import VERSION as __version__
+from .version import __version__
 
 __all__ = [
     "AsyncHoldfast",

@@ -1,3 +1,3 @@
 """The version of the package, in the one place from which everything else takes it."""
 
-VERSION = "0.1.0"
+__version__ = "0.1.0"

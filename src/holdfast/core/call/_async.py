@@ -94,7 +94,7 @@ class AsyncCaller:
         routes = self._session().routes
         asked: Address | None = None  # an ASK redirects one request only
         while True:
-            address = asked or await routes.address(attempt.unit)
+            address = asked or routes.known(attempt.unit) or await routes.address(attempt.unit)
             if address is None:
                 outcome: Outcome = Busy("no node is known to own its slot")
             else:

@@ -95,7 +95,7 @@ class Caller:
         routes = self._session().routes
         asked: Address | None = None  # an ASK redirects one request only
         while True:
-            address = asked or routes.address(attempt.unit)
+            address = asked or routes.known(attempt.unit) or routes.address(attempt.unit)
             if address is None:
                 outcome: Outcome = Busy("no node is known to own its slot")
             else:

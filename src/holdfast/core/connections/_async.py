@@ -48,8 +48,9 @@ class AsyncWire:
             async with time_limit(self._settings.timeout_s):
                 payload = b"".join([request.payload for request in requests])
                 await self._connection.send_packed_command([payload], check_health=False)
-                for request in requests:
-                    outcomes.append(await self._outcome(request))  # noqa: PERF401 (what came counts)
+                for request in requests:  # one by one: what came before a loss counts
+                    single = request.replies == 1
+                    outcomes.append(await (self._read() if single else self._read_all(request)))
         except _BROKEN as error:
             await self.close(broken=True)
             outcomes += [Lost(self._explained(error))] * (len(requests) - len(outcomes))
@@ -66,12 +67,13 @@ class AsyncWire:
 
     async def _open(self) -> str | None:
         """Make sure the connection is open; otherwise say why it cannot be."""
+        if self._connection.is_connected:
+            if not await self._stale():
+                return None
+            await self.close(broken=True)
         try:
             async with time_limit(self._settings.timeout_s):
-                if self._connection.is_connected and await self._stale():
-                    await self.close(broken=True)
-                if not self._connection.is_connected:
-                    await self._connection.connect()
+                await self._connection.connect()
         except _BROKEN as error:
             await self.close(broken=True)
             return self._explained(error)
@@ -86,13 +88,9 @@ class AsyncWire:
         except _BROKEN:
             return True
 
-    async def _outcome(self, request: Request) -> Outcome:
-        """Read all replies of a request; the first that is an error stands for all."""
-        outcome = await self._read()
-        if request.replies == 1:
-            return outcome
-        rest = [await self._read() for _ in range(request.replies - 1)]
-        outcomes = [outcome, *rest]
+    async def _read_all(self, request: Request) -> Outcome:
+        """Read several replies; the first that is an error stands for all."""
+        outcomes = [await self._read() for _ in range(request.replies)]
         values = [each.value for each in outcomes if isinstance(each, Replied)]
         if len(values) == len(outcomes):
             return Replied(values)
@@ -119,10 +117,8 @@ class AsyncLane:
         self._own: Slot[AsyncWire] = Slot()
         self._wires: WeakSet[AsyncWire] = WeakSet()
         self._batcher: Batcher[Request, Outcome] = Batcher(self._exchange, BATCH_LIMIT)
-
-    async def submit(self, request: Request) -> Outcome:
+        self.submit: Final = self._batcher.submit
         """Send one request and wait for its outcome."""
-        return await self._batcher.submit(request)
 
     async def close(self) -> None:
         """Finish what is under way, then close the connections."""
@@ -156,15 +152,15 @@ class AsyncRoutes:
         """Grows with every discovery."""
         return self._generation
 
+    def known(self, unit: Unit) -> Address | None:
+        """Where *unit* lives; None while this is not known here."""
+        return self._primary if self._slots is None else self._slots.owner(unit.slot)
+
     async def address(self, unit: Unit) -> Address | None:
-        """Where *unit* lives; None while nobody knows."""
-        if self._settings.topology == "cluster":
-            if self._slots is None:
-                await self.discover(self._generation)
-            return None if self._slots is None else self._slots.owner(unit.slot)
-        if self._primary is None:
+        """Where *unit* lives; asks if it is not known here. None while nobody knows."""
+        if self.known(unit) is None:
             await self.discover(self._generation)
-        return self._primary
+        return self.known(unit)
 
     def lane(self, address: Address, kind: str) -> AsyncLane:
         """The lane of this *kind* of call to *address*."""
@@ -172,16 +168,6 @@ class AsyncRoutes:
         if lane is None:
             lane = self._lanes.setdefault((address, kind), AsyncLane(self._settings, address))
         return lane
-
-    async def nodes(self) -> tuple[Address, ...]:
-        """Every primary."""
-        if self._settings.topology == "cluster":
-            if self._slots is None:
-                await self.discover(self._generation)
-            return () if self._slots is None else self._slots.nodes
-        if self._primary is None:
-            await self.discover(self._generation)
-        return () if self._primary is None else (self._primary,)
 
     def moved(self, redirection: Moved) -> Address:
         """Learn from a `MOVED`, or just follow an `ASK`: the address to go to."""

@@ -49,8 +49,9 @@ class Wire:
             with time_limit(self._settings.timeout_s):
                 payload = b"".join([request.payload for request in requests])
                 self._connection.send_packed_command([payload], check_health=False)
-                for request in requests:
-                    outcomes.append(self._outcome(request))  # noqa: PERF401 (what came counts)
+                for request in requests:  # one by one: what came before a loss counts
+                    single = request.replies == 1
+                    outcomes.append(self._read() if single else self._read_all(request))
         except _BROKEN as error:
             self.close(broken=True)
             outcomes += [Lost(self._explained(error))] * (len(requests) - len(outcomes))
@@ -67,12 +68,13 @@ class Wire:
 
     def _open(self) -> str | None:
         """Make sure the connection is open; otherwise say why it cannot be."""
+        if self._connection.is_connected:
+            if not self._stale():
+                return None
+            self.close(broken=True)
         try:
             with time_limit(self._settings.timeout_s):
-                if self._connection.is_connected and self._stale():
-                    self.close(broken=True)
-                if not self._connection.is_connected:
-                    self._connection.connect()
+                self._connection.connect()
         except _BROKEN as error:
             self.close(broken=True)
             return self._explained(error)
@@ -87,13 +89,9 @@ class Wire:
         except _BROKEN:
             return True
 
-    def _outcome(self, request: Request) -> Outcome:
-        """Read all replies of a request; the first that is an error stands for all."""
-        outcome = self._read()
-        if request.replies == 1:
-            return outcome
-        rest = [self._read() for _ in range(request.replies - 1)]
-        outcomes = [outcome, *rest]
+    def _read_all(self, request: Request) -> Outcome:
+        """Read several replies; the first that is an error stands for all."""
+        outcomes = [self._read() for _ in range(request.replies)]
         values = [each.value for each in outcomes if isinstance(each, Replied)]
         if len(values) == len(outcomes):
             return Replied(values)
@@ -120,10 +118,8 @@ class Lane:
         self._own: Slot[Wire] = Slot()
         self._wires: WeakSet[Wire] = WeakSet()
         self._batcher: Batcher[Request, Outcome] = Batcher(self._exchange, BATCH_LIMIT)
-
-    def submit(self, request: Request) -> Outcome:
+        self.submit: Final = self._batcher.submit
         """Send one request and wait for its outcome."""
-        return self._batcher.submit(request)
 
     def close(self) -> None:
         """Finish what is under way, then close the connections."""
@@ -157,15 +153,15 @@ class Routes:
         """Grows with every discovery."""
         return self._generation
 
+    def known(self, unit: Unit) -> Address | None:
+        """Where *unit* lives; None while this is not known here."""
+        return self._primary if self._slots is None else self._slots.owner(unit.slot)
+
     def address(self, unit: Unit) -> Address | None:
-        """Where *unit* lives; None while nobody knows."""
-        if self._settings.topology == "cluster":
-            if self._slots is None:
-                self.discover(self._generation)
-            return None if self._slots is None else self._slots.owner(unit.slot)
-        if self._primary is None:
+        """Where *unit* lives; asks if it is not known here. None while nobody knows."""
+        if self.known(unit) is None:
             self.discover(self._generation)
-        return self._primary
+        return self.known(unit)
 
     def lane(self, address: Address, kind: str) -> Lane:
         """The lane of this *kind* of call to *address*."""
@@ -173,16 +169,6 @@ class Routes:
         if lane is None:
             lane = self._lanes.setdefault((address, kind), Lane(self._settings, address))
         return lane
-
-    def nodes(self) -> tuple[Address, ...]:
-        """Every primary."""
-        if self._settings.topology == "cluster":
-            if self._slots is None:
-                self.discover(self._generation)
-            return () if self._slots is None else self._slots.nodes
-        if self._primary is None:
-            self.discover(self._generation)
-        return () if self._primary is None else (self._primary,)
 
     def moved(self, redirection: Moved) -> Address:
         """Learn from a `MOVED`, or just follow an `ASK`: the address to go to."""

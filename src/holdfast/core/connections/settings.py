@@ -15,12 +15,13 @@ from urllib.parse import urlsplit, urlunsplit
 
 import redis
 import redis.asyncio
+from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.connection import parse_url
 from redis.driver_info import DriverInfo
 from redis.retry import Retry
 
-from ...version import VERSION
+from ...version import __version__
 
 DEFAULT_TIMEOUT_S: Final = 5.0
 """How long one call may take when the user's client does not say (`socket_timeout`)."""
@@ -151,14 +152,16 @@ class Settings:
         if not issubclass(kind, flavour.AbstractConnection):
             kind = getattr(flavour, _CLASSES[self.security])
         options = dict(self.sentinel_options if sentinel else self.options)
+        blocking = flavour is redis.connection
         host, port = address
         options |= {"path": host} if self.security == "unix" else {"host": host, "port": port}
         options |= {
             "protocol": 2,  # scripts answer the same in both; one less round trip to connect
-            "retry": Retry(NoBackoff(), 0) if flavour is redis.connection else _no_async_retry(),
+            "retry": Retry(NoBackoff(), 0) if blocking else AsyncRetry(NoBackoff(), 0),
             "socket_connect_timeout": self.timeout_s,
-            "socket_timeout": self.timeout_s,
-            "driver_info": DriverInfo().add_upstream_driver("holdfast", VERSION),
+            # In asyncio one limit around a whole exchange is cheaper than one for every reply.
+            "socket_timeout": self.timeout_s if blocking else None,
+            "driver_info": DriverInfo().add_upstream_driver("holdfast", __version__),
         }
         accepted = _parameters(kind)
         return kind(**{name: value for name, value in options.items() if name in accepted})
@@ -169,10 +172,6 @@ _CLASSES: Final = {
     "tls": "SSLConnection",
     "unix": "UnixDomainSocketConnection",
 }
-
-
-def _no_async_retry() -> Any:
-    return redis.asyncio.retry.Retry(NoBackoff(), 0)
 
 
 @cache

@@ -108,14 +108,14 @@ class Batcher(Generic[Item, Outcome]):
         self._waiting: deque[tuple[Item, asyncio.Future[Outcome]]] = deque()
         self._pump: asyncio.Task[None] | None = None
 
-    async def submit(self, item: Item) -> Outcome:
-        """The outcome of *item*."""
+    def submit(self, item: Item) -> asyncio.Future[Outcome]:
+        """The outcome of *item*, to be awaited."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Outcome] = loop.create_future()
         self._waiting.append((item, future))
         if self._pump is None:
             self._pump = loop.create_task(self._drain(), name="holdfast calls")
-        return await future
+        return future
 
     async def _drain(self) -> None:
         try:
