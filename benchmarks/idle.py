@@ -20,8 +20,8 @@ from .server import OWN_COMMANDS, Server
 Command = tuple[str, bool]
 """Its name, and whether a script ran it."""
 
-WATCH_S: Final = 20.0
-"""Twice the longest interval of a worker, so that each of its habits shows."""
+WATCH_S: Final = 40.0
+"""Twice the longest interval of an idle worker, so that each of its habits shows."""
 
 SETTLE_S: Final = 3.0
 """Connecting, subscribing and the first step are not idleness."""

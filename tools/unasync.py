@@ -8,6 +8,7 @@ cannot rot.
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
@@ -38,31 +39,35 @@ def twin(source: Path) -> Path:
 
 
 def unasync(source: Path, used: set[str]) -> str:
-    """The blocking half of *source*; the rules it needed are added to *used*."""
+    """The blocking half of *source*; the rules it needed are added to *used*.
+
+    Names are translated; what stands between them (blanks, strings, comments, signs) is taken over
+    as it is written, with `Async` dropped from the names of classes in it.
+    """
+    text = source.read_text()
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
     out: list[str] = []
-    row, column, skip_space = 1, 0, False
-    with source.open("rb") as stream:
-        for token in tokenize.tokenize(stream.readline):
-            if token.type in (tokenize.ENCODING, tokenize.ENDMARKER):
-                continue
-            if token.start[0] != row:
-                row, column = token.start[0], 0
-            gap = "" if skip_space else " " * (token.start[1] - column)
-            skip_space = token.type == tokenize.NAME and token.string in DROPPED
-            out.append(gap if skip_space else gap + _translated(token, used))
-            row, column = token.end
-    text = "".join(out).replace("redis.asyncio", "redis")
-    return HEADER.format(source=source.name) + text
+    position, dropped = 0, False
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type != tokenize.NAME:
+            continue
+        start = starts[token.start[0] - 1] + token.start[1]
+        between = CLASS_PREFIX.sub("", text[position:start])
+        out.append(between.lstrip(" ") if dropped else between)
+        position = start + len(token.string)
+        dropped = token.string in DROPPED
+        if not dropped:
+            out.append(_translated(token.string, used))
+    out.append(CLASS_PREFIX.sub("", text[position:]))
+    return HEADER.format(source=source.name) + "".join(out).replace("redis.asyncio", "redis")
 
 
-def _translated(token: tokenize.TokenInfo, used: set[str]) -> str:
-    if token.type == tokenize.NAME:
-        if token.string in RENAMED:
-            used.add(token.string)
-        return CLASS_PREFIX.sub("", RENAMED.get(token.string, token.string))
-    if token.type in (tokenize.STRING, tokenize.COMMENT):
-        return CLASS_PREFIX.sub("", token.string)
-    return token.string
+def _translated(name: str, used: set[str]) -> str:
+    if name in RENAMED:
+        used.add(name)
+    return CLASS_PREFIX.sub("", RENAMED.get(name, name))
 
 
 def formatted(text: str, name: str) -> str:

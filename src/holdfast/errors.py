@@ -24,14 +24,27 @@ from typing import Any
 
 
 class HoldfastError(Exception):
-    """Base class: `except HoldfastError` catches everything Holdfast raises by itself."""
+    """Base class: `except HoldfastError` catches everything Holdfast raises by itself.
+
+    Errors can be copied and pickled, as process pools do.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {name: value for name, value in vars(self).items() if name != "_again"}
+        return _restored, (type(self), self.args, state)
+
+
+def _restored(kind: type[HoldfastError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class ServerUnavailable(HoldfastError):
     """The server could not be asked, so nothing was applied. Calling again is safe.
 
     Attributes:
-        action: what was to be done, such as `queue/enqueue on 'email'`.
+        action: what was to be done, such as `queues/enqueue on queue 'email'`.
         reason: what stood in the way.
     """
 
@@ -55,10 +68,12 @@ class OutcomeUnknown(HoldfastError):
     within five minutes: the operation is then applied exactly once, and answers as it would have.
 
     Attributes:
-        action: what was to be done, such as `queue/enqueue on 'email'`.
+        action: what was to be done, such as `queues/enqueue on queue 'email'`.
         reason: how the reply was lost.
         op_id: names this operation; None when repeating is harmless by nature.
     """
+
+    _again: Callable[[], Any] | None = None
 
     def __init__(self, action: str, reason: str) -> None:
         super().__init__(
@@ -68,7 +83,6 @@ class OutcomeUnknown(HoldfastError):
         self.action = action
         self.reason = reason
         self.op_id: str | None = None
-        self._again: Callable[[], Any] | None = None
 
     def repeatable(self, op_id: str | None, again: Callable[[], Any]) -> None:
         """Say how to repeat. The outermost public method speaks last: its answer is the user's."""
@@ -82,7 +96,11 @@ class OutcomeUnknown(HoldfastError):
             OutcomeUnknown: this reply was lost too; repeat that one.
             ServerUnavailable: the server cannot be asked now; repeat later, within five minutes.
         """
-        assert self._again is not None
+        if self._again is None:
+            raise RuntimeError(
+                "this error was copied, or its operation is harmless to repeat: "
+                f"call the same method again with op_id={self.op_id!r}"
+            )
         return self._again()
 
 

@@ -51,7 +51,6 @@ def test_a_negative_timedelta_is_a_value_error(convert: Convert) -> None:
         convert(timedelta(microseconds=-1))
 
 
-@pytest.mark.xfail(reason="finding: clock.py:35 lets the OverflowError of math.isfinite through")
 @pytest.mark.parametrize("convert", CONVERSIONS)
 def test_an_int_that_no_float_holds_is_a_value_error(convert: Convert) -> None:
     """As every other absurd number."""
@@ -67,7 +66,6 @@ def test_what_is_no_time_is_a_type_error(convert: Convert, value: object) -> Non
         convert(value, "lease")
 
 
-@pytest.mark.xfail(reason="finding: clock.py:52 takes a timedelta for an instant since 1970")
 def test_a_timedelta_is_no_instant() -> None:
     """`at=timedelta(minutes=5)` meant `delay`; read as 1970 it would run at once."""
     with pytest.raises(TypeError, match="an instant"):
@@ -113,10 +111,10 @@ def test_a_timedelta_is_its_seconds(duration: timedelta) -> None:
     )
 )
 def test_an_instant_comes_back_in_utc(moment: datetime) -> None:
-    """To the millisecond, whatever its zone."""
+    """To the millisecond and never early, whatever its zone."""
     back = from_epoch_ms(to_epoch_ms(moment))
     assert back.tzinfo is UTC
-    assert abs(back - moment) <= timedelta(microseconds=501)
+    assert timedelta(microseconds=-1) <= back - moment <= timedelta(milliseconds=1)
 
 
 @EVERY_TIME
@@ -124,7 +122,7 @@ def test_an_instant_comes_back_in_utc(moment: datetime) -> None:
 def test_nothing_raises_within_the_range(seconds: float) -> None:
     """Seconds up to the year 2286, of any fraction."""
     assert 0 <= to_epoch_ms(seconds) <= 10**13
-    assert abs(to_epoch_ms(seconds) - seconds * 1000) <= 0.501
+    assert -0.001 <= to_epoch_ms(seconds) - seconds * 1000 <= 1
 
 
 def test_a_naive_datetime_is_refused() -> None:
@@ -133,7 +131,6 @@ def test_a_naive_datetime_is_refused() -> None:
         to_epoch_ms(datetime(2030, 1, 1), "at")  # noqa: DTZ001
 
 
-@pytest.mark.xfail(reason="finding: clock.py:60 looks at tzinfo, not at utcoffset()")
 def test_a_zone_without_an_offset_is_no_zone() -> None:
     """The standard library calls such a datetime naive, too."""
     with pytest.raises(ValueError, match="must be an aware datetime"):

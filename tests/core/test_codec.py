@@ -103,7 +103,6 @@ def test_what_is_no_json_is_a_type_error(value: Any) -> None:
         encoded(JSON, [value], "task 'mail'")
 
 
-@pytest.mark.xfail(reason="finding: codec.py:29 stores NaN and infinity as null, silently")
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_number_that_json_lacks_is_not_changed_silently(value: float) -> None:
     """Refused, or stored so that it comes back: never another value."""

@@ -114,7 +114,6 @@ def test_an_error_keeps_its_fields(
     assert {name: getattr(error, name) for name in fields} == fields
 
 
-@pytest.mark.xfail(reason="finding: errors.py: no error of ours can be copied or pickled")
 @pytest.mark.parametrize("through", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])
 @NAMED
 def test_an_error_travels_between_processes(

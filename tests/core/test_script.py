@@ -72,7 +72,6 @@ def test_a_verb_that_is_not_there_is_an_error_at_import(lua: Path) -> None:
         Script.load("test_a_verb_that_is_not_there_is_an_error_at_import", "missing")
 
 
-@pytest.mark.xfail(reason="finding: script.py:55 raises a bare StopIteration", raises=StopIteration)
 def test_a_part_that_is_not_there_is_named(lua: Path) -> None:
     """A StopIteration would tell nothing, and end a generator in silence."""
     (lua / "verb.lua").write_text("#!lua\n-- include nowhere\n")

@@ -70,7 +70,6 @@ FIELDS = [
     for name in PUBLIC
     if isinstance(getattr(holdfast, name), type)
     and hasattr(getattr(holdfast, name), "__dataclass_fields__")
-    and name != "Call"  # is made by `Task.call` and changed by `options`
 ]
 
 

@@ -15,17 +15,11 @@ from project.sources import PACKAGE, imported, modules, relative, tree
 WAITING = {"asyncio", "concurrent", "multiprocessing", "queue", "sched", "select", "threading"}
 """Modules that wait, or that run things side by side."""
 
-MAY_WAIT = {
-    "src/holdfast/queues/worker/runner.py": {"concurrent.futures"},  # plain functions run in
-    "src/holdfast/queues/worker/shift.py": {"concurrent.futures"},  # threads of the worker
-}
-
 RUNS_WHAT_IT_READS = {"dill", "cloudpickle", "jsonpickle", "marshal", "pickle", "shelve", "yaml"}
 RUNS_TEXT = {"__import__", "compile", "eval", "exec"}
 
 IMPORTS_BY_NAME = {
     "src/holdfast/cli/worker.py": "the module that the user of the command line named",
-    "src/holdfast/cli/demo/leash.py": "the command line itself",
     "src/holdfast/cli/demo/events.py": "the example that belongs to the demo",
     "src/holdfast/server/binary.py": "only looks whether the extra is installed",
 }
@@ -65,9 +59,7 @@ assert threading.active_count() == 1
 def test_only_the_seam_waits(path: Path) -> None:
     """Both halves stay the same text as long as no other file names asyncio or threads."""
     if path.parent != PACKAGE / "core" / "runtime":
-        found = {name for name in imported(path) if name.partition(".")[0] in WAITING}
-        allowed = MAY_WAIT.get(relative(path), set())
-        assert {name for name in found if not name.startswith(tuple(allowed))} == set()
+        assert {name for name in imported(path) if name.partition(".")[0] in WAITING} == set()
 
 
 def test_importing_does_nothing() -> None:
@@ -135,9 +127,7 @@ def test_what_runs_what_it_reads_is_found(line: str) -> None:
 
 
 def test_no_exception_is_left_without_its_file() -> None:
-    """The lists of exceptions name only files that need them."""
+    """The list of exceptions names only files that need it."""
     for name in IMPORTS_BY_NAME:
         found = imported(PACKAGE.parents[1] / name)
         assert any(each.startswith(("importlib", "runpy")) for each in found), name
-    for name, allowed in MAY_WAIT.items():
-        assert allowed <= set(imported(PACKAGE.parents[1] / name)), name

@@ -8,7 +8,6 @@ import time
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async
-
 from holdfast import AsyncHoldfast, TaskRegistry
 
 tasks = TaskRegistry()

@@ -1,8 +1,8 @@
 """The bell: the one way in which blocks wait for the server.
 
 A script that makes something ready rings one waiting process: it takes the channel of the process
-from the unit's waiting list and publishes to it (`SPUBLISH`, in the unit's slot; `lua/bell.lua`).
-A process keeps one subscription connection per server node.
+from the unit's waiting list and publishes to it (`SPUBLISH`, in the unit's slot; see
+`lua/parts/bell.lua`). A process keeps one subscription connection per server node.
 
 A ring is a hint and may be lost. So every waiter is also woken after each (re)subscription, and
 looks at the state again at least every `RECHECK_S`: a lost ring costs a second, never a message.
@@ -26,7 +26,7 @@ from .connections._async import AsyncRoutes
 from .connections.request import Request
 from .connections.settings import Address, Settings
 from .names import Unit
-from .runtime._async import Event, Mutex, sleep, spawn, time_limit
+from .runtime._async import Event, Mutex, Running, cancelled, sleep, spawn, time_limit
 from .runtime.thread import LoopThread
 
 RECHECK_S: Final = 1.0
@@ -68,13 +68,14 @@ class Bell:
         if self._thread is None:
             self._thread = LoopThread.enter()
             self._exchange = _Exchange(self._settings)
-        assert self._exchange is not None
+        thread, exchange = self._thread, self._exchange
+        assert exchange is not None
         channel = unit.key(f"bell:{self._process}.{next(self._numbers)}")
-        listening = self._thread.submit(self._exchange.listen(unit, channel, flag))
+        thread.call_soon(exchange.join, unit, channel, flag)
         try:
             yield channel
         finally:
-            listening.cancel()
+            thread.call_soon(exchange.leave, channel)
 
     def close(self) -> None:
         """Hang up. Idempotent."""
@@ -89,12 +90,30 @@ class _Exchange:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._listening: dict[str, Running[None]] = {}
         self._routes = AsyncRoutes(settings)
         self._lines: dict[Address, _Line] = {}
         self._dialling: defaultdict[Address, Mutex] = defaultdict(Mutex)
 
-    async def listen(self, unit: Unit, channel: str, flag: Flag) -> None:
-        """Keep *channel* subscribed where *unit* lives, wherever that moves, until cancelled."""
+    def join(self, unit: Unit, channel: str, flag: Flag) -> None:
+        """Keep *channel* subscribed where *unit* lives, wherever that moves, until `leave`."""
+        task = spawn(self._listen(unit, channel, flag), f"holdfast bell of {unit}")
+        task.add_done_callback(lambda _: self._listening.pop(channel))
+        self._listening[channel] = task
+
+    def leave(self, channel: str) -> None:
+        """End the subscription of *channel*."""
+        if channel in self._listening:
+            self._listening[channel].cancel()
+
+    async def close(self) -> None:
+        """Unsubscribe everyone, then hang up."""
+        await cancelled(*self._listening.values())
+        for line in self._lines.values():
+            await line.close()
+        await self._routes.close()
+
+    async def _listen(self, unit: Unit, channel: str, flag: Flag) -> None:
         failures = 0
         while True:
             generation = self._routes.generation
@@ -112,15 +131,9 @@ class _Exchange:
         async with self._dialling[address]:
             line = self._lines.get(address)
             if line is None or line.dead:
-                line = _Line(self._settings, address)
+                line = self._lines[address] = _Line(self._settings, address)
                 await line.open()
-                self._lines[address] = line
             return line
-
-    async def close(self) -> None:
-        for line in self._lines.values():
-            await line.close()
-        await self._routes.close()
 
 
 class _Line:
@@ -130,13 +143,18 @@ class _Line:
         self._timeout_s = settings.timeout_s
         self._connection = settings.connection(flavour, address)
         self._listeners: dict[bytes, tuple[Flag, Event]] = {}
-        self.dead = False
+        self._reading: Running[None] | None = None
+
+    @property
+    def dead(self) -> bool:
+        """Whether it is not open, or not any more."""
+        return self._reading is None or self._reading.done()
 
     async def open(self) -> None:
         """Connect; raises what stands in the way."""
         async with time_limit(self._timeout_s):
             await self._connection.connect()
-        self._task = spawn(self._listen(), "holdfast bell")
+        self._reading = spawn(self._listen(), "holdfast bell")
 
     async def subscribe(self, channel: str, flag: Flag) -> None:
         """Raise *flag* at each ring of *channel*, until the line or the subscription ends."""
@@ -153,7 +171,8 @@ class _Line:
 
     async def close(self) -> None:
         """Hang up."""
-        self._task.cancel()
+        if self._reading is not None:
+            await cancelled(self._reading)
         await self._end()
 
     async def _send(self, *command: str) -> None:
@@ -187,7 +206,6 @@ class _Line:
             ended.set()
 
     async def _end(self) -> None:
-        self.dead = True
         for _, ended in self._listeners.values():
             ended.set()
         with contextlib.suppress(*_BROKEN):

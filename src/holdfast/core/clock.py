@@ -32,7 +32,7 @@ def to_seconds(duration: Duration, what: str = "a duration") -> float:
         duration = duration.total_seconds()
     if isinstance(duration, bool) or not isinstance(duration, int | float):
         raise TypeError(f"{what} must be seconds or a timedelta, got {type(duration).__name__}")
-    if not (math.isfinite(duration) and 0 <= duration <= MAX_MS / 1000):
+    if not 0 <= duration <= MAX_MS / 1000:  # also refuses NaN
         raise ValueError(f"{what} must be 0 seconds or more and finite, got {duration!r}")
     return float(duration)
 
@@ -50,6 +50,14 @@ def to_ms(duration: Duration, what: str = "a duration") -> int:
     return max(1, round(seconds * 1000))
 
 
+def not_early_ms(seconds: float) -> int:
+    """Whole milliseconds, rounded up: what waits for them must not come early.
+
+    A millisecond is exact only up to the digits of a float; a trillionth too much is none.
+    """
+    return math.ceil(round(seconds * 1000, 3))
+
+
 def to_epoch_ms(instant: Instant, what: str = "an instant") -> int:
     """*instant* in milliseconds since 1970 (UTC).
 
@@ -57,11 +65,13 @@ def to_epoch_ms(instant: Instant, what: str = "an instant") -> int:
         ValueError: a datetime without a time zone, or a number that is negative or absurd.
         TypeError: it is neither a number nor a datetime.
     """
+    if isinstance(instant, timedelta):
+        raise TypeError(f"{what} must be epoch seconds or an aware datetime, got a timedelta")
     if isinstance(instant, datetime):
-        if instant.tzinfo is None:
+        if instant.utcoffset() is None:
             raise ValueError(f"{what} must be an aware datetime, {instant!r} has no time zone")
         instant = instant.timestamp()
-    return round(to_seconds(instant, what) * 1000)
+    return not_early_ms(to_seconds(instant, what))
 
 
 def from_epoch_ms(epoch_ms: int) -> datetime:

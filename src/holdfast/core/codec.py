@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -26,7 +27,10 @@ class JsonCodec:
     """JSON by msgspec: also dataclasses, Structs, datetime, UUID, Decimal and bytes (base64)."""
 
     def encode(self, value: Any) -> bytes:
-        return msgspec.json.encode(value)
+        data = msgspec.json.encode(value)
+        if b"null" in data and _has_no_number(msgspec.to_builtins(value)):
+            raise ValueError("JSON has neither NaN nor infinity")
+        return data
 
     def decode(self, data: bytes, into: Any = Any) -> Any:
         return msgspec.json.decode(data, type=into)
@@ -68,3 +72,16 @@ def check_size(data: bytes, what: str) -> None:
     """Refuse what is over the limit, with `PayloadTooLarge`."""
     if len(data) > MAX_PAYLOAD_BYTES:
         raise PayloadTooLarge(what, len(data), MAX_PAYLOAD_BYTES)
+
+
+def _has_no_number(value: Any) -> bool:
+    """Whether *value*, of builtin types, holds a float that JSON would turn into null."""
+    match value:
+        case float():
+            return not math.isfinite(value)
+        case dict():
+            return any(map(_has_no_number, value.values()))
+        case list() | tuple() | set() | frozenset():
+            return any(map(_has_no_number, value))
+        case _:
+            return False

@@ -2,8 +2,8 @@
 
 Every write carries a writer and a number. A writer is used by one operation at a time and counts
 upwards, so per writer the unit needs to remember only the last number and its answer: the session
-slots of NFSv4.1 (RFC 8881, section 2.10.6). The fragment `lua/ledger.lua` keeps them, in two hashes
-by the hour of the server: an entry lives for one to two hours, and no cleaner has to run.
+slots of NFSv4.1 (RFC 8881, section 2.10.6). The part `lua/parts/ledger.lua` keeps them, in two
+hashes by the hour of the server: an entry lives one to two hours, and no cleaner has to run.
 
 An operation whose outcome is unknown keeps its writer to itself: nothing else may use the writer
 until the number is settled, and settling is up to the user.
@@ -11,6 +11,7 @@ until the number is settled, and settling is up to the user.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 from collections import deque
@@ -21,7 +22,9 @@ from typing import Any, Final
 from ..errors import OutcomeUnknown
 from .names import Unit, encode_name
 
-_OURS: Final = re.compile(r"([0-9a-z]{13})\.([1-9][0-9]{0,14})")
+_LABEL_BYTES: Final = 100
+
+_OURS: Final = re.compile(r"hf:([0-9a-z]{13})\.([1-9][0-9]{0,14})")
 
 
 def keys(unit: Unit) -> tuple[str, str]:
@@ -34,22 +37,31 @@ class Operation:
 
     Attributes:
         id: names it for the user, as `op_id`.
+        label: names what it makes, such as a task; no blanks, 100 bytes at most.
         writer: who writes, as the ledger knows it.
         number: the how-manieth operation of the writer this is.
     """
 
-    __slots__ = ("_again", "_writers", "id", "number", "writer")
+    __slots__ = ("_again", "_writers", "id", "label", "number", "writer")
 
-    def __init__(
-        self, op_id: str, writers: Writers | None, again: Callable[[str], Any] | None
-    ) -> None:
+    def __init__(self, op_id: str, writers: Writers | None, again: Callable[[str], Any]) -> None:
         self.id = op_id
         self._writers = writers
         self._again = again
         if ours := _OURS.fullmatch(op_id):
             self.writer, self.number = ours[1], int(ours[2])
+            self.label = op_id.removeprefix("hf:")
         else:
-            self.writer, self.number = "~" + encode_name(op_id), 1
+            name = encode_name(op_id)
+            self.writer, self.number = f"~{name}", 1
+            self.label = name if len(name) <= _LABEL_BYTES else _digest(name)
+
+    def part(self, i: int) -> str:
+        """The writer of the *i*-th step of an operation in several steps; its number is 1.
+
+        No writer of another operation looks like it: neither ours nor encoded names hold a colon.
+        """
+        return f"{self.writer}:{self.number}:{i}"
 
     def __enter__(self) -> Operation:
         return self
@@ -60,7 +72,7 @@ class Operation:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if isinstance(error, OutcomeUnknown) and self._again is not None:
+        if isinstance(error, OutcomeUnknown):
             again = self._again
             error.repeatable(self.id, lambda: again(self.id))
         # A cancelled operation may still be under way, so its writer is lost as well.
@@ -87,7 +99,7 @@ class Writers:
             writer, number = self._free.pop()
         except IndexError:
             writer, number = new_writer(), 0
-        return Operation(f"{writer}.{number + 1}", self, again)
+        return Operation(f"hf:{writer}.{number + 1}", self, again)
 
     def give_back(self, operation: Operation) -> None:
         """The outcome is known: the writer may go on counting."""
@@ -101,3 +113,7 @@ def new_writer() -> str:
         number, digit = divmod(number, 36)
         digits += "0123456789abcdefghijklmnopqrstuvwxyz"[digit]
     return digits
+
+
+def _digest(name: str) -> str:
+    return hashlib.blake2b(name.encode(), digest_size=16).hexdigest()

@@ -42,6 +42,8 @@ def encode_name(name: str) -> str:
         raw = name.encode()
     except UnicodeEncodeError as error:
         raise InvalidName(name, f"not valid Unicode at position {error.start}") from None
+    if len(raw) > MAX_NAME_BYTES:
+        raise InvalidName(name, f"it takes {len(raw)} bytes, the limit is {MAX_NAME_BYTES}")
     encoded = _ESCAPED.sub(lambda match: b"%%%02X" % match[0][0], raw).decode() or _EMPTY
     if len(encoded) > MAX_NAME_BYTES:
         raise InvalidName(

@@ -52,7 +52,10 @@ class Script:
 
 def _part(name: str, *folders: Traversable) -> str:
     candidates = [folder / "parts" / f"{name}.lua" for folder in folders]
-    return _read(next(part for part in candidates if part.is_file()))
+    for part in candidates:
+        if part.is_file():
+            return _read(part)
+    raise FileNotFoundError(f"no part {name}.lua in {', '.join(map(str, folders))}")
 
 
 def _read(file: Traversable) -> str:

@@ -82,6 +82,8 @@ class AsyncQueue:
         Returns:
             How many were put in line.
         """
+        if isinstance(task_ids, str):
+            raise TypeError("task_ids must be a sequence of ids, not a single str")
         named = [checked_task_id(task_id) for task_id in task_ids or ()]
         if len(named) > LIST_LIMIT:
             raise ValueError(f"at most {LIST_LIMIT} task_ids at once, got {len(named)}")
@@ -117,7 +119,7 @@ class AsyncProducer:
         with self._caller.writers.operation(
             op_id, lambda op_id: self.enqueue(call, op_id)
         ) as operation:
-            task_id = call.task_id or operation.id
+            task_id = call.task_id or operation.label
             task = packed(call, task_id)
             await self._store(queue, operation.writer, operation.number, [task])
         return AsyncTaskHandle(task_id, queue)
@@ -129,13 +131,12 @@ class AsyncProducer:
         with self._caller.writers.operation(
             op_id, lambda op_id: self.enqueue_many(calls, op_id)
         ) as operation:
-            ids = [call.task_id or f"{operation.id}.{i}" for i, call in enumerate(calls)]
+            ids = [call.task_id or f"{operation.label}.{i}" for i, call in enumerate(calls)]
             batches = list(batched(calls, ids))
             for i, batch in enumerate(batches):
                 # Each step is an operation of its own: repeating the whole repeats what is missing.
-                writer = f"{operation.writer}.{operation.number}/{i}"
                 try:
-                    await self._store(batch.queue, writer, 1, batch.tasks)
+                    await self._store(batch.queue, operation.part(i), 1, batch.tasks)
                 except ServerUnavailable as error:
                     if i == 0:
                         raise

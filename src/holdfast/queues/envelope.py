@@ -54,9 +54,23 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
             DecodeError: it is none, of a newer version, or another task's.
         """
         what = f"the envelope of task {task_id!r}"
-        envelope: Envelope = decoded(JSON, data, cls, what)
-        if envelope.v != VERSION:
-            raise DecodeError(what, f"version {envelope.v}, this worker reads {VERSION}")
+        try:
+            envelope: Envelope = decoded(JSON, data, cls, what)
+        except DecodeError:
+            _check_version(decoded(JSON, data, _Versioned, what), what)
+            raise
+        _check_version(envelope, what)
         if envelope.id != task_id:
             raise DecodeError(what, f"it says to be {envelope.id!r}")
         return envelope
+
+
+class _Versioned(msgspec.Struct):
+    """What every version of an envelope has."""
+
+    v: int
+
+
+def _check_version(envelope: Envelope | _Versioned, what: str) -> None:
+    if envelope.v != VERSION:
+        raise DecodeError(what, f"version {envelope.v}, this worker reads {VERSION}")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import update_wrapper
+from types import SimpleNamespace
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, get_type_hints, overload
 
 import msgspec
+import msgspec.inspect
 
 from ..errors import DecodeError, UnknownTask
 from .task import Call, Priority, Retry, checked_priority
@@ -36,15 +38,15 @@ class Task(Generic[P, R]):
         priority: Priority,
         retry: Retry,
     ) -> None:
+        update_wrapper(self, function, updated=())  # its attributes are not ours
         self.function = function
         self.name = name
         self.queue = queue
         self.priority = priority
         self.retry = retry
-        self.is_async = inspect.iscoroutinefunction(function)
+        self.is_async = inspect.iscoroutinefunction(inspect.unwrap(function))
         self.signature = inspect.signature(function)
         self._types: dict[str, Any] | None = None
-        update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run the function here and now."""
@@ -78,7 +80,7 @@ class Task(Generic[P, R]):
             types = self._argument_types()
             for name, value in bound.arguments.items():
                 if name in types:
-                    bound.arguments[name] = msgspec.convert(value, types[name])
+                    bound.arguments[name] = msgspec.convert(value, types[name], str_keys=True)
         except (TypeError, ValueError, RecursionError) as error:
             raise DecodeError(f"an argument of task {self.name!r}", str(error)) from error
         return bound.args, bound.kwargs
@@ -86,16 +88,29 @@ class Task(Generic[P, R]):
     def _argument_types(self) -> dict[str, Any]:
         """What to convert arguments to, by name; read late, when every name they use is defined."""
         if self._types is None:
-            try:
-                hints = get_type_hints(self.function, include_extras=True)
-            except NameError:  # a type that only the type checker knows
-                hints = {}
             self._types = {
                 name: kind
                 for name, parameter in self.signature.parameters.items()
-                if _convertible(kind := _container(parameter, hints.get(name, Any)))
+                if _convertible(kind := _container(parameter, _hint(self.function, parameter)))
             }
         return self._types
+
+
+def _hint(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
+    """The annotation of one parameter; Any when it cannot be read here.
+
+    Each is read by itself: a type that only the type checker knows must not cost the others.
+    """
+    if parameter.annotation is inspect.Parameter.empty:
+        return Any
+    holder = SimpleNamespace(
+        __annotations__={parameter.name: parameter.annotation},
+        __globals__=getattr(inspect.unwrap(function), "__globals__", {}),
+    )
+    try:
+        return get_type_hints(holder, include_extras=True)[parameter.name]
+    except Exception:  # noqa: BLE001 (an annotation may be anything, and need not be a type)
+        return Any
 
 
 def _container(parameter: inspect.Parameter, kind: Any) -> Any:
@@ -110,12 +125,23 @@ def _container(parameter: inspect.Parameter, kind: Any) -> Any:
 
 
 def _convertible(kind: Any) -> bool:
-    """Whether JSON can become this type; other annotations are left to the task."""
+    """Whether JSON can become this type; arguments of other types are left to the task."""
     try:
-        msgspec.json.Decoder(kind)
-    except TypeError:
+        return not _has_custom(msgspec.inspect.type_info(kind))
+    except Exception:  # noqa: BLE001 (whatever cannot be inspected cannot be converted)
         return False
-    return True
+
+
+def _has_custom(info: Any, seen: frozenset[int] = frozenset()) -> bool:
+    """Whether a type that msgspec does not know is part of what *info* describes."""
+    if isinstance(info, msgspec.inspect.CustomType):
+        return True
+    if isinstance(info, tuple):
+        return any(_has_custom(part, seen) for part in info)
+    if not isinstance(info, msgspec.inspect.Type | msgspec.inspect.Field) or id(info) in seen:
+        return False
+    seen |= {id(info)}
+    return any(_has_custom(getattr(info, name), seen) for name in info.__struct_fields__)
 
 
 class Registered(Protocol):
@@ -152,13 +178,16 @@ class TaskRegistry:
 
         Raises:
             ValueError: the name is taken, or the priority is none.
+            TypeError: the function is a generator: calling it would not run it.
         """
         checked_priority(priority)
 
         def register(function: Callable[..., Any]) -> Task[..., Any]:
+            if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+                raise TypeError(f"a task cannot be a generator function: {function!r}")
             task: Task[..., Any] = Task(
                 function,
-                name=name or function.__name__,
+                name=name or _name(function),
                 queue=queue,
                 priority=priority,
                 retry=retry or Retry(),
@@ -189,3 +218,10 @@ class TaskRegistry:
 
     def __len__(self) -> int:
         return len(self._tasks)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", None)
+    if name is None:
+        raise TypeError(f"{function!r} has no name of its own; give it one: task(name=…)")
+    return str(name)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack
 
-from ..core.clock import Duration, Instant, backoff_s, to_epoch_ms, to_seconds
-from ..core.names import encode_name
+from ..core.clock import Duration, Instant, backoff_s, not_early_ms, to_epoch_ms, to_seconds
 from ..errors import InvalidName
 from .keys import PRIORITIES
 
@@ -26,9 +25,10 @@ class Retry:
 
     Attributes:
         attempts: how often it runs at most, the first time included; at least 1.
-        backoff: seconds before the second attempt; doubled for each further one. The actual wait
-            is drawn from its upper half, so that what failed together does not come back together.
-        longest: seconds between two attempts at most.
+        backoff: seconds (or a timedelta) before the second attempt; doubled for each further one.
+            The actual wait is drawn from its upper half, so that what failed together does not
+            come back together.
+        longest: seconds (or a timedelta) between two attempts at most.
     """
 
     attempts: int = 5
@@ -40,8 +40,8 @@ class Retry:
             raise TypeError(f"attempts must be an int, got {type(self.attempts).__name__}")
         if self.attempts < 1:
             raise ValueError(f"attempts must be at least 1, got {self.attempts}")
-        to_seconds(self.backoff, "backoff")
-        to_seconds(self.longest, "longest")
+        for name in ("backoff", "longest"):
+            object.__setattr__(self, name, to_seconds(getattr(self, name), name))
 
     def wait_ms(self, failures: int) -> int | None:
         """Milliseconds to wait after this many failures; None when the task is given up."""
@@ -107,7 +107,7 @@ class Call(Generic[R]):
         if delay is not None and at is not None:
             raise ValueError("delay and at exclude each other")
         if delay is not None:
-            delay_ms = round(to_seconds(delay, "delay") * 1000)
+            delay_ms = not_early_ms(to_seconds(delay, "delay"))
             changes["wait"] = f"+{delay_ms}" if delay_ms else "0"
         if at is not None:
             changes["wait"] = f"@{to_epoch_ms(at, 'at')}"
@@ -156,8 +156,11 @@ def checked_task_id(task_id: str) -> str:
     """*task_id*, or why it cannot be one: it is stored and shown as it is."""
     if not isinstance(task_id, str):
         raise TypeError(f"a task_id must be a str, got {type(task_id).__name__}")
-    encode_name(task_id)  # refuses halves of surrogate pairs
-    if not task_id or len(task_id.encode()) > MAX_TASK_ID_BYTES:
+    try:
+        size = len(task_id.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidName(task_id, f"not valid Unicode at position {error.start}") from None
+    if not 1 <= size <= MAX_TASK_ID_BYTES:
         raise InvalidName(task_id, f"a task_id takes 1 to {MAX_TASK_ID_BYTES} bytes")
     if not task_id.isprintable() or " " in task_id:
         raise InvalidName(task_id, "a task_id holds no blanks and no control characters")

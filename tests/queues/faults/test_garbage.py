@@ -142,7 +142,7 @@ GARBAGE = {
     ),
     "a float out of range": (
         envelope(task="dated", args=[], kwargs={"ratio": 10**400}),
-        "undecodable",
+        "bad-arguments",
     ),
 }
 

@@ -10,11 +10,12 @@ That needs no process group, no parent id and no system call that only one syste
 from __future__ import annotations
 
 import os
-import runpy
 import signal
 import sys
 import threading
 import time
+
+from .. import main as holdfast
 
 GRACE_S = 15.0  # a mail that hangs gives up after 10 s
 
@@ -23,7 +24,7 @@ def main() -> None:
     """Run the command line of this process as `holdfast`, on the leash."""
     threading.Thread(target=_hold, name="leash", daemon=True).start()
     sys.argv[0] = "holdfast"
-    runpy.run_module("holdfast", run_name="__main__", alter_sys=True)
+    holdfast()
 
 
 def _hold() -> None:

@@ -23,6 +23,9 @@ BATCH_LIMIT = 64
 _IDLE_S: Final = 0.005
 """A connection unused for longer may have been closed without this side having noticed."""
 
+_BUSY_S: Final = 0.0005
+"""A connection used so shortly before is believed to be open: looking costs a tenth of a call."""
+
 _BROKEN = (RedisError, OSError, TimeoutError)
 
 
@@ -81,7 +84,10 @@ class AsyncWire:
 
     async def _stale(self) -> bool:
         """Whether the server hung up while the connection was idle, or said what nobody asked."""
-        if time.monotonic() - self._used_at > _IDLE_S:
+        idle_s = time.monotonic() - self._used_at
+        if idle_s < _BUSY_S:
+            return False
+        if idle_s > _IDLE_S:
             await notice()
         try:
             return bool(await self._connection.can_read())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 from redis.exceptions import (
     AskError,
     AuthenticationError,
@@ -19,41 +19,39 @@ from redis.exceptions import (
 
 from .settings import Address
 
+SUPERSEDED: Final = "SUPERSEDED"
+"""How the error of `lua/parts/ledger.lua` begins."""
+
 ERROR_REPLIES = (ResponseError, BusyLoadingError, AuthenticationError)
 """What redis-py raises for an error that the server sent as its reply."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replied:
+class Replied(msgspec.Struct, frozen=True):
     """The server answered with a value."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Unsent:
+class Unsent(msgspec.Struct, frozen=True):
     """The request did not reach the server whole: surely not applied."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(msgspec.Struct, frozen=True):
     """The request was sent, the reply did not come: perhaps applied."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(msgspec.Struct, frozen=True):
     """The server answered with an error, before (`applied` False) or while running the script."""
 
     reason: str
     applied: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(msgspec.Struct, frozen=True):
     """The slot is elsewhere: for good, or (`ask`) for this request only. Not applied."""
 
     slot: int
@@ -61,15 +59,13 @@ class Moved:
     ask: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Busy:
+class Busy(msgspec.Struct, frozen=True):
     """Not now: the server is loading, failing over or moving the slot. Not applied."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class NoScript:
+class NoScript(msgspec.Struct, frozen=True):
     """The server does not know the hash. Not applied."""
 
 
@@ -89,8 +85,9 @@ def of_error(error: Exception, asked: Address) -> Outcome:
             return Busy(_text(error))
     text = _text(error)
     # An error inside a script ends in "script: <sha1>, on @user_script:<line>.": its earlier lines
-    # stand. Every other error was raised before the first line ran.
-    return Refused(text, applied="script: " in text)
+    # stand. Every other error was raised before the first line ran; the ledger's, before any write.
+    inside = "script: " in text and not text.startswith(SUPERSEDED)
+    return Refused(text, applied=inside)
 
 
 def _text(error: Exception) -> str:

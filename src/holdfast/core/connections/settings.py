@@ -72,6 +72,10 @@ _NOT_TAKEN: Final = frozenset(
 )
 
 
+_OF_POOLS: Final = frozenset(["max_connections", "timeout"])
+"""Options of a redis-py URL that are meant for its connection pools."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Where the server is and how to talk to it.
@@ -85,6 +89,7 @@ class Settings:
         foreign: the connection class of the user's client, when it is none of redis-py's own.
         service: the name of the primary that the sentinels watch.
         sentinel_options: as `options`, for the sentinels.
+        sentinel_security: as `security`, likewise.
         remap: the user's function from an announced address to a reachable one (cluster).
     """
 
@@ -96,6 +101,7 @@ class Settings:
     foreign: type[Any] | None = None
     service: str = ""
     sentinel_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    sentinel_security: str = "plain"
     remap: Callable[[Address], Address] | None = None
 
     @classmethod
@@ -129,9 +135,10 @@ class Settings:
         Raises:
             ValueError: not such a URL.
         """
-        scheme, _, rest = url.partition("://")
+        scheme, colon, rest = url.partition("://")
         base, _, topology = scheme.partition("+")
-        if topology not in ("", "sentinel", "cluster") or base not in ("redis", "rediss", "unix"):
+        bases = ("redis", "rediss") if topology else ("redis", "rediss", "unix")
+        if not colon or topology not in ("", "sentinel", "cluster") or base not in bases:
             raise ValueError(
                 f"the URL scheme {scheme!r} is not one of redis, rediss, unix, "
                 "redis+sentinel, rediss+sentinel, redis+cluster, rediss+cluster"
@@ -148,13 +155,14 @@ class Settings:
             address: where to.
             sentinel: whether a sentinel is there instead of a server.
         """
-        kind: Any = self.foreign or getattr(flavour, _CLASSES[self.security])
-        if not issubclass(kind, flavour.AbstractConnection):
-            kind = getattr(flavour, _CLASSES[self.security])
+        security = self.sentinel_security if sentinel else self.security
+        kind: Any = getattr(flavour, _CLASSES[security])
+        if self.foreign and not sentinel and issubclass(self.foreign, flavour.AbstractConnection):
+            kind = self.foreign
         options = dict(self.sentinel_options if sentinel else self.options)
         blocking = flavour is redis.connection
         host, port = address
-        options |= {"path": host} if self.security == "unix" else {"host": host, "port": port}
+        options |= {"path": host} if security == "unix" else {"host": host, "port": port}
         options |= {
             "protocol": 2,  # scripts answer the same in both; one less round trip to connect
             "retry": Retry(NoBackoff(), 0) if blocking else AsyncRetry(NoBackoff(), 0),
@@ -168,9 +176,9 @@ class Settings:
 
 
 _CLASSES: Final = {
-    "plain": "Connection",
-    "tls": "SSLConnection",
     "unix": "UnixDomainSocketConnection",
+    "tls": "SSLConnection",
+    "plain": "Connection",
 }
 
 
@@ -187,20 +195,17 @@ def _parameters(kind: Any) -> frozenset[str]:
 
 def _common(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that do not depend on the topology."""
-    names = {base.__name__ for base in kind.__mro__}
-    security = (
-        "unix"
-        if "UnixDomainSocketConnection" in names
-        else "tls"
-        if "SSLConnection" in names
-        else "plain"
-    )
     return {
         "options": _options(given),
         "timeout_s": given.get("socket_timeout") or DEFAULT_TIMEOUT_S,
-        "security": security,
+        "security": _security(kind),
         "foreign": None if kind.__module__.startswith("redis.") else kind,
     }
+
+
+def _security(kind: type[Any]) -> str:
+    names = {base.__name__ for base in kind.__mro__}
+    return next((security for security, name in _CLASSES.items() if name in names), "plain")
 
 
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,14 +221,13 @@ def _address(given: Mapping[str, Any]) -> Address:
 
 
 def _of_sentinel(pool: Any) -> Settings:
-    sentinels = [
-        client.connection_pool.connection_kwargs for client in pool.sentinel_manager.sentinels
-    ]
+    sentinels = [client.connection_pool for client in pool.sentinel_manager.sentinels]
     return Settings(
         "sentinel",
-        tuple(_address(given) for given in sentinels),
+        tuple(_address(sentinel.connection_kwargs) for sentinel in sentinels),
         service=pool.service_name,
-        sentinel_options=_options(sentinels[0]),
+        sentinel_options=_options(sentinels[0].connection_kwargs),
+        sentinel_security=_security(sentinels[0].connection_class),
         **_common(pool.connection_class, pool.connection_kwargs),
     )
 
@@ -246,7 +250,10 @@ def _of_cluster(client: Any) -> Settings:
 
 def _of_url(url: str) -> Settings:
     given = parse_url(url)  # type: ignore[no-untyped-call]
-    kind = given.get("connection_class", redis.Connection)
+    kind = given.pop("connection_class", redis.Connection)
+    unknown = given.keys() - _parameters(kind) - _OF_POOLS
+    if unknown:
+        raise ValueError(f"unknown options in the URL: {', '.join(sorted(unknown))}")
     address = (given["path"], 0) if "path" in given else _address(given)
     return Settings("standalone", (address,), **_common(kind, given))
 
@@ -255,6 +262,10 @@ def _of_many(base: str, topology: str, rest: str) -> Settings:
     """A URL with several hosts: each is parsed by redis-py as a URL of its own."""
     parts = urlsplit(f"{base}://{rest}")
     login, at, hosts = parts.netloc.rpartition("@")
+    if not all(hosts.split(",")):
+        raise ValueError(
+            f"a {topology} URL names its hosts: {base}+{topology}://host:port,other:port"
+        )
     path = parts.path if topology == "cluster" else ""
     single = [
         _of_url(urlunsplit((base, login + at + host, path, parts.query, "")))
@@ -266,7 +277,14 @@ def _of_many(base: str, topology: str, rest: str) -> Settings:
     service = parts.path.strip("/")
     if not service:
         raise ValueError("a sentinel URL names its service: redis+sentinel://host:26379/mymaster")
-    return replace(found, service=service, addresses=_default_port(hosts.split(","), 26379))
+    tls = {name: value for name, value in found.options.items() if name.startswith("ssl_")}
+    return replace(
+        found,
+        service=service,
+        addresses=_default_port(hosts.split(","), 26379),
+        sentinel_options=tls,
+        sentinel_security=found.security,
+    )
 
 
 def _default_port(hosts: list[str], port: int) -> tuple[Address, ...]:

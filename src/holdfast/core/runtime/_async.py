@@ -7,7 +7,7 @@ import contextlib
 import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import Executor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -16,6 +16,7 @@ Outcome = TypeVar("Outcome")
 Cancelled = asyncio.CancelledError
 Mutex = asyncio.Lock
 Running = asyncio.Task
+Threads = ThreadPoolExecutor
 run_loop = asyncio.run
 sleep = asyncio.sleep
 
@@ -156,6 +157,13 @@ def spawn(work: Coroutine[Any, Any, Item], name: str) -> asyncio.Task[Item]:
     return asyncio.get_running_loop().create_task(work, name=name)
 
 
+async def cancelled(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel *tasks* and wait until they have ended; how they end does not matter."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
 async def together(*work: Coroutine[Any, Any, Any]) -> None:
     """Run all of *work* at once. When one part fails, the others are cancelled and it is raised."""
     tasks = [asyncio.ensure_future(part) for part in work]
@@ -176,7 +184,9 @@ def being_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-async def in_executor(threads: Executor, function: Callable[..., Item], *args: Any) -> Item:
+async def in_executor(
+    threads: ThreadPoolExecutor, function: Callable[..., Item], *args: Any
+) -> Item:
     """Run a blocking *function* in one of *threads*."""
 
     def guarded() -> Item:

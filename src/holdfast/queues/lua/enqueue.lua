@@ -13,7 +13,7 @@
 -- KEYS[10] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  int     first of the tasks, four arguments each:
+-- ARGV[3]  string  first of the tasks, four arguments each:
 --                  id, priority (1 high, 2 medium, 3 low),
 --                  wait ('0': at once, '+ms' from now, '@ms' since 1970), envelope
 -- returns  string  one digit per task: 1 stored, 0 its id was known already

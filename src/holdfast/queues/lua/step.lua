@@ -22,7 +22,7 @@
 -- ARGV[5]  int     want         tasks to claim at most, 0 to 256
 -- ARGV[6]  int     lease_ms     life of a claim that is not renewed
 -- ARGV[7]  int     max_crashes  claims that may end without a word before the task is dead
--- ARGV[8]  int     first of the settled tasks, four arguments each:
+-- ARGV[8]  string  first of the settled tasks, four arguments each:
 --                  id, token, verb (done, retry, dead, release), detail (retry: ms; dead: reason)
 -- returns  array   wait_ms (until something is due here, -1 unknown), left (tasks that are not dead,
 --                  -1 not counted), accepted (one digit per settled task), then five per claim:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from ...core.clock import from_epoch_ms
-from ...core.runtime._async import Cancelled, being_cancelled, in_executor
+from ...core.runtime._async import Cancelled, Threads, being_cancelled, in_executor
 from ...errors import DecodeError, UnknownTask
 from ..envelope import Envelope
 from ..registry import Task, TaskRegistry
@@ -76,7 +76,7 @@ class Runner:
         threads: where plain functions run.
     """
 
-    def __init__(self, registry: TaskRegistry, queue: str, threads: Executor) -> None:
+    def __init__(self, registry: TaskRegistry, queue: str, threads: Threads) -> None:
         self._registry = registry
         self._queue = queue
         self._threads = threads
@@ -121,7 +121,9 @@ class Runner:
                 await function(*args, **kwargs)
             else:
                 run = copy_context().run
-                await in_executor(self._threads, run, lambda: function(*args, **kwargs))
+                result = await in_executor(self._threads, run, lambda: function(*args, **kwargs))
+                if inspect.isawaitable(result):  # an async function behind a plain decorator
+                    await result
         except Cancelled as error:
             if being_cancelled():
                 raise

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import math
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +16,7 @@ from ...core.call._async import AsyncCaller
 from ...core.connections.settings import Settings
 from ...core.names import Unit
 from ...core.renewer import Renewer
-from ...core.runtime._async import Event, Running, sleep, spawn, time_limit, together
+from ...core.runtime._async import Event, Running, Threads, sleep, spawn, time_limit, together
 from ..registry import TaskRegistry
 from .line import STEP_LIMIT, Line
 from .runner import Claim, Runner, Verdict
@@ -67,7 +66,7 @@ class Shift:
         self._caller = AsyncCaller(settings)
         self._bell = Bell(settings)
         self._renewer = Renewer(settings)
-        self._threads = ThreadPoolExecutor(plan.concurrency, "holdfast task")
+        self._threads = Threads(plan.concurrency, "holdfast task")
         self._lines = [
             Line(self._caller, self._renewer, unit, worker=plan.worker, lease_ms=plan.lease_ms)
             for unit in plan.weights
@@ -131,7 +130,7 @@ class Shift:
                 for claim in claims:
                     self._start(line, runner, claim)
             self._free += want - len(claims)
-            if not (line.full and self._free):
+            if not (line.full and self._free) and not self._over(line):
                 await line.wait()
                 await self._gather(line)
 
@@ -175,8 +174,9 @@ class Shift:
         if task.cancelled():
             verdict = Verdict(claim, "release")
         elif (error := task.exception()) is not None:
+            # Given back, it would break the next runner as well, and at once.
             logger.error("task %s broke the worker's runner", claim.task_id, exc_info=error)
-            verdict = Verdict(claim, "release")
+            verdict = Verdict(claim, "dead", f"failed: the worker's runner broke: {error!r}")
         else:
             verdict = task.result()
         line.settle(verdict)

@@ -47,12 +47,16 @@ class AsyncWorker:
         lease: Duration = 30.0,
         grace: Duration = 25.0,
     ) -> None:
+        if isinstance(concurrency, bool) or not isinstance(concurrency, int):
+            raise TypeError(f"concurrency must be an int, got {type(concurrency).__name__}")
         if not 1 <= concurrency <= MAX_CONCURRENCY:
             raise ValueError(f"concurrency must be 1 to {MAX_CONCURRENCY}, got {concurrency}")
         lease_ms = to_ms(lease, "lease")
         if lease_ms < MIN_LEASE_MS:
             raise ValueError(f"lease must be at least {MIN_LEASE_MS / 1000:g} s, got {lease!r}")
-        weights = _checked_weights(queues or dict.fromkeys(registry.queues(), 1))
+        if queues is None:
+            queues = dict.fromkeys(registry.queues(), 1)
+        weights = _checked_weights(queues)
         self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self._settings = settings
         self._plan = Plan(

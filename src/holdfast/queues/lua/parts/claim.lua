@@ -1,4 +1,5 @@
--- The next tasks in line. Expects: record, leases, due, ready, want, lease_ms, worker, out.
+-- The next tasks in line.
+-- Expects: record, bodies, state, leases, due, ready, want, lease_ms, worker, out, now_ms.
 
 local claimed = {}
 

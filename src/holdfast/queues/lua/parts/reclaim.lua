@@ -1,4 +1,4 @@
--- Tasks whose worker vanished. Expects: record, leases, due.
+-- Tasks whose worker vanished. Expects: record, bodies, state, leases, due, now_ms.
 
 local RECLAIM_LIMIT = 64  -- taken back per step: the next worker goes on
 

@@ -1,5 +1,5 @@
 -- What a queue remembers of a task from its first claim on (see queues/keys.py).
--- Expects: bodies, state, dead, now_ms.
+-- Expects: state, dead, now_ms.
 
 local function parse(text)
   local token, given_back, crashes, priority = (text or ''):match('^(%d+):(%d+):(%d+):([123]):')

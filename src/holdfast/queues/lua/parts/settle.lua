@@ -1,4 +1,4 @@
--- A worker's verdict on a task that it ran. Expects: record, leases, due, ready.
+-- A worker's verdict on a task that it ran. Expects: record, bodies, state, leases, due, ready, now_ms.
 
 -- done, retry (detail: ms), release (back to the front, nothing spent) or dead (detail: reason).
 -- 0 when the lease was lost: someone else has the task, or had the last word.
