@@ -46,7 +46,9 @@ class Held:
     def take(self, member: str, lease_ms: int = 600) -> tuple[Lease, Event]:
         lost = Event()
         self.caller.read(self.unit, "HSET", self.key, member, 7)
-        lease = Lease(self.unit, RENEW, [self.key], member, 7, lease_ms, time.monotonic(), lost.set)
+        lease = Lease(
+            self.unit, RENEW, [self.key], member.encode(), 7, lease_ms, time.monotonic(), lost.set
+        )
         self.renewer.keep(lease)
         return lease, lost
 

@@ -121,7 +121,7 @@ async def test_a_task_may_ask_what_it_is(hf: AsyncHoldfast) -> None:
     assert [task.task_id for task in ran] == [handle.task_id for handle in handles]
     first = ran[0]
     assert (first.task, first.queue, first.attempt) == ("describes_itself", "work", 1)
-    assert first.token == 1
+    assert first.token > 0
     assert abs((datetime.now(UTC) - first.enqueued_at).total_seconds()) < 60
     with pytest.raises(LookupError, match="outside of a task"):
         current_task()

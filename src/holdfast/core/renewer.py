@@ -49,7 +49,7 @@ class Lease:
     unit: Unit
     script: Script
     keys: Sequence[str]
-    member: str
+    member: bytes
     token: int
     lease_ms: int
     taken_at: float
@@ -167,7 +167,7 @@ class _Rounds:
         reply = await self._caller.call(
             first.script, first.unit, first.keys, [first.lease_ms, *pairs], kind="renewals"
         )
-        lost = {member.decode() for member in reply}
+        lost = set(reply)
         for lease in batch:
             if lease.member in lost:
                 self._lose(lease)

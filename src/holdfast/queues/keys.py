@@ -17,10 +17,10 @@ def bodies(unit: Unit) -> str:
 
 
 def state(unit: Unit) -> str:
-    """HASH id → `token:given_back:crashes:priority:note`, from the first claim on.
+    """HASH id → `token:attempts:crashes:priority:note`, from the first claim on.
 
-    The token counts the claims and only grows; it fences completions. The note names the worker
-    that holds the task, or says why the task is dead.
+    The token is new with every claim and only grows; it fences completions. The note names the
+    worker that holds the task, or says why the task is dead.
     """
     return unit.key("state")
 

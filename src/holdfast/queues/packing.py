@@ -84,12 +84,11 @@ def batched(calls: Sequence[Call[Any]], ids: Sequence[str]) -> Iterator[Batch]:
 
 def dead_task(task_id: bytes, died_ms: bytes, state: bytes, body: bytes) -> DeadTask:
     """A dead task as `dead.lua` gives it."""
-    name = task_id.decode(errors="surrogateescape")
+    name = task_id.decode(errors="backslashreplace")
     try:
         task = Envelope.unpacked(body, name).task
     except DecodeError:
         task = ""
-    token, given_back, _, _, reason = (state.split(b":", 4) + [b""] * 5)[:5]
-    attempts = int(token or 0) - int(given_back or 0)
+    _, attempts, _, _, reason = (state.split(b":", 4) + [b""] * 5)[:5]
     died_at = from_epoch_ms(int(float(died_ms)))
-    return DeadTask(name, task, reason.decode(errors="replace"), attempts, died_at)
+    return DeadTask(name, task, reason.decode(errors="replace"), int(attempts or 0), died_at)

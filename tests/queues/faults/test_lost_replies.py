@@ -131,7 +131,7 @@ def test_an_enqueue_whose_outcome_is_unknown_counts_once(
         assert ran == (["mail"] if lost == "drop_reply" else [])
 
     handle = again(half, proxy.url, hf.enqueue, call, error, way)
-    assert (handle.task_id, handle.queue) == (error.op_id, "lost")
+    assert (f"hf:{handle.task_id}", handle.queue) == (error.op_id, "lost")
     drain(direct)
     assert ran == ["mail"]
 
@@ -161,7 +161,7 @@ def test_an_enqueue_many_that_breaks_off_in_any_step_counts_once(
 
     handles = half.do(caught.value.repeat())
     assert [handle.task_id for handle in handles] == [
-        f"{caught.value.op_id}.{n}" for n in range(len(calls))
+        f"{caught.value.op_id.removeprefix('hf:')}.{n}" for n in range(len(calls))
     ]
     drain(direct, "lost", "other")
     assert [n for n in ran if n < 703] == list(range(703))

@@ -66,6 +66,21 @@ def test_a_worker_cannot_settle_what_another_one_has(hf: Holdfast, site: Site) -
     assert other.step(0, task_id, new, "done", "") == (b"1", [])
 
 
+@pytest.mark.parametrize("crashes", [1, 3])
+def test_a_worker_cannot_settle_what_was_taken_back(hf: Holdfast, site: Site, crashes: int) -> None:
+    """Nobody has claimed it again: it waits, or is dead, and stays so."""
+    late, other = Hand(site), Hand(site)
+    hf.enqueue(note.call().options(task_id="sold-17"))
+    for _ in range(crashes):
+        _, [(task_id, token)] = late.step(1, lease_ms=1)
+        eventually(lambda: other.step(0) and hf.queue("work").stats().running == 0)
+    before = hf.queue("work").stats()
+    for verb, detail in [("done", ""), ("retry", 0), ("dead", "failed: x"), ("release", "")]:
+        assert late.step(0, task_id, token, verb, detail) == (b"0", [])
+    assert hf.queue("work").stats() == before
+    assert [dead.reason[:9] for dead in hf.queue("work").dead()] == ["crashed: "] * (crashes // 3)
+
+
 def test_a_worker_cannot_settle_a_later_task_of_the_same_id(hf: Holdfast, site: Site) -> None:
     """The id was free again, and enqueued again: tokens grow over all its lives."""
     late, other, third = Hand(site), Hand(site), Hand(site)

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  ZSET    dead    ids, scored by when they died (ms)
 -- KEYS[2]  HASH    bodies  id -> envelope
--- KEYS[3]  HASH    state   id -> token:given_back:crashes:priority:note
+-- KEYS[3]  HASH    state   id -> token:attempts:crashes:priority:note
 -- ARGV[1]  int     limit   at most, 1 to 1000
 -- returns  array   four per task: id, died_ms, state, envelope
 

@@ -3,7 +3,7 @@
 -- dead workers held, claim what is next. The same number again gives the same answer.
 --
 -- KEYS[1]  HASH    bodies   id -> envelope
--- KEYS[2]  HASH    state    id -> token:given_back:crashes:priority:note
+-- KEYS[2]  HASH    state    id -> token:attempts:crashes:priority:note
 -- KEYS[3]  ZSET    leases   running ids, scored by when the lease ends (ms)
 -- KEYS[4]  LIST    ready_h  ids, the next one first
 -- KEYS[5]  LIST    ready_m
@@ -26,7 +26,7 @@
 --                  id, token, verb (done, retry, dead, release), detail (retry: ms; dead: reason)
 -- returns  array   wait_ms (until something is due here, -1 unknown), left (tasks that are not dead,
 --                  -1 not counted), accepted (one digit per settled task), then five per claim:
---                  id, token, given_back, crashes, envelope
+--                  id, token, attempt, crashes, envelope
 -- include clock
 -- include bell
 -- include ledger
@@ -66,9 +66,8 @@ put_back = reclaim(max_crashes) > 0 or put_back
 for priority = 1, 3 do
   claim_from(priority)
 end
-if #claimed > 0 or #accepted > 0 then
-  ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({out[3], claimed}))
-end
+-- Also when nothing was claimed: a copy of this step that comes late must not claim for nobody.
+ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({out[3], claimed}))
 
 if #claimed < want then
   redis.call('ZADD', idle, now_ms + IDLE_MS, channel)

@@ -140,7 +140,7 @@ class Line:
         args: list[str | bytes | int] = [self._writer, self._number, self.channel, self._worker]
         args += [want, self._lease_ms, MAX_CRASHES]
         for verdict in verdicts:
-            args += [verdict.claim.task_id, verdict.claim.token, verdict.verb, verdict.detail]
+            args += [verdict.claim.key, verdict.claim.token, verdict.verb, verdict.detail]
         failures = 0
         while True:
             asked_at = time.monotonic()
@@ -167,7 +167,7 @@ class Line:
             self.unit,
             RENEW,
             self._renew_keys,
-            claim.task_id,
+            claim.key,
             claim.token,
             self._lease_ms,
             asked_at,
@@ -186,5 +186,5 @@ class Line:
             )
 
 
-def _claim(task_id: bytes, token: bytes, given_back: int, crashes: int, body: bytes) -> Claim:
-    return Claim(task_id.decode(errors="surrogateescape"), int(token), given_back, crashes, body)
+def _claim(key: bytes, token: bytes, attempt: int, crashes: int, body: bytes) -> Claim:
+    return Claim(key, int(token), attempt, crashes, body)

@@ -28,23 +28,23 @@ class Claim:
     """A task as a step handed it over.
 
     Attributes:
-        task_id: its id.
+        key: its id as it is stored, which a stranger may have written.
         token: grows with every claim; settling must present it.
-        given_back: claims that ended without an attempt being spent.
-        crashes: claims whose worker vanished.
+        attempt: 1 for the first; a claim that was given back does not count.
+        crashes: earlier attempts whose worker vanished.
         body: the envelope, not yet looked at.
     """
 
-    task_id: str
+    key: bytes
     token: int
-    given_back: int
+    attempt: int
     crashes: int
     body: bytes
 
     @property
-    def attempt(self) -> int:
-        """1 for the first."""
-        return self.token - self.given_back
+    def task_id(self) -> str:
+        """Its id, for people and for the task itself."""
+        return self.key.decode(errors="backslashreplace")
 
     @property
     def failures(self) -> int:
@@ -180,5 +180,15 @@ def _failed(claim: Claim, task: Task[..., Any], error: BaseException) -> Verdict
 
 
 def _dead(claim: Claim, kind: str, error: BaseException) -> Verdict:
-    text = f"{type(error).__name__}: {error}" if kind == "failed" else str(error)
-    return Verdict(claim, "dead", f"{kind}: {text}"[:_REASON_LIMIT])
+    text = _told(error) if kind == "failed" else str(error)
+    # What a task says may be anything; what is stored must be text that travels.
+    reason = f"{kind}: {text}"[:_REASON_LIMIT].encode(errors="backslashreplace").decode()
+    return Verdict(claim, "dead", reason[:_REASON_LIMIT])
+
+
+def _told(error: BaseException) -> str:
+    """The error in words, also if it cannot say them itself."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 (a __str__ of the task's own may raise whatever it likes)
+        return f"{type(error).__name__}: its message cannot be read"

@@ -1,11 +1,12 @@
 -- The next tasks in line.
--- Expects: record, bodies, state, leases, due, ready, want, lease_ms, worker, out, now_ms.
+-- Expects: record, bodies, state, leases, due, ready, want, lease_ms, worker, out,
+-- now_ms, now_us.
 
 local claimed = {}
 
 local function answer(id, task, body)
   for _, part in ipairs({
-    id, string.format('%.0f', task.token), task.given_back, task.crashes, body,
+    id, string.format('%.0f', task.token), task.attempts, task.crashes, body,
   }) do
     out[#out + 1] = part
   end
@@ -16,7 +17,9 @@ local function claim(ids, priority)
     local body = redis.call('HGET', bodies, id)
     if body then
       local task = parse(redis.call('HGET', state, id))
-      task.token, task.priority = task.token + 1, priority
+      -- The server's clock keeps tokens growing when an id is used again for another task.
+      task.token = math.max(task.token + 1, now_us)
+      task.attempts, task.priority = task.attempts + 1, priority
       write(id, task, worker)
       redis.call('ZADD', leases, now_ms + lease_ms, id)
       claimed[#claimed + 1] = {id, task.token}

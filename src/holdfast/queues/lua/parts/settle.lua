@@ -14,7 +14,7 @@ local function settle(id, token, verb, detail)
     write(id, task, '')
     redis.call('ZADD', due[task.priority], now_ms + tonumber(detail), id)
   elseif verb == 'release' then
-    task.given_back = task.given_back + 1
+    task.attempts = task.attempts - 1
     write(id, task, '')
     redis.call('LPUSH', ready[task.priority], id)
   else
