@@ -176,6 +176,8 @@ class _Line:
         await self._end()
 
     async def _send(self, *command: str) -> None:
+        if not self._connection.is_connected:
+            raise ConnectionError("the line was closed meanwhile")
         async with time_limit(self._timeout_s):
             payload = Request.of(*command).payload
             await self._connection.send_packed_command([payload], check_health=False)

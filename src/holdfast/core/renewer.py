@@ -30,6 +30,9 @@ BATCH_LIMIT: Final = 256
 _TICK_S: Final = 0.25
 """The longest nap between two looks at the leases."""
 
+_SHORTEST_NAP_S: Final = 0.02
+"""Between two tries while a server does not answer."""
+
 
 @dataclass(slots=True, eq=False)
 class Lease:
@@ -142,7 +145,15 @@ class _Rounds:
             for group, due in groups.items():
                 if group not in self._under_way:
                     self._under_way[group] = spawn(self._renew(group, due), "holdfast renewal")
-            await self._woken.wait(_TICK_S if self._leases else None)
+            await self._woken.wait(self._nap_s())
+
+    def _nap_s(self) -> float | None:
+        """How long nothing is due; None while there is no lease."""
+        leases = list(self._leases.values())
+        if not leases:
+            return None
+        next_due_s = min(lease.due_at for lease in leases) - time.monotonic()
+        return min(max(next_due_s, _SHORTEST_NAP_S), _TICK_S)
 
     async def close(self) -> None:
         self._closed = True

@@ -1,7 +1,7 @@
 """The wire envelope: one task as JSON, as any language may write it.
 
     {"v": 1, "id": "…", "queue": "email", "task": "send_sold_email",
-     "args": ["17", "itemX", 97], "kwargs": {"buyer": "27"}, "enqueued_at": 1763718000.123}
+     "args": ["17", "itemX", 97], "kwargs": {"buyer": "27"}, "enqueued_ms": 1763718000123}
 
 `v`, `id`, `queue` and `task` are needed, the rest may be left out. Reading one never runs or
 imports anything: the task is looked up by name in the worker's own registry, and the arguments are
@@ -31,7 +31,7 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
         task: name in the registry.
         args: positional arguments.
         kwargs: keyword arguments.
-        enqueued_at: when its producer says it was enqueued, seconds since 1970; for people to read.
+        enqueued_ms: when its producer says it was enqueued, ms since 1970; for people to read.
     """
 
     v: int
@@ -40,7 +40,7 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
     task: str
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
-    enqueued_at: float = 0.0
+    enqueued_ms: int = 0
 
     def packed(self) -> bytes:
         """As bytes; raises `PayloadTooLarge`, or TypeError for arguments that are no JSON."""

@@ -37,7 +37,9 @@ def packed(call: Call[Any], task_id: str) -> Packed:
         task=call.task,
         args=list(call.args),
         kwargs=dict(call.kwargs),
-        enqueued_at=round(time.time(), 3),
+        # Whole milliseconds: the size of a task must not depend on when it is packed, because a
+        # repeated `enqueue_many` has to be cut into the same steps.
+        enqueued_ms=time.time_ns() // 1_000_000,
     )
     priority = PRIORITIES.index(call.priority) + 1
     return task_id, priority, call.wait, envelope.packed()

@@ -159,9 +159,11 @@ def spawn(work: Coroutine[Any, Any, Item], name: str) -> asyncio.Task[Item]:
 
 async def cancelled(*tasks: asyncio.Task[Any]) -> None:
     """Cancel *tasks* and wait until they have ended; how they end does not matter."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    left = set(tasks)
+    while left:  # on Python 3.11 `asyncio.wait_for` may swallow a cancellation
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=0.05)
 
 
 async def together(*work: Coroutine[Any, Any, Any]) -> None:

@@ -62,8 +62,9 @@ class LoopThread:
         try:
             self._loop.run_forever()
         finally:
-            left = asyncio.all_tasks(self._loop)
-            for task in left:
-                task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            # Again and again: on Python 3.11 `asyncio.wait_for` may swallow a cancellation.
+            while left := asyncio.all_tasks(self._loop):
+                for task in left:
+                    task.cancel()
+                self._loop.run_until_complete(asyncio.wait(left, timeout=0.05))
             self._loop.close()

@@ -10,7 +10,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from ...core.clock import from_epoch_ms
+from ...core.clock import MAX_MS, from_epoch_ms
 from ...core.runtime._async import Cancelled, Threads, being_cancelled, in_executor
 from ...errors import DecodeError, UnknownTask
 from ..envelope import Envelope
@@ -131,8 +131,8 @@ class Runner:
 
     def _described(self, claim: Claim, envelope: Envelope) -> RunningTask:
         enqueued_at = None
-        if 0 < envelope.enqueued_at < 2**37:
-            enqueued_at = from_epoch_ms(round(envelope.enqueued_at * 1000))
+        if 0 < envelope.enqueued_ms < MAX_MS:
+            enqueued_at = from_epoch_ms(envelope.enqueued_ms)
         return RunningTask(
             claim.task_id, envelope.task, self._queue, claim.attempt, claim.token, enqueued_at
         )

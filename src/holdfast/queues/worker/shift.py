@@ -122,6 +122,7 @@ class Shift:
             line.woken.clear()
             self._drop_lost(line)
             want = self._reserve(line)
+            line.full |= rung and not want  # a place that gets free is for this line, too
             claims: list[Claim] = []
             if line.unsettled or (want and await self._worth_a_step(line, rung=rung)):
                 finished = self._finished
