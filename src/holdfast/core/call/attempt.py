@@ -35,9 +35,9 @@ class Attempt:
 
 def value(outcome: Outcome, attempt: Attempt) -> Any:
     """The answer, or the error that the outcome is to the user."""
+    if isinstance(outcome, Replied):
+        return outcome.value
     match outcome:
-        case Replied(answer):
-            return answer
         case Lost(reason) | Refused(reason, applied=True) if not attempt.harmless:
             raise OutcomeUnknown(attempt.action, reason)
         case Refused(reason):
