@@ -65,6 +65,23 @@ def describes_itself_in_a_thread() -> None:
     ran.append(current_task())
 
 
+def plainly(function: Callable[..., object]) -> Callable[..., object]:
+    """A decorator that does not know about coroutines, and does not say whom it wraps."""
+
+    def wrapper(*args: object) -> object:
+        return function(*args)
+
+    wrapper.__name__ = function.__name__
+    return wrapper
+
+
+@tasks.task(queue="work")
+@plainly
+async def disguised(n: int) -> None:
+    await asyncio.sleep(0)
+    ran.append(n)
+
+
 stop_first: list[Callable[[], None]] = []
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from conftest import Site
-from holdfast import AsyncHoldfast, InvalidName, PayloadTooLarge, TaskRegistry
+from holdfast import AsyncHoldfast, InvalidName, PayloadTooLarge, ServerRefused, TaskRegistry
 
 tasks = TaskRegistry()
 ran: list[object] = []
@@ -99,6 +99,14 @@ async def test_an_op_id_of_ones_own_makes_a_call_count_once(hf: AsyncHoldfast) -
     await hf.enqueue_many([note.call(n) for n in range(700)], op_id="batch")
     await drain(hf)
     assert ran == ["mail", "other", *range(700)]
+
+
+async def test_an_operation_that_its_writer_left_behind_is_refused(hf: AsyncHoldfast) -> None:
+    """Nobody can say any more whether it was applied, so it is not applied now."""
+    await hf.enqueue(note.call(1), op_id="hf:0123456789abc.2")
+    with pytest.raises(ServerRefused, match="SUPERSEDED"):
+        await hf.enqueue(note.call(2), op_id="hf:0123456789abc.1")
+    assert (await hf.queue("email").stats()).ready == 1
 
 
 async def test_priorities_and_due_times_decide_before_order(hf: AsyncHoldfast) -> None:

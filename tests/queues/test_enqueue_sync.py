@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from conftest import Site
-from holdfast import Holdfast, InvalidName, PayloadTooLarge, TaskRegistry
+from holdfast import Holdfast, InvalidName, PayloadTooLarge, ServerRefused, TaskRegistry
 
 tasks = TaskRegistry()
 ran: list[object] = []
@@ -100,6 +100,14 @@ def test_an_op_id_of_ones_own_makes_a_call_count_once(hf: Holdfast) -> None:
     hf.enqueue_many([note.call(n) for n in range(700)], op_id="batch")
     drain(hf)
     assert ran == ["mail", "other", *range(700)]
+
+
+def test_an_operation_that_its_writer_left_behind_is_refused(hf: Holdfast) -> None:
+    """Nobody can say any more whether it was applied, so it is not applied now."""
+    hf.enqueue(note.call(1), op_id="hf:0123456789abc.2")
+    with pytest.raises(ServerRefused, match="SUPERSEDED"):
+        hf.enqueue(note.call(2), op_id="hf:0123456789abc.1")
+    assert (hf.queue("email").stats()).ready == 1
 
 
 def test_priorities_and_due_times_decide_before_order(hf: Holdfast) -> None:

@@ -17,6 +17,7 @@ from queues.sample_tasks import (
     dated,
     describes_itself,
     describes_itself_in_a_thread,
+    disguised,
     fails,
     fails_until,
     hangs_until_stopped,
@@ -112,6 +113,13 @@ async def test_arguments_arrive_as_what_the_signature_says(hf: AsyncHoldfast) ->
     await hf.enqueue(dated.call(day, 1, 2.5, factor=2))
     await drain(hf)
     assert ran == [(day, (1.0, 2.5), 2.0)]
+
+
+async def test_an_async_function_in_disguise_is_run_to_its_end(hf: AsyncHoldfast) -> None:
+    """What a plain function returns is awaited if it can be."""
+    await hf.enqueue(disguised.call(7))
+    await drain(hf)
+    assert ran == [7]
 
 
 async def test_a_task_may_ask_what_it_is(hf: AsyncHoldfast) -> None:

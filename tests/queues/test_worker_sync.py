@@ -18,6 +18,7 @@ from queues.sample_tasks import (
     dated,
     describes_itself,
     describes_itself_in_a_thread,
+    disguised,
     fails,
     fails_until,
     hangs_until_stopped,
@@ -113,6 +114,13 @@ def test_arguments_arrive_as_what_the_signature_says(hf: Holdfast) -> None:
     hf.enqueue(dated.call(day, 1, 2.5, factor=2))
     drain(hf)
     assert ran == [(day, (1.0, 2.5), 2.0)]
+
+
+def test_an_async_function_in_disguise_is_run_to_its_end(hf: Holdfast) -> None:
+    """What a plain function returns is awaited if it can be."""
+    hf.enqueue(disguised.call(7))
+    drain(hf)
+    assert ran == [7]
 
 
 def test_a_task_may_ask_what_it_is(hf: Holdfast) -> None:

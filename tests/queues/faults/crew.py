@@ -1,0 +1,210 @@
+"""Some worker processes and a producer that share a queue, and what they put on record: `Crew`."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+import redis
+
+from faults.checkers.audit import audit
+from faults.checkers.total_queue import QueueCounts, total_queue
+from faults.history import Operation, Recorder, read
+from faults.processes import Process
+from faults.servers import Server
+from faults.waiting import POLL_S, eventually
+from holdfast import DeadTask, Holdfast, OutcomeUnknown, ServerUnavailable
+from holdfast.core.names import Namespace
+from holdfast.queues import keys
+from queues.faults.chores import QUEUE
+from queues.faults.places import Places
+
+STUBBORN_S = 30.0  # a producer that was not heard for so long will not be heard
+
+
+class Crew:
+    """Workers that start and end with the block, in a namespace of their own.
+
+    Args:
+        server: where the queue is; it is also read behind Holdfast's back.
+        folder: for the histories.
+        workers: how many; more may be started and killed by the test.
+        lease: seconds.
+        concurrency: tasks that each runs at once.
+        url: of the server, as the workers and the producer see it.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        folder: Path,
+        *,
+        workers: int,
+        lease: float,
+        concurrency: int = 8,
+        url: str = "",
+    ) -> None:
+        self.namespace = f"crew-{secrets.token_hex(4)}"
+        self.unit = Namespace.of(self.namespace).unit(keys.KIND, QUEUE)
+        self.folder = folder / self.namespace
+        self.url = f"{url or server.url}?socket_timeout=1"
+        self.raw = server.client()
+        self._open = ExitStack()
+        about = [self.url, self.namespace]
+        self.workers = [
+            Process.python(
+                *("-m", "queues.faults.workman", *about, self.folder / f"worker-{n}.jsonl"),
+                *(str(lease), str(concurrency)),
+                name=f"worker {n}",
+            )
+            for n in range(1, workers + 1)
+        ]
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir()
+        self.recorder = self._open.enter_context(Recorder(self.folder / "producer.jsonl"))
+        self.hf = self._open.enter_context(self.client())
+        for worker in self.workers:
+            self._open.enter_context(worker)
+        for worker in self.workers:
+            worker.wait_for_output("serves")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def client(self) -> Holdfast:
+        """A client with no connection yet."""
+        return Holdfast.from_url(self.url, namespace=self.namespace)
+
+    def enqueue(self, call: Any, *, many: int = 0) -> None:
+        """Enqueue *call*, or *many* of it under keys of their own; take no failure for an answer.
+
+        It is tried again in the documented ways, so each is enqueued exactly once.
+        """
+        key = call.args[0]
+        calls = [_renamed(call, f"{key}.{n}") for n in range(many)]
+        with ExitStack() as recorded:
+            for each in calls or [call]:
+                recorded.enter_context(self.recorder.operation("enqueue", key=each.args[0]))
+            if calls:
+                insist(lambda: self.hf.enqueue_many(calls))
+            else:
+                insist(lambda: self.hf.enqueue(call))
+
+    def history(self) -> list[Operation]:
+        """What producer and workers did so far."""
+        return read(self.folder.glob("*.jsonl"))
+
+    def runs(self, key: str) -> list[Operation]:
+        """The executions of one task, as they began."""
+        return [run for run in self.history() if (run.kind, run.key) == ("complete", key)]
+
+    def completed(self) -> set[str]:
+        """The keys of the tasks that came to their end."""
+        return {run.key for run in self.history() if (run.kind, run.outcome) == ("complete", "ok")}
+
+    def places(self) -> Places:
+        """Where every task is, at one moment."""
+        return Places.read(self.raw, self.unit)
+
+    def drained(self, timeout: float) -> None:
+        """Wait until nothing is ready, delayed or running."""
+        eventually(lambda: not self.places().under_way, timeout, reason="the queue is drained")
+
+    def retire(self) -> None:
+        """End the workers in good order.
+
+        Raises:
+            AssertionError: one of them did not live to see it, or ended badly.
+        """
+        for worker in self.workers:
+            eventually(lambda worker=worker: is_at_work(worker), reason=f"{worker.name} serves")
+            worker.terminate()
+        statuses = {worker.name: worker.wait(15) for worker in self.workers}
+        assert not any(statuses.values()), statuses
+
+    def dead(self) -> dict[str, DeadTask]:
+        """The dead tasks, by their key."""
+        bodies = self.raw.hgetall(keys.bodies(self.unit))
+        listed = self.hf.queue(QUEUE).dead(limit=1000)
+        return {json.loads(bodies[task.task_id.encode()])["args"][0]: task for task in listed}
+
+    def settled(self) -> QueueCounts:
+        """Check history and server after everything has ended.
+
+        Raises:
+            AssertionError: a promise was broken; it says which.
+        """
+        places = self.places()
+        places.check()
+        assert not places.under_way
+        dead = self.dead()
+        assert len(dead) == len(places.dead)
+        kept = [keys.bodies(self.unit), keys.state(self.unit), keys.dead(self.unit)]
+        audit(self.raw, f"{self.namespace}:", kept if dead else ())
+        history = self.history()
+        each_claim_ran_once(history)
+        each_call_is_one_task(history, dead)
+        for key, task in dead.items():
+            meant = ("crashed: ", "failed: NotYet") if key.startswith("hopeless") else "crashed: "
+            assert task.reason.startswith(meant), (key, task)
+        return total_queue(history, dead=dead)
+
+
+def each_claim_ran_once(history: list[Operation]) -> None:
+    """Check that no two executions were of the same claim."""
+    seen: dict[tuple[str, int], Operation] = {}
+    for run in history:
+        if run.kind == "complete":
+            claim = run.fields["task_id"], run.fields["token"]
+            assert claim not in seen, f"one claim ran twice:\n{seen[claim]}\n{run}"
+            seen[claim] = run
+
+
+def each_call_is_one_task(history: list[Operation], dead: dict[str, DeadTask]) -> None:
+    """Check that no call was stored twice, however often it was repeated."""
+    ids = {key: {task.task_id} for key, task in dead.items()}
+    for run in history:
+        if run.kind == "complete":
+            ids.setdefault(run.key, set()).add(run.fields["task_id"])
+    doubled = {key: stored for key, stored in ids.items() if len(stored) > 1}
+    assert not doubled, f"stored more than once: {doubled}"
+
+
+def insist(operation: Callable[[], Any]) -> Any:
+    """Do *operation* exactly once, whatever the server does meanwhile."""
+    deadline_s = time.monotonic() + STUBBORN_S
+    while True:
+        try:
+            return operation()
+        except OutcomeUnknown as error:
+            operation = error.repeat
+            problem: Exception = error
+        except ServerUnavailable as error:
+            problem = error
+        if time.monotonic() > deadline_s:
+            raise problem
+        time.sleep(POLL_S)
+
+
+def is_at_work(worker: Process) -> bool:
+    """Whether the last run of *worker* has got so far that it can be stopped in good order."""
+    return worker.is_running and f":{worker.pid}:" in worker.output
+
+
+def connected(client: redis.Redis) -> bool:
+    """Whether the server answers."""
+    try:
+        return bool(client.ping())
+    except (redis.ConnectionError, redis.TimeoutError):
+        return False
+
+
+def _renamed(call: Any, key: str) -> Any:
+    return type(call)(call.task, call.queue, call.priority, (key, *call.args[1:]), call.kwargs)

@@ -1,0 +1,145 @@
+"""Workers are killed and paused, the server restarted: no task is lost, no late word counts."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import redis
+
+from faults.nemesis import Nemesis, kill, pause, restart
+from faults.servers import Server
+from faults.waiting import eventually
+from queues.faults import chores
+from queues.faults.crew import Crew, is_at_work
+
+LEASE_S = 1.0
+TROUBLE_S = 1.8  # of a round: how long tasks are enqueued and victims struck
+DRAINED_S = 20.0  # what is left then takes some leases and retries; the rest is for slow machines
+
+
+def flush_scripts(server: Server, _: float) -> None:
+    """Let the server forget every script."""
+    _told(server, "SCRIPT", "FLUSH")
+
+
+def drop_clients(server: Server, _: float) -> None:
+    """Close the connections of all clients."""
+    _told(server, "CLIENT", "KILL", "TYPE", "normal")
+
+
+def drop_subscribers(server: Server, _: float) -> None:
+    """Close the connections over which workers are rung."""
+    _told(server, "CLIENT", "KILL", "TYPE", "pubsub")
+
+
+def _told(server: Server, *command: str) -> None:
+    with contextlib.suppress(redis.ConnectionError):  # its own connection may be among the closed
+        server.execute(*command)
+
+
+SERVER_TROUBLE = (flush_scripts, drop_clients, drop_subscribers, restart, kill)
+
+
+def test_no_task_is_lost_in_ten_rounds_of_kills(
+    fresh_server: Server, tmp_path: Path, seed: int
+) -> None:
+    """Each round has a seed of its own; the next one's is one higher."""
+    for n in range(10):
+        one_round(fresh_server, tmp_path, seed + n)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+def test_no_task_is_lost_in_two_hundred_rounds_of_kills(
+    fresh_server: Server, tmp_path: Path, seed: int, part: int
+) -> None:
+    """Twenty rounds in each part."""
+    for n in range(20):
+        one_round(fresh_server, tmp_path, seed + part * 20 + n)
+
+
+def one_round(server: Server, folder: Path, seed: int) -> None:
+    """Some seconds of trouble; then the workers finish, and everything is checked."""
+    choices = random.Random(seed)
+    with Crew(server, folder, workers=2 + seed % 2, lease=LEASE_S) as crew:
+        with ExitStack() as trouble:
+            for n, worker in enumerate(crew.workers):
+                nemesis = Nemesis(
+                    seed + n,
+                    [worker],
+                    actions=(kill, pause),
+                    every=(0.1, 0.9),
+                    lasting=(0.02, 1.5 * LEASE_S),
+                )
+                trouble.enter_context(nemesis)
+            nemesis = Nemesis(
+                seed, [server], actions=SERVER_TROUBLE, every=(0.1, 0.5), lasting=(0, 0.2)
+            )
+            trouble.enter_context(nemesis)
+            produce(crew, choices, TROUBLE_S)
+        crew.drained(DRAINED_S)
+        crew.retire()
+        print(f"round with seed {seed}: {crew.settled()}, {len(crew.dead())} dead")
+
+
+def produce(crew: Crew, choices: random.Random, seconds: float) -> None:
+    """Enqueue tasks of all kinds for a time, and look now and then where they all are."""
+    began_s = time.monotonic()
+    n = 0
+    while time.monotonic() < began_s + seconds:
+        n += 1
+        match choices.randrange(12):
+            case 0:
+                crew.enqueue(chores.hopeless.call(f"hopeless-{n}"))
+            case 1 | 2:
+                crew.enqueue(chores.fails_at_first.call(f"fails-{n}", choices.randint(1, 2)))
+            case 3:
+                crew.enqueue(chores.plain.call(f"many-{n}"), many=choices.randint(2, 20))
+            case 4:
+                crew.enqueue(chores.plain.call(f"delayed-{n}").options(delay=choices.random()))
+            case 5:
+                crew.enqueue(chores.on_the_loop.call(f"long-{n}", choices.uniform(0, 0.5)))
+            case 6 | 7 | 8:
+                crew.enqueue(chores.on_the_loop.call(f"loop-{n}", choices.uniform(0, 0.02)))
+            case _:
+                crew.enqueue(chores.plain.call(f"plain-{n}", choices.uniform(0, 0.02)))
+        if n % 10 == 0:
+            with contextlib.suppress(redis.ConnectionError, redis.TimeoutError):
+                crew.places().check()
+        time.sleep(choices.uniform(0, 0.02))
+
+
+@pytest.mark.parametrize("meanwhile", ["runs", "has ended"])
+@pytest.mark.parametrize("task", ["waits", "waits_on_the_loop"])
+def test_a_worker_that_was_believed_dead_has_no_say(
+    standalone: Server, tmp_path: Path, task: str, meanwhile: str
+) -> None:
+    """It was stopped for longer than its lease; the task runs elsewhere, or is done."""
+    gate = tmp_path / "gate"
+    with Crew(standalone, tmp_path, workers=2, lease=LEASE_S) as crew:
+        late, other = crew.workers
+        other.stop()
+        crew.enqueue(getattr(chores, task).call("sold", str(gate)))
+        eventually(lambda: crew.runs("sold"))
+        late.pause()
+        other.start()
+        eventually(lambda: len(crew.runs("sold")) == 2, LEASE_S + 8)
+        if meanwhile == "has ended":
+            gate.touch()
+            crew.drained(5)
+        before = crew.places()
+        late.resume()
+        late.wait_for_output("that does not count", timeout=10)
+        assert crew.places() == before
+        gate.touch()
+        crew.drained(5)
+        eventually(lambda: is_at_work(other))
+        crew.retire()
+        assert "does not count" not in other.output
+        assert len(crew.runs("sold")) == 2
+        crew.settled()

@@ -1,0 +1,216 @@
+"""The server goes away, or a worker does: everything goes on by itself, in bounded time."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from faults.processes import Process
+from faults.proxy import Proxy
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import Holdfast, OutcomeUnknown, ServerUnavailable
+from queues.faults import chores
+from queues.faults.crew import Crew, insist
+
+LEASE_S = 1.0
+HEARD_S = 5.0  # a producer whose timeout is 1 s has an answer by then
+HEALED_S = 10.0  # a worker tries again every second, then waits for leases; the rest is slack
+
+PROMISED_S = 5.0  # tasks of a killed worker run again so long after the end of their lease
+SLACK_S = 3.0  # for slow machines
+
+OUTAGES = [2.0, pytest.param(10.0, marks=pytest.mark.long)]
+
+
+@contextlib.contextmanager
+def killed(server: Server) -> Iterator[None]:
+    """The server is down during the block."""
+    server.kill()
+    yield
+    server.start()
+
+
+@contextlib.contextmanager
+def refusing(proxy: Proxy) -> Iterator[None]:
+    """The server cannot be reached during the block."""
+    with proxy.refuse():
+        yield
+
+
+@contextlib.contextmanager
+def paused(server: Server) -> Iterator[None]:
+    """The server hears everything and says nothing during the block."""
+    server.pause()
+    try:
+        yield
+    finally:
+        server.resume()
+
+
+def during_an_outage(crew: Crew, seconds: float) -> list[Callable[[], object]]:
+    """What its producers learn; returns how to repeat what is unknown."""
+    ends_at_s = time.monotonic() + seconds
+    unknown: list[Callable[[], object]] = []
+    n = 0
+    while time.monotonic() < ends_at_s:
+        n += 1
+        began_s = time.monotonic()
+        call = chores.plain.call(f"unheard-{n}")
+        with crew.recorder.operation("enqueue", key=f"unheard-{n}") as enqueue:
+            try:
+                crew.hf.enqueue(call)
+            except ServerUnavailable:
+                enqueue.fail()
+            except OutcomeUnknown as error:
+                enqueue.unknown()
+                unknown.append(error.repeat)
+            else:
+                raise AssertionError("the server answered")
+        assert time.monotonic() - began_s < HEARD_S
+        time.sleep(0.1)
+    return unknown
+
+
+def refused(hf: Holdfast) -> None:
+    """Check that a client which never reached the server says so in time."""
+    began_s = time.monotonic()
+    with pytest.raises(ServerUnavailable, match="was not applied"):
+        hf.enqueue(chores.plain.call("refused"))
+    assert time.monotonic() - began_s < HEARD_S
+
+
+def lives_through(crew: Crew, outage: contextlib.AbstractContextManager[object], s: float) -> None:
+    """One worker and its producers, before, during and after an outage of so many seconds."""
+    [worker] = crew.workers
+    pid = worker.pid
+    with crew.client() as newcomer:
+        crew.enqueue(chores.on_the_loop.call("spans", s + 1))
+        crew.enqueue(chores.plain.call("before"))
+        eventually(lambda: "before" in crew.completed() and crew.runs("spans"))
+        with outage:
+            refused(newcomer)
+            unknown = during_an_outage(crew, s)
+        for repeat in unknown:
+            insist(repeat)
+        crew.enqueue(chores.plain.call("after"))
+        with crew.recorder.operation("enqueue", key="newcomer"):
+            insist(lambda: newcomer.enqueue(chores.plain.call("newcomer")))
+    eventually(lambda: "after" in crew.completed(), HEALED_S)
+    crew.drained(s + HEALED_S)
+    assert worker.pid == pid
+    crew.retire()
+    crew.settled()
+    assert len(crew.dead()) == 0
+    assert len([key for key in crew.completed() if key.startswith("unheard")]) == len(unknown)
+
+
+@pytest.mark.parametrize("seconds", OUTAGES)
+def test_a_worker_heals_after_the_server_was_killed(
+    fresh_server: Server, tmp_path: Path, seconds: float
+) -> None:
+    """And a producer is told so in time, and is served again afterwards."""
+    with Crew(fresh_server, tmp_path, workers=1, lease=LEASE_S) as crew:
+        lives_through(crew, killed(fresh_server), seconds)
+
+
+@pytest.mark.parametrize("seconds", OUTAGES)
+def test_a_worker_heals_after_the_server_could_not_be_reached(
+    standalone: Server, proxy: Proxy, tmp_path: Path, seconds: float
+) -> None:
+    """Likewise; the server itself went on meanwhile, and so did its leases."""
+    with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, url=proxy.url) as crew:
+        lives_through(crew, refusing(proxy), seconds)
+
+
+def test_a_worker_heals_after_the_server_hung(fresh_server: Server, tmp_path: Path) -> None:
+    """What it was sent while it hung, it does when it goes on: once."""
+    with Crew(fresh_server, tmp_path, workers=1, lease=LEASE_S) as crew:
+        lives_through(crew, paused(fresh_server), 3.0)
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_task_that_kills_its_workers_ends_dead(
+    standalone: Server, tmp_path: Path, concurrency: int
+) -> None:
+    """At the third time; the others run, whether they came before or after it."""
+    with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, concurrency=concurrency) as crew:
+        [worker] = crew.workers
+        worker.stop()
+        crew.enqueue(chores.plain.call("before"), many=10)
+        crew.enqueue(chores.deadly.call("deadly", 0.3 if concurrency > 1 else 0.0))
+        crew.enqueue(chores.plain.call("after"), many=10)
+        for deaths in range(1, 4):
+            worker.start()
+            worker.wait(LEASE_S + PROMISED_S + SLACK_S)
+            assert worker.returncode == -9
+            assert len(crew.runs("deadly")) == deaths
+        worker.start()
+        crew.drained(LEASE_S + PROMISED_S + SLACK_S)
+        crew.retire()
+        crew.settled()
+        assert list(crew.dead()) == ["deadly"]
+        assert crew.dead()["deadly"].reason.startswith("crashed: 3 workers")
+        assert len(crew.completed()) == 20
+
+
+@pytest.mark.parametrize("other", ["waits", "is busy", "comes"])
+def test_the_tasks_of_a_killed_worker_run_again_in_time(
+    standalone: Server, tmp_path: Path, other: str
+) -> None:
+    """Nothing else is enqueued, so nothing wakes the worker that is to take them over."""
+    lease_s = 2.0
+    gate = tmp_path / "gate"
+    with Crew(standalone, tmp_path, workers=2, lease=lease_s, concurrency=4) as crew:
+        if other == "comes":
+            crew.workers[1].stop()
+        keys = [f"held-{n}" for n in range(8 if other == "is busy" else 1)]
+        eventually(lambda: crew.hf.queue(chores.QUEUE).stats().waiting_workers > (other != "comes"))
+        for key in keys:
+            crew.enqueue(chores.waits.call(key, str(gate)))
+            eventually(lambda key=key: crew.runs(key))
+        victim = holder(crew, keys[0])
+        held = [key for key in keys if holder(crew, key) is victim]
+        victim.kill()
+        killed_ns = time.monotonic_ns()
+        gate.touch()
+        if other == "comes":
+            crew.workers[1].start()
+        bound_s = lease_s + PROMISED_S + SLACK_S
+        eventually(lambda: all(len(crew.runs(key)) == 2 for key in held), bound_s)
+        took_s = [(crew.runs(key)[1].invoke_ns - killed_ns) / 1e9 for key in held]
+        print(f"{len(held)} tasks run again after {max(took_s):.2f} s")
+        assert max(took_s) < bound_s
+        crew.drained(5)
+        crew.workers.remove(victim)
+        crew.retire()
+        crew.settled()
+
+
+def test_a_task_does_not_wait_for_a_worker_that_hangs(standalone: Server, tmp_path: Path) -> None:
+    """It was rung and never came; another one that waits finds the task by itself."""
+    with Crew(standalone, tmp_path, workers=2, lease=LEASE_S) as crew:
+        eventually(lambda: crew.hf.queue(chores.QUEUE).stats().waiting_workers == 2)
+        crew.enqueue(chores.plain.call("first"))
+        crew.drained(5)
+        awake = holder(crew, "first")
+        eventually(lambda: crew.hf.queue(chores.QUEUE).stats().waiting_workers == 2)
+        [hanging] = [worker for worker in crew.workers if worker is not awake]
+        hanging.pause()  # it has waited longer, so it is the one to be rung
+        crew.enqueue(chores.plain.call("second"))
+        eventually(lambda: "second" in crew.completed(), PROMISED_S + SLACK_S)
+        assert holder(crew, "second") is awake
+        hanging.resume()
+        crew.drained(5)
+        crew.retire()
+        crew.settled()
+
+
+def holder(crew: Crew, key: str) -> Process:
+    """The worker that began the task first."""
+    process = crew.runs(key)[0].process
+    return next(worker for worker in crew.workers if process.endswith(f":{worker.pid}"))

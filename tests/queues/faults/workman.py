@@ -1,0 +1,31 @@
+"""One worker process: `python -m queues.faults.workman URL NAMESPACE HISTORY LEASE CONCURRENCY`.
+
+It serves the queue of `chores` until SIGTERM, and writes a log to stderr.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+
+from faults.history import Recorder
+from holdfast import Holdfast
+from queues.faults import chores
+
+
+def main(url: str, namespace: str, history: str, lease: str, concurrency: str) -> None:
+    """Work."""
+    logging.basicConfig(format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    logging.getLogger("holdfast.worker").setLevel(logging.INFO)
+    chores.recorders.append(Recorder(history))
+    with Holdfast.from_url(url, namespace=namespace) as hf:
+        worker = hf.worker(
+            chores.tasks, concurrency=int(concurrency), lease=float(lease), grace=5.0
+        )
+        signal.signal(signal.SIGTERM, lambda *_: worker.stop())
+        worker.run()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
