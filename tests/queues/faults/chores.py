@@ -1,7 +1,7 @@
 """Tasks that put on record that they ran: `tasks`.
 
 The first argument of each is its key in the history. An execution is one operation "complete",
-with the task's id and the token of the claim: "ok" when it came to its end, "fail" when it raised.
+with the task's id, when it was enqueued and the token of the claim: "ok" when it came to its end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class NotYet(Exception):
 def execution(key: str) -> Iterator[None]:
     """Record the block as what the present task does."""
     me = current_task()
-    about = {"task_id": me.task_id, "token": me.token, "attempt": me.attempt}
+    about = {"task_id": me.task_id, "token": me.token, "enqueued": str(me.enqueued_at)}
     with recorders[0].operation("complete", key=key, **about):
         yield
 

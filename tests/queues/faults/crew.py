@@ -10,8 +10,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
-import redis
-
 from faults.checkers.audit import audit
 from faults.checkers.total_queue import QueueCounts, total_queue
 from faults.history import Operation, Recorder, read
@@ -150,7 +148,7 @@ class Crew:
         audit(self.raw, f"{self.namespace}:", kept if dead else ())
         history = self.history()
         each_claim_ran_once(history)
-        each_call_is_one_task(history, dead)
+        each_call_is_one_task(history)
         for key, task in dead.items():
             meant = ("crashed: ", "failed: NotYet") if key.startswith("hopeless") else "crashed: "
             assert task.reason.startswith(meant), (key, task)
@@ -167,13 +165,14 @@ def each_claim_ran_once(history: list[Operation]) -> None:
             seen[claim] = run
 
 
-def each_call_is_one_task(history: list[Operation], dead: dict[str, DeadTask]) -> None:
-    """Check that no call was stored twice, however often it was repeated."""
-    ids = {key: {task.task_id} for key, task in dead.items()}
+def each_call_is_one_task(history: list[Operation]) -> None:
+    """Check that no call was stored twice; each try to enqueue it packed it anew."""
+    stored: dict[str, set[tuple[str, str]]] = {}
     for run in history:
         if run.kind == "complete":
-            ids.setdefault(run.key, set()).add(run.fields["task_id"])
-    doubled = {key: stored for key, stored in ids.items() if len(stored) > 1}
+            task = run.fields["task_id"], run.fields["enqueued"]
+            stored.setdefault(run.key, set()).add(task)
+    doubled = {key: tasks for key, tasks in stored.items() if len(tasks) > 1}
     assert not doubled, f"stored more than once: {doubled}"
 
 
@@ -196,14 +195,6 @@ def insist(operation: Callable[[], Any]) -> Any:
 def is_at_work(worker: Process) -> bool:
     """Whether the last run of *worker* has got so far that it can be stopped in good order."""
     return worker.is_running and f":{worker.pid}:" in worker.output
-
-
-def connected(client: redis.Redis) -> bool:
-    """Whether the server answers."""
-    try:
-        return bool(client.ping())
-    except (redis.ConnectionError, redis.TimeoutError):
-        return False
 
 
 def _renamed(call: Any, key: str) -> Any:

@@ -1,8 +1,9 @@
-"""Workers are killed and paused, the server restarted: no task is lost, no late word counts."""
+"""Workers are killed and paused, the server restarted, replies lost: no task is lost or doubled."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import time
 from contextlib import ExitStack
@@ -12,6 +13,7 @@ import pytest
 import redis
 
 from faults.nemesis import Nemesis, kill, pause, restart
+from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from queues.faults import chores
@@ -19,6 +21,7 @@ from queues.faults.crew import Crew, is_at_work
 
 LEASE_S = 1.0
 TROUBLE_S = 1.8  # of a round: how long tasks are enqueued and victims struck
+LOST = 0.15  # of the replies to an enqueue, or as many of others
 DRAINED_S = 20.0  # what is left then takes some leases and retries; the rest is for slow machines
 
 
@@ -66,8 +69,12 @@ def test_no_task_is_lost_in_two_hundred_rounds_of_kills(
 def one_round(server: Server, folder: Path, seed: int) -> None:
     """Some seconds of trouble; then the workers finish, and everything is checked."""
     choices = random.Random(seed)
-    with Crew(server, folder, workers=2 + seed % 2, lease=LEASE_S) as crew:
+    with (
+        Proxy(server.address) as proxy,
+        Crew(server, folder, workers=2 + seed % 2, lease=LEASE_S, url=proxy.url) as crew,
+    ):
         with ExitStack() as trouble:
+            trouble.callback(proxy.heal)
             for n, worker in enumerate(crew.workers):
                 nemesis = Nemesis(
                     seed + n,
@@ -81,18 +88,23 @@ def one_round(server: Server, folder: Path, seed: int) -> None:
                 seed, [server], actions=SERVER_TROUBLE, every=(0.1, 0.5), lasting=(0, 0.2)
             )
             trouble.enter_context(nemesis)
-            produce(crew, choices, TROUBLE_S)
+            produce(crew, proxy, choices)
         crew.drained(DRAINED_S)
         crew.retire()
         print(f"round with seed {seed}: {crew.settled()}, {len(crew.dead())} dead")
 
 
-def produce(crew: Crew, choices: random.Random, seconds: float) -> None:
-    """Enqueue tasks of all kinds for a time, and look now and then where they all are."""
-    began_s = time.monotonic()
+def produce(crew: Crew, proxy: Proxy, choices: random.Random) -> None:
+    """Enqueue tasks of all kinds for a time, and look now and then where they all are.
+
+    Some replies are lost: the producer's, or those to steps and renewals of the workers.
+    """
+    ends_at_s = time.monotonic() + TROUBLE_S
     n = 0
-    while time.monotonic() < began_s + seconds:
+    while time.monotonic() < ends_at_s:
         n += 1
+        if choices.random() < LOST:
+            proxy.drop_reply(match=b"EVALSHA")
         match choices.randrange(12):
             case 0:
                 crew.enqueue(chores.hopeless.call(f"hopeless-{n}"))
@@ -143,3 +155,24 @@ def test_a_worker_that_was_believed_dead_has_no_say(
         assert "does not count" not in other.output
         assert len(crew.runs("sold")) == 2
         crew.settled()
+
+
+@pytest.mark.parametrize("concurrency", [2, 8])
+def test_a_worker_that_is_told_to_end_finishes_what_runs(
+    standalone: Server, tmp_path: Path, concurrency: int
+) -> None:
+    """Whether or not it has places left; then it ends, and has spent no time on waiting."""
+    before = os.times()
+    with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, concurrency=concurrency) as crew:
+        crew.enqueue(chores.on_the_loop.call("on the loop", 3.0))
+        crew.enqueue(chores.plain.call("in a thread", 3.0))
+        eventually(lambda: crew.runs("on the loop") and crew.runs("in a thread"))
+        time.sleep(2.0)
+        crew.retire()
+        crew.settled()
+        assert crew.completed() == {"on the loop", "in a thread"}
+        assert len(crew.history()) == 4
+    after = os.times()
+    spent_s = after.children_user + after.children_system
+    spent_s -= before.children_user + before.children_system
+    assert spent_s < 2.0  # most of it to start; a worker that never sleeps spends 3 s more

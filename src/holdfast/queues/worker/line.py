@@ -78,6 +78,7 @@ class Line:
         self._next_step = Deadline(0)
         unit_keys = (keys.bodies(unit), keys.state(unit), keys.leases(unit))
         self._renew_keys = unit_keys
+        self._agenda_keys = (*keys.ready(unit), *keys.due(unit), keys.leases(unit))
         self._step_keys = (
             *unit_keys,
             *keys.ready(unit),
@@ -122,10 +123,15 @@ class Line:
         """Whether something may be there to claim; asks the server when nothing else tells."""
         if self.full or self._next_step.passed:
             return True
-        # Whoever makes something ready takes a waiting worker off the list and rings it. As long as
-        # this one is on the list, nothing was meant for it.
+        unit = self.unit
         try:
-            place = await self._caller.read(self.unit, "ZSCORE", keys.idle(self.unit), self.channel)
+            if self.left == 0:
+                # Also what others run: should they vanish, this worker has to notice.
+                found = await self._caller.read(unit, "EXISTS", *self._agenda_keys)
+                return bool(found)
+            # Whoever makes something ready takes a waiting worker off the list and rings it. As
+            # long as this one is on the list, nothing was meant for it.
+            place = await self._caller.read(unit, "ZSCORE", keys.idle(unit), self.channel)
         except HoldfastError:
             return True  # then the step finds out, and says so
         return place is None
