@@ -218,7 +218,7 @@ def time_comes_from_the_clock(file: LuaFile) -> Iterator[str]:
 def loops_are_bounded(file: LuaFile) -> Iterator[str]:
     """Every loop counts, walks a list or fills one up; `unpack` takes few values."""
     for loop in re.findall(r"\b(?:while|repeat)\b.*", unquoted(file.source)):
-        if not re.fullmatch(r"while #\w+ < \w+ do", loop.strip()):
+        if not re.fullmatch(r"while #\w+ < \w+( and \w+ < \w+)? do", loop.strip()):
             yield f"nothing bounds this loop: {loop}"
     unpacks = re.search(r"(?<!cmsgpack\.)\bunpack\(", unquoted(file.source))
     if unpacks and file.name not in MAY_UNPACK:

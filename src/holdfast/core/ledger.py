@@ -57,11 +57,11 @@ class Operation:
             self.label = name if len(name) <= _LABEL_BYTES else _digest(name)
 
     def part(self, i: int) -> str:
-        """The writer of the *i*-th step of an operation in several steps; its number is 1.
+        """The writer of the *i*-th step of an operation in several steps; its number is the same.
 
         No writer of another operation looks like it: neither ours nor encoded names hold a colon.
         """
-        return f"{self.writer}:{self.number}:{i}"
+        return f"{self.writer}:{i}"
 
     def __enter__(self) -> Operation:
         return self

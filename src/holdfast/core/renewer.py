@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..errors import HoldfastError
@@ -117,7 +117,8 @@ class _Rounds:
     """The work of the renewer, all in the private loop."""
 
     def __init__(self, settings: Settings, leases: dict[int, Lease]) -> None:
-        self._caller = AsyncCaller(settings)
+        self._settings = settings
+        self._callers: dict[int, AsyncCaller] = {}
         self._leases = leases  # shared with the threads of the holders; single steps are atomic
         self._woken: Event | None = None
         self._closed = False
@@ -160,7 +161,16 @@ class _Rounds:
         self.wake()
         for task in list(self._under_way.values()):
             await task
-        await self._caller.close()
+        for caller in self._callers.values():
+            await caller.close()
+
+    def _caller(self, lease_ms: int) -> AsyncCaller:
+        """A caller whose timeout leaves time for more tries before a lease of this length ends."""
+        if lease_ms not in self._callers:
+            timeout_s = min(self._settings.timeout_s, lease_ms / 6000)
+            settings = replace(self._settings, timeout_s=timeout_s)
+            self._callers[lease_ms] = AsyncCaller(settings)
+        return self._callers[lease_ms]
 
     async def _renew(self, group: Any, due: list[Lease]) -> None:
         try:
@@ -175,7 +185,7 @@ class _Rounds:
         first = batch[0]
         pairs = [part for lease in batch for part in (lease.member, lease.token)]
         taken_at = time.monotonic()
-        reply = await self._caller.call(
+        reply = await self._caller(first.lease_ms).call(
             first.script, first.unit, first.keys, [first.lease_ms, *pairs], kind="renewals"
         )
         lost = set(reply)

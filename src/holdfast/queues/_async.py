@@ -136,7 +136,7 @@ class AsyncProducer:
             for i, batch in enumerate(batches):
                 # Each step is an operation of its own: repeating the whole repeats what is missing.
                 try:
-                    await self._store(batch.queue, operation.part(i), 1, batch.tasks)
+                    await self._store(batch.queue, operation.part(i), operation.number, batch.tasks)
                 except ServerUnavailable as error:
                     if i == 0:
                         raise

@@ -133,7 +133,7 @@ class Producer:
             for i, batch in enumerate(batches):
                 # Each step is an operation of its own: repeating the whole repeats what is missing.
                 try:
-                    self._store(batch.queue, operation.part(i), 1, batch.tasks)
+                    self._store(batch.queue, operation.part(i), operation.number, batch.tasks)
                 except ServerUnavailable as error:
                     if i == 0:
                         raise

@@ -111,7 +111,7 @@ class AsyncWire:
     def _explained(self, error: BaseException) -> str:
         host, port = self._address
         where = f"{host}:{port}" if port else host
-        return f"{where}: {error or f'no answer within {self._settings.timeout_s:g} s'}"
+        return f"{where}: {str(error) or f'no answer within {self._settings.timeout_s:g} s'}"
 
 
 class AsyncLane:
@@ -122,7 +122,12 @@ class AsyncLane:
         self._address = address
         self._own: Slot[AsyncWire] = Slot()
         self._wires: WeakSet[AsyncWire] = WeakSet()
-        self._batcher: Batcher[Request, Outcome] = Batcher(self._exchange, BATCH_LIMIT)
+        self._batcher: Batcher[Request, Outcome] = Batcher(
+            self._exchange,
+            BATCH_LIMIT,
+            settings.timeout_s,
+            Unsent(f"{address[0]}: calls before it were not answered in {settings.timeout_s:g} s"),
+        )
         self.submit: Final = self._batcher.submit
         """Send one request and wait for its outcome."""
 

@@ -112,7 +112,7 @@ class Wire:
     def _explained(self, error: BaseException) -> str:
         host, port = self._address
         where = f"{host}:{port}" if port else host
-        return f"{where}: {error or f'no answer within {self._settings.timeout_s:g} s'}"
+        return f"{where}: {str(error) or f'no answer within {self._settings.timeout_s:g} s'}"
 
 
 class Lane:
@@ -123,7 +123,12 @@ class Lane:
         self._address = address
         self._own: Slot[Wire] = Slot()
         self._wires: WeakSet[Wire] = WeakSet()
-        self._batcher: Batcher[Request, Outcome] = Batcher(self._exchange, BATCH_LIMIT)
+        self._batcher: Batcher[Request, Outcome] = Batcher(
+            self._exchange,
+            BATCH_LIMIT,
+            settings.timeout_s,
+            Unsent(f"{address[0]}: calls before it were not answered in {settings.timeout_s:g} s"),
+        )
         self.submit: Final = self._batcher.submit
         """Send one request and wait for its outcome."""
 

@@ -101,19 +101,29 @@ class Batcher(Generic[Item, Outcome]):
     Args:
         run: answers each item of a batch with an outcome, in order. It raises nothing.
         limit: items in a batch at most.
+        patience_s: how long an item may wait for its batch to begin.
+        expired: the outcome of one that waited longer, and was not run.
     """
 
-    def __init__(self, run: Callable[[list[Item]], Awaitable[list[Outcome]]], limit: int) -> None:
+    def __init__(
+        self,
+        run: Callable[[list[Item]], Awaitable[list[Outcome]]],
+        limit: int,
+        patience_s: float,
+        expired: Outcome,
+    ) -> None:
         self._run = run
         self._limit = limit
-        self._waiting: deque[tuple[Item, asyncio.Future[Outcome]]] = deque()
+        self._patience_s = patience_s
+        self._expired = expired
+        self._waiting: deque[tuple[Item, asyncio.Future[Outcome], float]] = deque()
         self._pump: asyncio.Task[None] | None = None
 
     def submit(self, item: Item) -> asyncio.Future[Outcome]:
         """The outcome of *item*, to be awaited."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Outcome] = loop.create_future()
-        self._waiting.append((item, future))
+        self._waiting.append((item, future, loop.time()))
         if self._pump is None:
             self._pump = loop.create_task(self._drain(), name="holdfast calls")
         return future
@@ -138,12 +148,17 @@ class Batcher(Generic[Item, Outcome]):
             self._pump = None
 
     def _take(self) -> list[tuple[Item, asyncio.Future[Outcome]]]:
-        """The next batch, without what was cancelled before it was sent."""
+        """The next batch, without what was cancelled or waited too long before it was sent."""
         batch: list[tuple[Item, asyncio.Future[Outcome]]] = []
+        now = asyncio.get_running_loop().time()
         while self._waiting and len(batch) < self._limit:
-            entry = self._waiting.popleft()
-            if not entry[1].cancelled():
-                batch.append(entry)
+            item, future, since = self._waiting.popleft()
+            if future.cancelled():
+                continue
+            if now - since > self._patience_s:
+                future.set_result(self._expired)
+            else:
+                batch.append((item, future))
         return batch
 
     async def settle(self) -> None:

@@ -73,8 +73,14 @@ class Slot(threading.local, Generic[Item]):
 class Batcher(Generic[Item, Outcome]):
     """Runs what is submitted at once, in the thread that submits it."""
 
-    def __init__(self, run: Callable[[list[Item]], list[Outcome]], limit: int) -> None:
-        del limit
+    def __init__(
+        self,
+        run: Callable[[list[Item]], list[Outcome]],
+        limit: int,
+        patience_s: float,
+        expired: Outcome,
+    ) -> None:
+        del limit, patience_s, expired  # nothing ever waits
         self._run = run
 
     def submit(self, item: Item) -> Outcome:

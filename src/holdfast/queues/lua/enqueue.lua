@@ -36,7 +36,7 @@ for i = FIRST, #ARGV, 4 do
     if wait == '0' then
       redis.call('RPUSH', KEYS[1 + priority], id)
     else
-      local base = wait:sub(1, 1) == '+' and now_ms or 0
+      local base = wait:sub(1, 1) == '+' and math.ceil(now_us / 1000) or 0  -- never early
       redis.call('ZADD', KEYS[4 + priority], base + tonumber(wait:sub(2)), id)
     end
     stored = stored + 1

@@ -44,6 +44,7 @@ local out = {-1, -1, ''}
 -- include settle
 -- include reclaim
 -- include claim
+-- include again
 -- include agenda
 
 local ledger = ledger_at(KEYS[12], KEYS[13], now_s)
@@ -69,7 +70,7 @@ end
 -- Also when nothing was claimed: a copy of this step that comes late must not claim for nobody.
 ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({out[3], claimed}))
 
-if #claimed < want then
+if #claimed < want and claimed_bytes < CLAIM_BYTES then
   redis.call('ZADD', idle, now_ms + IDLE_MS, channel)
   redis.call('PEXPIRE', idle, IDLE_MS)
   out[2] = redis.call('HLEN', bodies) - redis.call('ZCARD', dead)

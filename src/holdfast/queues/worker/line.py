@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
@@ -40,6 +41,15 @@ _EMPTY_QUEUE_S: Final = 20.0
 _LONGEST_PAUSE_S: Final = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A step that was asked for, and not answered yet."""
+
+    number: int
+    want: int
+    verdicts: list[Verdict]
+
+
 class Line:
     """One queue, as one worker serves it.
 
@@ -67,6 +77,7 @@ class Line:
         self.left = -1  # tasks of the queue that are not dead; -1: not known
         self.seen = -1  # how many tasks had finished here when *left* was asked for
         self.running = 0
+        self.patience = Deadline(None)  # until when an answer is waited for
         self.full = False  # the last step gave all that was wanted: there may be more
         self._caller = caller
         self._renewer = renewer
@@ -75,6 +86,7 @@ class Line:
         self._verdicts: deque[Verdict] = deque()
         self._leases: dict[Claim, Lease] = {}
         self._writer, self._number = ledger.new_writer(), 0
+        self._pending: _Step | None = None
         self._next_step = Deadline(0)
         unit_keys = (keys.bodies(unit), keys.state(unit), keys.leases(unit))
         self._renew_keys = unit_keys
@@ -104,9 +116,15 @@ class Line:
         A step is made until it is answered, always under the same number, so a lost reply costs
         nothing. It raises nothing of the server's.
         """
-        want = min(want, STEP_LIMIT)
-        verdicts = list(islice(self._verdicts, STEP_LIMIT))
-        asked_at, reply = await self._answered(want, verdicts)
+        self.left = -1
+        if self._pending is None:
+            self._number += 1
+            verdicts = list(islice(self._verdicts, STEP_LIMIT))
+            self._pending = _Step(self._number, min(want, STEP_LIMIT), verdicts)
+        # A step whose caller was cancelled is completed first: its claims must reach someone.
+        want, verdicts = self._pending.want, self._pending.verdicts
+        asked_at, reply = await self._answered(self._pending)
+        self._pending = None
         wait_ms, self.left, accepted, *claimed = reply
         for verdict, digit in zip(verdicts, accepted.decode(), strict=True):
             self._verdicts.popleft()
@@ -114,7 +132,7 @@ class Line:
         claims = [_claim(*claimed[i : i + 5]) for i in range(0, len(claimed), 5)]
         for claim in claims:
             self._keep(claim, asked_at)
-        self.full = 0 < want == len(claims)
+        self.full = want > 0 and (len(claims) == want or wait_ms == 0)
         longest_s = _EMPTY_QUEUE_S if self.left == 0 else _BUSY_QUEUE_S
         self._next_step = Deadline(longest_s if wait_ms < 0 else min(longest_s, wait_ms / 1000))
         return claims
@@ -129,23 +147,28 @@ class Line:
                 # Also what others run: should they vanish, this worker has to notice.
                 found = await self._caller.read(unit, "EXISTS", *self._agenda_keys)
                 return bool(found)
-            # Whoever makes something ready takes a waiting worker off the list and rings it. As
-            # long as this one is on the list, nothing was meant for it.
-            place = await self._caller.read(unit, "ZSCORE", keys.idle(unit), self.channel)
+            found = await self._caller.read(unit, "EXISTS", *keys.ready(unit))
+            return bool(found)  # a ring was lost, or reached a worker that cannot take more
         except HoldfastError:
             return True  # then the step finds out, and says so
-        return place is None
 
-    async def wait(self) -> None:
-        """Sleep until rung, until a verdict or a loss, or until it is time to look again."""
-        await self.woken.wait(min(RECHECK_S, self._next_step.left_s()))
+    async def wait(self, *, may_claim: bool) -> None:
+        """Sleep until rung, until a verdict or a loss, or until it is time to look again.
 
-    async def _answered(self, want: int, verdicts: list[Verdict]) -> tuple[float, list[Any]]:
-        """The answer to the next step, and when it was asked for."""
-        self._number += 1
-        args: list[str | bytes | int] = [self._writer, self._number, self.channel, self._worker]
-        args += [want, self._lease_ms, MAX_CRASHES]
-        for verdict in verdicts:
+        Without a place for another task it is never time to look.
+        """
+        look_s = self._next_step.left_s() if may_claim else RECHECK_S
+        await self.woken.wait(min(RECHECK_S, look_s))
+
+    async def _answered(self, step: _Step) -> tuple[float, list[Any]]:
+        """The answer to *step*, and when it was asked for.
+
+        Raises:
+            ServerUnavailable, OutcomeUnknown: the worker is to end, and its patience is spent.
+        """
+        args: list[str | bytes | int] = [self._writer, step.number, self.channel, self._worker]
+        args += [step.want, self._lease_ms, MAX_CRASHES]
+        for verdict in step.verdicts:
             args += [verdict.claim.key, verdict.claim.token, verdict.verb, verdict.detail]
         failures = 0
         while True:
@@ -154,8 +177,10 @@ class Line:
                 reply = await self._caller.call(STEP, self.unit, self._step_keys, args)
             except (ServerUnavailable, OutcomeUnknown) as error:
                 failures += 1
+                if self.patience.passed:
+                    raise
                 level = logging.WARNING if failures == 1 else logging.DEBUG
-                logger.log(level, "%s; trying again until it answers", error)
+                logger.log(level, "%s: %s; asking until it answers", self.unit, error.reason)
                 await sleep(backoff_s(failures, 0.05, _LONGEST_PAUSE_S))
             else:
                 if failures:

@@ -13,10 +13,21 @@ from typing import Final
 
 from ...core.bell import Bell
 from ...core.call._async import AsyncCaller
+from ...core.clock import Deadline
 from ...core.connections.settings import Settings
 from ...core.names import Unit
 from ...core.renewer import Renewer
-from ...core.runtime._async import Event, Running, Threads, sleep, spawn, time_limit, together
+from ...core.runtime._async import (
+    Event,
+    Running,
+    Threads,
+    cancelled,
+    sleep,
+    spawn,
+    time_limit,
+    together,
+)
+from ...errors import HoldfastError
 from ..registry import TaskRegistry
 from .line import STEP_LIMIT, Line
 from .runner import Claim, Runner, Verdict
@@ -79,6 +90,9 @@ class Shift:
 
     def stop(self) -> None:
         """Claim nothing more, let what runs finish. From any thread or signal handler."""
+        if not self._stopping:
+            for line in self._lines:
+                line.patience = Deadline(self._plan.grace_s + _FAREWELL_S)
         self._stopping = True
         self._stopped.set_from_handler()
         for line in self._lines:
@@ -95,20 +109,30 @@ class Shift:
             patience = spawn(self._lose_patience(), "holdfast grace")
             try:
                 await together(*map(self._serve, self._lines))
+            except HoldfastError as error:
+                logger.warning("worker %s ends unheard: %s", self._plan.worker, error)
             finally:
                 patience.cancel()
 
     async def end(self) -> None:
         """Give back what still runs, and close everything."""
         self.stop()
-        for task in self._running.values():
-            task.cancel()
-        while self._running:
-            await sleep(0)
-        with contextlib.suppress(TimeoutError):
-            async with time_limit(_FAREWELL_S):
-                # The last verdicts, and off the list of waiting workers.
-                await together(*(line.step(0) for line in self._lines))
+        try:
+            with contextlib.suppress(TimeoutError, HoldfastError):
+                async with time_limit(_FAREWELL_S):
+                    await cancelled(*self._running.values())
+                    await together(*map(self._take_leave, self._lines))
+        finally:
+            await self._close()
+
+    async def _take_leave(self, line: Line) -> None:
+        """Settle what is left, give back what nobody runs, and leave the waiting workers."""
+        for claim in await line.step(0):  # of a step whose answer was not waited for
+            line.settle(Verdict(claim, "release"))
+        while line.unsettled:
+            await line.step(0)
+
+    async def _close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._renewer.close()
         self._bell.close()
@@ -122,7 +146,8 @@ class Shift:
             line.woken.clear()
             self._drop_lost(line)
             want = self._reserve(line)
-            line.full |= rung and not want  # a place that gets free is for this line, too
+            # A place that gets free is for this line, too.
+            line.full |= rung and not want and not self._stopping
             claims: list[Claim] = []
             if line.unsettled or (want and await self._worth_a_step(line, rung=rung)):
                 finished = self._finished
@@ -131,8 +156,10 @@ class Shift:
                 for claim in claims:
                     self._start(line, runner, claim)
             self._free += want - len(claims)
-            if not (line.full and self._free) and not self._over(line):
-                await line.wait()
+            may_claim = self._free > 0 and not self._stopping
+            if line.unsettled < STEP_LIMIT and not (line.full and may_claim):
+                if not self._over(line):
+                    await line.wait(may_claim=may_claim)
                 await self._gather(line)
 
     def _over(self, line: Line) -> bool:

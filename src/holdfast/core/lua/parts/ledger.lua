@@ -11,11 +11,14 @@ end
 
 -- The answer that this operation gave before, nil when it is new.
 local function ledger_answer(ledger, writer, number)
-  local entry = redis.call('HGET', ledger.this, writer) or redis.call('HGET', ledger.other, writer)
-  if not entry then
-    return nil
+  -- Both are asked: after the clock was set back, the older entry may be the one of this hour.
+  local last, answer = '0', nil
+  for _, key in ipairs({ledger.this, ledger.other}) do
+    local entry = redis.call('HGET', key, writer)
+    if entry and tonumber(entry:match('^%d+')) > tonumber(last) then
+      last, answer = entry:match('^(%d+) (.*)$')
+    end
   end
-  local last, answer = entry:match('^(%d+) (.*)$')
   if tonumber(last) > tonumber(number) then
     error({err = 'SUPERSEDED a later operation of this writer was already applied'})
   end

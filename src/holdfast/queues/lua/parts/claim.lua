@@ -2,7 +2,9 @@
 -- Expects: record, bodies, state, leases, due, ready, want, lease_ms, worker, out,
 -- now_ms, now_us.
 
-local claimed = {}
+local claimed, claimed_bytes = {}, 0
+local CHUNK = 8              -- ids taken from a line at once
+local CLAIM_BYTES = 1048576  -- a reply must arrive within a timeout: after so much, no further chunk
 
 local function answer(id, task, body)
   for _, part in ipairs({
@@ -23,6 +25,7 @@ local function claim(ids, priority)
       write(id, task, worker)
       redis.call('ZADD', leases, now_ms + lease_ms, id)
       claimed[#claimed + 1] = {id, task.token}
+      claimed_bytes = claimed_bytes + #body
       answer(id, task, body)
     else
       redis.call('HDEL', state, id)  -- cancelled while it waited
@@ -32,32 +35,20 @@ end
 
 -- Due tasks before the others of their priority; in each line from the front.
 local function claim_from(priority)
-  while #claimed < want do
-    local ids = redis.call('ZRANGE', due[priority], '-inf', now_ms, 'BYSCORE', 'LIMIT', 0, want - #claimed)
+  while #claimed < want and claimed_bytes < CLAIM_BYTES do
+    local limit = math.min(CHUNK, want - #claimed)
+    local ids = redis.call('ZRANGE', due[priority], '-inf', now_ms, 'BYSCORE', 'LIMIT', 0, limit)
     if #ids == 0 then
       break
     end
     redis.call('ZREM', due[priority], unpack(ids))
     claim(ids, priority)
   end
-  while #claimed < want do
-    local ids = redis.call('LPOP', ready[priority], want - #claimed)
+  while #claimed < want and claimed_bytes < CLAIM_BYTES do
+    local ids = redis.call('LPOP', ready[priority], math.min(CHUNK, want - #claimed))
     if not ids or #ids == 0 then
       break
     end
     claim(ids, priority)
-  end
-end
-
--- What was claimed under this number before, as far as it is still this worker's.
-local function repeat_claims(before)
-  for _, pair in ipairs(before) do
-    local id, token = pair[1], pair[2]
-    local task = parse(redis.call('HGET', state, id))
-    local body = redis.call('HGET', bodies, id)
-    if body and task.token == token and redis.call('ZSCORE', leases, id) then
-      redis.call('ZADD', leases, 'XX', 'GT', now_ms + lease_ms, id)
-      answer(id, task, body)
-    end
   end
 end
