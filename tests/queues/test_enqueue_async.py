@@ -154,3 +154,20 @@ async def test_an_oversize_payload_is_refused_before_any_io() -> None:
             await hf.enqueue_many([note.call(1)] * 600 + [note.call("x" * (1 << 20))])
         with pytest.raises(TypeError, match="cannot be stored"):
             await hf.enqueue(note.call(object()))
+
+
+async def test_what_everybody_forgets_once_is_explained() -> None:
+    """A task instead of a call, the result of running it, a call where many are wanted."""
+    hf = AsyncHoldfast.from_url("redis://127.0.0.1:1")
+    with pytest.raises(TypeError, match=r"expected a call such as note.call\(…\), got Task"):
+        await hf.enqueue(note)
+    with pytest.raises(TypeError, match="got NoneType"):
+        await hf.enqueue_many([None])
+    with pytest.raises(TypeError, match="for a single one use enqueue"):
+        await hf.enqueue_many(note.call(1))
+    with pytest.raises(TypeError, match="takes a TaskRegistry, got Task"):
+        hf.worker(note)
+    with pytest.raises(TypeError, match="queues maps names to weights"):
+        hf.worker(tasks, queues=["email"])
+    with pytest.raises(TypeError, match="retry must be a Retry"):
+        TaskRegistry().task(retry=5)

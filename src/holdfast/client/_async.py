@@ -17,7 +17,7 @@ from ..core.runtime._async import in_thread
 from ..queues import keys as queue_keys
 from ..queues._async import AsyncProducer, AsyncQueue, AsyncTaskHandle
 from ..queues.registry import TaskRegistry
-from ..queues.task import Call
+from ..queues.task import Call, checked_call
 from ..queues.worker.worker import AsyncWorker
 
 R = TypeVar("R")
@@ -132,7 +132,7 @@ class AsyncHoldfast:
             OutcomeUnknown: perhaps it is; `repeat()` stores it exactly once.
             PayloadTooLarge: its arguments are over the limit.
         """
-        return await self._producer.enqueue(call, op_id)
+        return await self._producer.enqueue(checked_call(call), op_id)
 
     async def enqueue_many(
         self, calls: Iterable[Call[R]], *, op_id: str | None = None
@@ -148,7 +148,9 @@ class AsyncHoldfast:
             OutcomeUnknown: some are, perhaps; `repeat()` stores the rest, each exactly once.
             PayloadTooLarge: the arguments of one are over the limit; none is stored.
         """
-        return await self._producer.enqueue_many(list(calls), op_id)
+        if isinstance(calls, Call):
+            raise TypeError("enqueue_many takes several calls; for a single one use enqueue")
+        return await self._producer.enqueue_many([checked_call(call) for call in calls], op_id)
 
     def worker(
         self,

@@ -18,7 +18,7 @@ from ..core.runtime._sync import in_thread
 from ..queues import keys as queue_keys
 from ..queues._sync import Producer, Queue, TaskHandle
 from ..queues.registry import TaskRegistry
-from ..queues.task import Call
+from ..queues.task import Call, checked_call
 from ..queues.worker.worker import Worker
 
 R = TypeVar("R")
@@ -133,7 +133,7 @@ class Holdfast:
             OutcomeUnknown: perhaps it is; `repeat()` stores it exactly once.
             PayloadTooLarge: its arguments are over the limit.
         """
-        return self._producer.enqueue(call, op_id)
+        return self._producer.enqueue(checked_call(call), op_id)
 
     def enqueue_many(
         self, calls: Iterable[Call[R]], *, op_id: str | None = None
@@ -149,7 +149,9 @@ class Holdfast:
             OutcomeUnknown: some are, perhaps; `repeat()` stores the rest, each exactly once.
             PayloadTooLarge: the arguments of one are over the limit; none is stored.
         """
-        return self._producer.enqueue_many(list(calls), op_id)
+        if isinstance(calls, Call):
+            raise TypeError("enqueue_many takes several calls; for a single one use enqueue")
+        return self._producer.enqueue_many([checked_call(call) for call in calls], op_id)
 
     def worker(
         self,

@@ -181,6 +181,8 @@ class TaskRegistry:
             TypeError: the function is a generator: calling it would not run it.
         """
         checked_priority(priority)
+        if retry is not None and not isinstance(retry, Retry):
+            raise TypeError(f"retry must be a Retry(attempts=…), got {retry!r}")
 
         def register(function: Callable[..., Any]) -> Task[..., Any]:
             if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):

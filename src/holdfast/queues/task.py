@@ -152,6 +152,17 @@ class DeadTask:
     died_at: datetime
 
 
+def checked_call(call: Any) -> Call[Any]:
+    """*call*, or what to write instead: everybody forgets `.call` once."""
+    if isinstance(call, Call):
+        return call
+    name = getattr(call, "name", "task")
+    raise TypeError(
+        f"expected a call such as {name}.call(…), got {type(call).__name__}; "
+        "a task called directly runs here and now, and several calls go to enqueue_many"
+    )
+
+
 def checked_task_id(task_id: str) -> str:
     """*task_id*, or why it cannot be one: it is stored and shown as it is."""
     if not isinstance(task_id, str):

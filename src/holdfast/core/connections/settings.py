@@ -135,6 +135,8 @@ class Settings:
         Raises:
             ValueError: not such a URL.
         """
+        if not isinstance(url, str):
+            raise TypeError(f"a URL must be a str, got {type(url).__name__}")
         scheme, colon, rest = url.partition("://")
         base, _, topology = scheme.partition("+")
         bases = ("redis", "rediss") if topology else ("redis", "rediss", "unix")

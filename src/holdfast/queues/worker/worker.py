@@ -54,6 +54,10 @@ class AsyncWorker:
         lease_ms = to_ms(lease, "lease")
         if lease_ms < MIN_LEASE_MS:
             raise ValueError(f"lease must be at least {MIN_LEASE_MS / 1000:g} s, got {lease!r}")
+        if not isinstance(registry, TaskRegistry):
+            raise TypeError(f"a worker takes a TaskRegistry, got {type(registry).__name__}")
+        if queues is not None and not isinstance(queues, Mapping):
+            raise TypeError('queues maps names to weights, such as {"email": 3, "default": 1}')
         if queues is None:
             queues = dict.fromkeys(registry.queues(), 1)
         weights = _checked_weights(queues)
