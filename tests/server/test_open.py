@@ -69,7 +69,7 @@ def test_a_private_server_leaves_nothing_behind() -> None:
         assert not list(Path(server.folder).rglob("*.aof"))
 
     assert not Path(server.folder).exists()
-    eventually(lambda: not living_in(server.folder), 5)
+    eventually(lambda: not living_in(server.folder), 30)
 
 
 @linux_only
@@ -81,8 +81,8 @@ def test_a_private_server_ends_with_a_killed_owner() -> None:
 
         owner.kill()
 
-        eventually(lambda: not folder.exists(), 5)
-        eventually(lambda: not living_in(folder), 5)
+        eventually(lambda: not folder.exists(), 30)
+        eventually(lambda: not living_in(folder), 30)
 
 
 @linux_only
@@ -104,7 +104,7 @@ sys.stdin.read()
 
         parent.rest()
 
-        eventually(lambda: not living_in(folder), 5)
+        eventually(lambda: not living_in(folder), 30)
 
 
 @linux_only
@@ -215,4 +215,4 @@ def test_a_deleted_folder_ends_its_server(folder: Path) -> None:
 
         shutil.rmtree(folder)
 
-        eventually(lambda: not living_in(folder), 5)
+        eventually(lambda: not living_in(folder), 30)

@@ -32,7 +32,7 @@ def test_all_who_open_at_once_get_the_same_server(folder: Path) -> None:
         assert len(living_in(folder)) == 2
         assert (folder / "server.log").read_text().count("Ready to accept") == 1
 
-    eventually(lambda: not living_in(folder), 5)
+    eventually(lambda: not living_in(folder), 30)
 
 
 @linux_only
