@@ -45,11 +45,11 @@ def test_a_ring_raises_the_flag(site: Site, caller: Caller, unit: Unit) -> None:
     """First when the line is up, then at each ring."""
     bell, flag = Bell(Settings.from_url(site.url)), Event()
     with bell.heard(unit, flag) as channel:
-        assert flag.wait(5), "told to look once it is subscribed"
+        assert flag.wait(20), "told to look once it is subscribed"
         for _ in range(3):
             flag.clear()
             assert ring(caller, unit, channel) == 1
-            assert flag.wait(5)
+            assert flag.wait(20)
     eventually(lambda: ring(caller, unit, channel) == 0, reason="nobody listens any more")
     bell.close()
 
@@ -61,11 +61,11 @@ def test_every_listener_is_rung_by_itself(site: Site, caller: Caller) -> None:
     flags = [Event() for _ in units]
     listening = [bell.heard(unit, flag) for unit, flag in zip(units, flags, strict=True)]
     channels = [one.__enter__() for one in listening]
-    assert all(flag.wait(5) for flag in flags)
+    assert all(flag.wait(20) for flag in flags)
     for flag in flags:
         flag.clear()
     ring(caller, units[7], channels[7])
-    assert flags[7].wait(5)
+    assert flags[7].wait(20)
     assert [n for n, flag in enumerate(flags) if flag.is_set()] == [7]
     for one in listening:
         one.__exit__(None, None, None)
@@ -80,14 +80,14 @@ def test_a_broken_line_is_laid_anew_and_its_listeners_look_again(
     bell, flag = Bell(Settings.from_url(proxy.url)), Event()
     caller = Caller(Settings.from_url(standalone.url))
     with bell.heard(unit, flag) as channel:
-        assert flag.wait(5)
+        assert flag.wait(20)
         flag.clear()
         with proxy.refuse():
             assert ring(caller, unit, channel) == 0
         assert flag.wait(10)
         flag.clear()
         assert ring(caller, unit, channel) == 1
-        assert flag.wait(5)
+        assert flag.wait(20)
     caller.close()
     bell.close()
 
@@ -98,7 +98,7 @@ def test_no_thread_stays_when_the_last_bell_is_closed(standalone: Server) -> Non
     for bell in bells:
         flag = Event()
         with bell.heard(Namespace.of("x").unit("queue", "y"), flag):
-            assert flag.wait(5)
+            assert flag.wait(20)
     assert [thread.name for thread in threading.enumerate()].count("holdfast") == 1
     for bell in bells:
         bell.close()

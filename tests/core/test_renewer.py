@@ -102,7 +102,7 @@ def test_a_server_that_is_silent_loses_the_lease_by_the_local_clock(
     proxy.black_hole()
     began = time.monotonic()
     assert lost.wait(20)
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 15
     assert time.monotonic() >= lease.ends_at
     proxy.heal()
     held.close()

@@ -49,7 +49,7 @@ async def test_a_worker_that_missed_its_ring_finds_the_task_by_itself(
         await asyncio.sleep(0.2)
         ring = proxy.drop_pushes(1)
         await hf.enqueue(note.call())
-        await eventually_async(lambda: len(started) == 2, timeout=15)
+        await eventually_async(lambda: len(started) == 2, timeout=5)
         assert ring.fired
         worker.stop()
         await running

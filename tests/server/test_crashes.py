@@ -122,7 +122,7 @@ def test_a_server_left_by_a_killed_keeper_is_stopped_before_the_next(folder: Pat
         client.set("count", 7)
 
     assert count_in(folder) == 7
-    assert left.wait(5) == 0
+    assert left.wait(30) == 0
 
 
 def test_a_keeper_that_is_told_to_end_stops_its_server_in_order(folder: Path) -> None:
