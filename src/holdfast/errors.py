@@ -9,9 +9,8 @@
     ├── DecodeError (ValueError)
     ├── UnknownTask (LookupError)
     ├── ServerNotFound         no Valkey or Redis binary for the embedded server
-    ├── ServerFailed           the embedded server did not start or stop
-    │   └── ServerInUse        it was not stopped, because processes have it open
-    └── MissingExtra (ImportError)
+    └── ServerFailed           the embedded server did not start or stop
+        └── ServerInUse        it was not stopped, because processes have it open
 
 Each error builds its own message (what happened, to which named thing, what to do) and keeps its
 fields. Wrong arguments are plain `ValueError` and `TypeError`, raised before any I/O.
@@ -179,15 +178,6 @@ class ServerInUse(ServerFailed):
             f"{', '.join(map(str, users))}); close them, or stop it with force",
         )
         self.users = tuple(users)
-
-
-class MissingExtra(HoldfastError, ImportError):
-    """A feature whose optional dependency is not installed."""
-
-    def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an extra: run `pip install 'holdfast[{extra}]'`")
-        self.feature = feature
-        self.extra = extra
 
 
 def shortened(text: str, limit: int = 80) -> str:

@@ -14,7 +14,6 @@ from holdfast import (
     DecodeError,
     HoldfastError,
     InvalidName,
-    MissingExtra,
     OutcomeUnknown,
     PayloadTooLarge,
     ServerFailed,
@@ -74,11 +73,6 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         r"'data'.* 2 have it open \(process ids 11, 12\); close them",
         {"folder": "data", "users": (11, 12)},
     ),
-    (
-        MissingExtra("the dashboard", "web"),
-        r"^the dashboard needs an extra: run `pip install 'holdfast\[web\]'`$",
-        {"feature": "the dashboard", "extra": "web"},
-    ),
 ]
 NAMED = pytest.mark.parametrize(
     ("error", "message", "fields"),
@@ -135,7 +129,6 @@ def test_an_error_travels_between_processes(
         (PayloadTooLarge, ValueError),
         (DecodeError, ValueError),
         (UnknownTask, LookupError),
-        (MissingExtra, ImportError),
     ],
 )
 def test_an_error_is_also_what_python_calls_it(error: type, base: type) -> None:

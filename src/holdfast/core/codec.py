@@ -28,7 +28,7 @@ class JsonCodec:
 
     def encode(self, value: Any) -> bytes:
         data = msgspec.json.encode(value)
-        if b"null" in data and _has_no_number(msgspec.to_builtins(value)):
+        if b"null" in data and _has_nan_or_infinity(msgspec.to_builtins(value)):
             raise ValueError("JSON has neither NaN nor infinity")
         return data
 
@@ -74,14 +74,14 @@ def check_size(data: bytes, what: str) -> None:
         raise PayloadTooLarge(what, len(data), MAX_PAYLOAD_BYTES)
 
 
-def _has_no_number(value: Any) -> bool:
+def _has_nan_or_infinity(value: Any) -> bool:
     """Whether *value*, of builtin types, holds a float that JSON would turn into null."""
     match value:
         case float():
             return not math.isfinite(value)
         case dict():
-            return any(map(_has_no_number, value.values()))
+            return any(map(_has_nan_or_infinity, value.values()))
         case list() | tuple() | set() | frozenset():
-            return any(map(_has_no_number, value))
+            return any(map(_has_nan_or_infinity, value))
         case _:
             return False

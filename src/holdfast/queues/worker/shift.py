@@ -204,7 +204,9 @@ class Shift:
         elif (error := task.exception()) is not None:
             # Given back, it would break the next runner as well, and at once.
             logger.error("task %s broke the worker's runner", claim.task_id, exc_info=error)
-            verdict = Verdict(claim, "dead", f"failed: the worker's runner broke: {error!r}")
+            verdict = Verdict(
+                claim, "dead", f"failed: {type(error).__name__} in the worker's runner"
+            )
         else:
             verdict = task.result()
         line.settle(verdict)
