@@ -178,7 +178,7 @@ def test_an_id_is_text(op_id: object) -> None:
 
 def test_an_empty_id_is_an_id() -> None:
     """It is not taken for none."""
-    assert begun(Writers(), "").writer == "~%"
+    assert begun(Writers(), "").writer == "~~%"
 
 
 def test_threads_never_share_a_writer() -> None:

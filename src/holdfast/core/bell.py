@@ -11,13 +11,15 @@ looks at the state again at least every `RECHECK_S`: a lost ring costs a second,
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import Any, Final, Protocol
 
+import msgspec
 from redis.asyncio import connection as flavour
 from redis.exceptions import RedisError
 
@@ -53,51 +55,78 @@ class Bell:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._process = secrets.token_hex(6)
-        self._numbers = count()
-        self._thread: LoopThread | None = None
-        self._exchange: _Exchange | None = None
+        self._exchanges: dict[int, _Exchange] = {}
 
     @contextmanager
-    def heard(self, unit: Unit, flag: Flag) -> Iterator[str]:
+    def heard(
+        self, unit: Unit, flag: Flag, told: Callable[[bytes], None] | None = None
+    ) -> Iterator[str]:
         """While the context lasts, rings about *unit* raise *flag*.
+
+        Args:
+            unit: what is waited for.
+            flag: raised at each ring, and whenever one may have been missed.
+            told: given what a ring says, if it says anything; called from the bell's own thread,
+                so it must be quick.
 
         Yields:
             The channel on which this listener is rung.
         """
-        if self._thread is None:
-            self._thread = LoopThread.enter()
-            self._exchange = _Exchange(self._settings)
-        thread, exchange = self._thread, self._exchange
-        assert exchange is not None
-        channel = unit.key(f"bell:{self._process}.{next(self._numbers)}")
-        thread.call_soon(exchange.join, unit, channel, flag)
+        exchange = self._here()
+        channel = unit.key(f"bell:{exchange.name}.{next(exchange.numbers)}")
+        exchange.thread.call_soon(exchange.join, unit, channel, _Listener(flag, told))
         try:
             yield channel
         finally:
-            thread.call_soon(exchange.leave, channel)
+            exchange.thread.call_soon(exchange.leave, channel)
 
     def close(self) -> None:
         """Hang up. Idempotent."""
-        thread, self._thread = self._thread, None
-        if thread is not None and self._exchange is not None:
-            thread.submit(self._exchange.close()).result()
-            thread.leave()
+        exchange = self._exchanges.pop(os.getpid(), None)
+        if exchange is not None:
+            exchange.thread.submit(exchange.close()).result()
+            exchange.thread.leave()
+
+    def _here(self) -> _Exchange:
+        """The exchange of this process: what a parent has left here is of no use to a child."""
+        exchange = self._exchanges.get(os.getpid())
+        if exchange is None:
+            made = _Exchange(self._settings)
+            exchange = self._exchanges.setdefault(os.getpid(), made)
+            if exchange is not made:  # another thread was faster
+                made.thread.leave()
+        return exchange
+
+
+class _Listener(msgspec.Struct, frozen=True, eq=False):
+    """Who is to be woken."""
+
+    flag: Flag
+    told: Callable[[bytes], None] | None
+
+    def ring(self, word: bytes = b"") -> None:
+        """Something may be new; *word* says what, if anything."""
+        if word and self.told is not None:
+            self.told(word)
+        self.flag.set()
 
 
 class _Exchange:
     """The lines of a process, all in the private loop."""
 
     def __init__(self, settings: Settings) -> None:
+        self.name = secrets.token_hex(6)
+        self.numbers = count()
+        self.thread = LoopThread.enter()
         self._settings = settings
         self._listening: dict[str, Running[None]] = {}
         self._routes = AsyncRoutes(settings)
         self._lines: dict[Address, _Line] = {}
         self._dialling: defaultdict[Address, Mutex] = defaultdict(Mutex)
 
-    def join(self, unit: Unit, channel: str, flag: Flag) -> None:
+    def join(self, unit: Unit, channel: str, listener: _Listener) -> None:
         """Keep *channel* subscribed where *unit* lives, wherever that moves, until `leave`."""
-        task = spawn(self._listen(unit, channel, flag), f"holdfast bell of {unit}")
+        task = spawn(self._listen(unit, channel, listener), f"holdfast bell of {unit}")
         task.add_done_callback(lambda _: self._listening.pop(channel))
         self._listening[channel] = task
 
@@ -113,7 +142,7 @@ class _Exchange:
             await line.close()
         await self._routes.close()
 
-    async def _listen(self, unit: Unit, channel: str, flag: Flag) -> None:
+    async def _listen(self, unit: Unit, channel: str, listener: _Listener) -> None:
         failures = 0
         while True:
             generation = self._routes.generation
@@ -121,7 +150,7 @@ class _Exchange:
                 address = await self._routes.address(unit)
                 if address is not None:
                     line = await self._line(address)
-                    await line.subscribe(channel, flag)
+                    await line.subscribe(channel, listener)
                     failures = 0
             failures += 1
             await sleep(backoff_s(failures, 0.02, RECHECK_S))
@@ -142,7 +171,7 @@ class _Line:
     def __init__(self, settings: Settings, address: Address) -> None:
         self._timeout_s = settings.timeout_s
         self._connection = settings.connection(flavour, address)
-        self._listeners: dict[bytes, tuple[Flag, Event]] = {}
+        self._listeners: dict[bytes, tuple[_Listener, Event]] = {}
         self._reading: Running[None] | None = None
 
     @property
@@ -156,10 +185,10 @@ class _Line:
             await self._connection.connect()
         self._reading = spawn(self._listen(), "holdfast bell")
 
-    async def subscribe(self, channel: str, flag: Flag) -> None:
-        """Raise *flag* at each ring of *channel*, until the line or the subscription ends."""
+    async def subscribe(self, channel: str, listener: _Listener) -> None:
+        """Wake *listener* at each ring of *channel*, until the line or the subscription ends."""
         ended = Event()
-        self._listeners[channel.encode()] = (flag, ended)
+        self._listeners[channel.encode()] = (listener, ended)
         try:
             await self._send("SSUBSCRIBE", channel)
             await ended.wait(None)
@@ -200,10 +229,10 @@ class _Line:
     def _heard(self, message: Any) -> None:
         """A ring, or the confirmation of a subscription: both mean that something may be new."""
         kind, channel = message[0], message[1]
-        flag, ended = self._listeners.get(channel, (None, None))
-        if flag is None or ended is None:
+        listener, ended = self._listeners.get(channel, (None, None))
+        if listener is None or ended is None:
             return
-        flag.set()
+        listener.ring(message[2] if kind == b"smessage" else b"")
         if kind == b"sunsubscribe":  # the slot has moved to another node
             ended.set()
 

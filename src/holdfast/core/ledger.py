@@ -44,7 +44,9 @@ class Operation:
 
     __slots__ = ("_again", "_writers", "id", "label", "number", "writer")
 
-    def __init__(self, op_id: str, writers: Writers | None, again: Callable[[str], Any]) -> None:
+    def __init__(
+        self, op_id: str, writers: Writers | None, again: Callable[[str], Any], verb: str = ""
+    ) -> None:
         self.id = op_id
         self._writers = writers
         self._again = again
@@ -53,7 +55,8 @@ class Operation:
             self.label = op_id.removeprefix("hf:")
         else:
             name = encode_name(op_id)
-            self.writer, self.number = f"~{name}", 1
+            # A user may call two operations the same: their answers must not meet.
+            self.writer, self.number = f"~{verb}~{name}", 1
             self.label = name if len(name) <= _LABEL_BYTES else _digest(name)
 
     def part(self, i: int) -> str:
@@ -86,20 +89,23 @@ class Writers:
     def __init__(self) -> None:
         self._free: deque[tuple[str, int]] = deque()
 
-    def operation(self, op_id: str | None, again: Callable[[str], Any]) -> Operation:
+    def operation(
+        self, op_id: str | None, again: Callable[[str], Any], *, verb: str = ""
+    ) -> Operation:
         """A new operation, or the one that the user names again.
 
         Args:
             op_id: as an `OutcomeUnknown` told it, or a name of the user's own; None is a new one.
             again: does the whole public call once more under the given id.
+            verb: what the operation does to its unit; needed where several verbs share a unit.
         """
         if op_id is not None:
-            return Operation(op_id, None, again)
+            return Operation(op_id, None, again, verb)
         try:
             writer, number = self._free.pop()
         except IndexError:
             writer, number = new_writer(), 0
-        return Operation(f"hf:{writer}.{number + 1}", self, again)
+        return Operation(f"hf:{writer}.{number + 1}", self, again, verb)
 
     def give_back(self, operation: Operation) -> None:
         """The outcome is known: the writer may go on counting."""

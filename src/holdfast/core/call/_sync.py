@@ -47,7 +47,7 @@ class Caller:
         self,
         script: Script,
         unit: Unit,
-        keys: Sequence[str],
+        keys: Sequence[str | bytes],
         args: Sequence[Argument],
         *,
         kind: str = "calls",
@@ -137,8 +137,8 @@ class Caller:
         here = place()
         session = self._sessions.get(here)
         if session is None:
-            for other in [place for place in self._sessions if is_over(place)]:
-                del self._sessions[other]
+            for other in filter(is_over, list(self._sessions)):
+                self._sessions.pop(other, None)
             # What a parent process left here stays: closing it would harm the parent.
             session = self._sessions.setdefault(here, _Session(self.settings))
         return session

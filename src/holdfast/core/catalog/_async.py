@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from typing import Final
 
@@ -40,10 +39,12 @@ class AsyncCatalog:
             return
         if len(self._noted) >= _REMEMBERED:
             self._noted.clear()
-        self._noted[unit] = now
+        self._noted[unit] = now  # at once: many tasks may be enqueued at the same time
         page = self._page(unit.kind)
-        with contextlib.suppress(HoldfastError):
+        try:
             await self._caller.call(NOTE, page, [page.key("names")], [unit.name])
+        except HoldfastError:
+            self._noted.pop(unit, None)
 
     async def names(self, kind: str, *, start: int = 0, limit: int = 1000) -> list[str]:
         """Names of the units of a *kind*, the latest noted first."""

@@ -19,8 +19,9 @@ Result = TypeVar("Result")
 class LoopThread:
     """A daemon thread that runs an event loop until its last user leaves."""
 
-    _mine: dict[int, LoopThread] = {}  # by process: a forked child starts its own  # noqa: RUF012
-    _guard = threading.Lock()
+    # By process: a forked child starts its own, under a lock that nobody held when it was born.
+    _mine: dict[int, LoopThread] = {}  # noqa: RUF012
+    _guards: dict[int, threading.Lock] = {}  # noqa: RUF012
 
     def __init__(self) -> None:
         self._users = 0
@@ -31,7 +32,7 @@ class LoopThread:
     @classmethod
     def enter(cls) -> LoopThread:
         """This process's thread, started for its first user. Pair it with `leave`."""
-        with cls._guard:
+        with cls._guard():
             thread = cls._mine.get(os.getpid())
             if thread is None:
                 thread = cls._mine[os.getpid()] = cls()
@@ -40,7 +41,7 @@ class LoopThread:
 
     def leave(self) -> None:
         """One user less; the last one ends the thread."""
-        with self._guard:
+        with self._guard():
             self._users -= 1
             if self._users or self._mine.get(os.getpid()) is not self:
                 return
@@ -48,6 +49,10 @@ class LoopThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
         if threading.current_thread() is not self._thread:
             self._thread.join()
+
+    @classmethod
+    def _guard(cls) -> threading.Lock:
+        return cls._guards.setdefault(os.getpid(), threading.Lock())
 
     def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         """Run *work* there; the future is of this side."""
