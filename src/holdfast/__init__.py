@@ -9,21 +9,28 @@ from .client._sync import Holdfast
 from .client.acl import acl_rule
 from .errors import (
     DecodeError,
+    DefinitionConflict,
     HoldfastError,
     InvalidName,
     OutcomeUnknown,
     PayloadTooLarge,
+    QueueAtCapacity,
+    ResultTimeout,
     ServerFailed,
     ServerInUse,
     ServerNotFound,
     ServerRefused,
     ServerUnavailable,
+    TaskFailed,
     UnknownTask,
 )
-from .queues._async import AsyncQueue, AsyncTaskHandle
-from .queues._sync import Queue, TaskHandle
+from .queues._async import AsyncQueue
+from .queues._sync import Queue
+from .queues.handle._async import AsyncTaskHandle
+from .queues.handle._sync import TaskHandle
 from .queues.registry import Task, TaskRegistry
-from .queues.task import Call, DeadTask, QueueStats, Retry
+from .queues.status import TaskStatus
+from .queues.task import Call, QueueStats, Retry
 from .queues.worker.context import RunningTask, current_task
 from .queues.worker.worker import AsyncWorker, Worker
 from .version import __version__
@@ -34,15 +41,17 @@ __all__ = [
     "AsyncTaskHandle",
     "AsyncWorker",
     "Call",
-    "DeadTask",
     "DecodeError",
+    "DefinitionConflict",
     "Holdfast",
     "HoldfastError",
     "InvalidName",
     "OutcomeUnknown",
     "PayloadTooLarge",
     "Queue",
+    "QueueAtCapacity",
     "QueueStats",
+    "ResultTimeout",
     "Retry",
     "RunningTask",
     "ServerFailed",
@@ -51,8 +60,10 @@ __all__ = [
     "ServerRefused",
     "ServerUnavailable",
     "Task",
+    "TaskFailed",
     "TaskHandle",
     "TaskRegistry",
+    "TaskStatus",
     "UnknownTask",
     "Worker",
     "__version__",

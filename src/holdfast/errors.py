@@ -8,6 +8,10 @@
     ├── PayloadTooLarge (ValueError)
     ├── DecodeError (ValueError)
     ├── UnknownTask (LookupError)
+    ├── DefinitionConflict (ValueError)
+    ├── QueueAtCapacity        nothing of this call was stored in that queue
+    ├── TaskFailed             there is no result, and there will be none
+    ├── ResultTimeout (TimeoutError)
     ├── ServerNotFound         no Valkey or Redis binary for the embedded server
     └── ServerFailed           the embedded server did not start or stop
         └── ServerInUse        it was not stopped, because processes have it open
@@ -143,6 +147,80 @@ class UnknownTask(HoldfastError, LookupError):
             "import the module that defines it, or deploy it to this worker"
         )
         self.task = task
+
+
+class DefinitionConflict(HoldfastError, ValueError):
+    """Something is defined otherwise on the server than this program says.
+
+    Attributes:
+        what: such as `the capacity of queue 'email'`.
+        stored: what the server keeps.
+        given: what was said here.
+    """
+
+    def __init__(self, what: str, stored: object, given: object) -> None:
+        super().__init__(
+            f"{what} is {stored!r}, not {given!r} as given here; leave it out to take what is "
+            "stored, or change it for everyone with redefine()"
+        )
+        self.what = what
+        self.stored = stored
+        self.given = given
+
+
+class QueueAtCapacity(HoldfastError):
+    """As many tasks wait in a queue as may; those of this call were not put into it.
+
+    Attributes:
+        queue: the name of the queue.
+        capacity: how many tasks may wait there.
+        stored: how many tasks of the same `enqueue_many` are stored in other queues.
+    """
+
+    def __init__(self, queue: str, capacity: int, stored: int = 0) -> None:
+        elsewhere = f" ({stored:,} of this call are stored in other queues)" if stored else ""
+        super().__init__(
+            f"queue {queue!r} is full: {capacity:,} tasks may wait; nothing was put into it"
+            f"{elsewhere}; enqueue later, start more workers, or redefine(capacity=…)"
+        )
+        self.queue = queue
+        self.capacity = capacity
+        self.stored = stored
+
+
+class TaskFailed(HoldfastError):
+    """A task has no result, and will have none.
+
+    Attributes:
+        task_id: its id.
+        queue: the name of its queue.
+        state: `dead`, `cancelled`, `unknown` (never enqueued, or its result was kept long enough),
+            or `done` when what it returned could not be stored.
+        reason: why.
+    """
+
+    def __init__(self, task_id: str, queue: str, state: str, reason: str) -> None:
+        super().__init__(f"task {task_id!r} of queue {queue!r} is {state}: {reason}")
+        self.task_id = task_id
+        self.queue = queue
+        self.state = state
+        self.reason = reason
+
+
+class ResultTimeout(HoldfastError, TimeoutError):
+    """A task had not ended within the time that its result was waited for. It goes on.
+
+    Attributes:
+        task_id: its id.
+        queue: the name of its queue.
+        state: where it was at last: `queued`, `delayed` or `running`.
+    """
+
+    def __init__(self, task_id: str, queue: str, state: str) -> None:
+        super().__init__(f"no result yet: task {task_id!r} of queue {queue!r} is {state}")
+        self.task_id = task_id
+        self.queue = queue
+        self.state = state
 
 
 class ServerNotFound(HoldfastError):

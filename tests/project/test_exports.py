@@ -78,6 +78,8 @@ def test_every_field_of_a_value_is_described(name: str) -> None:
     """In the `Attributes:` of its class."""
     cls = getattr(holdfast, name)
     for field in cls.__dataclass_fields__:
+        if field.startswith("_"):
+            continue
         assert re.search(rf"^    {field}: ", inspect.getdoc(cls) or "", re.MULTILINE), field
 
 

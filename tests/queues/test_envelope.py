@@ -47,6 +47,7 @@ def unpacked(fields: object) -> Envelope:
         task=TEXT,
         args=st.lists(VALUES, max_size=4),
         kwargs=st.dictionaries(TEXT, VALUES, max_size=4),
+        priority=TEXT,
         enqueued_ms=st.integers(0, 2**47),
     )
 )
@@ -57,10 +58,11 @@ def test_an_envelope_comes_back_as_it_was(envelope: Envelope) -> None:
 
 def test_an_envelope_is_the_json_that_is_documented() -> None:
     """Other languages rely on it: names, order and all."""
-    envelope = Envelope(1, "a", "email", "mail", ["17", 97], {"buyer": "27"}, 1763718000123)
+    envelope = Envelope(1, "a", "email", "mail", ["17", 97], {"buyer": "27"}, "high", 1763718000123)
     assert envelope.packed() == (
         b'{"v":1,"id":"a","queue":"email","task":"mail",'
-        b'"args":["17",97],"kwargs":{"buyer":"27"},"enqueued_ms":1763718000123}'
+        b'"args":["17",97],"kwargs":{"buyer":"27"},"priority":"high",'
+        b'"enqueued_ms":1763718000123}'
     )
 
 
@@ -184,15 +186,16 @@ def test_an_envelope_has_a_limit() -> None:
 
 
 def test_a_call_is_packed_with_its_own_options_first() -> None:
-    """Id, priority, wait, envelope."""
+    """Id, priority, wait, expires, envelope."""
     call: Call[None] = mail.call("17", buyer="27")
-    task_id, priority, wait, body = packed(call, "a")
-    assert (task_id, priority, wait) == ("a", 3, "0")
+    task_id, priority, wait, expires, body = packed(call, "a")
+    assert (task_id, priority, wait, expires) == ("a", 3, "0", "0")
     envelope = Envelope.unpacked(body, "a")
     assert (envelope.queue, envelope.task) == ("email", "mail")
     assert (envelope.args, envelope.kwargs) == (["17"], {"buyer": "27"})
     assert abs(envelope.enqueued_ms / 1000 - datetime.now(UTC).timestamp()) < 60
-    assert packed(call.options(priority="high", delay=5), "a")[1:3] == (1, "+5000")
+    later = call.options(priority="high", delay=5, expires=60)
+    assert packed(later, "a")[1:4] == (1, "+5000", "+60000")
 
 
 def test_batches_keep_order_and_limits() -> None:

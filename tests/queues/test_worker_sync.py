@@ -77,7 +77,7 @@ def test_a_task_that_keeps_failing_ends_dead_with_a_reason(hf: Holdfast) -> None
     [dead] = hf.queue("work").dead()
     assert (dead.task_id, dead.task, dead.attempts) == (handle.task_id, "fails_until", 3)
     assert dead.reason == "failed: ValueError: not yet"
-    assert abs((dead.died_at - before).total_seconds()) < 60
+    assert abs((dead.ended_at - before).total_seconds()) < 60
     assert (1, True) in ran
 
 

@@ -20,11 +20,11 @@ from holdfast import (
     AsyncTaskHandle,
     AsyncWorker,
     Call,
-    DeadTask,
     Holdfast,
     HoldfastError,
     OutcomeUnknown,
     Queue,
+    QueueAtCapacity,
     QueueStats,
     Retry,
     RunningTask,
@@ -33,6 +33,7 @@ from holdfast import (
     Task,
     TaskHandle,
     TaskRegistry,
+    TaskStatus,
     Worker,
     acl_rule,
     current_task,
@@ -139,12 +140,12 @@ def blocking(hf: Holdfast) -> None:
     assert_type(hf.queues(), list[str])
     assert_type(queue.stats(), QueueStats)
     assert_type(queue.stats().ready, int)
-    assert_type(queue.dead(limit=10), list[DeadTask])
+    assert_type(queue.dead(limit=10), list[TaskStatus])
     assert_type(queue.replay(), int)
     assert_type(queue.replay(["a", "b"], op_id="again"), int)
     for dead in queue.dead():
         assert_type(dead.reason, str)
-        assert_type(dead.died_at, datetime)
+        assert_type(dead.ended_at, datetime | None)
 
     weights: Mapping[str, int] = {"email": 3}
     worker = hf.worker(tasks, queues=weights, concurrency=9, lease=30, grace=timedelta(seconds=9))
@@ -166,6 +167,25 @@ def blocking(hf: Holdfast) -> None:
     handle.task_id = "other"  # type: ignore[misc]
 
 
+def operating(hf: Holdfast, queue: Queue) -> None:
+    """What becomes of tasks, and of queues."""
+    sold = hf.enqueue(mail.call("17", 97).options(expires=60.0))
+    assert_type(sold.status(), TaskStatus)
+    assert_type(sold.status().attempts, int)
+    assert_type(sold.result(timeout=5), str)
+    assert_type(sold.cancel(), bool)
+    assert_type(queue.handle("a").status(), TaskStatus)
+    assert_type(queue.tasks("delayed", limit=3), list[TaskStatus])
+    assert_type(queue.purge(dead=True), int)
+    assert_type(queue.stats().capacity, int | None)
+    assert_type(hf.queue("email", capacity=5), Queue)
+    queue.pause()
+    queue.resume()
+    queue.redefine(capacity=None)
+    queue.tasks("gone")  # type: ignore[arg-type]
+    queue.redefine(8)  # type: ignore[call-arg]
+
+
 async def asynchronous(hf: AsyncHoldfast) -> None:
     """`AsyncHoldfast`: what does I/O is awaited, what does not is not."""
     assert_type(AsyncHoldfast(redis.asyncio.Redis(), namespace="shop"), AsyncHoldfast)
@@ -181,8 +201,9 @@ async def asynchronous(hf: AsyncHoldfast) -> None:
     assert_type(queue, AsyncQueue)
     assert_type(await hf.queues(), list[str])
     assert_type(await queue.stats(), QueueStats)
-    assert_type(await queue.dead(), list[DeadTask])
+    assert_type(await queue.dead(), list[TaskStatus])
     assert_type(await queue.replay(), int)
+    assert_type(await (await hf.enqueue(mail.call("17", 97))).result(), str)
     worker = hf.worker(tasks)
     assert_type(worker, AsyncWorker)
     assert_type(worker.name, str)
@@ -208,6 +229,8 @@ def failing(hf: Holdfast) -> None:
         assert_type(error.op_id, str | None)
         hf.enqueue(mail.call("17", 97), op_id=error.op_id)
         error.repeat()
+    except QueueAtCapacity as full:
+        assert_type(full.capacity, int)
     except HoldfastError:
         raise
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self, TypeVar
 
+from ..core.bell import Bell
 from ..core.call._async import AsyncCaller
 from ..core.catalog._async import AsyncCatalog
 from ..core.clock import Duration
@@ -15,9 +16,11 @@ from ..core.connections.settings import Client, Settings
 from ..core.names import Namespace
 from ..core.runtime._async import in_thread
 from ..queues import keys as queue_keys
-from ..queues._async import AsyncProducer, AsyncQueue, AsyncTaskHandle
+from ..queues._async import AsyncQueue
+from ..queues.handle._async import AsyncTaskHandle
+from ..queues.producer._async import AsyncProducer
 from ..queues.registry import TaskRegistry
-from ..queues.task import Call, checked_call
+from ..queues.task import Call, checked_call, checked_capacity
 from ..queues.worker.worker import AsyncWorker
 
 R = TypeVar("R")
@@ -86,7 +89,8 @@ class AsyncHoldfast:
         self._namespace = Namespace.of(namespace)
         self._caller = AsyncCaller(settings)
         self._catalog = AsyncCatalog(self._caller, self._namespace)
-        self._producer = AsyncProducer(self._caller, self._catalog, self._namespace)
+        self._bell = Bell(settings)
+        self._producer = AsyncProducer(self._caller, self._bell, self._catalog, self._namespace)
         self._opened = ExitStack()
 
     @property
@@ -96,6 +100,7 @@ class AsyncHoldfast:
 
     async def close(self) -> None:
         """Close what this client opened. Idempotent."""
+        await in_thread(self._bell.close)
         await self._caller.close()
         await in_thread(self._opened.close)
 
@@ -112,9 +117,20 @@ class AsyncHoldfast:
 
     # Task queues
 
-    def queue(self, name: str) -> AsyncQueue:
-        """The task queue called *name*."""
-        return AsyncQueue(self._caller, self._namespace, name)
+    def queue(self, name: str, *, capacity: int | None = None) -> AsyncQueue:
+        """The task queue called *name*.
+
+        Args:
+            name: of the queue.
+            capacity: how many tasks may wait in it, ready and delayed. The server keeps it: the
+                first one to enqueue after this sets it, and `DefinitionConflict` tells whoever says
+                otherwise later. By default what the server has, at first no limit.
+        """
+        if checked_capacity(capacity) is not None:
+            self._producer.define(name, capacity)
+        return AsyncQueue(
+            self._caller, self._bell, self._catalog, self._producer, self._namespace, name
+        )
 
     async def queues(self) -> list[str]:
         """Names of the task queues, at most 1,000, the latest used first."""
@@ -129,6 +145,7 @@ class AsyncHoldfast:
 
         Raises:
             ServerUnavailable: it is not stored.
+            QueueAtCapacity: it is not stored: as many tasks wait as may.
             OutcomeUnknown: perhaps it is; `repeat()` stores it exactly once.
             PayloadTooLarge: its arguments are over the limit.
         """
@@ -145,6 +162,8 @@ class AsyncHoldfast:
 
         Raises:
             ServerUnavailable: none is stored.
+            QueueAtCapacity: none is stored in a queue that has no room for all that go there, nor
+                in those that come after it in *calls*.
             OutcomeUnknown: some are, perhaps; `repeat()` stores the rest, each exactly once.
             PayloadTooLarge: the arguments of one are over the limit; none is stored.
         """

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self, TypeVar
 
+from ..core.bell import Bell
 from ..core.call._sync import Caller
 from ..core.catalog._sync import Catalog
 from ..core.clock import Duration
@@ -16,9 +17,11 @@ from ..core.connections.settings import Client, Settings
 from ..core.names import Namespace
 from ..core.runtime._sync import in_thread
 from ..queues import keys as queue_keys
-from ..queues._sync import Producer, Queue, TaskHandle
+from ..queues._sync import Queue
+from ..queues.handle._sync import TaskHandle
+from ..queues.producer._sync import Producer
 from ..queues.registry import TaskRegistry
-from ..queues.task import Call, checked_call
+from ..queues.task import Call, checked_call, checked_capacity
 from ..queues.worker.worker import Worker
 
 R = TypeVar("R")
@@ -87,7 +90,8 @@ class Holdfast:
         self._namespace = Namespace.of(namespace)
         self._caller = Caller(settings)
         self._catalog = Catalog(self._caller, self._namespace)
-        self._producer = Producer(self._caller, self._catalog, self._namespace)
+        self._bell = Bell(settings)
+        self._producer = Producer(self._caller, self._bell, self._catalog, self._namespace)
         self._opened = ExitStack()
 
     @property
@@ -97,6 +101,7 @@ class Holdfast:
 
     def close(self) -> None:
         """Close what this client opened. Idempotent."""
+        in_thread(self._bell.close)
         self._caller.close()
         in_thread(self._opened.close)
 
@@ -113,9 +118,18 @@ class Holdfast:
 
     # Task queues
 
-    def queue(self, name: str) -> Queue:
-        """The task queue called *name*."""
-        return Queue(self._caller, self._namespace, name)
+    def queue(self, name: str, *, capacity: int | None = None) -> Queue:
+        """The task queue called *name*.
+
+        Args:
+            name: of the queue.
+            capacity: how many tasks may wait in it, ready and delayed. The server keeps it: the
+                first one to enqueue after this sets it, and `DefinitionConflict` tells whoever says
+                otherwise later. By default what the server has, at first no limit.
+        """
+        if checked_capacity(capacity) is not None:
+            self._producer.define(name, capacity)
+        return Queue(self._caller, self._bell, self._catalog, self._producer, self._namespace, name)
 
     def queues(self) -> list[str]:
         """Names of the task queues, at most 1,000, the latest used first."""
@@ -130,6 +144,7 @@ class Holdfast:
 
         Raises:
             ServerUnavailable: it is not stored.
+            QueueAtCapacity: it is not stored: as many tasks wait as may.
             OutcomeUnknown: perhaps it is; `repeat()` stores it exactly once.
             PayloadTooLarge: its arguments are over the limit.
         """
@@ -146,6 +161,8 @@ class Holdfast:
 
         Raises:
             ServerUnavailable: none is stored.
+            QueueAtCapacity: none is stored in a queue that has no room for all that go there, nor
+                in those that come after it in *calls*.
             OutcomeUnknown: some are, perhaps; `repeat()` stores the rest, each exactly once.
             PayloadTooLarge: the arguments of one are over the limit; none is stored.
         """

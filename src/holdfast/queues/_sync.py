@@ -1,44 +1,32 @@
 # Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
-"""The queue as its producers and operators see it."""
+"""The queue as its operators see it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Any, Final
 
 from ..core import ledger
+from ..core.bell import Bell
 from ..core.call._sync import Caller
 from ..core.catalog._sync import Catalog
 from ..core.names import Namespace
 from ..core.script import Script
-from ..errors import OutcomeUnknown, ServerUnavailable
 from . import keys
-from .packing import Packed, batched, dead_task, packed
-from .task import Call, DeadTask, QueueStats, checked_task_id
+from .handle._sync import TaskHandle
+from .producer._sync import Producer
+from .status import LISTED_STATES, State, TaskStatus, listed
+from .task import QueueStats, checked_capacity, checked_task_id
 
-ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
 STATS: Final = Script.load("holdfast.queues", "stats")
-DEAD: Final = Script.load("holdfast.queues", "dead")
+TASKS: Final = Script.load("holdfast.queues", "tasks")
+PAUSE: Final = Script.load("holdfast.queues", "pause")
+REDEFINE: Final = Script.load("holdfast.queues", "redefine")
 REPLAY: Final = Script.load("holdfast.queues", "replay")
+PURGE: Final = Script.load("holdfast.queues", "purge")
 
 LIST_LIMIT: Final = 1000
-"""Tasks in one reply at most."""
-
-R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class TaskHandle(Generic[R]):
-    """A task that was enqueued.
-
-    Attributes:
-        task_id: its id.
-        queue: the name of the queue it was put into.
-    """
-
-    task_id: str
-    queue: str
+"""Tasks in one reply, or changed in one step, at most."""
 
 
 class Queue:
@@ -47,29 +35,101 @@ class Queue:
     Made by `Holdfast.queue`.
     """
 
-    def __init__(self, caller: Caller, namespace: Namespace, name: str) -> None:
+    def __init__(
+        self,
+        caller: Caller,
+        bell: Bell,
+        catalog: Catalog,
+        producer: Producer,
+        namespace: Namespace,
+        name: str,
+    ) -> None:
         self.name = name
         self._caller = caller
+        self._bell = bell
+        self._catalog = catalog
+        self._producer = producer
         self._unit = namespace.unit(keys.KIND, name)
 
     def __repr__(self) -> str:
         return f"Queue({self.name!r})"
 
+    def handle(self, task_id: str) -> TaskHandle[Any]:
+        """The handle of a task that was put into this queue, by whomever. Asks nobody."""
+        task_id = checked_task_id(task_id)
+        return TaskHandle(task_id, self.name, self._unit, self._caller, self._bell)
+
     def stats(self) -> QueueStats:
         """How many tasks are where."""
         unit = self._unit
         names = [*keys.ready(unit), *keys.due(unit), keys.leases(unit), keys.dead(unit)]
-        reply = self._caller.call(STATS, unit, [*names, keys.idle(unit)], [])
-        return QueueStats(*reply)
+        names += [keys.idle(unit), keys.left_over(unit), keys.settings(unit)]
+        *counts, paused, capacity = self._caller.call(STATS, unit, names, [])
+        ready, delayed, running, dead, waiting_workers = counts
+        return QueueStats(
+            ready,
+            delayed,
+            running,
+            dead,
+            waiting_workers,
+            paused == 1,
+            capacity if capacity >= 0 else None,
+        )
 
-    def dead(self, limit: int = 100) -> list[DeadTask]:
-        """The tasks that were given up, the latest first; *limit* is 1 to 1,000."""
+    def tasks(self, state: State = "queued", limit: int = 100) -> list[TaskStatus]:
+        """Tasks that are in one state, the next to be run first, the latest dead first.
+
+        Args:
+            state: `queued`, `delayed`, `running` or `dead`; what is done or cancelled is no
+                longer in the queue, only its handle still finds it.
+            limit: how many at most, 1 to 1,000.
+        """
+        if state not in LISTED_STATES:
+            raise ValueError(f"state must be one of {', '.join(LISTED_STATES)}, got {state!r}")
         if not 1 <= limit <= LIST_LIMIT:
             raise ValueError(f"limit must be 1 to {LIST_LIMIT}, got {limit}")
         unit = self._unit
-        names = [keys.dead(unit), keys.bodies(unit), keys.state(unit)]
-        reply = self._caller.call(DEAD, unit, names, [limit])
-        return [dead_task(*reply[i : i + 4]) for i in range(0, len(reply), 4)]
+        names = [keys.bodies(unit), keys.state(unit), *keys.ready(unit), *keys.due(unit)]
+        names += [keys.leases(unit), keys.dead(unit)]
+        return listed(self._caller.call(TASKS, unit, names, [state, limit]))
+
+    def dead(self, limit: int = 100) -> list[TaskStatus]:
+        """The tasks that were given up, with the reason, the latest first; *limit* is 1 to 1,000.
+
+        They stay until they are replayed or purged.
+        """
+        return self.tasks("dead", limit)
+
+    def pause(self, *, op_id: str | None = None) -> None:
+        """Let no task be claimed until `resume`, whatever happens to workers and servers.
+
+        What runs goes on, and what is enqueued waits.
+        """
+        with self._caller.writers.operation(
+            op_id, lambda op_id: self.pause(op_id=op_id), verb="pause"
+        ) as write:
+            self._set_paused(1, write)
+
+    def resume(self, *, op_id: str | None = None) -> None:
+        """Let tasks be claimed again."""
+        with self._caller.writers.operation(
+            op_id, lambda op_id: self.resume(op_id=op_id), verb="resume"
+        ) as write:
+            self._set_paused(0, write)
+
+    def redefine(self, *, capacity: int | None, op_id: str | None = None) -> None:
+        """Change how many tasks may wait (ready and delayed), for everyone; None for no limit.
+
+        More tasks than that may wait already: they stay, and new ones are refused.
+        """
+        unit, value = self._unit, checked_capacity(capacity) or 0
+        with self._caller.writers.operation(
+            op_id, lambda op_id: self.redefine(capacity=capacity, op_id=op_id), verb="redefine"
+        ) as write:
+            args = [write.writer, write.number, value]
+            self._caller.call(REDEFINE, unit, [keys.settings(unit), *ledger.keys(unit)], args)
+        self._producer.define(self.name, capacity)
+        self._catalog.note(unit)
 
     def replay(self, task_ids: Sequence[str] | None = None, *, op_id: str | None = None) -> int:
         """Put dead tasks in line again, with all their attempts.
@@ -90,62 +150,48 @@ class Queue:
         unit = self._unit
         names = [keys.dead(unit), keys.bodies(unit), keys.state(unit), *keys.ready(unit)]
         with self._caller.writers.operation(
-            op_id, lambda op_id: self.replay(task_ids, op_id=op_id)
-        ) as operation:
+            op_id, lambda op_id: self.replay(task_ids, op_id=op_id), verb="replay"
+        ) as write:
             replayed: int = self._caller.call(
                 REPLAY,
                 unit,
                 [*names, keys.idle(unit), *ledger.keys(unit)],
-                [operation.writer, operation.number, limit, *named],
+                [write.writer, write.number, limit, *named],
             )
         return replayed
 
+    def purge(self, *, dead: bool = False, op_id: str | None = None) -> int:
+        """Drop the tasks that wait, or the dead ones instead. What runs goes on.
 
-class Producer:
-    """Puts tasks in line, in the queues that they name.
+        It works in steps, and drops no more tasks than there were when it began, so it ends while
+        others enqueue.
 
-    Made by `Holdfast`, which passes its methods on.
-    """
+        Args:
+            dead: drop the dead tasks, and none of those that wait.
+            op_id: see `OutcomeUnknown`.
 
-    def __init__(self, caller: Caller, catalog: Catalog, namespace: Namespace) -> None:
-        self._caller = caller
-        self._catalog = catalog
-        self._namespace = namespace
-
-    def enqueue(self, call: Call[R], op_id: str | None) -> TaskHandle[R]:
-        """Put one task in line; see `Holdfast.enqueue`."""
-        queue = call.queue
+        Returns:
+            How many were dropped.
+        """
+        unit, which = self._unit, "dead" if dead else "waiting"
+        names = [keys.bodies(unit), keys.state(unit), *keys.ready(unit), *keys.due(unit)]
+        names += [keys.dead(unit), keys.awaited(unit), keys.expiring(unit), keys.left_over(unit)]
+        stats = self.stats()
+        left = stats.dead if dead else stats.ready + stats.delayed
         with self._caller.writers.operation(
-            op_id, lambda op_id: self.enqueue(call, op_id)
-        ) as operation:
-            task_id = call.task_id or operation.label
-            task = packed(call, task_id)
-            self._store(queue, operation.writer, operation.number, [task])
-        return TaskHandle(task_id, queue)
+            op_id, lambda op_id: self.purge(dead=dead, op_id=op_id), verb="purge"
+        ) as write:
+            dropped, step = 0, 0
+            while left > 0:
+                args: list[str | int] = [write.part(step), write.number, which, LIST_LIMIT]
+                now, taken = self._caller.call(PURGE, unit, [*names, *ledger.keys(unit)], args)
+                dropped, left, step = dropped + now, left - now, step + 1
+                if taken == 0:
+                    break
+        return dropped
 
-    def enqueue_many(self, calls: Sequence[Call[R]], op_id: str | None) -> list[TaskHandle[R]]:
-        """Put tasks in line in few steps; see `Holdfast.enqueue_many`."""
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.enqueue_many(calls, op_id)
-        ) as operation:
-            ids = [call.task_id or f"{operation.label}.{i}" for i, call in enumerate(calls)]
-            batches = list(batched(calls, ids))
-            for i, batch in enumerate(batches):
-                # Each step is an operation of its own: repeating the whole repeats what is missing.
-                try:
-                    self._store(batch.queue, operation.part(i), operation.number, batch.tasks)
-                except ServerUnavailable as error:
-                    if i == 0:
-                        raise
-                    stored = sum(len(done.tasks) for done in batches[:i])
-                    problem = f"{stored} of {len(calls)} tasks are stored, then {error.reason}"
-                    raise OutcomeUnknown(error.action, problem) from error
-        return [TaskHandle(task_id, call.queue) for call, task_id in zip(calls, ids, strict=True)]
-
-    def _store(self, queue: str, writer: str, number: int, tasks: Sequence[Packed]) -> None:
-        """Put packed tasks in line, in one step."""
-        unit = self._namespace.unit(keys.KIND, queue)
-        names = [keys.bodies(unit), *keys.ready(unit), *keys.due(unit), keys.idle(unit)]
-        parts = [part for task in tasks for part in task]
-        self._caller.call(ENQUEUE, unit, [*names, *ledger.keys(unit)], [writer, number, *parts])
+    def _set_paused(self, paused: int, write: ledger.Operation) -> None:
+        unit = self._unit
+        names = [keys.settings(unit), keys.idle(unit), *ledger.keys(unit)]
+        self._caller.call(PAUSE, unit, names, [write.writer, write.number, paused])
         self._catalog.note(unit)

@@ -31,6 +31,7 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
         task: name in the registry.
         args: positional arguments.
         kwargs: keyword arguments.
+        priority: the line it was put into; for people to read.
         enqueued_ms: when its producer says it was enqueued, ms since 1970; for people to read.
     """
 
@@ -40,6 +41,7 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
     task: str
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
+    priority: str = "medium"
     enqueued_ms: int = 0
 
     def packed(self) -> bytes:
@@ -63,6 +65,15 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
         if envelope.id != task_id:
             raise DecodeError(what, f"it says to be {envelope.id!r}")
         return envelope
+
+
+def is_newer(data: bytes) -> bool:
+    """Whether *data* is an envelope of a later version, which a newer worker can read."""
+    try:
+        versioned: _Versioned = decoded(JSON, data, _Versioned, "an envelope")
+    except DecodeError:
+        return False
+    return versioned.v > VERSION
 
 
 class _Versioned(msgspec.Struct):

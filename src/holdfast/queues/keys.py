@@ -17,10 +17,11 @@ def bodies(unit: Unit) -> str:
 
 
 def state(unit: Unit) -> str:
-    """HASH id → `token:attempts:crashes:priority:note`, from the first claim on.
+    """HASH id → `token:attempts:crashes:priority:expires:parked:note`, from the first claim on.
 
-    The token is new with every claim and only grows; it fences completions. The note names the
-    worker that holds the task, or says why the task is dead.
+    The token is new with every claim and only grows; it fences completions. `expires` is set while
+    the task runs, and `parked` says since when no worker knew it; both in ms, 0 for never. The note
+    is the bell channel and the name of the worker that holds the task; else what went wrong last.
     """
     return unit.key("state")
 
@@ -48,3 +49,31 @@ def idle(unit: Unit) -> str:
 def dead(unit: Unit) -> str:
     """ZSET of the dead tasks, scored by when they died (ms)."""
     return unit.key("dead")
+
+
+def expiring(unit: Unit) -> str:
+    """ZSET of waiting tasks that must not be begun any more, scored by from when on (ms)."""
+    return unit.key("expiring")
+
+
+def left_over(unit: Unit) -> str:
+    """SET of cancelled ids that still stand in a ready line, until their turn comes."""
+    return unit.key("left_over")
+
+
+def awaited(unit: Unit) -> str:
+    """HASH id → bell channels of those who wait for its end; a minute after the last of them."""
+    return unit.key("awaited")
+
+
+def settings(unit: Unit) -> str:
+    """HASH of `paused` while nothing may be claimed, `capacity` if not all may wait. It stays."""
+    return unit.key("settings")
+
+
+def result(unit: Unit, task_id: str) -> str:
+    """STRING `state:attempts:ended_ms:payload` of a task that is done or cancelled, for a while.
+
+    The payload of a done task is `=` and its result as JSON, or `!` and why that was not stored.
+    """
+    return unit.key("result:") + task_id

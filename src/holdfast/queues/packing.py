@@ -1,4 +1,4 @@
-"""Tasks as the scripts take and give them."""
+"""Tasks as `enqueue.lua` takes them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..core.clock import from_epoch_ms
-from ..errors import DecodeError
 from .envelope import VERSION, Envelope
 from .keys import PRIORITIES
-from .task import Call, DeadTask
+from .task import Call
 
 BATCH_TASKS: Final = 500
 """Tasks stored in one step at most: others must not wait long for the server."""
@@ -19,8 +17,8 @@ BATCH_TASKS: Final = 500
 BATCH_BYTES: Final = 1 << 19
 """Likewise in bytes, unless a single task is larger."""
 
-Packed = tuple[str, int, str, bytes]
-"""Id, priority (1 high, 2 medium, 3 low), wait and envelope: one task for `enqueue.lua`."""
+Packed = tuple[str, int, str, str, bytes]
+"""One task: id, priority (1 high, 2 medium, 3 low), wait, expires and envelope."""
 
 
 def packed(call: Call[Any], task_id: str) -> Packed:
@@ -37,23 +35,32 @@ def packed(call: Call[Any], task_id: str) -> Packed:
         task=call.task,
         args=list(call.args),
         kwargs=dict(call.kwargs),
+        priority=call.priority,
         # Whole milliseconds: the size of a task must not depend on when it is packed, because a
         # repeated `enqueue_many` has to be cut into the same steps.
         enqueued_ms=time.time_ns() // 1_000_000,
     )
     priority = PRIORITIES.index(call.priority) + 1
-    return task_id, priority, call.wait, envelope.packed()
+    return task_id, priority, call.wait, call.expires, envelope.packed()
 
 
 @dataclass(slots=True)
 class Batch:
-    """Tasks of one queue that are stored in one step."""
+    """Tasks of one queue that are stored in one step.
+
+    Attributes:
+        queue: the name of the queue.
+        room: how many tasks the queue must have room for; 0 when an earlier batch saw to it.
+        tasks: what is stored.
+        size: of their envelopes, in bytes.
+    """
 
     queue: str
+    room: int
     tasks: list[Packed] = field(default_factory=list)
     size: int = 0
 
-    def has_room(self, task: Packed) -> bool:
+    def fits(self, task: Packed) -> bool:
         """Whether *task* may still come in; a single one always may."""
         if not self.tasks:
             return True
@@ -75,22 +82,10 @@ def batched(calls: Sequence[Call[Any]], ids: Sequence[str]) -> Iterator[Batch]:
     for call, task_id in zip(calls, ids, strict=True):
         by_queue.setdefault(call.queue, []).append(packed(call, task_id))
     for queue, tasks in by_queue.items():
-        batch = Batch(queue)
+        batch = Batch(queue, room=len(tasks))
         for task in tasks:
-            if not batch.has_room(task):
+            if not batch.fits(task):
                 yield batch
-                batch = Batch(queue)
+                batch = Batch(queue, room=0)
             batch.add(task)
         yield batch
-
-
-def dead_task(task_id: bytes, died_ms: bytes, state: bytes, body: bytes) -> DeadTask:
-    """A dead task as `dead.lua` gives it."""
-    name = task_id.decode(errors="backslashreplace")
-    try:
-        task = Envelope.unpacked(body, name).task
-    except DecodeError:
-        task = ""
-    _, attempts, _, _, reason = (state.split(b":", 4) + [b""] * 5)[:5]
-    died_at = from_epoch_ms(int(float(died_ms)))
-    return DeadTask(name, task, reason.decode(errors="replace"), int(attempts or 0), died_at)

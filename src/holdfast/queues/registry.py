@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import update_wrapper
 from types import SimpleNamespace
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, get_type_hints, overload
+from typing import (
+    Any,
+    Final,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    get_type_hints,
+    overload,
+)
 
 import msgspec
 import msgspec.inspect
 
+from ..core.clock import Duration, to_ms, to_seconds
 from ..errors import DecodeError, UnknownTask
 from .task import Call, Priority, Retry, checked_priority
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+Ack = Literal["batched", "now"]
+
+RESULT_TTL_S: Final = 600.0
+"""Ten minutes: a result is for whoever waits for it, not an archive."""
+
+_UNREAD: Final = object()
+
+_BY_POSITION: Final = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
 
 
 class Task(Generic[P, R]):
@@ -26,6 +47,9 @@ class Task(Generic[P, R]):
         queue: where its calls go.
         priority: of its calls, unless they say otherwise.
         retry: what happens when it raises.
+        timeout_s: how long an attempt may take; None for any time.
+        ack: when its end is told to the server, `batched` with others or `now`.
+        result_ttl_ms: how long its result is kept; 0 for not at all.
         is_async: whether it runs on the worker's loop; otherwise it runs in a thread.
     """
 
@@ -37,6 +61,9 @@ class Task(Generic[P, R]):
         queue: str,
         priority: Priority,
         retry: Retry,
+        timeout_s: float | None,
+        ack: Ack,
+        result_ttl_ms: int,
     ) -> None:
         update_wrapper(self, function, updated=())  # its attributes are not ours
         self.function = function
@@ -44,9 +71,14 @@ class Task(Generic[P, R]):
         self.queue = queue
         self.priority = priority
         self.retry = retry
+        self.timeout_s = timeout_s
+        self.ack = ack
+        self.result_ttl_ms = result_ttl_ms
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(function))
         self.signature = inspect.signature(function)
         self._types: dict[str, Any] | None = None
+        self._positional: Any = _UNREAD
+        self._returns: Any = _UNREAD
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run the function here and now."""
@@ -65,7 +97,15 @@ class Task(Generic[P, R]):
             self.signature.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"task {self.name!r}: {error}") from None
-        return Call(self.name, self.queue, self.priority, args, kwargs)
+        return Call(self.name, self.queue, self.priority, args, kwargs, returns=self.returns)
+
+    @property
+    def returns(self) -> Any:
+        """The type that results are converted to; Any when JSON cannot become what is annotated."""
+        if self._returns is _UNREAD:
+            kind = _hint(self.function, "return", self.signature.return_annotation)
+            self._returns = kind if _convertible(kind) else Any
+        return self._returns
 
     def converted(
         self, args: list[Any], kwargs: Mapping[str, Any]
@@ -75,15 +115,40 @@ class Task(Generic[P, R]):
         Raises:
             DecodeError: they do not fit.
         """
+        by_position = not kwargs and len(args) == len(self.signature.parameters)
+        if by_position and (whole := self._whole()) is not None:
+            # What follows takes longer, and says which argument does not fit.
+            with contextlib.suppress(TypeError, ValueError, RecursionError):
+                return msgspec.convert(args, whole, str_keys=True), {}
         try:
             bound = self.signature.bind(*args, **kwargs)
-            types = self._argument_types()
-            for name, value in bound.arguments.items():
-                if name in types:
-                    bound.arguments[name] = msgspec.convert(value, types[name], str_keys=True)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise DecodeError(f"an argument of task {self.name!r}", str(error)) from error
+        except TypeError as error:
+            raise DecodeError(f"the call of task {self.name!r}", str(error)) from None
+        for name, kind in self._argument_types().items():
+            if name in bound.arguments:
+                bound.arguments[name] = self._argument(name, bound.arguments[name], kind)
         return bound.args, bound.kwargs
+
+    def _argument(self, name: str, value: Any, kind: Any) -> Any:
+        try:
+            return msgspec.convert(value, kind, str_keys=True)
+        except (TypeError, ValueError, RecursionError) as error:
+            what = f"argument {name!r} of task {self.name!r}"
+            raise DecodeError(what, str(error)) from error
+
+    def _whole(self) -> Any:
+        """What all arguments together are converted to, when each is given by its position.
+
+        None when some cannot be.
+        """
+        if self._positional is _UNREAD:
+            parameters = self.signature.parameters
+            types = self._argument_types()
+            if {parameter.kind for parameter in parameters.values()} <= _BY_POSITION:
+                self._positional = tuple[*(types.get(name, Any) for name in parameters)]  # type: ignore[misc]
+            else:
+                self._positional = None
+        return self._positional
 
     def _argument_types(self) -> dict[str, Any]:
         """What to convert arguments to, by name; read late, when every name they use is defined."""
@@ -91,24 +156,26 @@ class Task(Generic[P, R]):
             self._types = {
                 name: kind
                 for name, parameter in self.signature.parameters.items()
-                if _convertible(kind := _container(parameter, _hint(self.function, parameter)))
+                if _convertible(
+                    kind := _container(parameter, _hint(self.function, name, parameter.annotation))
+                )
             }
         return self._types
 
 
-def _hint(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
-    """The annotation of one parameter; Any when it cannot be read here.
+def _hint(function: Callable[..., Any], name: str, annotation: Any) -> Any:
+    """The annotation of a parameter, or of what is returned; Any when it cannot be read here.
 
     Each is read by itself: a type that only the type checker knows must not cost the others.
     """
-    if parameter.annotation is inspect.Parameter.empty:
+    if annotation is inspect.Parameter.empty:
         return Any
     holder = SimpleNamespace(
-        __annotations__={parameter.name: parameter.annotation},
+        __annotations__={name: annotation},
         __globals__=getattr(inspect.unwrap(function), "__globals__", {}),
     )
     try:
-        return get_type_hints(holder, include_extras=True)[parameter.name]
+        return get_type_hints(holder, include_extras=True)[name]
     except Exception:  # noqa: BLE001 (an annotation may be anything, and need not be a type)
         return Any
 
@@ -166,6 +233,9 @@ class TaskRegistry:
         name: str | None = None,
         priority: Priority = "medium",
         retry: Retry | None = None,
+        timeout: Duration | None = None,
+        ack: Ack = "batched",
+        result_ttl: Duration = RESULT_TTL_S,
     ) -> Registered:
         """Register the decorated function, plain or async.
 
@@ -175,14 +245,27 @@ class TaskRegistry:
                 calls under way needs its old name here.
             priority: `high`, `medium` or `low`.
             retry: what happens when it raises; by default five attempts, at first 2 s apart.
+            timeout: seconds that an attempt may take (or a timedelta); then it has failed with
+                TimeoutError. An async function is cancelled; a plain one is interrupted once it is
+                back in Python code, which a call into C such as `time.sleep` puts off.
+            ack: `batched` tells the server of finished tasks together, at most 64, within
+                milliseconds: a kill of the worker in between repeats those. `now` tells it of each
+                at once, for tasks whose repetition costs more than a round trip.
+            result_ttl: seconds for which the status and the result of a done task are kept; 0 keeps
+                neither, which is a little faster.
 
         Raises:
-            ValueError: the name is taken, or the priority is none.
+            ValueError: the name is taken, or an option is out of its range.
             TypeError: the function is a generator: calling it would not run it.
         """
         checked_priority(priority)
         if retry is not None and not isinstance(retry, Retry):
             raise TypeError(f"retry must be a Retry(attempts=…), got {retry!r}")
+
+        if ack not in ("batched", "now"):
+            raise ValueError(f"ack must be 'batched' or 'now', got {ack!r}")
+        timeout_s = None if timeout is None else to_ms(timeout, "timeout") / 1000
+        result_ttl_ms = round(to_seconds(result_ttl, "result_ttl") * 1000)
 
         def register(function: Callable[..., Any]) -> Task[..., Any]:
             if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -193,6 +276,9 @@ class TaskRegistry:
                 queue=queue,
                 priority=priority,
                 retry=retry or Retry(),
+                timeout_s=timeout_s,
+                ack=ack,
+                result_ttl_ms=result_ttl_ms,
             )
             if self._tasks.setdefault(task.name, task) is not task:
                 raise ValueError(f"a task named {task.name!r} is registered already")

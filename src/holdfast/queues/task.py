@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack
 
-from ..core.clock import Duration, Instant, backoff_s, not_early_ms, to_epoch_ms, to_seconds
+from ..core.clock import Duration, Instant, backoff_s, not_early_ms, to_epoch_ms, to_ms, to_seconds
 from ..errors import InvalidName
 from .keys import PRIORITIES
 
@@ -17,6 +17,9 @@ Priority = Literal["high", "medium", "low"]
 
 MAX_TASK_ID_BYTES: Final = 200
 """Ids are repeated in most keys of a queue."""
+
+
+MAX_CAPACITY: Final = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class Options(TypedDict, total=False):
     delay: Duration | None
     at: Instant | None
     priority: Priority | None
+    expires: Instant | timedelta | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,8 @@ class Call(Generic[R]):
         kwargs: its keyword arguments.
         task_id: its id, None for one of its own.
         wait: `0` for at once, `+ms` from now, `@ms` since 1970.
+        expires: likewise; `0` for never.
+        returns: the type that its result is converted to.
     """
 
     task: str
@@ -80,6 +86,8 @@ class Call(Generic[R]):
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     task_id: str | None = None
     wait: str = "0"
+    expires: str = "0"
+    returns: Any = field(default=Any, repr=False, compare=False)
 
     def options(self, **options: Unpack[Options]) -> Call[R]:
         """The same call, enqueued differently.
@@ -90,9 +98,12 @@ class Call(Generic[R]):
             delay: the task runs no earlier than this many seconds after it was enqueued.
             at: the task runs no earlier than this instant; not together with *delay*.
             priority: `high`, `medium` or `low`, instead of the task's own.
+            expires: seconds from when it is enqueued (or a timedelta), or an aware datetime: from
+                then on the task is not begun any more, nor tried again; it is dead as `expired`.
 
         Raises:
-            ValueError: an option out of its range, or both *delay* and *at*.
+            ValueError: an option out of its range, both *delay* and *at*, or a task that expires
+                before it may run.
             InvalidName: a *task_id* that cannot be one.
         """
         unknown = options.keys() - Options.__optional_keys__
@@ -111,7 +122,12 @@ class Call(Generic[R]):
             changes["wait"] = f"+{delay_ms}" if delay_ms else "0"
         if at is not None:
             changes["wait"] = f"@{to_epoch_ms(at, 'at')}"
-        return replace(self, **changes)
+        if (expires := options.get("expires")) is not None:
+            changes["expires"] = _expiry(expires)
+        call = replace(self, **changes)
+        if call.wait[0] == call.expires[0] != "0" and int(call.expires[1:]) <= int(call.wait[1:]):
+            raise ValueError("the task would expire before it may run")
+        return call
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +140,8 @@ class QueueStats:
         running: held by a worker.
         dead: given up, with a reason; `replay` puts them in line again.
         waiting_workers: processes that wait for a task.
+        paused: whether nothing is claimed until `resume`.
+        capacity: how many tasks may wait (ready and delayed); None for no limit.
     """
 
     ready: int
@@ -131,25 +149,8 @@ class QueueStats:
     running: int
     dead: int
     waiting_workers: int
-
-
-@dataclass(frozen=True, slots=True)
-class DeadTask:
-    """A task that was given up.
-
-    Attributes:
-        task_id: its id.
-        task: its name; empty when not even that could be read.
-        reason: why, for people to read; its first word names the kind of reason.
-        attempts: how often it was begun.
-        died_at: when, by the server's clock.
-    """
-
-    task_id: str
-    task: str
-    reason: str
-    attempts: int
-    died_at: datetime
+    paused: bool = False
+    capacity: int | None = None
 
 
 def checked_call(call: Any) -> Call[Any]:
@@ -161,6 +162,13 @@ def checked_call(call: Any) -> Call[Any]:
         f"expected a call such as {name}.call(…), got {type(call).__name__}; "
         "a task called directly runs here and now, and several calls go to enqueue_many"
     )
+
+
+def _expiry(expires: Instant | timedelta) -> str:
+    """*expires* as `Call.expires`."""
+    if isinstance(expires, datetime):
+        return f"@{to_epoch_ms(expires, 'expires')}"
+    return f"+{to_ms(expires, 'expires')}"
 
 
 def checked_task_id(task_id: str) -> str:
@@ -176,6 +184,17 @@ def checked_task_id(task_id: str) -> str:
     if not task_id.isprintable() or " " in task_id:
         raise InvalidName(task_id, "a task_id holds no blanks and no control characters")
     return task_id
+
+
+def checked_capacity(capacity: int | None) -> int | None:
+    """*capacity*, or why it is none."""
+    if capacity is None:
+        return None
+    if isinstance(capacity, bool) or not isinstance(capacity, int):
+        raise TypeError(f"capacity must be an int or None, got {type(capacity).__name__}")
+    if not 1 <= capacity <= MAX_CAPACITY:
+        raise ValueError(f"capacity must be 1 to {MAX_CAPACITY:,}, got {capacity}")
+    return capacity
 
 
 def checked_priority(priority: str) -> Priority:

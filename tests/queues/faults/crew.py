@@ -16,7 +16,7 @@ from faults.history import Operation, Recorder, read
 from faults.processes import Process
 from faults.servers import Server
 from faults.waiting import POLL_S, eventually
-from holdfast import DeadTask, Holdfast, OutcomeUnknown, ServerUnavailable
+from holdfast import Holdfast, OutcomeUnknown, ServerUnavailable, TaskStatus
 from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults.chores import QUEUE
@@ -127,7 +127,7 @@ class Crew:
         statuses = {worker.name: worker.wait(15) for worker in self.workers}
         assert not any(statuses.values()), statuses
 
-    def dead(self) -> dict[str, DeadTask]:
+    def dead(self) -> dict[str, TaskStatus]:
         """The dead tasks, by their key."""
         bodies = self.raw.hgetall(keys.bodies(self.unit))
         listed = self.hf.queue(QUEUE).dead(limit=1000)

@@ -36,17 +36,18 @@ class Hand:
         self._client = site.client
         self._number = 0
         self._writer = ledger.new_writer()
-        self._channel = unit.key("bell:test")
+        self._channel = unit.key(f"bell:{self._writer}")
         self._keys = (
             *(keys.bodies(unit), keys.state(unit), keys.leases(unit)),
             *(*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)),
+            *(keys.expiring(unit), keys.left_over(unit), keys.awaited(unit), keys.settings(unit)),
             *ledger.keys(unit),
         )
 
     def step(self, want: int, *settled: Any, lease_ms: int = 60_000, again: bool = False) -> Any:
         """One step: how the settled ones were taken, and the claims as (id, token)."""
         self._number += not again
-        names, args = self._keys, (self._channel, "hand", want, lease_ms, 3, *settled)
+        names, args = self._keys, (self._channel, "hand", want, want, lease_ms, 3, *settled)
         reply = self._client.eval(
             STEP.source, len(names), *names, self._writer, self._number, *args
         )
@@ -60,10 +61,10 @@ def test_a_worker_cannot_settle_what_another_one_has(hf: Holdfast, site: Site) -
     _, [(task_id, old)] = late.step(1, lease_ms=1)
     _, [(_, new)] = eventually(lambda: claimed(other))
     assert int(new) > int(old)
-    for verb, detail in [("done", ""), ("retry", 0), ("dead", "failed: x"), ("release", "")]:
-        assert late.step(0, task_id, old, verb, detail) == (b"0", [])
+    for verb in ("done", "retry", "dead", "release", "park"):
+        assert late.step(0, task_id, old, verb, 0, "") == (b"0", [])
     assert hf.queue("work").stats().running == 1
-    assert other.step(0, task_id, new, "done", "") == (b"1", [])
+    assert other.step(0, task_id, new, "done", 0, "") == (b"1", [])
 
 
 @pytest.mark.parametrize("crashes", [1, 3])
@@ -75,8 +76,8 @@ def test_a_worker_cannot_settle_what_was_taken_back(hf: Holdfast, site: Site, cr
         _, [(task_id, token)] = late.step(1, lease_ms=1)
         eventually(lambda: other.step(0) and hf.queue("work").stats().running == 0)
     before = hf.queue("work").stats()
-    for verb, detail in [("done", ""), ("retry", 0), ("dead", "failed: x"), ("release", "")]:
-        assert late.step(0, task_id, token, verb, detail) == (b"0", [])
+    for verb in ("done", "retry", "dead", "release", "park"):
+        assert late.step(0, task_id, token, verb, 0, "") == (b"0", [])
     assert hf.queue("work").stats() == before
     assert [dead.reason[:9] for dead in hf.queue("work").dead()] == ["crashed: "] * (crashes // 3)
 
@@ -87,12 +88,12 @@ def test_a_worker_cannot_settle_a_later_task_of_the_same_id(hf: Holdfast, site: 
     hf.enqueue(note.call().options(task_id="sold-17"))
     _, [(task_id, old)] = late.step(1, lease_ms=1)
     _, [(_, new)] = eventually(lambda: claimed(other))
-    assert other.step(0, task_id, new, "done", "") == (b"1", [])
+    assert other.step(0, task_id, new, "done", 0, "") == (b"1", [])
     hf.enqueue(note.call().options(task_id="sold-17"))
     _, [(_, newest)] = third.step(1)
     assert int(newest) > int(new) > int(old)
-    assert late.step(0, task_id, old, "done", "") == (b"0", [])
-    assert third.step(0, task_id, newest, "done", "") == (b"1", [])
+    assert late.step(0, task_id, old, "done", 0, "") == (b"0", [])
+    assert third.step(0, task_id, newest, "done", 0, "") == (b"1", [])
 
 
 def test_a_step_that_arrives_twice_claims_once(hf: Holdfast, site: Site) -> None:

@@ -1,5 +1,5 @@
 #!lua
--- queues/enqueue: store tasks and put them in line, once.
+-- queues/enqueue: store tasks and put them in line, once; all of them, or none if there is no room.
 --
 -- KEYS[1]  HASH    bodies   id -> envelope
 -- KEYS[2]  LIST    ready_h  ids, the next one first
@@ -8,43 +8,87 @@
 -- KEYS[5]  ZSET    due_h    ids, scored by when they may run (ms)
 -- KEYS[6]  ZSET    due_m
 -- KEYS[7]  ZSET    due_l
--- KEYS[8]  ZSET    idle     bell channels of waiting workers
--- KEYS[9]  HASH    even     ledger of even hours
--- KEYS[10] HASH    odd      ledger of odd hours
+-- KEYS[8]  ZSET    leases   running ids
+-- KEYS[9]  ZSET    dead     dead ids
+-- KEYS[10] ZSET    idle     bell channels of waiting workers
+-- KEYS[11] ZSET    expiring  waiting ids that must not be begun any more from then on (ms)
+-- KEYS[12] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[13] HASH    settings  capacity
+-- KEYS[14] HASH    even     ledger of even hours
+-- KEYS[15] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  first of the tasks, four arguments each:
+-- ARGV[3]  string  defined  the capacity that the producer says it has; '' it does not say
+-- ARGV[4]  int     room     new tasks for which there must be room; 0 when that was seen to before
+-- ARGV[5]  string  first of the tasks, five arguments each:
 --                  id, priority (1 high, 2 medium, 3 low),
---                  wait ('0': at once, '+ms' from now, '@ms' since 1970), envelope
--- returns  string  one digit per task: 1 stored, 0 its id was known already
+--                  wait ('0': at once, '+ms' from now, '@ms' since 1970),
+--                  expires (likewise; '0': never), envelope
+-- returns  string  one digit per task: 1 stored, 0 its id was known already; or, with nothing stored,
+--                  'full CAPACITY' or 'conflict CAPACITY'
 -- include clock
 -- include bell
 -- include ledger
+-- include capacity
 
-local ledger = ledger_at(KEYS[9], KEYS[10], now_s)
+local bodies, leases, dead, left_over = KEYS[1], KEYS[8], KEYS[9], KEYS[12]
+local defined, room = ARGV[3], tonumber(ARGV[4])
+local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
 if answer then
   return answer
 end
 
-local FIRST = 3
+local FIRST = 5
+local function at_ms(time)
+  local base = time:sub(1, 1) == '+' and math.ceil(now_us / 1000) or 0  -- never early
+  return base + tonumber(time:sub(2))
+end
+
+local function known_ones()
+  local known = 0
+  for i = FIRST, #ARGV, 5 do
+    known = known + redis.call('HEXISTS', bodies, ARGV[i])
+  end
+  return known
+end
+
+local capacity, conflict = capacity_of(KEYS[13], defined)
+if conflict then
+  return 'conflict ' .. capacity
+end
+if capacity and room > 0 then
+  local waiting = redis.call('HLEN', bodies) - redis.call('ZCARD', leases) - redis.call('ZCARD', dead)
+  if waiting + room > capacity and waiting + room - known_ones() > capacity then
+    return 'full ' .. capacity
+  end
+end
+
+local any_left_over = redis.call('EXISTS', left_over) == 1
 local digits, stored = {}, 0
-for i = FIRST, #ARGV, 4 do
-  local id, priority, wait = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]
-  local new = redis.call('HSETNX', KEYS[1], id, ARGV[i + 3])
+for i = FIRST, #ARGV, 5 do
+  local id, priority, wait, expires = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3]
+  local new = redis.call('HSETNX', bodies, id, ARGV[i + 4])
   if new == 1 then
+    if any_left_over and redis.call('SREM', left_over, id) == 1 then
+      for line = 2, 4 do
+        redis.call('LREM', KEYS[line], 0, id)
+      end
+    end
     if wait == '0' then
       redis.call('RPUSH', KEYS[1 + priority], id)
     else
-      local base = wait:sub(1, 1) == '+' and math.ceil(now_us / 1000) or 0  -- never early
-      redis.call('ZADD', KEYS[4 + priority], base + tonumber(wait:sub(2)), id)
+      redis.call('ZADD', KEYS[4 + priority], at_ms(wait), id)
+    end
+    if expires ~= '0' then
+      redis.call('ZADD', KEYS[11], at_ms(expires), id)
     end
     stored = stored + 1
   end
   digits[#digits + 1] = new
 end
 if stored > 0 then
-  ring(KEYS[8], now_ms)
+  ring(KEYS[10], now_ms)
 end
 answer = table.concat(digits)
 ledger_write(ledger, ARGV[1], ARGV[2], answer)

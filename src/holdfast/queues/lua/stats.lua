@@ -10,7 +10,10 @@
 -- KEYS[7]  ZSET    leases
 -- KEYS[8]  ZSET    dead
 -- KEYS[9]  ZSET    idle
--- returns  array   ready, delayed, running, dead, waiting workers
+-- KEYS[10] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[11] HASH    settings   paused, capacity
+-- returns  array   ready, delayed, running, dead, waiting workers, paused (1 or 0),
+--                  capacity (-1: no limit)
 
 local function sum(command, from, to)
   local total = 0
@@ -21,6 +24,8 @@ local function sum(command, from, to)
 end
 
 return {
-  sum('LLEN', 1, 3), sum('ZCARD', 4, 6), redis.call('ZCARD', KEYS[7]), redis.call('ZCARD', KEYS[8]),
-  redis.call('ZCARD', KEYS[9]),
+  sum('LLEN', 1, 3) - redis.call('SCARD', KEYS[10]), sum('ZCARD', 4, 6),
+  redis.call('ZCARD', KEYS[7]), redis.call('ZCARD', KEYS[8]), redis.call('ZCARD', KEYS[9]),
+  redis.call('HEXISTS', KEYS[11], 'paused'),
+  tonumber(redis.call('HGET', KEYS[11], 'capacity') or -1),
 }

@@ -3,7 +3,7 @@
 -- dead workers held, claim what is next. The same number again gives the same answer.
 --
 -- KEYS[1]  HASH    bodies   id -> envelope
--- KEYS[2]  HASH    state    id -> token:attempts:crashes:priority:note
+-- KEYS[2]  HASH    state    id -> token:attempts:crashes:priority:expires:parked:note
 -- KEYS[3]  ZSET    leases   running ids, scored by when the lease ends (ms)
 -- KEYS[4]  LIST    ready_h  ids, the next one first
 -- KEYS[5]  LIST    ready_m
@@ -13,17 +13,23 @@
 -- KEYS[9]  ZSET    due_l
 -- KEYS[10] ZSET    idle     bell channels of waiting workers
 -- KEYS[11] ZSET    dead     ids, scored by when they died (ms)
--- KEYS[12] HASH    even     ledger of even hours
--- KEYS[13] HASH    odd      ledger of odd hours
+-- KEYS[12] ZSET    expiring  waiting ids that must not be begun any more from then on (ms)
+-- KEYS[13] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[14] HASH    awaited  id -> channels to tell when it ends
+-- KEYS[15] HASH    settings  paused
+-- KEYS[16] HASH    even     ledger of even hours
+-- KEYS[17] HASH    odd      ledger of odd hours
+-- KEYS[18] STRING  results  the first one: one for each task that is done and has one to keep
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  channel      where this worker's process is rung
+-- ARGV[3]  string  channel      where this worker's process is rung; '' when it only settles
 -- ARGV[4]  string  worker       who claims, for people to read
 -- ARGV[5]  int     want         tasks to claim at most, 0 to 256
--- ARGV[6]  int     lease_ms     life of a claim that is not renewed
--- ARGV[7]  int     max_crashes  claims that may end without a word before the task is dead
--- ARGV[8]  string  first of the settled tasks, four arguments each:
---                  id, token, verb (done, retry, dead, release), detail (retry: ms; dead: reason)
+-- ARGV[6]  int     suspects     of these, tasks that may be the next to kill their worker
+-- ARGV[7]  int     lease_ms     life of a claim that is not renewed
+-- ARGV[8]  int     max_crashes  claims that may end without a word before the task is dead
+-- ARGV[9]  string  first of the settled tasks, five arguments each:
+--                  id, token, verb (done, retry, dead, release, park), ms, text (see parts/settle)
 -- returns  array   wait_ms (until something is due here, -1 unknown), left (tasks that are not dead,
 --                  -1 not counted), accepted (one digit per settled task), then five per claim:
 --                  id, token, attempt, crashes, envelope
@@ -34,20 +40,26 @@
 local bodies, state, leases, idle, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[10], KEYS[11]
 local ready = {KEYS[4], KEYS[5], KEYS[6]}
 local due = {KEYS[7], KEYS[8], KEYS[9]}
+local expiring, left_over, awaited, settings = KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local channel, worker = ARGV[3], ARGV[4]
-local want, lease_ms, max_crashes = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local FIRST = 8
+local want, suspects, lease_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local max_crashes = tonumber(ARGV[8])
+local FIRST = 9
+local FIRST_RESULT = 18
 local IDLE_MS = 60000  -- a waiting worker is believed to be there this long
 
 local out = {-1, -1, ''}
+local paused = redis.call('HEXISTS', settings, 'paused') == 1
+-- include awaiting
 -- include record
 -- include settle
 -- include reclaim
 -- include claim
+-- include lines
 -- include again
 -- include agenda
 
-local ledger = ledger_at(KEYS[12], KEYS[13], now_s)
+local ledger = ledger_at(KEYS[16], KEYS[17], now_s)
 local known = ledger_answer(ledger, ARGV[1], ARGV[2])
 if known then
   local before = cmsgpack.unpack(known)
@@ -56,16 +68,27 @@ if known then
   return out
 end
 
-local accepted, put_back = {}, false
-for i = FIRST, #ARGV, 4 do
-  local verb = ARGV[i + 2]
-  accepted[#accepted + 1] = settle(ARGV[i], tonumber(ARGV[i + 1]), verb, ARGV[i + 3])
-  put_back = put_back or verb == 'retry' or verb == 'release'
+local accepted, put_back_some, result = {}, false, FIRST_RESULT
+for i = FIRST, #ARGV, 5 do
+  local verb, ms, kept = ARGV[i + 2], tonumber(ARGV[i + 3]), nil
+  if verb == 'done' and ms > 0 then
+    kept, result = KEYS[result], result + 1
+  end
+  accepted[#accepted + 1] = settle(ARGV[i], tonumber(ARGV[i + 1]), verb, ms, ARGV[i + 4], kept)
+  put_back_some = put_back_some or verb ~= 'done'
+end
+for priority = 1, 3 do
+  local ids = released[priority]
+  for i = #ids, 1, -1 do
+    redis.call('LPUSH', ready[priority], ids[i])
+  end
 end
 out[3] = table.concat(accepted)
-put_back = reclaim(max_crashes) > 0 or put_back
-for priority = 1, 3 do
-  claim_from(priority)
+put_back_some = reclaim(max_crashes) > 0 or put_back_some
+if not paused then
+  for priority = 1, 3 do
+    claim_from(priority)
+  end
 end
 -- Also when nothing was claimed: a copy of this step that comes late must not claim for nobody.
 ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({out[3], claimed}))
@@ -73,12 +96,15 @@ ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({out[3], claimed}))
 if #claimed < want and claimed_bytes < CLAIM_BYTES then
   redis.call('ZADD', idle, now_ms + IDLE_MS, channel)
   redis.call('PEXPIRE', idle, IDLE_MS)
-  out[2] = redis.call('HLEN', bodies) - redis.call('ZCARD', dead)
-  out[1] = out[2] > 0 and next_ms() or -1
+  out[2] = paused and redis.call('ZCARD', leases)
+    or redis.call('HLEN', bodies) - redis.call('ZCARD', dead)
+  if out[2] > 0 then
+    out[1] = looked_at < LOOK_LIMIT and next_ms() or 0
+  end
 else
   redis.call('ZREM', idle, channel)
   out[1] = 0
-  if put_back or more_ready() then
+  if put_back_some or more_ready() then
     ring(idle, now_ms)
   end
 end

@@ -6,6 +6,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 
+from ...core.clock import MAX_MS, from_epoch_ms
+
 
 @dataclass(frozen=True, slots=True)
 class RunningTask:
@@ -16,8 +18,9 @@ class RunningTask:
         task: its name.
         queue: the queue it came from.
         attempt: 1 for the first.
-        token: grows with every claim of the task: a fence for what it writes elsewhere.
-        enqueued_at: when its producer says it was enqueued; None when it did not.
+        token: grows with every claim of the task: a fence for what it writes elsewhere. That of a
+            first claim is the server's clock in microseconds.
+        enqueued_ms: when its producer says it was enqueued, in ms since 1970; 0 when it did not.
     """
 
     task_id: str
@@ -25,7 +28,12 @@ class RunningTask:
     queue: str
     attempt: int
     token: int
-    enqueued_at: datetime | None
+    enqueued_ms: int
+
+    @property
+    def enqueued_at(self) -> datetime | None:
+        """When its producer says it was enqueued; None when it did not, or says nonsense."""
+        return from_epoch_ms(self.enqueued_ms) if 0 < self.enqueued_ms < MAX_MS else None
 
 
 _running: ContextVar[RunningTask] = ContextVar("holdfast_running_task")

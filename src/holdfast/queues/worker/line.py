@@ -97,8 +97,13 @@ class Line:
             *keys.due(unit),
             keys.idle(unit),
             keys.dead(unit),
+            keys.expiring(unit),
+            keys.left_over(unit),
+            keys.awaited(unit),
+            keys.settings(unit),
             *ledger.keys(unit),
         )
+        self._result_prefix = keys.result(unit, "").encode()
 
     @property
     def unsettled(self) -> int:
@@ -167,14 +172,18 @@ class Line:
             ServerUnavailable, OutcomeUnknown: the worker is to end, and its patience is spent.
         """
         args: list[str | bytes | int] = [self._writer, step.number, self.channel, self._worker]
-        args += [step.want, self._lease_ms, MAX_CRASHES]
+        args += [step.want, step.want, self._lease_ms, MAX_CRASHES]
+        results: list[str | bytes] = []
         for verdict in step.verdicts:
-            args += [verdict.claim.key, verdict.claim.token, verdict.verb, verdict.detail]
+            claim = verdict.claim
+            args += [claim.key, claim.token, verdict.verb, verdict.ms, verdict.text]
+            if verdict.verb == "done" and verdict.ms:
+                results.append(self._result_prefix + claim.key)
         failures = 0
         while True:
             asked_at = time.monotonic()
             try:
-                reply = await self._caller.call(STEP, self.unit, self._step_keys, args)
+                reply = await self._caller.call(STEP, self.unit, [*self._step_keys, *results], args)
             except (ServerUnavailable, OutcomeUnknown) as error:
                 failures += 1
                 if self.patience.passed:

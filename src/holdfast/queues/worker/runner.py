@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal
 
-from ...core.clock import MAX_MS, from_epoch_ms
-from ...core.runtime._async import Cancelled, Threads, being_cancelled, in_executor
-from ...errors import DecodeError, UnknownTask
-from ..envelope import Envelope
+from ...core.codec import JSON, encoded
+from ...core.runtime._async import Cancelled, Threads, being_cancelled, in_executor, time_limit
+from ...errors import DecodeError, PayloadTooLarge, UnknownTask
+from ..envelope import Envelope, is_newer
 from ..registry import Task, TaskRegistry
 from .context import RunningTask, enter
 
@@ -21,6 +22,9 @@ logger = logging.getLogger("holdfast.worker")
 
 _REASON_LIMIT: Final = 500
 """Characters of a reason that are kept: enough to see what it was, the rest is in the log."""
+
+
+Verb = Literal["done", "retry", "dead", "release", "park"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,13 +62,18 @@ class Verdict:
 
     Attributes:
         claim: of which task.
-        verb: `done`, `retry`, `dead` or `release` (back to the front, no attempt spent).
-        detail: milliseconds to wait (retry), or the reason (dead).
+        verb: `done`, `retry`, `dead`, `release` (back to the front, no attempt spent) or `park`
+            (until a worker comes that knows the task, no attempt spent).
+        ms: how long to keep the result (done), to wait (retry) or to park in all.
+        text: the result as it is stored (done), or the reason.
+        urgent: the server is to be told at once.
     """
 
     claim: Claim
-    verb: Literal["done", "retry", "dead", "release"]
-    detail: str | int = ""
+    verb: Verb
+    ms: int = 0
+    text: str | bytes = ""
+    urgent: bool = False
 
 
 class Runner:
@@ -74,12 +83,16 @@ class Runner:
         registry: what may run.
         queue: for the logs and for the tasks themselves.
         threads: where plain functions run.
+        unknown_ms: how long a task that the registry does not have waits for a worker that does.
     """
 
-    def __init__(self, registry: TaskRegistry, queue: str, threads: Threads) -> None:
+    def __init__(
+        self, registry: TaskRegistry, queue: str, threads: Threads, unknown_ms: int = 3_600_000
+    ) -> None:
         self._registry = registry
         self._queue = queue
         self._threads = threads
+        self._unknown_ms = unknown_ms
 
     async def run(self, claim: Claim) -> Verdict:
         """Run the task of *claim*. Whatever it does, there is a verdict.
@@ -96,13 +109,24 @@ class Runner:
             task = self._registry.get(name)
             args, kwargs = task.converted(envelope.args, envelope.kwargs)
         except DecodeError as error:
-            verdict = _dead(claim, "bad-arguments" if name else "undecodable", error)
+            if not name and is_newer(claim.body):
+                verdict = self._parked(claim, "unknown-version", error)
+            else:
+                verdict = _dead(claim, "bad-arguments" if name else "undecodable", error)
         except UnknownTask as error:
-            verdict = _dead(claim, "unknown-task", error)
+            verdict = self._parked(claim, "unknown-task", error)
         else:
             try:
-                await self._invoke(task, self._described(claim, envelope), args, kwargs)
-                verdict = Verdict(claim, "done")
+                running = RunningTask(
+                    claim.task_id,
+                    name,
+                    self._queue,
+                    claim.attempt,
+                    claim.token,
+                    envelope.enqueued_ms,
+                )
+                result = await self._invoke(task, running, args, kwargs)
+                verdict = _done(claim, task, result)
             except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is the task's)
                 raised = error
                 verdict = _failed(claim, task, error)
@@ -113,29 +137,36 @@ class Runner:
 
     async def _invoke(
         self, task: Task[..., Any], running: RunningTask, args: Any, kwargs: Any
-    ) -> None:
+    ) -> Any:
         enter(running)  # each task runs in a context of its own
+        if task.timeout_s is None:
+            return await self._result(task, args, kwargs)
+        limit = time_limit(task.timeout_s)
+        try:
+            async with limit:
+                return await self._result(task, args, kwargs)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise TimeoutError(f"it took longer than its timeout, {task.timeout_s:g} s") from None
+
+    async def _result(self, task: Task[..., Any], args: Any, kwargs: Any) -> Any:
         function: Callable[..., Any] = task.function
         try:
             if task.is_async:
-                await function(*args, **kwargs)
-            else:
-                run = copy_context().run
-                result = await in_executor(self._threads, run, lambda: function(*args, **kwargs))
-                if inspect.isawaitable(result):  # an async function behind a plain decorator
-                    await result
+                return await function(*args, **kwargs)
+            run = copy_context().run
+            result = await in_executor(self._threads, run, lambda: function(*args, **kwargs))
+            if inspect.isawaitable(result):  # an async function behind a plain decorator
+                return await result
         except Cancelled as error:
             if being_cancelled():
                 raise
             raise RuntimeError("the task cancelled itself") from error
+        return result
 
-    def _described(self, claim: Claim, envelope: Envelope) -> RunningTask:
-        enqueued_at = None
-        if 0 < envelope.enqueued_ms < MAX_MS:
-            enqueued_at = from_epoch_ms(envelope.enqueued_ms)
-        return RunningTask(
-            claim.task_id, envelope.task, self._queue, claim.attempt, claim.token, enqueued_at
-        )
+    def _parked(self, claim: Claim, kind: str, error: Exception) -> Verdict:
+        return Verdict(claim, "park", self._unknown_ms, _reason(kind, str(error)))
 
     def _log(
         self,
@@ -155,8 +186,8 @@ class Runner:
             self._queue,
             claim.attempt,
             duration_s,
-            _OUTCOMES[verdict.verb].format(verdict.detail),
-            exc_info=raised,
+            _OUTCOMES[verdict.verb].format(verdict),
+            exc_info=None if raised is None else _own_part(raised),
             extra={
                 "holdfast_task_id": claim.task_id,
                 "holdfast_task": name,
@@ -168,22 +199,55 @@ class Runner:
         )
 
 
-_LEVELS: Final = {"done": logging.INFO, "retry": logging.WARNING, "dead": logging.ERROR}
-_OUTCOMES: Final = {"done": "done", "retry": "failed, runs again in {} ms", "dead": "dead, {}"}
+_LEVELS: Final = {
+    "done": logging.INFO,
+    "retry": logging.WARNING,
+    "park": logging.WARNING,
+    "dead": logging.ERROR,
+}
+_OUTCOMES: Final = {
+    "done": "done",
+    "retry": "{0.text}; runs again in {0.ms} ms",
+    "park": "{0.text}; waits for a worker that knows it",
+    "dead": "dead, {0.text}",
+}
+
+_PACKAGE: Final = str(Path(__file__).parents[2])
+
+
+def _done(claim: Claim, task: Task[..., Any], result: Any) -> Verdict:
+    urgent = task.ack == "now"
+    if not task.result_ttl_ms:
+        return Verdict(claim, "done", urgent=urgent)
+    return Verdict(claim, "done", task.result_ttl_ms, _stored(claim, task, result), urgent)
+
+
+def _stored(claim: Claim, task: Task[..., Any], result: Any) -> bytes:
+    """A result as it is stored. One that cannot be is no failure: the task has done its work."""
+    if result is None:
+        return b"=null"
+    try:
+        return b"=" + encoded(JSON, result, f"the result of task {task.name!r}")
+    except (TypeError, PayloadTooLarge) as error:
+        logger.warning("task %s is done, but %s", claim.task_id, error)
+        return b"!" + _reason("bad-result", str(error)).encode()
 
 
 def _failed(claim: Claim, task: Task[..., Any], error: BaseException) -> Verdict:
     wait_ms = task.retry.wait_ms(claim.failures + 1)
-    if wait_ms is None:
-        return _dead(claim, "failed", error)
-    return Verdict(claim, "retry", wait_ms)
+    verb: Verb = "dead" if wait_ms is None else "retry"
+    reason = _reason("failed", _told(error))
+    return Verdict(claim, verb, wait_ms or 0, reason, urgent=task.ack == "now")
 
 
-def _dead(claim: Claim, kind: str, error: BaseException) -> Verdict:
-    text = _told(error) if kind == "failed" else str(error)
-    # What a task says may be anything; what is stored must be text that travels.
+def _dead(claim: Claim, kind: str, error: Exception) -> Verdict:
+    return Verdict(claim, "dead", text=_reason(kind, str(error)))
+
+
+def _reason(kind: str, text: str) -> str:
+    """What is stored of a reason: text that travels, whatever a task has said."""
     reason = f"{kind}: {text}"[:_REASON_LIMIT].encode(errors="backslashreplace").decode()
-    return Verdict(claim, "dead", reason[:_REASON_LIMIT])
+    return reason[:_REASON_LIMIT]
 
 
 def _told(error: BaseException) -> str:
@@ -192,3 +256,11 @@ def _told(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception:  # noqa: BLE001 (a __str__ of the task's own may raise whatever it likes)
         return f"{type(error).__name__}: its message cannot be read"
+
+
+def _own_part(error: BaseException) -> BaseException:
+    """The error with the frames of the task only: how we called it is of no use to its author."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.tb_next
+    return error.with_traceback(frame)

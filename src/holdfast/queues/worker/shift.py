@@ -205,7 +205,7 @@ class Shift:
             # Given back, it would break the next runner as well, and at once.
             logger.error("task %s broke the worker's runner", claim.task_id, exc_info=error)
             verdict = Verdict(
-                claim, "dead", f"failed: {type(error).__name__} in the worker's runner"
+                claim, "dead", text=f"failed: {type(error).__name__} in the worker's runner"
             )
         else:
             verdict = task.result()

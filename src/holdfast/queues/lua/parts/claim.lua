@@ -1,54 +1,63 @@
--- The next tasks in line.
--- Expects: record, bodies, state, leases, due, ready, want, lease_ms, worker, out,
--- now_ms, now_us.
+-- One task, to be run by this worker.
+-- Expects: record, bodies, state, leases, expiring, left_over, want, suspects, lease_ms, max_crashes,
+-- worker, channel, out, now_ms, now_us.
 
-local claimed, claimed_bytes = {}, 0
+local claimed, claimed_bytes, looked_at = {}, 0, 0
+local suspect_left = false   -- a suspect stays in line: this worker runs one already
 local CHUNK = 8              -- ids taken from a line at once
+local LOOK_LIMIT = 512       -- ids looked at in one step: most may be cancelled or expired
 local CLAIM_BYTES = 1048576  -- a reply must arrive within a timeout: after so much, no further chunk
+local any_expiring = redis.call('EXISTS', expiring) == 1
+
+local function room()
+  if claimed_bytes >= CLAIM_BYTES or looked_at >= LOOK_LIMIT then
+    return 0
+  end
+  return math.min(CHUNK, want - #claimed)
+end
 
 local function answer(id, task, body)
-  for _, part in ipairs({
-    id, string.format('%.0f', task.token), task.attempts, task.crashes, body,
-  }) do
+  local token = string.format('%.0f', task.token)
+  for _, part in ipairs({id, token, task.attempts, task.crashes, body}) do
     out[#out + 1] = part
   end
 end
 
-local function claim(ids, priority)
-  for _, id in ipairs(ids) do
-    local body = redis.call('HGET', bodies, id)
-    if body then
-      local task = parse(redis.call('HGET', state, id))
-      -- The server's clock keeps tokens growing when an id is used again for another task.
-      task.token = math.max(task.token + 1, now_us)
-      task.attempts, task.priority = task.attempts + 1, priority
-      write(id, task, worker)
-      redis.call('ZADD', leases, now_ms + lease_ms, id)
-      claimed[#claimed + 1] = {id, task.token}
-      claimed_bytes = claimed_bytes + #body
-      answer(id, task, body)
-    else
-      redis.call('HDEL', state, id)  -- cancelled while it waited
+-- Whether *id* leaves the line: because it is claimed, or because it has no business there.
+local function claim(id, priority)
+  looked_at = looked_at + 1
+  local body = redis.call('HGET', bodies, id)
+  if not body then  -- cancelled while it waited
+    redis.call('HDEL', state, id)
+    redis.call('SREM', left_over, id)
+    return true
+  end
+  local task = parse(redis.call('HGET', state, id))
+  if task.crashes > 0 and task.crashes >= max_crashes - 1 then
+    if suspects == 0 then
+      suspect_left = true
+      return false
+    end
+    suspects = suspects - 1
+  end
+  local expires = any_expiring and tonumber(redis.call('ZSCORE', expiring, id) or 0) or 0
+  task.priority = priority
+  if expires > 0 then
+    redis.call('ZREM', expiring, id)
+    if expires <= now_ms then
+      bury(id, task, 'expired: it was not begun in time')
+      return true
     end
   end
-end
-
--- Due tasks before the others of their priority; in each line from the front.
-local function claim_from(priority)
-  while #claimed < want and claimed_bytes < CLAIM_BYTES do
-    local limit = math.min(CHUNK, want - #claimed)
-    local ids = redis.call('ZRANGE', due[priority], '-inf', now_ms, 'BYSCORE', 'LIMIT', 0, limit)
-    if #ids == 0 then
-      break
-    end
-    redis.call('ZREM', due[priority], unpack(ids))
-    claim(ids, priority)
+  if redis.call('ZADD', leases, 'NX', now_ms + lease_ms, id) == 0 then
+    return true  -- it runs: a stranger has put it in line twice
   end
-  while #claimed < want and claimed_bytes < CLAIM_BYTES do
-    local ids = redis.call('LPOP', ready[priority], math.min(CHUNK, want - #claimed))
-    if not ids or #ids == 0 then
-      break
-    end
-    claim(ids, priority)
-  end
+  -- The server's clock keeps tokens growing when an id is used again for another task.
+  task.token = math.max(task.token + 1, now_us)
+  task.attempts, task.expires = task.attempts + 1, expires
+  write(id, task, channel .. ' ' .. worker)
+  claimed[#claimed + 1] = {id, task.token}
+  claimed_bytes = claimed_bytes + #body
+  answer(id, task, body)
+  return true
 end

@@ -1,22 +1,32 @@
 -- What a queue remembers of a task from its first claim on (see queues/keys.py).
--- Expects: state, dead, now_ms.
+-- Expects: awaiting, awaited, bodies, state, dead, now_ms.
 
 local function parse(text)
-  local token, attempts, crashes, priority = (text or ''):match('^(%d+):(%d+):(%d+):([123]):')
+  local token, attempts, crashes, priority, expires, parked, note =
+    (text or ''):match('^(%d+):(%d+):(%d+):([123]):(%d+):(%d+):(.*)$')
   return {
     token = tonumber(token) or 0,
     attempts = tonumber(attempts) or 0,
     crashes = tonumber(crashes) or 0,
     priority = tonumber(priority) or 2,
+    expires = tonumber(expires) or 0,
+    parked = tonumber(parked) or 0,
+    note = note or '',
   }
 end
 
 local function write(id, task, note)
-  redis.call('HSET', state, id, string.format('%.0f:%d:%d:%d:%s',
-    task.token, task.attempts, task.crashes, task.priority, note))
+  redis.call('HSET', state, id, string.format('%.0f:%d:%d:%d:%.0f:%.0f:%s', task.token,
+    task.attempts, task.crashes, task.priority, task.expires, task.parked, note))
+end
+
+local function forget(id)
+  redis.call('HDEL', bodies, id)
+  redis.call('HDEL', state, id)
 end
 
 local function bury(id, task, reason)
   write(id, task, reason)
   redis.call('ZADD', dead, now_ms, id)
+  tell_awaiting(awaited, id)
 end

@@ -1,0 +1,67 @@
+#!lua flags=allow-oom
+-- queues/cancel: a task that has not ended is not to run, or to stop.
+--
+-- KEYS[1]  HASH    bodies  id -> envelope
+-- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:note
+-- KEYS[3]  ZSET    leases  running ids, scored by when the lease ends (ms)
+-- KEYS[4]  ZSET    dead    ids, scored by when they died (ms)
+-- KEYS[5]  ZSET    due_h   ids, scored by when they may run (ms)
+-- KEYS[6]  ZSET    due_m
+-- KEYS[7]  ZSET    due_l
+-- KEYS[8]  STRING  result  of this task, once it has ended
+-- KEYS[9]  HASH    awaited  id -> channels to tell when it ends
+-- KEYS[10] ZSET    expiring  waiting ids that must not be begun any more from then on (ms)
+-- KEYS[11] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[12] HASH    even    ledger of even hours
+-- KEYS[13] HASH    odd     ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  string  id
+-- ARGV[4]  int     kept_ms  how long its status is kept
+-- returns  int     1 when it is cancelled by this, 0 when it had ended before or is not known
+-- include clock
+-- include awaiting
+-- include ledger
+
+local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[8]
+local due = {KEYS[5], KEYS[6], KEYS[7]}
+local id = ARGV[3]
+
+local ledger = ledger_at(KEYS[12], KEYS[13], now_s)
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+if answer then
+  return tonumber(answer)
+end
+
+-- Whether it is out of the lines. A ready one would have to be searched for: its place stays, and
+-- is passed over when its turn comes.
+local function take_out(record)
+  if redis.call('ZREM', leases, id) == 1 then
+    local token, channel = record:match('^(%d+):%d+:%d+:[123]:%d+:%d+:(%S+)')
+    if channel then
+      redis.call('SPUBLISH', channel, token)
+    end
+    return
+  end
+  for priority = 1, 3 do
+    if redis.call('ZREM', due[priority], id) == 1 then
+      return
+    end
+  end
+  redis.call('SADD', KEYS[11], id)
+end
+
+local cancelled = 0
+if redis.call('HEXISTS', bodies, id) == 1 and not redis.call('ZSCORE', dead, id) then
+  local record = redis.call('HGET', state, id) or ''
+  take_out(record)
+  redis.call('ZREM', KEYS[10], id)
+  redis.call('HDEL', bodies, id)
+  redis.call('HDEL', state, id)
+  local attempts = record:match('^%d+:(%d+):') or '0'
+  redis.call('SET', result, string.format('cancelled:%s:%.0f:', attempts, now_ms), 'PX', ARGV[4])
+  tell_awaiting(KEYS[9], id)
+  cancelled = 1
+end
+ledger_write(ledger, ARGV[1], ARGV[2], cancelled)
+return cancelled

@@ -1,0 +1,14 @@
+-- How many tasks may wait in a queue.
+
+-- The capacity (nil: no limit), and whether the one that was given contradicts it.
+local function capacity_of(settings, given)
+  local stored = tonumber(redis.call('HGET', settings, 'capacity') or nil)
+  if given == '' then
+    return stored, false
+  end
+  if not stored then
+    redis.call('HSET', settings, 'capacity', given)
+    return tonumber(given), false
+  end
+  return stored, stored ~= tonumber(given)
+end

@@ -1,0 +1,31 @@
+#!lua flags=allow-oom
+-- queues/pause: let no task be claimed, or let them be claimed again.
+--
+-- KEYS[1]  HASH    settings  paused, capacity
+-- KEYS[2]  ZSET    idle      bell channels of waiting workers
+-- KEYS[3]  HASH    even      ledger of even hours
+-- KEYS[4]  HASH    odd       ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  int     paused    1 or 0
+-- returns  int     1 when it was not so before
+-- include clock
+-- include bell
+-- include ledger
+
+local settings = KEYS[1]
+local ledger = ledger_at(KEYS[3], KEYS[4], now_s)
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+if answer then
+  return tonumber(answer)
+end
+
+local changed
+if ARGV[3] == '1' then
+  changed = redis.call('HSET', settings, 'paused', '1')
+else
+  changed = redis.call('HDEL', settings, 'paused')
+  ring(KEYS[2], now_ms)
+end
+ledger_write(ledger, ARGV[1], ARGV[2], changed)
+return changed

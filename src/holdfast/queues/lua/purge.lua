@@ -1,0 +1,64 @@
+#!lua flags=allow-oom
+-- queues/purge: drop tasks that wait, or tasks that are dead: some of them per step.
+--
+-- KEYS[1]  HASH    bodies  id -> envelope
+-- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:note
+-- KEYS[3]  LIST    ready_h  ids, the next one first
+-- KEYS[4]  LIST    ready_m
+-- KEYS[5]  LIST    ready_l
+-- KEYS[6]  ZSET    due_h   ids, scored by when they may run (ms)
+-- KEYS[7]  ZSET    due_m
+-- KEYS[8]  ZSET    due_l
+-- KEYS[9]  ZSET    dead    ids, scored by when they died (ms)
+-- KEYS[10] HASH    awaited  id -> channels to tell when it ends
+-- KEYS[11] ZSET    expiring  waiting ids that must not be begun any more from then on (ms)
+-- KEYS[12] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[13] HASH    even    ledger of even hours
+-- KEYS[14] HASH    odd     ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  string  which   waiting or dead
+-- ARGV[4]  int     limit   ids taken from the lines at most, 1 to 1000
+-- returns  array   tasks dropped, ids taken from the lines (cancelled ones among them)
+-- include clock
+-- include awaiting
+-- include ledger
+
+local bodies, state = KEYS[1], KEYS[2]
+local ledger = ledger_at(KEYS[13], KEYS[14], now_s)
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+if answer then
+  local dropped, taken = answer:match('(%d+) (%d+)')
+  return {tonumber(dropped), tonumber(taken)}
+end
+
+local limit, dropped, taken = tonumber(ARGV[4]), 0, 0
+
+local function drop(id)
+  taken = taken + 1
+  redis.call('HDEL', state, id)
+  redis.call('ZREM', KEYS[11], id)
+  redis.call('SREM', KEYS[12], id)
+  tell_awaiting(KEYS[10], id)
+  dropped = dropped + redis.call('HDEL', bodies, id)
+end
+
+local function drop_from_set(key)
+  local found = redis.call('ZPOPMIN', key, limit - taken)
+  for i = 1, #found, 2 do
+    drop(found[i])
+  end
+end
+
+if ARGV[3] == 'dead' then
+  drop_from_set(KEYS[9])
+else
+  for priority = 1, 3 do
+    drop_from_set(KEYS[5 + priority])
+    for _, id in ipairs(redis.call('LPOP', KEYS[2 + priority], limit - taken) or {}) do
+      drop(id)
+    end
+  end
+end
+ledger_write(ledger, ARGV[1], ARGV[2], dropped .. ' ' .. taken)
+return {dropped, taken}

@@ -1,0 +1,20 @@
+#!lua flags=no-writes
+-- queues/status: where one task is.
+--
+-- KEYS[1]  HASH    bodies  id -> envelope
+-- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:note
+-- KEYS[3]  ZSET    leases  running ids, scored by when the lease ends (ms)
+-- KEYS[4]  ZSET    dead    ids, scored by when they died (ms)
+-- KEYS[5]  ZSET    due_h   ids, scored by when they may run (ms)
+-- KEYS[6]  ZSET    due_m
+-- KEYS[7]  ZSET    due_l
+-- KEYS[8]  STRING  result  of this task, once it has ended
+-- ARGV[1]  string  id
+-- returns  array   state (queued, delayed, running, dead, ended, unknown), instant (ms), record,
+--                  envelope or result (see parts/standing)
+-- include clock
+
+local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[8]
+local due = {KEYS[5], KEYS[6], KEYS[7]}
+-- include standing
+return standing(ARGV[1], now_ms)

@@ -1,0 +1,1 @@
+"""The producer: puts tasks in line."""

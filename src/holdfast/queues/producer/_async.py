@@ -1,0 +1,140 @@
+"""Puts tasks in line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, TypeVar
+
+from ...core import ledger
+from ...core.bell import Bell
+from ...core.call._async import AsyncCaller
+from ...core.catalog._async import AsyncCatalog
+from ...core.names import Namespace, Unit
+from ...core.script import Script
+from ...errors import DefinitionConflict, OutcomeUnknown, QueueAtCapacity, ServerUnavailable
+from .. import keys
+from ..handle._async import AsyncTaskHandle
+from ..packing import Packed, batched, packed
+from ..task import Call
+
+ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
+
+TARGETS_LIMIT: Final = 4096
+"""Queues whose keys are remembered; of more, they are just made again."""
+
+R = TypeVar("R")
+
+
+class _Target(NamedTuple):
+    """A queue, and the keys for putting something into it."""
+
+    unit: Unit
+    keys: tuple[str, ...]
+
+
+class AsyncProducer:
+    """Puts tasks in line, in the queues that they name.
+
+    Made by `AsyncHoldfast`, which passes its methods on.
+
+    Args:
+        caller: how to reach the server.
+        bell: how handles hear of the end of their tasks.
+        catalog: where queues in use are noted.
+        namespace: whose queues.
+    """
+
+    def __init__(
+        self, caller: AsyncCaller, bell: Bell, catalog: AsyncCatalog, namespace: Namespace
+    ) -> None:
+        self._caller = caller
+        self._bell = bell
+        self._catalog = catalog
+        self._namespace = namespace
+        self._targets: dict[str, _Target] = {}
+        self._capacities: dict[str, int] = {}
+
+    def define(self, queue: str, capacity: int | None) -> None:
+        """Say with each task for *queue* how many may wait there; None says nothing."""
+        if capacity is None:
+            self._capacities.pop(queue, None)
+        else:
+            self._capacities[queue] = capacity
+
+    async def enqueue(self, call: Call[R], op_id: str | None) -> AsyncTaskHandle[R]:
+        """Put one task in line; see `AsyncHoldfast.enqueue`."""
+        with self._caller.writers.operation(
+            op_id, lambda op_id: self.enqueue(call, op_id), verb="enqueue"
+        ) as operation:
+            task_id = call.task_id or operation.label
+            task = packed(call, task_id)
+            await self._store(call.queue, operation.writer, operation.number, [task], 1)
+        return self._handle(call, task_id)
+
+    async def enqueue_many(
+        self, calls: Sequence[Call[R]], op_id: str | None
+    ) -> list[AsyncTaskHandle[R]]:
+        """Put tasks in line in few steps; see `AsyncHoldfast.enqueue_many`."""
+        with self._caller.writers.operation(
+            op_id, lambda op_id: self.enqueue_many(calls, op_id), verb="enqueue_many"
+        ) as operation:
+            ids = [call.task_id or f"{operation.label}.{i}" for i, call in enumerate(calls)]
+            batches = list(batched(calls, ids))
+            stored = 0
+            for i, batch in enumerate(batches):
+                # Each step is an operation of its own: repeating the whole repeats what is missing.
+                try:
+                    await self._store(
+                        batch.queue, operation.part(i), operation.number, batch.tasks, batch.room
+                    )
+                except QueueAtCapacity as error:
+                    raise QueueAtCapacity(error.queue, error.capacity, stored) from None
+                except ServerUnavailable as error:
+                    if i == 0:
+                        raise
+                    problem = f"{stored} of {len(calls)} tasks are stored, then {error.reason}"
+                    raise OutcomeUnknown(error.action, problem) from error
+                stored += len(batch.tasks)
+        return [self._handle(call, task_id) for call, task_id in zip(calls, ids, strict=True)]
+
+    async def _store(
+        self, queue: str, writer: str, number: int, tasks: Sequence[Packed], room: int
+    ) -> None:
+        """Put packed tasks in line, in one step."""
+        unit, names = self._target(queue)
+        defined = self._capacities.get(queue, "")
+        parts = [part for task in tasks for part in task]
+        reply: bytes = await self._caller.call(
+            ENQUEUE, unit, names, [writer, number, defined, room, *parts]
+        )
+        verdict, _, capacity = reply.partition(b" ")
+        if verdict == b"full":
+            raise QueueAtCapacity(queue, int(capacity))
+        if verdict == b"conflict":
+            raise DefinitionConflict(f"the capacity of queue {queue!r}", int(capacity), defined)
+        await self._catalog.note(unit)
+
+    def _target(self, queue: str) -> _Target:
+        target = self._targets.get(queue)
+        if target is None:
+            if len(self._targets) >= TARGETS_LIMIT:
+                self._targets.clear()
+            unit = self._namespace.unit(keys.KIND, queue)
+            names = (
+                keys.bodies(unit),
+                *keys.ready(unit),
+                *keys.due(unit),
+                keys.leases(unit),
+                keys.dead(unit),
+                keys.idle(unit),
+                keys.expiring(unit),
+                keys.left_over(unit),
+                keys.settings(unit),
+                *ledger.keys(unit),
+            )
+            target = self._targets[queue] = _Target(unit, names)
+        return target
+
+    def _handle(self, call: Call[Any], task_id: str) -> AsyncTaskHandle[Any]:
+        unit = self._target(call.queue).unit
+        return AsyncTaskHandle(task_id, call.queue, unit, self._caller, self._bell, call.returns)

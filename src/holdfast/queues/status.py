@@ -1,0 +1,168 @@
+"""Where a task is, as the scripts tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, Final, Literal, TypeVar
+
+from ..core.clock import MAX_MS, from_epoch_ms
+from ..core.codec import JSON, decoded
+from ..errors import DecodeError, TaskFailed
+from .envelope import Envelope
+from .keys import PRIORITIES
+from .task import Priority
+
+R = TypeVar("R")
+
+State = Literal["queued", "delayed", "running", "done", "dead", "cancelled", "unknown"]
+
+WAITING_STATES: Final = ("queued", "delayed", "running")
+"""In these a task may still come to have a result."""
+
+LISTED_STATES: Final = ("queued", "delayed", "running", "dead")
+"""Tasks in these states can be listed: they are still in the queue."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TaskStatus:
+    """Where a task is, at the moment of asking.
+
+    Attributes:
+        task_id: its id.
+        state: `queued` (may run now), `delayed` (waits for its time or its next attempt),
+            `running`, `done`, `dead`, `cancelled`; `unknown` when it was never enqueued, or ended
+            longer ago than its status is kept.
+        task: its name; empty once it is done or cancelled, or when it cannot be read.
+        priority: `high`, `medium` or `low`; None once it is done or cancelled.
+        args: its positional arguments, likewise.
+        kwargs: its keyword arguments, likewise.
+        attempts: how often it was begun.
+        crashes: how many of these ended with their worker.
+        reason: why it is dead, or what went wrong last; its first word names the kind of reason.
+        worker: who runs it.
+        enqueued_at: when its producer says it was enqueued.
+        due_at: from when on it may run, by the server's clock; None for one that did not wait.
+        ended_at: since when it is done, dead or cancelled, by the server's clock.
+    """
+
+    task_id: str
+    state: State
+    task: str = ""
+    priority: Priority | None = None
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    attempts: int = 0
+    crashes: int = 0
+    reason: str = ""
+    worker: str = ""
+    enqueued_at: datetime | None = None
+    due_at: datetime | None = None
+    ended_at: datetime | None = None
+
+    def __repr__(self) -> str:
+        """What says something: most fields are empty in most states."""
+        said = (
+            f"{each.name}={value!r}"
+            for each in fields(self)
+            if (value := getattr(self, each.name)) or each.name == "task_id"
+        )
+        return f"TaskStatus({', '.join(said)})"
+
+
+def task_status(task_id: str, reply: Sequence[Any], priority: int = 0) -> TaskStatus:
+    """The status in what `parts/standing.lua` answers: state, instant, record, body.
+
+    Args:
+        task_id: whose.
+        reply: the answer.
+        priority: 1 to 3 when it is known from the line; 0 leaves it to the record.
+    """
+    state, instant, record, body = reply
+    match state:
+        case b"unknown":
+            return TaskStatus(task_id, "unknown")
+        case b"ended":
+            ended, attempts, ended_ms, payload = body.split(b":", 3)
+            return TaskStatus(
+                task_id,
+                ended.decode(),
+                attempts=int(attempts),
+                reason=payload[1:].decode() if payload[:1] == b"!" else "",
+                ended_at=_instant(ended_ms),
+            )
+    return _unended(task_id, state.decode(), instant, record, body, priority)
+
+
+def listed(reply: Sequence[Any]) -> list[TaskStatus]:
+    """The tasks in what `tasks.lua` answers."""
+    return [
+        task_status(
+            reply[i].decode(errors="backslashreplace"),
+            (reply[i + 1], *reply[i + 3 : i + 6]),
+            reply[i + 2],
+        )
+        for i in range(0, len(reply), 6)
+    ]
+
+
+def result_of(task_id: str, queue: str, reply: Sequence[Any], into: Any) -> Any:
+    """What a task that has ended returned.
+
+    Args:
+        task_id: which task.
+        queue: the name of its queue, for the errors.
+        reply: as of `task_status`.
+        into: the type that the result is converted to.
+
+    Raises:
+        TaskFailed: it has none, and will have none.
+        DecodeError: it is not of that type.
+    """
+    status = task_status(task_id, reply)
+    if status.state == "done" and not status.reason:
+        payload = reply[3].split(b":", 3)[3]
+        return decoded(JSON, payload.removeprefix(b"="), into, f"the result of task {task_id!r}")
+    reason = status.reason or _REASONS.get(status.state, "no reason is known")
+    raise TaskFailed(task_id, queue, status.state, reason)
+
+
+_REASONS: Final = {
+    "cancelled": "it will not run, or not to its end",
+    "unknown": "it was never enqueued, was purged, or its result was kept long enough",
+}
+
+
+def _unended(
+    task_id: str, state: Any, instant: bytes, record: bytes, body: bytes, priority: int
+) -> TaskStatus:
+    _, attempts, crashes, stored, _, _, note = (record.split(b":", 6) + [b""] * 7)[:7]
+    at = _instant(instant)
+    text = note.decode(errors="replace")
+    try:
+        envelope = Envelope.unpacked(body, task_id)
+    except DecodeError:
+        envelope = Envelope(v=0, id=task_id, queue="", task="")
+    known = PRIORITIES[(priority or int(stored or 0)) - 1] if priority or stored else None
+    return TaskStatus(
+        task_id,
+        state,
+        task=envelope.task,
+        priority=known or (envelope.priority if envelope.priority in PRIORITIES else None),  # type: ignore[arg-type]
+        args=tuple(envelope.args),
+        kwargs=envelope.kwargs,
+        attempts=int(attempts or 0),
+        crashes=int(crashes or 0),
+        reason="" if state == "running" else text,
+        worker=text.partition(" ")[2] if state == "running" else "",
+        enqueued_at=_instant(envelope.enqueued_ms),
+        due_at=at if state in ("queued", "delayed") else None,
+        ended_at=at if state == "dead" else None,
+    )
+
+
+def _instant(epoch_ms: bytes | int | str) -> datetime | None:
+    """The instant of a score; None for none, and for what a stranger made up."""
+    ms = float(epoch_ms)
+    return from_epoch_ms(int(ms)) if 0 < ms < MAX_MS else None
