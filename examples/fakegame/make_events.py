@@ -2,8 +2,9 @@
 
     python make_events.py > events.jsonl
 
-Most offers find a buyer; the others expire unsold a day after they were made. A few players trade
-much and most trade little, business is best at half past eight, and cheap things go more often.
+Most offers find a buyer; the others expire unsold a day after they were made. Some sellers announce
+a sale that starts later, and some players forget their passwords. A few players trade much and most
+trade little, business is best at half past eight, and cheap things go more often.
 """
 
 import json
@@ -15,11 +16,12 @@ from datetime import UTC, datetime, timedelta
 
 EVENTS = 3_000
 PLAYERS = 700
-SOLD_SHARE = 0.65
+SHARES = {"sold": 0.55, "expired": 0.30, "sale": 0.10, "reset": 0.05}
 FIRST_ID = 8_204_117  # the market has a past
 OPENING = datetime(2026, 3, 14, 17, 0, tzinfo=UTC)
 EVENING_S = 6 * 3600
 RUSH_S = 3.5 * 3600  # after the opening
+NOTICE_MIN = (10, 80)  # from the announcement of a sale to its start
 
 NAMES = """
     amara anouk aziz benedikt björn brigid carmen chidi chloé dagny darius elif emeka enzo esther
@@ -65,24 +67,40 @@ def events(rng: random.Random) -> Iterator[dict[str, object]]:
     """The evening's events, oldest first; their ids leave gaps, other things happen too."""
     everybody = players(rng)
     zeal = [1 / rank for rank in range(1, len(everybody) + 1)]  # Zipf's law
-    demand = [price**-0.4 for price in ITEMS.values()]
     seconds = sorted(rng.triangular(0, EVENING_S, RUSH_S) for _ in range(EVENTS))
     event_id = FIRST_ID
     for second in seconds:
         event_id += rng.randrange(1, 10)
-        (seller, email), (buyer, _) = distinct_pair(rng, everybody, zeal)
-        item = rng.choices(list(ITEMS), demand)[0]
-        sold = rng.random() < SOLD_SHARE
-        event: dict[str, object] = {
-            "event": "sold" if sold else "expired",
+        kind = rng.choices(list(SHARES), list(SHARES.values()))[0]
+        at = OPENING + timedelta(seconds=int(second))
+        player, other = distinct_pair(rng, everybody, zeal)
+        yield {
+            "event": kind,
             "id": event_id,
-            "at": (OPENING + timedelta(seconds=int(second))).isoformat(),
-            "seller": seller,
-            "email": email,
-            "item": item,
-            "price": max(1, round(ITEMS[item] * rng.lognormvariate(0, 0.25))),
+            "at": at.isoformat(),
+            **details(rng, kind, at, player, other[0]),
         }
-        yield event | {"buyer": buyer} if sold else event
+
+
+def details(
+    rng: random.Random, kind: str, at: datetime, player: tuple[str, str], other: str
+) -> dict[str, object]:
+    """What the mail to *player* (name and address) says; *other* is whom the event is about."""
+    name, email = player
+    if kind == "reset":
+        return {"player": name, "email": email, "code": f"{rng.randrange(1_000_000):06}"}
+    if kind == "sale":
+        starts_at = at + timedelta(minutes=rng.randint(*NOTICE_MIN))
+        follower = {"player": name, "email": email, "seller": other}
+        return follower | offer(rng) | {"starts_at": starts_at.isoformat()}
+    offered = {"seller": name, "email": email, **offer(rng)}
+    return offered | {"buyer": other} if kind == "sold" else offered
+
+
+def offer(rng: random.Random) -> dict[str, object]:
+    """An item and its price in gold."""
+    item = rng.choices(list(ITEMS), [price**-0.4 for price in ITEMS.values()])[0]
+    return {"item": item, "price": max(1, round(ITEMS[item] * rng.lognormvariate(0, 0.25)))}
 
 
 def distinct_pair(

@@ -1,4 +1,4 @@
-"""`holdfast demo mail`, as a user runs it: whatever is killed, every event gets its mail."""
+"""`holdfast demo mail` as a user runs it: every event gets its mail in turn, whatever is killed."""
 
 import contextlib
 import json
@@ -10,15 +10,29 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from email.message import EmailMessage
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from holdfast.cli.demo.events import Event, example_folder, read_events
 from holdfast.cli.demo.maildir import MailStore
-from holdfast.cli.demo.report import check, figures
+from holdfast.cli.demo.order import Order, Overtaking, Place, judge
+from holdfast.cli.demo.report import (
+    SLICES,
+    Punctuality,
+    Report,
+    Span,
+    check,
+    figures,
+    figures_by_kind,
+    punctuality,
+)
 from holdfast.cli.demo.smtp import Delivery, Faults, MailServer, Refused
+from holdfast.cli.demo.summary import print_summary
 from holdfast.server import status
 
 DEADLINE_S = 90.0
@@ -72,7 +86,33 @@ def test_every_event_gets_its_mail(tmp_path: Path) -> None:
     assert report["sent_now"] == report["kinds"]["all"]["sent"] == 150
     assert report["refused"]["mails"] > 0
     assert report["kinds"]["all"]["retries"] >= report["refused"]["mails"]
-    assert 0 < report["kinds"]["all"]["wait_mean_s"] <= report["kinds"]["all"]["wait_p99_s"]
+
+
+def test_the_order_and_the_times_are_kept_and_shown(tmp_path: Path) -> None:
+    """Resets overtake the line, sales come when they begin, and the records prove it."""
+    done = demo("--count", 300, "--concurrency", 4, "--embedded", tmp_path, "--json")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    kinds = report["kinds"]
+    assert {kind: row["priority"] for kind, row in kinds.items()} == {
+        "reset": "high",
+        "sale": "medium",
+        "sold": "medium",
+        "expired": "low",
+        "all": "",
+    }
+    events = Counter(e.kind for e in read_events(example_folder() / "events.jsonl", 300))
+    for kind, row in kinds.items():
+        assert row["events"] == row["sent"] == sum(row["over_time"])
+        assert row["sent"] == (events[kind] or 300)
+        assert 0 < row["wait_median_s"] <= row["wait_longest_s"]
+    assert report["punctuality"] == {"delayed": events["sale"], "early": []}
+    order = report["order"]
+    assert order["judged"]
+    assert order["claims"] == 300 + report["refused"]["mails"]
+    assert order["passed_over"] == order["out_of_turn"] == []
+    assert order["overtaking"]["reset"]["most"] > 0
 
 
 def test_a_killed_run_is_completed_by_the_next_one(tmp_path: Path) -> None:
@@ -107,6 +147,9 @@ def test_a_killed_worker_costs_no_mail(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert report["workers_replaced"] == 1
     assert report["missing"] == []
+    assert report["order"]["judged"]
+    assert report["order"]["passed_over"] == report["order"]["out_of_turn"] == []
+    assert report["punctuality"]["early"] == []
 
 
 def worker_pids(demo: int) -> list[int]:
@@ -145,6 +188,8 @@ def test_without_a_terminal_it_prints_plain_lines(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\x1b" not in done.stdout
     assert "20 events, 20 mails: none missing, none twice" in done.stdout
+    assert "sales: none of 1 mailed early" in done.stdout
+    assert "out of order" in done.stdout
 
 
 def test_events_that_are_none_are_a_usage_error(tmp_path: Path) -> None:
@@ -158,11 +203,24 @@ def test_events_that_are_none_are_a_usage_error(tmp_path: Path) -> None:
     assert "line 1 is not a market event" in " ".join(done.stderr.replace("│", " ").split())
 
 
+def test_a_sale_is_announced_before_it_begins(tmp_path: Path) -> None:
+    """Its delay is the notice in fast motion; a sale that begins before that is no event."""
+    path = tmp_path / "events.jsonl"
+    sale = dict.fromkeys(("email", "player", "seller", "item", "price"), "")
+    sale |= {"event": "sale", "id": "1", "at": "2026-03-14T17:00:00+00:00"}
+    path.write_text(json.dumps(sale | {"starts_at": "2026-03-14T17:30:00+00:00"}))
+    assert read_events(path)[0].delay_s == 3.0
+
+    path.write_text(json.dumps(sale | {"starts_at": "2026-03-14T16:30:00+00:00"}))
+    with pytest.raises(ValueError, match="starts before it was announced"):
+        read_events(path)
+
+
 # The pieces
 
 
-def event(number: int, kind: str = "sold") -> Event:
-    return Event(kind, f"{kind}-{number}", {})
+def event(number: int, kind: str = "sold", delay_s: float = 0.0) -> Event:
+    return Event(kind, f"{kind}-{number}", {}, delay_s)
 
 
 def mail(mail_id: str, **headers: str) -> EmailMessage:
@@ -202,7 +260,7 @@ def test_a_refused_mail_is_taken_on_the_next_try(tmp_path: Path) -> None:
     store = MailStore(tmp_path / "maildir")
     faults = Faults(refused_mails=1000, every_connection=0)
     mail_id = next(i for i in map(str, range(1000)) if faults.refusals(i) == 2)
-    message = mail(mail_id, X_Attempt="3", X_Enqueued_At="2026-03-14 17:00:00+00:00")
+    message = mail(mail_id, X_Attempt="3", X_Token="7", X_Enqueued_At="2026-03-14 17:00:00+00:00")
 
     with MailServer(store, faults) as server:
         for _ in range(2):
@@ -213,9 +271,10 @@ def test_a_refused_mail_is_taken_on_the_next_try(tmp_path: Path) -> None:
     assert server.refused == Refused(mails=2, connections=0)
     assert store.message_ids() == {mail_id: 1}
     [delivery] = server.deliveries
-    assert (delivery.mail_id, delivery.attempt) == (mail_id, 3)
+    assert (delivery.mail_id, delivery.attempt, delivery.token) == (mail_id, 3, 7)
     assert delivery.enqueued_at == 1773507600.0
-    assert delivery.started_at == delivery.stored_at
+    assert delivery.started_at == delivery.answered_at
+    assert [refusal.mail_id for refusal in server.refusals] == [mail_id] * 2
 
 
 def test_every_so_many_connections_one_is_turned_away(tmp_path: Path) -> None:
@@ -235,24 +294,282 @@ def test_a_mail_without_a_date_of_its_own_counts_from_its_arrival() -> None:
     """Headers that are absent or nonsense become the instant of storing and the first attempt."""
     delivery = Delivery.read(mail("1", X_Attempt="many", X_Enqueued_At="None"))
 
-    assert delivery.attempt == 1
-    assert delivery.enqueued_at == delivery.started_at == delivery.stored_at
+    assert (delivery.attempt, delivery.token) == (1, 0)
+    assert delivery.enqueued_at == delivery.started_at == delivery.answered_at
+
+
+SPAN = Span(100.0, 110.0)
 
 
 def test_figures_count_the_first_delivery_of_a_mail() -> None:
     """A second copy changes neither the waits nor the retries; other events' mails are left out."""
     events = [event(1), event(2)]
     deliveries = [
-        Delivery(events[0].mail_id, 1, 100.0, 101.0, 101.1),
-        Delivery(events[1].mail_id, 3, 100.0, 103.0, 103.1),
-        Delivery(events[1].mail_id, 9, 100.0, 190.0, 190.1),
-        Delivery("another", 9, 100.0, 190.0, 190.1),
+        Delivery(events[0].mail_id, 1, 0, 100.0, 101.0, 101.1),
+        Delivery(events[1].mail_id, 3, 0, 100.0, 103.0, 103.1),
+        Delivery(events[1].mail_id, 9, 0, 100.0, 190.0, 190.1),
+        Delivery("another", 9, 0, 100.0, 190.0, 190.1),
     ]
 
-    row = figures(events, {"sold-1"}, deliveries)
+    row = figures(events, {"sold-1"}, deliveries, SPAN)
 
     assert (row.events, row.sent, row.retried, row.retries) == (2, 1, 1, 2)
-    assert (row.wait_mean_s, row.wait_p99_s) == (2.0, 3.0)
+    assert row.wait_median_s == pytest.approx(2.1)
+    assert row.wait_longest_s == pytest.approx(3.1)
+    assert [i for i, count in enumerate(row.over_time) if count] == [2, 6]
+
+
+def test_the_wait_of_a_delayed_mail_counts_from_its_time() -> None:
+    """How late it was, not how long before it was announced; mails of other kinds do not count."""
+    events = [event(1, "sale", delay_s=4.0), event(2, "expired")]
+    deliveries = [
+        Delivery(events[0].mail_id, 1, 0, 100.0, 104.2, 104.5),
+        Delivery(events[1].mail_id, 1, 0, 100.0, 109.0, 109.0),
+    ]
+
+    rows = figures_by_kind(events, {"sale": "medium", "expired": "low"}, set(), deliveries, SPAN)
+
+    assert list(rows) == ["sale", "expired", "all"]
+    assert rows["sale"].wait_longest_s == pytest.approx(0.5)
+    assert rows["expired"].wait_longest_s == pytest.approx(9.0)
+
+
+def test_a_mail_begun_before_its_time_is_found() -> None:
+    """Also if it was refused then: whoever begins early, begins early."""
+    events = [event(1, "sale", 5.0), event(2, "sale", 5.0), event(3, "sale", 5.0), event(4)]
+    arrivals = [
+        Delivery(events[0].mail_id, 1, 0, 100.0, 105.0, 105.1),  # just in time
+        Delivery(events[1].mail_id, 1, 0, 100.0, 104.999, 105.1),
+        Delivery(events[2].mail_id, 1, 0, 100.0, 103.0, 103.1),  # refused
+        Delivery(events[2].mail_id, 2, 0, 100.0, 106.0, 106.1),
+        Delivery(events[3].mail_id, 1, 0, 100.0, 100.0, 100.1),  # of no delay
+    ]
+
+    assert punctuality(events, arrivals) == Punctuality(3, ["sale-2", "sale-3"])
+
+
+# The order
+
+PRIORITIES = {"reset": "high", "sale": "medium", "sold": "medium", "expired": "low"}
+
+
+class History:
+    """What a producer and a mail server wrote down, the server's clock being *lead_s* ahead.
+
+    The first mail is claimed as soon as it is enqueued, so that the clocks leave no doubt.
+    """
+
+    def __init__(self, lead_s: float = 0.0) -> None:
+        self.lead_s = lead_s
+        self.events: list[Event] = []
+        self.places: dict[str, Place] = {}
+        self.arrivals: list[Delivery] = []
+        self.mail("sold", enqueued=1.0, claimed=1.0, took=0.0)
+
+    def mail(
+        self,
+        kind: str,
+        enqueued: float,
+        claimed: float,
+        *,
+        delay: float = 0.0,
+        attempt: int = 1,
+        took: float = 0.01,
+    ) -> str:
+        """One mail of one claim; its task id."""
+        one = event(len(self.events), kind, delay)
+        self.events.append(one)
+        self.places[one.mail_id] = Place(len(self.places), enqueued, enqueued + took)
+        token = round((claimed + self.lead_s) * 1e6)
+        began = claimed + took
+        self.arrivals.append(Delivery(one.mail_id, attempt, token, enqueued, began, began + 0.1))
+        return one.task_id
+
+    def order(self) -> Order:
+        return judge(self.events, PRIORITIES, self.places, self.arrivals)
+
+
+@pytest.mark.parametrize("lead_s", [0.0, 3600.0, -3600.0])
+def test_an_order_that_was_kept_is_found_kept(lead_s: float) -> None:
+    """Due before ready, high before medium before low, whatever the server's clock says."""
+    history = History(lead_s)
+    for number in range(3):
+        history.mail("expired", 2.0, claimed=8.0 + number)
+        history.mail("sold", 2.1, claimed=5.0 + number)
+        history.mail("sale", 2.2, claimed=4.0 + number / 10, delay=1.0)
+    history.mail("reset", 3.0, claimed=3.1)
+
+    order = history.order()
+
+    assert order.judged
+    assert order.kept
+    assert order.claims == 11
+    assert order.doubt_s == pytest.approx(0.0, abs=1e-5)
+    assert order.overtaking == {"reset": Overtaking(1, 6, 6), "sale": Overtaking(3, 3, 3)}
+
+
+@pytest.mark.parametrize("lead_s", [0.0, 3600.0, -3600.0])
+@pytest.mark.parametrize(
+    ("first", "then"), [("reset", "sold"), ("reset", "expired"), ("sold", "expired")]
+)
+def test_a_mail_that_passed_over_one_of_higher_priority_is_found(
+    first: str, then: str, lead_s: float
+) -> None:
+    """It was claimed after the other was surely in line, and before that was claimed."""
+    history = History(lead_s)
+    history.mail(first, 2.0, claimed=5.0)
+    bold = history.mail(then, 1.5, claimed=4.0)
+    history.mail(then, 1.6, claimed=6.0)
+
+    order = history.order()
+
+    assert order.passed_over == [bold]
+    assert not order.kept
+
+
+def test_a_retry_that_passed_over_one_of_higher_priority_is_found() -> None:
+    """Every claim counts, not the first one of a mail only."""
+    history = History()
+    history.mail("reset", 2.0, claimed=5.0)
+    bold = history.mail("expired", 1.5, claimed=4.0, attempt=3)
+
+    assert history.order().passed_over == [bold]
+
+
+def test_a_mail_that_passed_over_a_due_one_is_found() -> None:
+    """Before the time of the other it may go, after that it may not."""
+    history = History()
+    history.mail("sale", 2.0, claimed=9.0, delay=3.0)
+    history.mail("sold", 2.1, claimed=4.9)
+    bold = history.mail("sold", 2.2, claimed=5.1)
+
+    assert history.order().passed_over == [bold]
+
+
+def test_what_the_records_do_not_prove_is_not_counted() -> None:
+    """The enqueue was under way, the first claim is not known, or the waits were the same step."""
+    history = History()
+    history.mail("expired", 1.5, claimed=3.05)
+    history.mail("reset", 3.0, claimed=4.0, took=0.1)  # not surely in line at 3.05
+    history.mail("expired", 1.5, claimed=6.0)
+    history.mail("reset", 5.0, claimed=7.0, attempt=2)  # its first attempt left no record
+    history.mail("sold", 7.5, claimed=8.0)
+    history.mail("expired", 7.5, claimed=8.0)
+
+    order = history.order()
+
+    assert order.judged
+    assert order.kept
+
+
+def test_a_mail_claimed_before_its_turn_is_found() -> None:
+    """Within a line the order is that of the enqueues; retries and other lines have another."""
+    history = History()
+    history.mail("sold", 2.0, claimed=5.0)
+    bold = history.mail("sold", 2.1, claimed=4.0)
+    history.mail("sold", 2.2, claimed=6.0)
+    history.mail("expired", 1.9, claimed=7.0)
+    history.mail("sold", 2.3, claimed=6.1, attempt=2)
+
+    order = history.order()
+
+    assert order.out_of_turn == [bold]
+    assert not order.kept
+
+
+def test_clocks_that_contradict_each_other_are_not_judged_by() -> None:
+    """A mail begun before it was claimed: then the token is no clock that runs like ours."""
+    history = History()
+    history.arrivals.append(replace(history.arrivals[0], started_at=0.5))
+
+    assert not history.order().judged
+    assert not judge([], PRIORITIES, {}, []).judged
+
+
+def test_a_mail_that_an_earlier_run_put_in_line_has_no_place() -> None:
+    """When that was is not known, so nothing had to wait for it."""
+    history = History()
+    history.mail("reset", 2.0, claimed=5.0)
+    history.arrivals[-1] = replace(history.arrivals[-1], enqueued_at=-100.0)
+    history.mail("expired", 1.5, claimed=4.0)
+
+    assert history.order().passed_over == []
+
+
+# The verdict
+
+
+def report(**changes: object) -> Report:
+    events = [event(1, "sale", 1.0), event(2)]
+    deliveries = [Delivery(e.mail_id, 1, 1, 100.0, 102.0, 102.5) for e in events]
+    rows = figures_by_kind(events, {"sale": "medium", "sold": "medium"}, set(), deliveries, SPAN)
+    good = Report(
+        kinds=rows,
+        seconds=10.0,
+        sent_before=0,
+        sent_now=2,
+        refused=Refused(0, 0),
+        workers_replaced=0,
+        order=Order(judged=True, claims=2),
+        punctuality=Punctuality(1, []),
+        unfinished=0,
+        missing=[],
+        twice=[],
+        dead_in_all=0,
+        dead={},
+        maildir="maildir",
+    )
+    return replace(good, **changes)  # type: ignore[arg-type]
+
+
+def summary(of: Report) -> str:
+    text = StringIO()
+    print_summary(of, Console(file=text, width=80))
+    return text.getvalue()
+
+
+def test_a_good_run_is_told_in_eighty_columns() -> None:
+    """A row per kind with its waits and what was sent when, and a line per promise."""
+    text = summary(report())
+
+    assert report().ok
+    assert "✗" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    [sale] = [line for line in text.splitlines() if line.lstrip().startswith("sale begins")]
+    assert sale.split()[2:-1] == ["medium", "1", "1.50", "s", "1.50", "s"]
+    assert len(sale.split()[-1]) == SLICES
+    assert "2 events, 2 mails: none missing" in text
+    assert "sales: none of 1 mailed early" in text
+    assert "claims: none of 2 out of order" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"missing": ["sold-2"]}, "1 of 2 mails are missing"),
+        ({"unfinished": 1}, "1 tasks are still queued"),
+        ({"punctuality": Punctuality(1, ["sale-1"])}, "mails begun before their time: 1"),
+        ({"order": Order(True, 2, passed_over=["sold-2"])}, "that goes first waited: 1"),
+        ({"order": Order(True, 2, out_of_turn=["sold-2"])}, "in the same line earlier: 1"),
+    ],
+)
+def test_a_broken_promise_is_a_failed_run(changes: dict[str, object], said: str) -> None:
+    """Whatever is missing, early or out of order is named, and the run is not ok."""
+    broken = report(**changes)
+
+    assert not broken.ok
+    assert "✗" in (text := summary(broken))
+    assert said in text
+    assert "✓" not in text
+
+
+def test_without_records_the_order_is_not_praised() -> None:
+    """Then the demo says that it does not know."""
+    text = summary(report(order=Order()))
+
+    assert report(order=Order()).ok
+    assert "out of order" not in text
+    assert "not judged" in text
 
 
 def test_the_events_are_what_their_generator_writes() -> None:

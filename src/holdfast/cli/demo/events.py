@@ -1,4 +1,4 @@
-"""Fake Game's market events, and the example that turns each of them into a task.
+"""Fake Game's events, and the example that turns each of them into a task.
 
 The demo runs the same `mail.py` that a user reads and copies: it is not part of the package, but
 lies beside it, at the root of a checkout or inside an installed wheel.
@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -20,26 +21,38 @@ from ... import Call, Task
 
 HERE = Path(__file__).resolve()
 PLACES = (HERE.parents[1] / "examples/fakegame", HERE.parents[4] / "examples/fakegame")
-ARGUMENTS = {
+ARGUMENTS = {  # who goes first stands first
+    "reset": ("email", "player", "code"),
+    "sale": ("email", "player", "seller", "item", "price"),
     "sold": ("email", "seller", "item", "price", "buyer"),
     "expired": ("email", "seller", "item", "price"),
 }
+LABELS = {"reset": "password reset", "sale": "sale begins", "sold": "sold", "expired": "expired"}
+FAST_MOTION = 600  # ten minutes until a sale begins take a second
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened to one offer, and what its task is told about it."""
+    """What happened, and what its task is told about it.
+
+    Attributes:
+        kind: names the task as well.
+        delay_s: for a sale, the time from its announcement to its start: no mail before that.
+    """
 
     kind: str
     task_id: str
     arguments: dict[str, Any]
+    delay_s: float = 0.0
 
     @classmethod
     def parse(cls, line: str) -> Self:
         """Read one line; the same event has the same task id in every run."""
         fields = json.loads(line)
         kind, event_id = fields["event"], fields["id"]
-        return cls(kind, f"{kind}-{event_id}", {name: fields[name] for name in ARGUMENTS[kind]})
+        arguments = {name: fields[name] for name in ARGUMENTS[kind]}
+        delay_s = _delay_s(fields) if kind == "sale" else 0.0
+        return cls(kind, f"{kind}-{event_id}", arguments, delay_s)
 
     @property
     def mail_id(self) -> str:
@@ -47,9 +60,22 @@ class Event:
         return f"{self.task_id}@fakegame.example"
 
     def call(self, example: ModuleType) -> Call[None]:
-        """The call that mails this event."""
-        task: Task[..., None] = getattr(example, f"send_{self.kind}_email")
-        return task.call(**self.arguments).options(task_id=self.task_id)
+        """The call that mails this event, not before its time."""
+        call = task_for(self.kind, example).call(**self.arguments)
+        return call.options(task_id=self.task_id, delay=self.delay_s or None)
+
+
+def task_for(kind: str, example: ModuleType) -> Task[..., None]:
+    """The task of `mail.py` that mails events of this kind."""
+    task: Task[..., None] = getattr(example, f"send_{kind}_email")
+    return task
+
+
+def _delay_s(sale: dict[str, str]) -> float:
+    notice = datetime.fromisoformat(sale["starts_at"]) - datetime.fromisoformat(sale["at"])
+    if notice < timedelta(0):
+        raise ValueError("the sale starts before it was announced")
+    return round(notice.total_seconds() / FAST_MOTION, 3)
 
 
 def read_events(path: Path, count: int | None = None) -> list[Event]:

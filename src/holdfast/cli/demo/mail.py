@@ -7,6 +7,7 @@ import shutil
 import signal
 import smtplib
 import tempfile
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -51,9 +52,12 @@ def mail(
     """Send thousands of real mails through a real queue, and count them.
 
     Fake Game's players want mail when something they offered was sold or
-    expired. Every event becomes a task; worker processes send the mails to an
-    SMTP server that refuses some at first. Then every event is looked up in
-    the server's maildir: the exit code is 1 if one is missing.
+    expired, when a sale begins, and when they forgot their password. Every
+    event becomes a task: resets with high priority, expired offers with low,
+    sales with a delay. Worker processes send the mails to an SMTP server that
+    refuses some at first. Then every event is looked up in the server's
+    maildir: the exit code is 1 if one is missing, if a sale was mailed before
+    its time, or if the records prove that the order was not kept.
 
     With --embedded, kill it at any time, by kill -9 too, and start it again
     on the same folder. With --smtp nobody can look for the mails: the queue
@@ -139,7 +143,9 @@ def _temporary_folder(cleaning: ExitStack) -> Path:
 
 
 def _introduction(events: list[Event], workers: int) -> str:
-    sold = sum(event.kind == "sold" for event in events)
-    expired = len(events) - sold
+    from .events import LABELS
+
+    kinds = Counter(event.kind for event in events)
     by = "1 worker" if workers == 1 else f"{workers} workers"
-    return f"Fake Game: {sold:,} items sold, {expired:,} expired. One mail each, by {by}."
+    counts = (f"{label} {kinds[kind]:,}" for kind, label in LABELS.items() if kinds[kind])
+    return f"An evening of Fake Game. One mail each, by {by}.\n  {', '.join(counts)}"

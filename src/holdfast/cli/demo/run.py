@@ -10,33 +10,30 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
-from ... import Holdfast, OutcomeUnknown, ServerUnavailable
+from ... import Holdfast
 from ..connection import connected
 from .crew import Crew
-from .events import Event, load_example
+from .events import LABELS, Event, load_example, task_for
 from .maildir import MailStore
-from .report import Check, Report, check, figures
+from .order import judge
+from .patience import insist
+from .producer import Producer
+from .report import Check, Report, Span, check, figures_by_kind, punctuality
 from .screen import Progress, Screen
 from .smtp import Delivery, MailServer
 
 NAMESPACE = "fakegame"
 QUEUE = "email"
-BATCH = 250  # tasks enqueued between two looks at the screen
 TICK_S = 0.125
 LEASE_S = 10.0  # short: who kills a worker wants to see its mails run again
 STALL_S = 60.0  # without any change; longer than a lease and any wait between two attempts
-PATIENCE_S = 30.0  # with a server that does not answer
 DEAD_LIMIT = 1000  # as many as one call lists or replays
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +126,21 @@ class Mailing:
         wanted = {event.mail_id for event in plan.events}
         self._before = wanted.intersection(store.message_ids() if store else ())
         self._awaited = wanted - self._before
-        self._enqueued = len(self._before)
+        example = load_example(plan.example)
+        self._producer = Producer(hf, plan.events, example, self._before)
+        self._kind_of = {event.mail_id: event.kind for event in plan.events}
+        self._kinds = Counter(event.kind for event in plan.events)
+        self._priorities = {
+            kind: task_for(kind, example).priority for kind in LABELS if self._kinds[kind]
+        }
         self._deliveries_seen = 0
         self._began_at = self._ended_at = time.time()
 
     def work(self) -> None:
         """Enqueue what was not sent before, and wait until nothing is left to do."""
         self._began_at = time.time()
-        self._enqueue()
+        for _ in self._producer.enqueue_market():
+            self._screen.show(self._progress())
         self._watch()
         self._ended_at = time.time()
 
@@ -148,19 +152,18 @@ class Mailing:
         found = self._check(dead)
         missing = set(found.missing)
         deliveries = self._deliveries()
-        ended_at = max((mail.stored_at for mail in deliveries), default=self._ended_at)
-        by_kind = {
-            "sold": [event for event in events if event.kind == "sold"],
-            "expired": [event for event in events if event.kind == "expired"],
-            "all": events,
-        }
+        arrivals = deliveries + (self._server.refusals if self._server else [])
+        ended_at = max((mail.answered_at for mail in deliveries), default=self._ended_at)
+        span = Span(self._began_at, ended_at)
         return Report(
-            kinds={kind: figures(some, missing, deliveries) for kind, some in by_kind.items()},
-            seconds=ended_at - self._began_at,
+            kinds=figures_by_kind(events, self._priorities, missing, deliveries, span),
+            seconds=span.seconds,
             sent_before=len(self._before),
             sent_now=len(events) - len(missing) - len(self._before),
             refused=state.refused,
             workers_replaced=self._crew.replaced,
+            order=judge(events, self._priorities, self._producer.places, arrivals),
+            punctuality=punctuality(events, arrivals),
             unfinished=state.unsettled,
             missing=found.missing,
             twice=found.twice,
@@ -169,24 +172,19 @@ class Mailing:
             maildir=str(self._store.folder) if self._store else None,
         )
 
-    def _enqueue(self) -> None:
-        example = load_example(self._plan.example)
-        calls = [e.call(example) for e in self._plan.events if e.mail_id not in self._before]
-        for start in range(0, len(calls), BATCH):
-            batch = calls[start : start + BATCH]
-            insist(partial(self._hf.enqueue_many, batch))
-            self._enqueued += len(batch)
-            self._screen.show(self._progress())
-
     def _watch(self) -> None:
         last, changed_s = None, time.monotonic()
-        while (progress := self._progress()).unsettled:
+        stall_s = STALL_S + max((event.delay_s for event in self._plan.events), default=0.0)
+        while (progress := self._progress()).unsettled or self._producer.coming:
             self._screen.show(progress)
             self._crew.mend()
+            self._producer.enqueue_resets(progress.sent, self._awaited)
             if progress != last:
                 last, changed_s = progress, time.monotonic()
-            elif time.monotonic() - changed_s > STALL_S:
+            elif time.monotonic() - changed_s > stall_s:
                 break  # the check will say what is missing
+            if not progress.unsettled:  # then no more will be sent: what has not come, comes now
+                self._producer.enqueue_resets(len(self._plan.events), self._awaited)
             time.sleep(TICK_S)
         self._screen.show(progress)
 
@@ -196,14 +194,17 @@ class Mailing:
             self._awaited.discard(mail.mail_id)
             self._deliveries_seen += 1
         events = len(self._plan.events)
+        enqueued = len(self._before) + len(self._producer.places)
         sent = events - len(self._awaited)
+        kinds = self._kinds_sent()
         if self._server is None:  # then a task that is neither here nor dead is done
             unsent = stats.ready + stats.delayed + stats.running + stats.dead
-            sent = max(0, self._enqueued - unsent)
+            sent, kinds = max(0, enqueued - unsent), {}
         return Progress(
             events=events,
-            enqueued=self._enqueued,
+            enqueued=enqueued,
             sent=sent,
+            kinds=kinds,
             ready=stats.ready,
             delayed=stats.delayed,
             running=stats.running,
@@ -212,6 +213,11 @@ class Mailing:
             workers=tuple(self._crew.pids),
             replaced=self._crew.replaced,
         )
+
+    def _kinds_sent(self) -> dict[str, tuple[int, int]]:
+        awaited = Counter(self._kind_of[mail_id] for mail_id in self._awaited)
+        totals = {kind: self._kinds[kind] for kind in self._priorities}
+        return {kind: (total - awaited[kind], total) for kind, total in totals.items()}
 
     def _deliveries(self) -> list[Delivery]:
         return self._server.deliveries if self._server else []
@@ -222,21 +228,3 @@ class Mailing:
         # Another's server keeps its mails to itself: believe the queue.
         given_up = [event.task_id for event in self._plan.events if event.task_id in dead]
         return Check(missing=given_up, twice=[])
-
-
-def insist(step: Callable[[], T]) -> T:
-    """Do *step* even if the queue's server is away for a while: a restart must not end the demo.
-
-    Raises:
-        ServerUnavailable, OutcomeUnknown: it was away for too long.
-    """
-    deadline_s = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            return step()
-        except (OutcomeUnknown, ServerUnavailable) as error:
-            if time.monotonic() > deadline_s:
-                raise
-            if isinstance(error, OutcomeUnknown):
-                step = error.repeat
-            time.sleep(TICK_S)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import TracebackType
@@ -17,12 +17,14 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from .events import LABELS
 from .smtp import Refused
 
 LINE_EVERY_S = 1.0
 PACE_STEP_S = 0.25
 PACE_STEPS = 32  # eight seconds of history
 PIDS_SHOWN = 4
+NAMES_WIDTH = max(map(len, LABELS.values()))
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -30,13 +32,14 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 class Progress:
     """Where the mails of all events are at one moment.
 
-    `enqueued` and `sent` count events, the next four tasks; `refused` is None when the mails go to
-    another's server.
+    `enqueued` and `sent` count events, the next four tasks. `kinds` tells how many of how many are
+    sent of each kind; it is empty, and `refused` None, when the mails go to another's server.
     """
 
     events: int
     enqueued: int
     sent: int
+    kinds: Mapping[str, tuple[int, int]]
     ready: int
     delayed: int
     running: int
@@ -121,7 +124,7 @@ class LineScreen:
         self._next_s = elapsed_s + LINE_EVERY_S
         self._console.print(
             f"{elapsed_s:5.1f} s  sent {progress.sent:,} of {progress.events:,},"
-            f" ready {progress.ready:,}, to try again {progress.delayed:,},"
+            f" ready {progress.ready:,}, delayed {progress.delayed:,},"
             f" running {progress.running:,}, dead {progress.dead:,}",
             soft_wrap=True,
         )
@@ -153,15 +156,19 @@ class LiveScreen:
 
     def _drawn(self, progress: Progress) -> RenderableType:
         bars = Table.grid(padding=(0, 2), expand=True)
-        bars.add_column(style="dim", width=8)
+        bars.add_column(style="dim", width=NAMES_WIDTH)
         bars.add_column(ratio=1)
         bars.add_column(justify="right", no_wrap=True)
-        for name, count in ("enqueued", progress.enqueued), ("sent", progress.sent):
-            bar = ProgressBar(progress.events, count, complete_style="cyan", finished_style="green")
-            bars.add_row(name, bar, f"{count:,} of {progress.events:,}")
+        kinds = progress.kinds or {"sent": (progress.sent, progress.events)}
+        for name, (count, total) in {
+            "enqueued": (progress.enqueued, progress.events),
+            **{LABELS.get(kind, kind): counts for kind, counts in kinds.items()},
+        }.items():
+            bar = ProgressBar(total, count, complete_style="cyan", finished_style="green")
+            bars.add_row(name, bar, f"{count:,} of {total:,}")
 
         rows = Table.grid(padding=(0, 2))
-        rows.add_column(style="dim", width=8)
+        rows.add_column(style="dim", width=NAMES_WIDTH)
         rows.add_column()
         rows.add_row("queue", _queue_line(progress))
         if progress.refused:
@@ -180,7 +187,7 @@ def _queue_line(progress: Progress) -> Text:
         [
             Text(f"{progress.ready:,} ready"),
             Text(f"{progress.running:,} running"),
-            Text(f"{progress.delayed:,} to try again", style="yellow" if progress.delayed else ""),
+            Text(f"{progress.delayed:,} delayed"),
             Text(f"{progress.dead:,} dead", style="bold red" if progress.dead else ""),
         ]
     )

@@ -2,7 +2,8 @@
 
 Every mail that it answers with 250 is in the maildir by then; a mail that it refuses is not. What
 arrived is read from the mails themselves: the worker writes into their headers when the task was
-enqueued, which attempt this is and when it began, so nobody has to be believed but the mail.
+enqueued, when it was claimed, which attempt this is and when it began, so nobody has to be believed
+but the mail.
 
 The server runs on a thread and an event loop of its own. Its faults depend on nothing but the
 Message-ID and the number of the connection, so that every run of the demo meets the same ones.
@@ -64,39 +65,50 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One stored mail by its own account; instants are epoch seconds, attempts count from 1.
+    """One mail that came, by its own account; instants are epoch seconds, attempts count from 1.
 
-    A mail that does not say when it was enqueued or begun, was so when it was stored.
+    A mail that does not say when it was enqueued or begun, was so when it was answered.
+
+    Attributes:
+        token: of the claim; 0 when the mail does not say.
+        answered_at: when it was stored, or refused.
     """
 
     mail_id: str
     attempt: int
+    token: int
     enqueued_at: float
     started_at: float
-    stored_at: float
+    answered_at: float
 
     @classmethod
     def read(cls, mail: Message) -> Self:
-        """The delivery of a mail that was stored just now."""
+        """The delivery of a mail that was stored or refused just now."""
         now = time.time()
         return cls(
             mail_id=message_id(mail),
-            attempt=_number(mail["X-Attempt"]),
+            attempt=_number(mail["X-Attempt"], 1),
+            token=_number(mail["X-Token"], 0),
             enqueued_at=_instant(mail["X-Enqueued-At"], now),
             started_at=_instant(mail["X-Started-At"], now),
-            stored_at=now,
+            answered_at=now,
         )
+
+    @property
+    def claimed_at(self) -> float:
+        """When a worker claimed it, by the clock of the queue's server: that is what tokens are."""
+        return self.token / 1e6
 
 
 class Intake:
-    """What the server does with a mail: refuses it for now, or stores it and notes the delivery.
+    """What the server does with a mail: refuses it for now, or stores it, and notes that.
 
-    Changed on the server's loop only; any thread may read the counts and the list.
+    Changed on the server's loop only; any thread may read the lists.
     """
 
     def __init__(self, store: MailStore, faults: Faults) -> None:
         self.deliveries: list[Delivery] = []
-        self.refused_mails = 0
+        self.refusals: list[Delivery] = []
         self._store = store
         self._faults = faults
         self._tries: Counter[str] = Counter()
@@ -114,7 +126,7 @@ class Intake:
         mail_id = message_id(mail)
         self._tries[mail_id] += 1
         if self._tries[mail_id] <= self._faults.refusals(mail_id):
-            self.refused_mails += 1
+            self.refusals.append(Delivery.read(mail))
             return "451 4.7.1 Greylisted, please try again later"
         loop = asyncio.get_running_loop()
         try:
@@ -150,9 +162,14 @@ class MailServer:
         return self._intake.deliveries
 
     @property
+    def refusals(self) -> list[Delivery]:
+        """The mails that were answered with 451, in that order; grows while the server runs."""
+        return self._intake.refusals
+
+    @property
     def refused(self) -> Refused:
         """What was refused so far."""
-        return Refused(self._intake.refused_mails, self._turned_away)
+        return Refused(len(self._intake.refusals), self._turned_away)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -201,8 +218,8 @@ class _TurnedAway(asyncio.Protocol):
         transport.close()
 
 
-def _number(text: str | None) -> int:
-    return int(text) if text and text.isdecimal() else 1
+def _number(text: str | None, default: int) -> int:
+    return int(text) if text and text.isdecimal() else default
 
 
 def _instant(text: str | None, default: float) -> float:

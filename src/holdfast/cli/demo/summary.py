@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from math import ceil
 from pathlib import Path
 
 from rich.console import Console, Group
@@ -10,8 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ..output import visible
-from .report import Figures, Report
+from .events import LABELS
+from .report import SLICES, Figures, Report
+from .screen import BLOCKS
 
+OVERTAKING = {
+    "reset": ("a reset", "mails in line before it"),
+    "sale": ("a due sale", "others of its priority"),
+}
 NAMED = 5  # so many missing or dead tasks are listed
 
 
@@ -25,23 +33,26 @@ def print_summary(report: Report, console: Console) -> None:
 
 
 def _table(report: Report) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
-    table.add_column("mail")
-    for name in "events", "sent", "retried", "wait, mean", "wait, p99":
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    table.add_column("mail", no_wrap=True)
+    table.add_column("priority", no_wrap=True)
+    for name in "sent", "median wait", "longest":
         table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(_clock(report), no_wrap=True, style="cyan")
     for kind, row in report.kinds.items():
-        table.add_row(kind, *_cells(row, report), style="bold" if kind == "all" else "")
+        table.add_row(*_cells(kind, row), style="bold" if kind == "all" else "")
     return table
 
 
-def _cells(row: Figures, report: Report) -> list[str]:
-    seen = report.maildir is not None
+def _cells(kind: str, row: Figures) -> list[str | Text]:
     return [
-        f"{row.events:,}",
-        f"{row.sent:,}",
-        f"{row.retried:,}" if seen else "?",
-        _seconds(row.wait_mean_s),
-        _seconds(row.wait_p99_s),
+        LABELS.get(kind, kind),
+        row.priority,
+        Text(f"{row.sent:,}", "" if row.sent == row.events else "bold red"),
+        # All together waited for different things: some for their time, some in line.
+        _seconds(row.wait_median_s) if kind != "all" else "",
+        _seconds(row.wait_longest_s) if kind != "all" else "",
+        _strip(row.over_time),
     ]
 
 
@@ -49,28 +60,43 @@ def _seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f} s"
 
 
+def _clock(report: Report) -> str:
+    """The scale over the strips: the seconds of the run."""
+    end = f"{report.seconds:.0f} s"
+    return "0 s".ljust(SLICES - len(end)) + end
+
+
+def _strip(counts: Sequence[int]) -> str:
+    """When the mails were stored, as blocks of eight heights; a dot where there were none."""
+    top = max(counts)
+    if not top:
+        return ""  # nobody saw it
+    return "".join(BLOCKS[ceil(8 * count / top) - 1] if count else "·" for count in counts)
+
+
 def _notes(report: Report) -> Table:
-    pace = f"{report.mails_per_second:,.0f} mails/s: {report.sent_now:,} in {report.seconds:.1f} s"
-    notes = {"pace": f"{pace}, first enqueue to last mail"}
-    if report.sent_before:
-        notes["before"] = f"{report.sent_before:,} mails were sent by an earlier run"
-    if report.refused:
-        between = ", the time between the runs included" if report.sent_before else ""
-        notes["wait"] = f"from enqueue to the start of the attempt that succeeded{between}"
-        notes["retries"] = (
-            f"{report.kinds['all'].retries:,}; refused: {report.refused.mails:,} mails (451), "
-            f"{report.refused.connections:,} connections (421)"
-        )
-    if report.workers_replaced:
-        notes["workers"] = f"replaced when they died: {report.workers_replaced}"
-    if report.twice:
-        notes["twice"] = "sent by workers that were killed before they could say so"
     grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim")
+    grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
-    for name, note in notes.items():
+    for name, note in _facts(report):
         grid.add_row(name, note)
     return grid
+
+
+def _facts(report: Report) -> Iterator[tuple[str, str]]:
+    pace = f"{report.mails_per_second:,.0f} mails/s: {report.sent_now:,} in {report.seconds:.1f} s"
+    yield "pace", f"{pace}, first enqueue to last mail"
+    if report.sent_before:
+        yield "before", f"{report.sent_before:,} mails were sent by an earlier run"
+    if report.refused:
+        between = "; the time between the runs included" if report.sent_before else ""
+        yield "wait", f"from enqueue, for sales from their time, to the mail server's 250{between}"
+        retries = f"{report.kinds['all'].retries:,}; refused: {report.refused.mails:,} mails (451)"
+        yield "retries", f"{retries}, {report.refused.connections:,} connections (421)"
+    if report.workers_replaced:
+        yield "workers", f"replaced when they died: {report.workers_replaced}"
+    if report.twice:
+        yield "twice", "sent by workers that were killed before they could say so"
 
 
 def _verdict(report: Report) -> list[Text]:
@@ -84,6 +110,7 @@ def _verdict(report: Report) -> list[Text]:
         ]
     twice = f"{len(report.twice):,} twice" if report.twice else "none twice"
     lines = [_line("✓", "green", f"{events:,} events, {events:,} mails: none missing, {twice}")]
+    lines += _kept(report)
     if Path(report.maildir).is_dir():
         lines.append(Text(f"  {report.maildir}", style="dim", overflow="fold"))
     else:
@@ -91,9 +118,31 @@ def _verdict(report: Report) -> list[Text]:
     return lines
 
 
+def _kept(report: Report) -> Iterator[Text]:
+    """What was checked about times and order, and found to be kept."""
+    if delayed := report.punctuality.delayed:
+        row = report.kinds["sale"]
+        late = f"{_seconds(row.wait_median_s)} late"
+        most = f"(median; most {_seconds(row.wait_longest_s)})"
+        yield _line("✓", "green", f"sales: none of {delayed:,} mailed early; {late} {most}")
+    if not report.order.judged:
+        yield Text("  The order was not judged: the records of this run do not tell.", style="dim")
+        return
+    yield _line("✓", "green", f"claims: none of {report.order.claims:,} out of order")
+    for kind, found in report.order.overtaking.items():
+        front, behind = OVERTAKING[kind]
+        yield Text(f"  {front} overtook {found.median:,.0f} {behind} (median; most {found.most:,})")
+    doubt = f"{report.order.doubt_s * 1000:,.0f} ms"
+    yield Text("  High before medium before low, due before others, first in first out.", "dim")
+    yield Text(f"  By the claims' tokens; a wait of less than {doubt} proves nothing.", "dim")
+
+
 def _failures(report: Report) -> list[Text]:
     events = report.kinds["all"].events
-    lines = [_line("✗", "red", f"{len(report.missing):,} of {events:,} mails are missing")]
+    lines = list(_broken(report))
+    if report.missing or report.unfinished:
+        text = f"{len(report.missing):,} of {events:,} mails are missing"
+        lines.append(_line("✗", "red", text))
     for task_id in report.missing[:NAMED]:
         reason = report.dead.get(task_id, "not in the maildir, not among the dead")
         lines.append(Text.from_markup(f"  {visible(task_id)}  {visible(reason)}"))
@@ -106,6 +155,19 @@ def _failures(report: Report) -> list[Text]:
     if report.maildir is not None:
         lines.append(Text(f"  {report.maildir}", style="dim", overflow="fold"))
     return lines
+
+
+def _broken(report: Report) -> Iterator[Text]:
+    """Which promises about times and order were broken, by which tasks."""
+    for found, text in (
+        (report.punctuality.early, "begun before their time"),
+        (report.order.passed_over, "claimed while a mail that goes first waited"),
+        (report.order.out_of_turn, "claimed before one that was in the same line earlier"),
+    ):
+        if found:
+            yield _line("✗", "red", f"mails {text}: {len(found):,}")
+            named = ", ".join(map(visible, found[:NAMED]))
+            yield Text.from_markup(f"  {named}{', …' if len(found) > NAMED else ''}")
 
 
 def _line(sign: str, colour: str, text: str) -> Text:
