@@ -28,6 +28,7 @@ for i = 2, #ARGV, 2 do
     redis.call('HINCRBY', KEYS[1], 'renewed:' .. ARGV[i], 1)
   else
     lost[#lost + 1] = ARGV[i]
+    lost[#lost + 1] = ARGV[i + 1]
   end
 end
 return lost""",

@@ -8,9 +8,11 @@ from __future__ import annotations
 import typer
 
 from .. import __version__
-from . import queues, worker
+from . import worker
 from .demo import app as demo
+from .queues import app as queues
 from .server import app as server
+from .tasks import app as tasks
 
 app = typer.Typer(
     name="holdfast",
@@ -20,8 +22,9 @@ app = typer.Typer(
 )
 app.add_typer(demo, name="demo")
 app.add_typer(server, name="server")
+app.add_typer(queues, name="queues")
+app.add_typer(tasks, name="tasks")
 app.command("worker")(worker.worker)
-app.command("queues")(queues.queues)
 
 
 def _version(wanted: bool) -> None:

@@ -6,13 +6,17 @@ import importlib
 import logging
 import signal
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from .. import TaskRegistry, Worker
-from .connection import Embedded, Namespace, Url, connected, fail
+from .connection import WRONG_USAGE, Embedded, Namespace, Url, connected, fail
+from .found import like
+from .output import printable, warn
+from .target import checked_module, missing_or_broken, registry_in
 
 
 def worker(
@@ -36,6 +40,14 @@ def worker(
     grace: Annotated[
         float, typer.Option(min=0.0, help="Seconds that running tasks are given at the end.")
     ] = 25.0,
+    unknown_timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="How long a task that this program lacks waits for a worker that has it.",
+        ),
+    ] = 3600.0,
     until_idle: Annotated[
         bool, typer.Option("--until-idle", help="End when the queues hold nothing to be done.")
     ] = False,
@@ -43,37 +55,44 @@ def worker(
 ) -> None:
     """Run tasks until SIGTERM or Ctrl-C: what runs is finished or given back, nothing is lost."""
     level = logging.WARNING if quiet else logging.INFO
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
-    tasks = _registry(target)
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Printable("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler])
+    tasks, weights = _registry(target), _weights(queue)
+    _check_queues(weights or (), tasks)
     with connected(url, embedded, namespace) as hf:
         try:
             runner = hf.worker(
-                tasks, queues=_weights(queue), concurrency=concurrency, lease=lease, grace=grace
+                tasks,
+                queues=weights,
+                concurrency=concurrency,
+                lease=lease,
+                grace=grace,
+                unknown_timeout=unknown_timeout,
             )
         except ValueError as error:
-            fail(str(error), code=2)
+            fail(str(error), code=WRONG_USAGE)
         _stop_on_signals(runner)
         runner.run(until_idle=until_idle)
 
 
 def _registry(target: str) -> TaskRegistry:
     """The registry that MODULE:REGISTRY names, the current folder included."""
-    module_name, _, attribute = target.partition(":")
+    module_name, _, path = target.partition(":")
+    name = checked_module(module_name)
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Any = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise
-        fail(f"there is no module {module_name!r} here or on the path", code=2)
-    for name in (attribute or "tasks").split("."):
-        found = getattr(found, name, None)
-    if not isinstance(found, TaskRegistry):
-        fail(
-            f"{target!r} is not a TaskRegistry; expected MODULE:REGISTRY, as in app.mail:tasks",
-            code=2,
-        )
-    return found
+        module = importlib.import_module(name)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (the user's module may raise anything)
+        missing_or_broken(name, error)
+    return registry_in(module, path or "tasks")
+
+
+class _Printable(logging.Formatter):
+    """Makes control characters visible: tasks and their errors are text of strangers."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(printable, super().format(record).split("\n")))
 
 
 def _weights(queues: list[str] | None) -> dict[str, int] | None:
@@ -87,6 +106,15 @@ def _weights(queues: list[str] | None) -> dict[str, int] | None:
         else:
             weights[queue] = 1
     return weights
+
+
+def _check_queues(queues: Iterable[str], tasks: TaskRegistry) -> None:
+    """Warn of queues that no task names: a typing error, or tasks that are sent there by hand."""
+    for queue in queues:
+        if queue not in tasks.queues():
+            named = ", ".join(map(repr, tasks.queues())) or "none"
+            hint = like(queue, tasks.queues()) or f"; they name {named}"
+            warn(f"no task of this registry names queue {queue!r}{hint}")
 
 
 def _stop_on_signals(runner: Worker) -> None:

@@ -21,6 +21,7 @@ from ..queues.handle._async import AsyncTaskHandle
 from ..queues.producer._async import AsyncProducer
 from ..queues.registry import TaskRegistry
 from ..queues.task import Call, checked_call, checked_capacity
+from ..queues.worker.plan import Plan
 from ..queues.worker.worker import AsyncWorker
 
 R = TypeVar("R")
@@ -179,6 +180,7 @@ class AsyncHoldfast:
         concurrency: int = 50,
         lease: Duration = 30.0,
         grace: Duration = 25.0,
+        unknown_timeout: Duration = 3600.0,
     ) -> AsyncWorker:
         """A worker for the tasks of a registry; `run` it.
 
@@ -189,13 +191,16 @@ class AsyncHoldfast:
             concurrency: tasks that run at once.
             lease: seconds until the tasks of a worker that vanished run elsewhere; at least 1.
             grace: seconds that running tasks are given to finish when the worker is stopped.
+            unknown_timeout: seconds for which a task that is not in *tasks* waits for a worker that
+                knows it, as while a new version is rolled out; then it is dead as `unknown-task`.
         """
-        return AsyncWorker(
-            self._settings,
+        plan = Plan.checked(
             self._namespace,
             tasks,
             queues=queues,
             concurrency=concurrency,
             lease=lease,
             grace=grace,
+            unknown_timeout=unknown_timeout,
         )
+        return AsyncWorker(self._settings, plan)

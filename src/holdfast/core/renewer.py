@@ -40,7 +40,8 @@ class Lease:
 
     Attributes:
         unit: what it is a lease of.
-        script: renews; its arguments are `lease_ms, (member, token)*`, it returns the lost members.
+        script: renews; its arguments are `lease_ms, (member, token)*`, it returns the pairs of
+            those that are lost.
         keys: the keys of *script*.
         member: who holds the lease.
         token: which grant of it; a later grant to the same member is another lease.
@@ -188,9 +189,9 @@ class _Rounds:
         reply = await self._caller(first.lease_ms).call(
             first.script, first.unit, first.keys, [first.lease_ms, *pairs], kind="renewals"
         )
-        lost = set(reply)
+        lost = set(zip(reply[::2], map(int, reply[1::2]), strict=True))
         for lease in batch:
-            if lease.member in lost:
+            if (lease.member, lease.token) in lost:
                 self._lose(lease)
             else:
                 lease.taken_at = taken_at

@@ -176,17 +176,18 @@ class Queue:
         unit, which = self._unit, "dead" if dead else "waiting"
         names = [keys.bodies(unit), keys.state(unit), *keys.ready(unit), *keys.due(unit)]
         names += [keys.dead(unit), keys.awaited(unit), keys.expiring(unit), keys.left_over(unit)]
-        stats = self.stats()
-        left = stats.dead if dead else stats.ready + stats.delayed
+        names += [keys.leases(unit), *ledger.keys(unit)]
         with self._caller.writers.operation(
             op_id, lambda op_id: self.purge(dead=dead, op_id=op_id), verb="purge"
         ) as write:
-            dropped, step = 0, 0
-            while left > 0:
+            # What the steps answered decides when to end, so a repetition makes the same ones.
+            dropped, found, step = 0, 0, 0
+            while step == 0 or dropped < found:
                 args: list[str | int] = [write.part(step), write.number, which, LIST_LIMIT]
-                now, taken = self._caller.call(PURGE, unit, [*names, *ledger.keys(unit)], args)
-                dropped, left, step = dropped + now, left - now, step + 1
-                if taken == 0:
+                now, left = self._caller.call(PURGE, unit, names, args)
+                found = found or now + left
+                dropped, step = dropped + now, step + 1
+                if left <= 0:
                     break
         return dropped
 

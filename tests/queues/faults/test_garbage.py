@@ -66,7 +66,7 @@ def hf(site: Site) -> Iterator[Holdfast]:
 
 def drain(hf: Holdfast) -> None:
     """Run everything."""
-    hf.worker(tasks, grace=0.1).run(until_idle=True)
+    hf.worker(tasks, grace=0.1, unknown_timeout=0).run(until_idle=True)
 
 
 def put(site: Site, task_id: bytes, body: bytes) -> None:
@@ -108,7 +108,7 @@ GARBAGE = {
     ),
     "2 MiB": (envelope(args=["x" * 2**21]), "undecodable"),
     "another id": (envelope(id="good-1"), "undecodable"),
-    "a later version": (envelope(v=2), "undecodable"),
+    "a later version": (envelope(v=2), "unknown-version"),
     "huge version": (envelope(v=None)[:-1] + b', "v": ' + HUGE + b"}", "undecodable"),
     "version of another type": (envelope(v="1"), "undecodable"),
     "no version": (envelope(v=None), "undecodable"),

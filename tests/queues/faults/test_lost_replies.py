@@ -17,8 +17,9 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, Retry, TaskRegistry, current_task
 from holdfast.queues import packing
-from holdfast.queues._sync import ENQUEUE, REPLAY
-from holdfast.queues.worker.line import RENEW, STEP
+from holdfast.queues._sync import REPLAY
+from holdfast.queues.producer._sync import ENQUEUE
+from holdfast.queues.worker.claimer import RENEW, STEP
 from queues.faults.halves import HALVES, Half
 
 tasks = TaskRegistry()

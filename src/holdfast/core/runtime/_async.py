@@ -7,7 +7,6 @@ import contextlib
 import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -16,7 +15,6 @@ Outcome = TypeVar("Outcome")
 Cancelled = asyncio.CancelledError
 Mutex = asyncio.Lock
 Running = asyncio.Task
-Threads = ThreadPoolExecutor
 run_loop = asyncio.run
 sleep = asyncio.sleep
 
@@ -199,20 +197,6 @@ def being_cancelled() -> bool:
     """Whether someone asked the task that runs here to stop."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-async def in_executor(
-    threads: ThreadPoolExecutor, function: Callable[..., Item], *args: Any
-) -> Item:
-    """Run a blocking *function* in one of *threads*."""
-
-    def guarded() -> Item:
-        try:
-            return function(*args)
-        except StopIteration as error:  # no future can carry one
-            raise RuntimeError("the function raised StopIteration") from error
-
-    return await asyncio.get_running_loop().run_in_executor(threads, guarded)
 
 
 async def in_thread(function: Callable[..., Item], *args: Any) -> Item:

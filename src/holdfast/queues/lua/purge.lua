@@ -13,23 +13,24 @@
 -- KEYS[10] HASH    awaited  id -> channels to tell when it ends
 -- KEYS[11] ZSET    expiring  waiting ids that must not be begun any more from then on (ms)
 -- KEYS[12] SET     left_over  cancelled ids that still stand in a ready line
--- KEYS[13] HASH    even    ledger of even hours
--- KEYS[14] HASH    odd     ledger of odd hours
+-- KEYS[13] ZSET    leases  running ids
+-- KEYS[14] HASH    even    ledger of even hours
+-- KEYS[15] HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  which   waiting or dead
 -- ARGV[4]  int     limit   ids taken from the lines at most, 1 to 1000
--- returns  array   tasks dropped, ids taken from the lines (cancelled ones among them)
+-- returns  array   tasks dropped, and how many are left
 -- include clock
 -- include awaiting
 -- include ledger
 
-local bodies, state = KEYS[1], KEYS[2]
-local ledger = ledger_at(KEYS[13], KEYS[14], now_s)
+local bodies, state, dead, leases = KEYS[1], KEYS[2], KEYS[9], KEYS[13]
+local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
 if answer then
-  local dropped, taken = answer:match('(%d+) (%d+)')
-  return {tonumber(dropped), tonumber(taken)}
+  local dropped, left = answer:match('(%d+) (%d+)')
+  return {tonumber(dropped), tonumber(left)}
 end
 
 local limit, dropped, taken = tonumber(ARGV[4]), 0, 0
@@ -50,8 +51,10 @@ local function drop_from_set(key)
   end
 end
 
+local left
 if ARGV[3] == 'dead' then
-  drop_from_set(KEYS[9])
+  drop_from_set(dead)
+  left = redis.call('ZCARD', dead)
 else
   for priority = 1, 3 do
     drop_from_set(KEYS[5 + priority])
@@ -59,6 +62,9 @@ else
       drop(id)
     end
   end
+  -- With fewer ids taken than could have been, the lines are empty, whatever a stranger stored.
+  left = taken < limit and 0 or redis.call('HLEN', bodies) - redis.call('ZCARD', leases)
+    - redis.call('ZCARD', dead)
 end
-ledger_write(ledger, ARGV[1], ARGV[2], dropped .. ' ' .. taken)
-return {dropped, taken}
+ledger_write(ledger, ARGV[1], ARGV[2], dropped .. ' ' .. left)
+return {dropped, left}

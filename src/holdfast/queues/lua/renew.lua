@@ -6,7 +6,8 @@
 -- KEYS[3]  ZSET    leases    running ids, scored by when the lease ends (ms)
 -- ARGV[1]  int     lease_ms  life from now
 -- ARGV[2]  string  first of the leases, two arguments each: id, token
--- returns  array   the ids that are no longer held under their token, or were cancelled
+-- returns  array   two per lease that is lost (someone else has the task, or it was cancelled):
+--                  id, token
 -- include clock
 
 local FIRST = 2
@@ -19,6 +20,7 @@ for i = FIRST, #ARGV, 2 do
     redis.call('ZADD', KEYS[3], 'XX', 'GT', now_ms + tonumber(ARGV[1]), id)
   else
     lost[#lost + 1] = id
+    lost[#lost + 1] = ARGV[i + 1]
   end
 end
 return lost

@@ -19,7 +19,7 @@
 -- KEYS[15] HASH    settings  paused
 -- KEYS[16] HASH    even     ledger of even hours
 -- KEYS[17] HASH    odd      ledger of odd hours
--- KEYS[18] STRING  results  the first one: one for each task that is done and has one to keep
+-- KEYS[18] STRING  result   the first of them: one for each task that is done and has one to keep
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  channel      where this worker's process is rung; '' when it only settles

@@ -6,74 +6,22 @@ import inspect
 import logging
 import time
 from collections.abc import Callable
-from contextvars import copy_context
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from ...core.codec import JSON, encoded
-from ...core.runtime._async import Cancelled, Threads, being_cancelled, in_executor, time_limit
+from ...core.runtime._async import Cancelled, being_cancelled, time_limit
+from ...core.runtime.threads import Threads
 from ...errors import DecodeError, PayloadTooLarge, UnknownTask
 from ..envelope import Envelope, is_newer
 from ..registry import Task, TaskRegistry
+from .claim import Claim, Verb, Verdict
 from .context import RunningTask, enter
 
 logger = logging.getLogger("holdfast.worker")
 
 _REASON_LIMIT: Final = 500
 """Characters of a reason that are kept: enough to see what it was, the rest is in the log."""
-
-
-Verb = Literal["done", "retry", "dead", "release", "park"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Claim:
-    """A task as a step handed it over.
-
-    Attributes:
-        key: its id as it is stored, which a stranger may have written.
-        token: grows with every claim; settling must present it.
-        attempt: 1 for the first; a claim that was given back does not count.
-        crashes: earlier attempts whose worker vanished.
-        body: the envelope, not yet looked at.
-    """
-
-    key: bytes
-    token: int
-    attempt: int
-    crashes: int
-    body: bytes
-
-    @property
-    def task_id(self) -> str:
-        """Its id, for people and for the task itself."""
-        return self.key.decode(errors="backslashreplace")
-
-    @property
-    def failures(self) -> int:
-        """How often it raised before."""
-        return self.attempt - self.crashes - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is to become of a claimed task, for the next step to write down.
-
-    Attributes:
-        claim: of which task.
-        verb: `done`, `retry`, `dead`, `release` (back to the front, no attempt spent) or `park`
-            (until a worker comes that knows the task, no attempt spent).
-        ms: how long to keep the result (done), to wait (retry) or to park in all.
-        text: the result as it is stored (done), or the reason.
-        urgent: the server is to be told at once.
-    """
-
-    claim: Claim
-    verb: Verb
-    ms: int = 0
-    text: str | bytes = ""
-    urgent: bool = False
 
 
 class Runner:
@@ -87,7 +35,7 @@ class Runner:
     """
 
     def __init__(
-        self, registry: TaskRegistry, queue: str, threads: Threads, unknown_ms: int = 3_600_000
+        self, registry: TaskRegistry, queue: str, threads: Threads, unknown_ms: int
     ) -> None:
         self._registry = registry
         self._queue = queue
@@ -155,8 +103,7 @@ class Runner:
         try:
             if task.is_async:
                 return await function(*args, **kwargs)
-            run = copy_context().run
-            result = await in_executor(self._threads, run, lambda: function(*args, **kwargs))
+            result = await self._threads.run(lambda: function(*args, **kwargs))
             if inspect.isawaitable(result):  # an async function behind a plain decorator
                 return await result
         except Cancelled as error:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -15,51 +14,37 @@ from ...core.bell import Bell
 from ...core.call._async import AsyncCaller
 from ...core.clock import Deadline
 from ...core.connections.settings import Settings
-from ...core.names import Unit
 from ...core.renewer import Renewer
 from ...core.runtime._async import (
+    Cancelled,
     Event,
     Running,
-    Threads,
     cancelled,
+    in_thread,
     sleep,
     spawn,
     time_limit,
     together,
 )
+from ...core.runtime.threads import Threads
+from ...core.runtime.watchdog import Blockage, Watchdog
 from ...errors import HoldfastError
-from ..registry import TaskRegistry
-from .line import STEP_LIMIT, Line
-from .runner import Claim, Runner, Verdict
+from .claim import Claim, Verdict
+from .claimer import STEP_LIMIT, Claimer
+from .places import Places
+from .plan import Plan
+from .runner import Runner
 
 logger = logging.getLogger("holdfast.worker")
 
 _GATHER_S: Final = 0.002
 """Verdicts wait this long for company while other tasks run."""
 
+_BLOCKED_S: Final = 1.0
+"""A task that keeps the event loop from turning for so long is named in the log."""
+
 _FAREWELL_S: Final = 5.0
 """How long a worker that is cancelled tries to give its tasks back."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a worker does.
-
-    Attributes:
-        worker: its name, for people to read.
-        registry: what may run.
-        weights: queue → its share of the places while all queues have tasks.
-        concurrency: tasks that run at once.
-        lease_ms: life of a claim without renewal.
-        grace_s: what running tasks are given to finish when the worker is stopped.
-    """
-
-    worker: str
-    registry: TaskRegistry
-    weights: Mapping[Unit, int]
-    concurrency: int
-    lease_ms: int
-    grace_s: float
 
 
 class Shift:
@@ -68,169 +53,224 @@ class Shift:
     Args:
         settings: where the server is.
         plan: what to do.
+        worker: the worker's name, for people to read.
         until_idle: stop by itself once the queues hold nothing to be done.
     """
 
-    def __init__(self, settings: Settings, plan: Plan, *, until_idle: bool) -> None:
+    def __init__(self, settings: Settings, plan: Plan, worker: str, *, until_idle: bool) -> None:
         self._plan = plan
+        self._worker = worker
         self._until_idle = until_idle
         self._caller = AsyncCaller(settings)
         self._bell = Bell(settings)
         self._renewer = Renewer(settings)
-        self._threads = Threads(plan.concurrency, "holdfast task")
-        self._lines = [
-            Line(self._caller, self._renewer, unit, worker=plan.worker, lease_ms=plan.lease_ms)
+        self._threads = Threads(plan.concurrency, "holdfast task", on_freed=self._free_thread)
+        self._claimers = {
+            unit.name: Claimer(
+                self._caller, self._renewer, unit, worker=worker, lease_ms=plan.lease_ms
+            )
             for unit in plan.weights
-        ]
-        self._free = plan.concurrency
-        self._running: dict[Claim, Running[Verdict]] = {}
+        }
+        weights = {unit.name: weight for unit, weight in plan.weights.items()}
+        self._places = Places(weights, plan.concurrency, STEP_LIMIT)
+        self._running: dict[Claim, Running[Verdict | None]] = {}
+        self._suspects = 1  # may be claimed: two at once, and nobody could tell who killed us
         self._finished = 0
+        self._looked: dict[str, int] = {}  # queue → how many had finished when it was looked at
+        self._grace = Deadline(None)
         self._stopping = False
         self._stopped = Event()
 
-    def stop(self) -> None:
-        """Claim nothing more, let what runs finish. From any thread or signal handler."""
-        if not self._stopping:
-            for line in self._lines:
-                line.patience = Deadline(self._plan.grace_s + _FAREWELL_S)
-        self._stopping = True
-        self._stopped.set_from_handler()
-        for line in self._lines:
-            line.woken.set_from_handler()
+    def stop(self, grace_s: float) -> None:
+        """Claim nothing more, let what runs finish within *grace_s*.
+
+        From any thread or signal handler. The shortest grace counts.
+        """
+        grace = Deadline(grace_s)
+        if grace.at < self._grace.at:
+            self._grace = grace
+            self._stopping = True
+            self._stopped.set_from_handler()
+            for claimer in self._claimers.values():
+                claimer.answer_within(grace_s + _FAREWELL_S)
 
     async def work(self) -> None:
         """Serve the queues until stopped and finished."""
-        logger.info(
-            "worker %s serves %s", self._plan.worker, ", ".join(map(str, self._plan.weights))
-        )
+        logger.info("worker %s serves %s", self._worker, ", ".join(map(str, self._plan.weights)))
         with ExitStack() as listening:
-            for line in self._lines:
-                line.channel = listening.enter_context(self._bell.heard(line.unit, line.woken))
+            for claimer in self._claimers.values():
+                listening.enter_context(claimer.listening(self._bell))
+            watchdog = Watchdog(_BLOCKED_S, _report)
+            listening.callback(watchdog.close)
             patience = spawn(self._lose_patience(), "holdfast grace")
             try:
-                await together(*map(self._serve, self._lines))
+                await together(*map(self._serve, self._claimers.values()))
             except HoldfastError as error:
-                logger.warning("worker %s ends unheard: %s", self._plan.worker, error)
+                logger.warning("worker %s ends unheard: %s", self._worker, error)
             finally:
                 patience.cancel()
 
     async def end(self) -> None:
         """Give back what still runs, and close everything."""
-        self.stop()
+        self.stop(0)
         try:
             with contextlib.suppress(TimeoutError, HoldfastError):
                 async with time_limit(_FAREWELL_S):
                     await cancelled(*self._running.values())
-                    await together(*map(self._take_leave, self._lines))
+                    await together(*(claimer.leave() for claimer in self._claimers.values()))
         finally:
             await self._close()
 
-    async def _take_leave(self, line: Line) -> None:
-        """Settle what is left, give back what nobody runs, and leave the waiting workers."""
-        for claim in await line.step(0):  # of a step whose answer was not waited for
-            line.settle(Verdict(claim, "release"))
-        while line.unsettled:
-            await line.step(0)
-
     async def _close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        self._renewer.close()
-        self._bell.close()
+        self._threads.close()
+        await in_thread(self._renewer.close)
+        await in_thread(self._bell.close)
         await self._caller.close()
-        logger.info("worker %s has ended", self._plan.worker)
+        logger.info("worker %s has ended", self._worker)
 
-    async def _serve(self, line: Line) -> None:
-        runner = Runner(self._plan.registry, line.unit.name, self._threads)
-        while not self._over(line):
-            rung = line.woken.is_set()
-            line.woken.clear()
-            self._drop_lost(line)
-            want = self._reserve(line)
-            # A place that gets free is for this line, too.
-            line.full |= rung and not want and not self._stopping
-            claims: list[Claim] = []
-            if line.unsettled or (want and await self._worth_a_step(line, rung=rung)):
-                finished = self._finished
-                claims = await line.step(want)
-                line.seen = finished
-                for claim in claims:
-                    self._start(line, runner, claim)
-            self._free += want - len(claims)
-            may_claim = self._free > 0 and not self._stopping
-            if line.unsettled < STEP_LIMIT and not (line.full and may_claim):
-                if not self._over(line):
-                    await line.wait(may_claim=may_claim)
-                await self._gather(line)
+    async def _serve(self, claimer: Claimer) -> None:
+        plan = self._plan
+        runner = Runner(plan.registry, claimer.name, self._threads, plan.unknown_ms)
+        while not self._over(claimer):
+            await self._look(claimer)
+            places = self._share(claimer)
+            if places or claimer.unsettled:
+                await self._step(claimer, runner, places)
+            if claimer.unsettled < STEP_LIMIT and not self._share(claimer):
+                if not self._over(claimer):
+                    await claimer.wait(look=not self._is_hungry(claimer))
+                if claimer.gathers:
+                    await sleep(_GATHER_S)
 
-    def _over(self, line: Line) -> bool:
-        """Whether *line* has nothing left to do."""
-        if self._until_idle and not self._running and all(map(self._idle, self._lines)):
-            self.stop()
-        return self._stopping and not line.running and not line.unsettled
+    def _over(self, claimer: Claimer) -> bool:
+        """Whether *claimer* has nothing left to do."""
+        if self._until_idle and not self._stopping and self._is_idle():
+            self.stop(self._plan.grace_s)
+        return self._stopping and not claimer.is_busy
 
-    def _idle(self, line: Line) -> bool:
-        """Whether the queue was empty when it was last looked at, and nothing ended since then.
+    def _is_idle(self) -> bool:
+        """Whether each queue was empty when it was last looked at, and nothing ended since then."""
+        return not self._running and all(
+            self._is_known(claimer) and claimer.found_empty and not claimer.is_busy
+            for claimer in self._claimers.values()
+        )
 
-        What ended may have enqueued something, so the queue must be looked at once more.
-        """
-        return line.left == 0 and line.seen == self._finished and not line.unsettled
+    def _is_known(self, claimer: Claimer) -> bool:
+        """Whether its queue was looked at since a task ended: that may have enqueued something."""
+        return self._looked.get(claimer.name) == self._finished
 
-    async def _worth_a_step(self, line: Line, *, rung: bool) -> bool:
-        return rung or self._until_idle or await line.worth_a_step()
+    async def _look(self, claimer: Claimer) -> None:
+        """Find out whether tasks may wait there, and stop what may not run any more."""
+        woken = claimer.was_woken()
+        self._stop_running(claimer.taken_away())
+        if self._is_hungry(claimer):
+            return
+        last_look = self._until_idle and not self._running
+        if woken or last_look or await claimer.may_find_something():
+            self._places.hunger(claimer.name)
 
-    def _reserve(self, line: Line) -> int:
-        """Take free places for the next step of *line*: its share by weight, at least one."""
-        if self._stopping or not self._free:
-            return 0
-        weights = self._plan.weights
-        hungry = sum(weights[other.unit] for other in self._lines if other.full or other is line)
-        want = min(self._free, STEP_LIMIT, math.ceil(self._free * weights[line.unit] / hungry))
-        self._free -= want
-        return want
+    def _is_hungry(self, claimer: Claimer) -> bool:
+        """Whether places are all that it lacks; a stopped worker has none to give."""
+        return self._stopping or self._places.is_hungry(claimer.name)
 
-    def _start(self, line: Line, runner: Runner, claim: Claim) -> None:
-        task = spawn(runner.run(claim), f"holdfast task {claim.task_id}")
+    def _share(self, claimer: Claimer) -> int:
+        """How many tasks it may claim now."""
+        return 0 if self._stopping else self._places.share(claimer.name, time.monotonic())
+
+    async def _step(self, claimer: Claimer, runner: Runner, places: int) -> None:
+        """Settle what is finished, and fill so many *places*."""
+        name, finished = claimer.name, self._finished
+        self._places.reserve(name, places, time.monotonic())
+        self._wake_next()
+        suspects = min(self._suspects, places)
+        self._suspects -= suspects
+        claims = await claimer.step(places, suspects=suspects)
+        runnable = 0 if self._stopping else len(claims)
+        placed = self._places.answered(name, runnable, more=claimer.may_have_more)
+        for claim in claims[:placed]:
+            self._start(claimer, runner, claim)
+        claimer.give_back(claims[placed:])
+        self._suspects += suspects - sum(claim.is_suspect for claim in claims[:placed])
+        if places:
+            self._looked[name] = finished
+        self._wake_next()
+
+    def _wake_next(self) -> None:
+        """Offer a free place. Who takes some of several wakes the next one."""
+        name = self._places.next()
+        if name is not None:
+            self._claimers[name].wake()
+        elif self._until_idle and not self._running and self._places.nobody_is_hungry:
+            for claimer in self._claimers.values():
+                if not self._is_known(claimer):
+                    claimer.wake()
+
+    def _start(self, claimer: Claimer, runner: Runner, claim: Claim) -> None:
+        task = spawn(_verdict(claimer, runner, claim), f"holdfast task {claim.task_id}")
         self._running[claim] = task
-        line.running += 1
-        task.add_done_callback(partial(self._finish, line, claim))
+        claimer.started()
+        task.add_done_callback(partial(self._finish, claimer, claim))
 
-    def _finish(self, line: Line, claim: Claim, task: Running[Verdict]) -> None:
+    def _finish(self, claimer: Claimer, claim: Claim, task: Running[Verdict | None]) -> None:
         del self._running[claim]
-        line.running -= 1
-        self._free += 1
         self._finished += 1
-        if task.cancelled():
-            verdict = Verdict(claim, "release")
-        elif (error := task.exception()) is not None:
-            # Given back, it would break the next runner as well, and at once.
-            logger.error("task %s broke the worker's runner", claim.task_id, exc_info=error)
-            verdict = Verdict(
-                claim, "dead", text=f"failed: {type(error).__name__} in the worker's runner"
-            )
-        else:
-            verdict = task.result()
-        line.settle(verdict)
-        for other in self._lines:
-            if other.full or self._until_idle:
-                other.woken.set()
+        if claim.is_suspect:
+            self._suspects += 1
+            self._places.hunger(claimer.name)  # for the next one
+        self._places.withhold(self._threads.abandoned)
+        self._places.vacate()
+        # Cancelled before it began, it had no chance to say so itself.
+        claimer.finished(Verdict(claim, "release") if task.cancelled() else task.result())
+        self._wake_next()
 
-    def _drop_lost(self, line: Line) -> None:
-        """Stop the tasks whose lease was lost: others may run them by now."""
-        while line.lost:
-            claim = line.lost.popleft()
+    def _free_thread(self) -> None:
+        """A plain function has ended that nobody waited for any more."""
+        self._places.withhold(self._threads.abandoned)
+        self._wake_next()
+
+    def _stop_running(self, lost: Iterable[tuple[Claim, str]]) -> None:
+        """Stop the tasks that are not this worker's any more: others may run them by now."""
+        for claim, why in lost:
             if claim in self._running:
-                logger.warning("task %s of %s lost its lease", claim.task_id, line.unit)
+                logger.warning("task %s %s: it is stopped here", claim.task_id, why)
                 self._running[claim].cancel()
-
-    async def _gather(self, line: Line) -> None:
-        """Let verdicts gather, so that many travel in one step; a lone one does not wait."""
-        if line.running and 0 < line.unsettled < STEP_LIMIT:
-            await sleep(_GATHER_S)
 
     async def _lose_patience(self) -> None:
         """After the grace of a stopped worker, give back what still runs."""
         await self._stopped.wait(None)
-        await sleep(self._plan.grace_s)
+        while not self._grace.passed:
+            self._stopped.clear()
+            await self._stopped.wait(self._grace.left_s())
         for claim, task in list(self._running.items()):
             logger.warning("task %s did not end within the grace, given back", claim.task_id)
             task.cancel()
+
+
+async def _verdict(claimer: Claimer, runner: Runner, claim: Claim) -> Verdict | None:
+    """What is to become of *claim*, now that it has run; None when the server knows already."""
+    try:
+        verdict = await runner.run(claim)
+        if not verdict.urgent:
+            return verdict
+    except Cancelled:
+        return Verdict(claim, "release")
+    except Exception as error:
+        # Given back, it would break the next runner as well, and at once.
+        logger.exception("task %s broke the worker's runner", claim.task_id)
+        return Verdict(claim, "dead", text=f"failed: {type(error).__name__} in the worker's runner")
+    try:
+        await claimer.settle(verdict)
+    except (Cancelled, HoldfastError):  # the worker ends: it goes with the last step
+        return verdict
+    return None
+
+
+def _report(blockage: Blockage) -> None:
+    """Name who blocks the event loop. From the watchdog's thread."""
+    logger.warning(
+        "%s has blocked the event loop for %.1f s, at %s: leases are kept, but no other task runs; "
+        "await what it waits for, or make it a plain function",
+        blockage.task.removeprefix("holdfast ") or "something",
+        blockage.seconds,
+        blockage.where,
+    )

@@ -1,0 +1,344 @@
+"""Claims and settles the tasks of one queue, step by step, for one worker."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, Final
+
+from ...core import ledger
+from ...core.bell import RECHECK_S, Bell
+from ...core.call._async import AsyncCaller
+from ...core.clock import Deadline, backoff_s
+from ...core.names import Unit
+from ...core.renewer import Lease, Renewer
+from ...core.runtime._async import Event, sleep
+from ...core.script import Script
+from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
+from .. import keys
+from .claim import MAX_CRASHES, Claim, Verdict
+
+logger = logging.getLogger("holdfast.worker")
+
+STEP: Final = Script.load("holdfast.queues", "step")
+RENEW: Final = Script.load("holdfast.queues", "renew")
+
+STEP_LIMIT: Final = 64
+"""Verdicts and claims in one step at most. A kill repeats no more finished tasks than this."""
+
+_BUSY_QUEUE_S: Final = 4.0
+"""While others hold or await tasks, look for dead workers and nearer due times this often."""
+
+_EMPTY_QUEUE_S: Final = 20.0
+"""With nothing to be found, renew the place among the waiting workers this often."""
+
+_LONGEST_PAUSE_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A step that was asked for, and not answered yet.
+
+    Attributes:
+        writer: who asks, as the ledger knows it.
+        number: the how-manieth step of the writer this is.
+        channel: where this worker waits; empty when the step only settles.
+        want: tasks to claim at most.
+        suspects: of these, tasks that may be the next to kill their worker.
+        verdicts: what is settled.
+    """
+
+    writer: str
+    number: int
+    channel: str = ""
+    want: int = 0
+    suspects: int = 0
+    verdicts: Sequence[Verdict] = ()
+
+
+class Claimer:
+    """A worker's end of one queue: makes its steps, and knows when the next one is worth making.
+
+    Args:
+        caller: how to reach the server.
+        renewer: keeps the leases of what runs.
+        unit: the queue.
+        worker: the worker's name, for people to read.
+        lease_ms: life of a claim without renewal.
+    """
+
+    def __init__(
+        self,
+        caller: AsyncCaller,
+        renewer: Renewer,
+        unit: Unit,
+        *,
+        worker: str,
+        lease_ms: int,
+    ) -> None:
+        self.unit = unit
+        self.channel = ""
+        self.woken = Event()
+        self._lost: deque[tuple[Claim, str]] = deque()
+        self.patience = Deadline(None)  # until when an answer is waited for
+        self._running = 0
+        self._parked: set[bytes] = set()  # not known here: another worker is waited for
+        self._left = -1  # tasks of the queue that are not dead; -1: not known
+        self._more = True
+        self._caller = caller
+        self._renewer = renewer
+        self._worker = worker
+        self._lease_ms = lease_ms
+        self._verdicts: deque[Verdict] = deque()
+        self._leases: dict[Claim, Lease] = {}
+        self._writer, self._number = ledger.new_writer(), 0
+        self._pending: _Step | None = None
+        self._next_step = Deadline(0)
+        unit_keys = (keys.bodies(unit), keys.state(unit), keys.leases(unit))
+        self._renew_keys = unit_keys
+        self._agenda_keys = (*keys.ready(unit), *keys.due(unit), keys.leases(unit))
+        self._step_keys = (
+            *unit_keys,
+            *keys.ready(unit),
+            *keys.due(unit),
+            keys.idle(unit),
+            keys.dead(unit),
+            keys.expiring(unit),
+            keys.left_over(unit),
+            keys.awaited(unit),
+            keys.settings(unit),
+            *ledger.keys(unit),
+        )
+        self._result_prefix = keys.result(unit, "").encode()
+
+    @property
+    def name(self) -> str:
+        """The queue's."""
+        return self.unit.name
+
+    @property
+    def unsettled(self) -> int:
+        """Verdicts that the server has not been told yet."""
+        return len(self._verdicts)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something of the queue runs here, or ran and is not settled."""
+        return bool(self._running or self._verdicts)
+
+    @property
+    def found_empty(self) -> bool:
+        """Whether the last step found nothing that is to be done, here or by others, or later.
+
+        What is parked is to be done, but not by a worker of this registry.
+        """
+        return 0 <= self._left <= len(self._parked)
+
+    @property
+    def may_have_more(self) -> bool:
+        """Whether the last step left tasks there, as far as it can tell."""
+        return self._more
+
+    @property
+    def gathers(self) -> bool:
+        """Whether the verdicts may soon have company, and travel together."""
+        return bool(self._running) and 0 < len(self._verdicts) < STEP_LIMIT
+
+    @contextmanager
+    def listening(self, bell: Bell) -> Iterator[None]:
+        """While the context lasts, rings about the queue wake this claimer."""
+        with bell.heard(self.unit, self.woken, self._hear) as self.channel:
+            yield
+
+    def wake(self) -> None:
+        """Have it look now. From its own loop."""
+        self.woken.set()
+
+    def answer_within(self, seconds: float) -> None:
+        """Wait for an answer so long at most, from now on. From any thread or signal handler."""
+        self.patience = Deadline(seconds)
+        self.woken.set_from_handler()
+
+    def was_woken(self) -> bool:
+        """Whether it was woken since it was last asked."""
+        woken = self.woken.is_set()
+        self.woken.clear()
+        return woken
+
+    def taken_away(self) -> Iterator[tuple[Claim, str]]:
+        """The claims that are not this worker's any more, and why, since it was last asked."""
+        while self._lost:
+            yield self._lost.popleft()
+
+    def started(self) -> None:
+        """A claim runs here."""
+        self._running += 1
+
+    def finished(self, verdict: Verdict | None) -> None:
+        """It does not run any more; tell the server with the next step, if there is a *verdict*."""
+        self._running -= 1
+        if verdict is not None:
+            self._verdicts.append(verdict)
+        self.woken.set()
+
+    def give_back(self, claims: Sequence[Claim]) -> None:
+        """Put *claims*, which nobody runs, back where they were."""
+        self._verdicts.extend(Verdict(claim, "release") for claim in claims)
+
+    async def step(self, want: int, *, suspects: int = 0) -> list[Claim]:
+        """Settle what is finished and claim *want* tasks more, at most `STEP_LIMIT`.
+
+        Of these, *suspects* at most are such that may be the next to kill their worker.
+
+        A step is made until it is answered, always under the same number, so a lost reply costs
+        nothing. It raises nothing of the server's.
+        """
+        self._left = -1
+        if self._pending is None:
+            self._number += 1
+            settled = tuple(islice(self._verdicts, STEP_LIMIT))
+            self._pending = _Step(
+                self._writer, self._number, self.channel, min(want, STEP_LIMIT), suspects, settled
+            )
+        # A step whose caller was cancelled is completed first: its claims must reach someone.
+        want, verdicts = self._pending.want, self._pending.verdicts
+        asked_at, reply = await self._answered(self._pending)
+        self._pending = None
+        wait_ms, self._left, accepted, *claimed = reply
+        for verdict, digit in zip(verdicts, accepted.decode(), strict=True):
+            self._verdicts.popleft()
+            self._let_go(verdict, accepted=digit == "1")
+        claims = [_claim(*claimed[i : i + 5]) for i in range(0, len(claimed), 5)]
+        for claim in claims:
+            self._keep(claim, asked_at)
+            self._parked.discard(claim.key)
+        # A step that wants nothing does not look, and ends the waiting of this worker.
+        self._more = len(claims) == want or wait_ms == 0
+        longest_s = _EMPTY_QUEUE_S if self._left == 0 else _BUSY_QUEUE_S
+        self._next_step = Deadline(longest_s if wait_ms < 0 else min(longest_s, wait_ms / 1000))
+        return claims
+
+    async def settle(self, verdict: Verdict) -> None:
+        """Tell the server of one verdict at once, beside all other steps.
+
+        Raises:
+            ServerUnavailable, OutcomeUnknown: the worker is to end, and its patience is spent.
+        """
+        with self._caller.writers.operation(None, _never_again) as write:
+            _, reply = await self._answered(_Step(write.writer, write.number, verdicts=[verdict]))
+        self._let_go(verdict, accepted=reply[2] == b"1")
+
+    async def leave(self) -> None:
+        """Settle what is left, give back what nobody runs, and stop being a waiting worker."""
+        if self._number == 0:
+            return  # the server does not know of this one
+        self.give_back(await self.step(0))  # of a step whose answer was not waited for
+        while self._verdicts:
+            await self.step(0)
+
+    async def may_find_something(self) -> bool:
+        """Whether a step may find tasks; asks the server when nothing else tells."""
+        if self._next_step.passed:
+            return True
+        unit = self.unit
+        try:
+            if self._left == 0:
+                # Also what others run: should they vanish, this worker has to notice.
+                found = await self._caller.read(unit, "EXISTS", *self._agenda_keys)
+                return bool(found)
+            found = await self._caller.read(unit, "EXISTS", *keys.ready(unit))
+            return bool(found)  # a ring was lost, or reached a worker that cannot take more
+        except HoldfastError:
+            return True  # then the step finds out, and says so
+
+    async def wait(self, *, look: bool) -> None:
+        """Sleep until woken, or for `RECHECK_S`; with *look* only until a step is due anyway."""
+        due_s = self._next_step.left_s() if look else RECHECK_S
+        await self.woken.wait(min(RECHECK_S, due_s))
+
+    async def _answered(self, step: _Step) -> tuple[float, list[Any]]:
+        """The answer to *step*, and when it was asked for.
+
+        Raises:
+            ServerUnavailable, OutcomeUnknown: the worker is to end, and its patience is spent.
+        """
+        args: list[str | bytes | int] = [step.writer, step.number, step.channel, self._worker]
+        args += [step.want, step.suspects, self._lease_ms, MAX_CRASHES]
+        results: list[str | bytes] = []
+        for verdict in step.verdicts:
+            claim = verdict.claim
+            args += [claim.key, claim.token, verdict.verb, verdict.ms, verdict.text]
+            if verdict.verb == "done" and verdict.ms:
+                results.append(self._result_prefix + claim.key)
+        failures = 0
+        while True:
+            asked_at = time.monotonic()
+            try:
+                reply = await self._caller.call(STEP, self.unit, [*self._step_keys, *results], args)
+            except (ServerUnavailable, OutcomeUnknown) as error:
+                failures += 1
+                if self.patience.passed:
+                    raise
+                level = logging.WARNING if failures == 1 else logging.DEBUG
+                logger.log(level, "%s: %s; asking until it answers", self.unit, error.reason)
+                await sleep(backoff_s(failures, 0.05, _LONGEST_PAUSE_S))
+            else:
+                if failures:
+                    logger.warning("%s answers again, after %d failures", self.unit, failures)
+                return asked_at, reply
+
+    def _keep(self, claim: Claim, asked_at: float) -> None:
+        """Have the lease of *claim* renewed."""
+        self._leases[claim] = lease = Lease(
+            self.unit,
+            RENEW,
+            self._renew_keys,
+            claim.key,
+            claim.token,
+            self._lease_ms,
+            asked_at,
+            partial(self._lose, claim, "lost its lease, or was cancelled"),
+        )
+        self._renewer.keep(lease)
+
+    def _lose(self, claim: Claim, why: str) -> None:
+        """Have *claim* stopped. From any thread."""
+        self._lost.append((claim, why))
+        self.woken.set()
+
+    def _hear(self, word: bytes) -> None:
+        """A task was cancelled: `token id`, as `cancel.lua` says it. From the bell's thread."""
+        token, _, key = word.partition(b" ")
+        for claim in list(self._leases):
+            if (claim.key, b"%d" % claim.token) == (key, token):
+                self._lose(claim, "was cancelled")
+
+    def _let_go(self, verdict: Verdict, *, accepted: bool) -> None:
+        claim = verdict.claim
+        self._renewer.drop(self._leases.pop(claim))
+        if verdict.verb == "park":
+            self._parked.add(claim.key)
+        if not accepted:
+            logger.log(
+                # It was stopped for that very reason, and that was told.
+                logging.DEBUG if verdict.verb == "release" else logging.WARNING,
+                "task %s of %s ended as %r after it was taken away; that does not count",
+                claim.task_id,
+                self.unit,
+                verdict.verb,
+            )
+
+
+def _claim(key: bytes, token: bytes, attempt: int, crashes: int, body: bytes) -> Claim:
+    return Claim(key, int(token), attempt, crashes, body)
+
+
+def _never_again(op_id: str) -> None:
+    """A step that was given up is not repeated: the lease ends by itself."""
+    raise AssertionError(op_id)
