@@ -81,6 +81,7 @@ class Holdfast:
         """
         from ..server import EmbeddedServer
 
+        Namespace.of(namespace)  # a wrong one must not leave a server behind
         server = EmbeddedServer.open(folder)
         self = cls.from_url(server.url, namespace=namespace)
         self._opened.callback(server.close)

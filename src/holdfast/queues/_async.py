@@ -89,7 +89,7 @@ class AsyncQueue:
             raise ValueError(f"limit must be 1 to {LIST_LIMIT}, got {limit}")
         unit = self._unit
         names = [keys.bodies(unit), keys.state(unit), *keys.ready(unit), *keys.due(unit)]
-        names += [keys.leases(unit), keys.dead(unit)]
+        names += [keys.leases(unit), keys.dead(unit), keys.left_over(unit)]
         return listed(await self._caller.call(TASKS, unit, names, [state, limit]))
 
     async def dead(self, limit: int = 100) -> list[TaskStatus]:

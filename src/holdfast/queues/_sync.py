@@ -90,7 +90,7 @@ class Queue:
             raise ValueError(f"limit must be 1 to {LIST_LIMIT}, got {limit}")
         unit = self._unit
         names = [keys.bodies(unit), keys.state(unit), *keys.ready(unit), *keys.due(unit)]
-        names += [keys.leases(unit), keys.dead(unit)]
+        names += [keys.leases(unit), keys.dead(unit), keys.left_over(unit)]
         return listed(self._caller.call(TASKS, unit, names, [state, limit]))
 
     def dead(self, limit: int = 100) -> list[TaskStatus]:

@@ -86,6 +86,7 @@ end
 out[3] = table.concat(accepted)
 put_back_some = reclaim(max_crashes) > 0 or put_back_some
 if not paused then
+  any_expiring = redis.call('EXISTS', expiring) == 1
   for priority = 1, 3 do
     claim_from(priority)
   end

@@ -11,6 +11,7 @@
 -- KEYS[8]  ZSET    due_l
 -- KEYS[9]  ZSET    leases   running ids, scored by when the lease ends (ms)
 -- KEYS[10] ZSET    dead     ids, scored by when they died (ms)
+-- KEYS[11] SET     left_over  cancelled ids that still stand in a ready line
 -- ARGV[1]  string  which    queued, delayed, running or dead
 -- ARGV[2]  int     limit    at most, 1 to 1000
 -- returns  array   six per task: id, state, priority (0 not known here), instant (ms), record,
@@ -20,6 +21,7 @@
 local bodies, state = KEYS[1], KEYS[2]
 local which, limit = ARGV[1], tonumber(ARGV[2])
 local REPLY_BYTES = 1048576
+local PASSED_OVER = 1000  -- cancelled ids at the front of a line, behind which nobody looks
 local out, bytes, found = {}, 0, 0
 
 local function add(id, priority, at)
@@ -55,7 +57,8 @@ else
       add_scored(KEYS[5 + priority], priority, '(' .. now_ms, '+inf')
     else
       add_scored(KEYS[5 + priority], priority, '-inf', now_ms)
-      for _, id in ipairs(redis.call('LRANGE', KEYS[2 + priority], 0, limit - 1)) do
+      local last = limit + math.min(redis.call('SCARD', KEYS[11]), PASSED_OVER) - 1
+      for _, id in ipairs(redis.call('LRANGE', KEYS[2 + priority], 0, last)) do
         add(id, priority, 0)
       end
     end

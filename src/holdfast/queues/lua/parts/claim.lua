@@ -7,7 +7,7 @@ local suspect_left = false   -- a suspect stays in line: this worker runs one al
 local CHUNK = 8              -- ids taken from a line at once
 local LOOK_LIMIT = 512       -- ids looked at in one step: most may be cancelled or expired
 local CLAIM_BYTES = 1048576  -- a reply must arrive within a timeout: after so much, no further chunk
-local any_expiring = redis.call('EXISTS', expiring) == 1
+local any_expiring = true    -- whether some task may expire: to be asked once all verdicts are in
 
 local function room()
   if claimed_bytes >= CLAIM_BYTES or looked_at >= LOOK_LIMIT then

@@ -1,0 +1,89 @@
+"""Which server a command talks to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from holdfast import Holdfast, TaskRegistry
+from holdfast.cli.app import app
+
+NOBODY = "redis://127.0.0.1:1"
+CLEAN = {"HOLDFAST_URL": None, "HOLDFAST_EMBEDDED": None, "HOLDFAST_NAMESPACE": None}
+
+
+def invoke(*args: str | Path, **env: str) -> Result:
+    return CliRunner(env=CLEAN | env).invoke(app, list(map(str, args)))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder whose server runs, with a queue `q`."""
+    folder = tmp_path_factory.mktemp("embedded") / "data"
+    with Holdfast.embedded(folder) as hf:
+        hf.enqueue(TaskRegistry().task(queue="q")(print).call().options(task_id="t"))
+        yield folder
+
+
+def test_a_server_is_asked_for() -> None:
+    """No command but the demo brings its own unasked."""
+    result = invoke("queues")
+    assert (result.exit_code, "--embedded FOLDER" in result.stderr) == (2, True)
+
+
+def test_a_server_that_does_not_answer_is_a_failure() -> None:
+    """In a sentence."""
+    result = invoke("queues", "--url", NOBODY)
+    assert (result.exit_code, result.stderr.startswith("holdfast: ")) == (1, True)
+    assert result.stderr.count("\n") == 1
+
+
+def test_two_servers_are_wrong_usage(data: Path) -> None:
+    """None of them is taken silently, whichever comes first."""
+    two = [["--url", NOBODY, "--embedded", data], ["--embedded", data, "--url", NOBODY]]
+    for options in two:
+        for command in (["queues"], ["tasks", "show", "q", "t"], ["worker", "m:tasks"]):
+            result = invoke(*command, *options)
+            assert result.exit_code == 2
+            assert "--url and --embedded name two servers" in result.stderr
+    result = invoke("queues", HOLDFAST_URL=NOBODY, HOLDFAST_EMBEDDED=str(data))
+    assert result.exit_code == 2
+    assert "HOLDFAST_URL and HOLDFAST_EMBEDDED name two servers" in result.stderr
+
+
+def test_the_command_line_goes_before_variables(data: Path) -> None:
+    """So a variable of the other kind does not stand in the way."""
+    assert invoke("queues", "--embedded", data, HOLDFAST_URL=NOBODY).exit_code == 0
+    result = invoke("queues", "--url", NOBODY, HOLDFAST_EMBEDDED=str(data))
+    assert (result.exit_code, "127.0.0.1:1" in result.stderr) == (1, True)
+
+
+def test_the_folder_can_come_from_a_variable(data: Path) -> None:
+    """For all commands."""
+    for command in (["queues"], ["queues", "show", "q"], ["tasks", "ls", "q"]):
+        assert invoke(*command, HOLDFAST_EMBEDDED=str(data)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["queues"], ["queues", "ls"], ["queues", "show", "q"], ["queues", "pause", "q"],
+        ["queues", "purge", "q", "--yes"], ["tasks", "ls", "q"], ["tasks", "show", "q", "t"],
+        ["tasks", "cancel", "q", "t", "--yes"], ["tasks", "replay", "q", "--yes"],
+    ],
+)  # fmt: skip
+def test_who_only_looks_makes_no_folder(tmp_path: Path, command: list[str]) -> None:
+    """A typing error must not become an empty server."""
+    result = invoke(*command, "--embedded", tmp_path / "nosuch")
+    assert (result.exit_code, "there is no folder" in result.stderr) == (3, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_folder_may_hold_no_queues(tmp_path: Path) -> None:
+    """Which is said, and no error."""
+    result = invoke("queues", "--embedded", tmp_path)
+    assert (result.exit_code, result.stdout) == (0, "no queues in namespace holdfast\n")
+    assert invoke("queues", "--json", "--embedded", tmp_path).stdout == ""

@@ -1,0 +1,130 @@
+"""`holdfast queues`: what it shows, what it changes, and when it refuses."""
+
+from __future__ import annotations
+
+from cli.crowd import HOSTILE, HOSTILE_ID, VISIBLE, Run, enqueue_dead, rows
+from holdfast import Holdfast, TaskRegistry
+
+
+def test_queues_are_listed(crowd: Holdfast, run: Run) -> None:
+    """With and without `ls`, for people and for scripts."""
+    crowd.queue("limited").redefine(capacity=10_000)
+    crowd.queue("limited").pause()
+    listed = run("queues", "ls")
+    assert listed.exit_code == 0, listed.output
+    header, busy, limited = listed.stdout.splitlines()
+    assert header.split()[:5] == ["queue", "ready", "delayed", "running", "dead"]
+    assert busy.split() == ["crowd", "3", "1", "1", "2", "0", "-"]
+    assert limited.split() == ["limited", "0", "0", "0", "0", "0", "10,000", "paused"]
+    assert run("queues").stdout == listed.stdout
+    for command in (["queues", "--json"], ["queues", "ls", "--json"]):
+        assert rows(run(*command)) == [
+            {
+                "queue": "crowd", "ready": 3, "delayed": 1, "running": 1, "dead": 2,
+                "waiting_workers": 0, "paused": False, "capacity": None,
+            },
+            {
+                "queue": "limited", "ready": 0, "delayed": 0, "running": 0, "dead": 0,
+                "waiting_workers": 0, "paused": True, "capacity": 10_000,
+            },
+        ]  # fmt: skip
+
+
+def test_hostile_names_are_shown_as_what_they_are(hf: Holdfast, run: Run) -> None:
+    """No markup, no control characters; JSON has them unchanged."""
+    hf.enqueue(TaskRegistry().task(queue=HOSTILE)(print).call())
+    listed = run("queues")
+    assert VISIBLE in listed.stdout
+    assert listed.stdout.replace("\n", "").isprintable()
+    assert rows(run("queues", "--json"))[0]["queue"] == HOSTILE
+    shown = run("queues", "show", HOSTILE)
+    assert (shown.exit_code, VISIBLE in shown.stdout) == (0, True)
+    paused = run("queues", "pause", HOSTILE)
+    assert (paused.exit_code, paused.output.replace("\n", "").isprintable()) == (0, True)
+
+
+def test_one_queue_is_shown(crowd: Holdfast, run: Run) -> None:
+    """What is next in line, and why the latest died, the last one first."""
+    shown = run("queues", "show", "crowd").stdout
+    assert shown.index("next in line") < shown.index("queued-1") < shown.index("queued-2")
+    assert shown.index(HOSTILE_ID) < shown.index("  delayed  ") < shown.index("latest dead")
+    assert shown.index("dead-2") < shown.index("dead-1")
+    assert shown.count(f"failed: ValueError: {VISIBLE}\n") == 2
+    (row,) = rows(run("queues", "show", "crowd", "--json"))
+    assert (row["queue"], row["ready"], row["running"], row["dead"]) == ("crowd", 3, 1, 2)
+    assert [task["task_id"] for task in row["next"]] == [
+        "queued-1", "queued-2", HOSTILE_ID, "delayed",
+    ]  # fmt: skip
+    assert [task["reason"] for task in row["latest_dead"]] == [f"failed: ValueError: {HOSTILE}"] * 2
+
+
+def test_a_queue_that_nobody_has_used_is_a_typing_error(crowd: Holdfast, run: Run) -> None:
+    """It is not found, and a name like it is offered."""
+    for command in ("show", "resume", "purge"):
+        result = run("queues", command, "crwd")
+        assert (result.exit_code, result.stdout) == (3, "")
+        assert "there is no queue 'crwd'" in result.stderr
+        assert "did you mean 'crowd'?" in result.stderr
+    assert rows(run("queues", "--json"))[0]["queue"] == "crowd"
+
+
+def test_pause_and_resume(crowd: Holdfast, run: Run) -> None:
+    """Without a question; it says whether anything changed."""
+    assert (
+        "queue 'crowd' is paused: 4 tasks waiting, 1 running"
+        in run("queues", "pause", "crowd").stdout
+    )
+    assert crowd.queue("crowd").stats().paused
+    assert "is still paused" in run("queues", "pause", "crowd").stdout
+    assert "until `resume`" in run("queues", "show", "crowd").stdout
+    resumed = rows(run("queues", "resume", "crowd", "--json"))
+    assert resumed == [{"queue": "crowd", "paused": False, "changed": True}]
+    assert not crowd.queue("crowd").stats().paused
+    assert "was not paused" in run("queues", "resume", "crowd").stdout
+
+
+def test_a_queue_can_be_paused_before_it_is_used(hf: Holdfast, run: Run) -> None:
+    """It is listed from then on; a warning tells a typing error apart."""
+    result = run("queues", "pause", "future", "--json")
+    assert result.exit_code == 0
+    assert rows(result) == [{"queue": "future", "paused": True, "changed": True}]
+    assert "nobody has used a queue 'future' so far" in result.stderr
+    assert hf.queue("future").stats().paused
+    assert rows(run("queues", "--json"))[0]["paused"] is True
+    assert run("queues", "resume", "future").exit_code == 0
+
+
+def test_purge_asks_first_and_says_how_many(crowd: Holdfast, run: Run) -> None:
+    """Without a terminal nobody can be asked."""
+    refused = run("queues", "purge", "crowd")
+    assert (refused.exit_code, refused.stdout) == (4, "")
+    assert "drop 4 waiting tasks of queue 'crowd'" in refused.stderr
+    assert "--yes" in refused.stderr
+    assert crowd.queue("crowd").stats().ready == 3
+    purged = run("queues", "purge", "crowd", "--yes")
+    assert (purged.exit_code, purged.stdout) == (0, "dropped 4 waiting tasks of queue 'crowd'\n")
+    stats = crowd.queue("crowd").stats()
+    assert (stats.ready, stats.delayed, stats.running, stats.dead) == (0, 0, 1, 2)
+
+
+def test_purge_of_the_dead(hf: Holdfast, run: Run) -> None:
+    """Leaves what waits; with nothing to drop there is no question."""
+    enqueue_dead(hf, 3)
+    assert "drop 3 dead tasks" in run("queues", "purge", "crowd", "--dead").stderr
+    for number in (3, 0):
+        purged = run("queues", "purge", "crowd", "--dead", "--yes", "--json")
+        assert rows(purged) == [{"queue": "crowd", "dead": True, "purged": number}]
+    unasked = run("queues", "purge", "crowd", "--dead")
+    assert (unasked.exit_code, unasked.stdout) == (0, "dropped 0 dead tasks of queue 'crowd'\n")
+
+
+def test_options_before_a_command_are_not_dropped(hf: Holdfast, run: Run) -> None:
+    """They belong to the list; a command has its own."""
+    result = run("queues", "--namespace", "other", "show", "crowd")
+    assert (result.exit_code, "options come after the command" in result.stderr) == (2, True)
+
+
+def test_a_name_that_cannot_be_one_is_wrong_usage(run: Run) -> None:
+    """Said in a sentence."""
+    result = run("queues", "show", "x" * 600)
+    assert (result.exit_code, "invalid name" in result.stderr) == (2, True)

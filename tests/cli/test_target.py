@@ -1,0 +1,107 @@
+"""`holdfast worker MODULE:REGISTRY`: mistakes end in a sentence that helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.programs import holdfast
+from holdfast import Holdfast, TaskRegistry
+
+FILES = {
+    "chores.py": """
+from holdfast import TaskRegistry
+tasks = TaskRegistry()
+other = TaskRegistry()
+@tasks.task(queue="email")
+def write(name: str) -> None: ...
+""",
+    "plain.py": "tasks = 1\n",
+    "broken.py": "def load():\n    raise OSError('no file\\x1b[31m')\n\nload()\n",
+    "twice.py": "import chores\n@chores.tasks.task(name='write')\ndef again(): ...\n",
+    "unclosed.py": "import chores\nx = (1,\n",
+    "lacking.py": "import no_such_library\n",
+    "script.py": "import sys\nsys.exit(3)\n",
+    "deep.py": "import json\njson.loads('{')\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Modules of a user, good and bad."""
+    for name, source in FILES.items():
+        (tmp_path / name).write_text(source)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("nowhere:tasks", "there is no module 'nowhere'"),
+        ("chores.tasks", "expected MODULE:REGISTRY"),
+        ("chores.py:tasks", "did you mean 'chores:tasks'?"),
+        ("./app/mail.py", "did you mean 'app.mail:tasks'?"),
+        (":tasks", "'' is no name of a module"),
+        ("chores:task", "has no 'task'; what it has: chores:tasks, chores:other"),
+        ("chores:write", "is not a TaskRegistry but 'Task'; what it has: chores:tasks"),
+        ("plain", "is not a TaskRegistry but 'int', and no TaskRegistry at all"),
+        ("chores:other", "a worker needs a queue"),
+    ],
+)
+def test_a_wrong_target_is_explained(folder: Path, target: str, problem: str) -> None:
+    """In one sentence, with the exit code for wrong usage."""
+    result = holdfast("worker", target, "--url", "redis://127.0.0.1:1", cwd=folder)
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1), result.stderr
+    assert problem in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        (
+            "broken",
+            ["OSError: no file\\x1b[31m", "broken.py:4: load()", "broken.py:2: raise OSErr"],
+        ),
+        ("twice", ["ValueError: a task named 'write' is", "twice.py:2: @chores.tasks.task(name="]),
+        ("unclosed", ["SyntaxError: '(' was never closed", "unclosed.py:2: x = (1,"]),
+        ("lacking", ["No module named 'no_such_library'", "lacking.py:1: import no_such_library"]),
+        ("script", ["SystemExit: 3", "script.py:2: sys.exit(3)"]),
+        ("deep", ["JSONDecodeError: ", "deep.py:2: json.loads('{')"]),
+    ],
+)
+def test_a_module_that_fails_is_explained(folder: Path, module: str, told: list[str]) -> None:
+    """By its error and the lines of the user's own code, no others."""
+    result = holdfast("worker", module, "--url", "redis://127.0.0.1:1", cwd=folder)
+    assert result.returncode == 1
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith(f"holdfast: module {module!r} cannot be imported: ")
+    assert len(lines) == len(told)
+    for line, part in zip(lines, told, strict=True):
+        assert part in line
+
+
+def test_a_queue_that_no_task_names_is_warned_of(folder: Path) -> None:
+    """The worker runs all the same; it makes the folder of its server."""
+    result = holdfast(
+        "worker", "chores", "--embedded", "data", "--until-idle", "--quiet",
+        "--queue", "emial=2", "--queue", "email", cwd=folder,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == (
+        "holdfast: no task of this registry names queue 'emial'; did you mean 'email'?\n"
+    )
+    assert (folder / "data").is_dir()
+
+
+def test_a_task_that_the_program_lacks_is_given_up(folder: Path) -> None:
+    """After as many seconds as are said; by default it waits for a worker that has it."""
+    with Holdfast.embedded(folder / "data") as hf:
+        hf.enqueue(TaskRegistry().task(queue="email", name="unheard_of")(print).call())
+        result = holdfast(
+            "worker", "chores", "--embedded", "data", "--until-idle", "--unknown-timeout", "0",
+            cwd=folder,
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+        (dead,) = hf.queue("email").dead()
+        assert "unheard_of" in dead.reason

@@ -1,0 +1,81 @@
+"""The command line on a real terminal: the question before what cannot be undone, and colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from cli.crowd import crowded, enqueue_dead
+from cli.programs import holdfast, on_terminal
+from faults.servers import Server
+from holdfast import Holdfast
+
+
+@pytest.fixture
+def hf(standalone: Server, request: pytest.FixtureRequest) -> Iterator[Holdfast]:
+    """A client of a namespace of the test's own, on a server that programs can reach, too."""
+    namespace = request.node.name
+    with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
+        yield hf
+
+
+@pytest.fixture
+def where(hf: Holdfast, standalone: Server) -> dict[str, str]:
+    """The same as variables."""
+    return {"HOLDFAST_URL": standalone.url, "HOLDFAST_NAMESPACE": hf.namespace}
+
+
+@pytest.mark.parametrize(("said", "code"), [("y\n", 0), ("n\n", 4), ("\n", 4), ("\x03", 4)])
+def test_the_question(hf: Holdfast, where: dict[str, str], said: str, code: int) -> None:
+    """Anything but a yes changes nothing, and leaves with the code for that."""
+    enqueue_dead(hf, 2)
+    question = "Drop 2 dead tasks of queue 'crowd' for good? [y/N]"
+    got, shown = on_terminal(
+        "queues", "purge", "crowd", "--dead", wait_for=question, say=said, **where
+    )
+    assert (got, question in shown) == (code, True), shown
+    assert hf.queue("crowd").stats().dead == (0 if code == 0 else 2)
+    end = "dropped 2 dead tasks" if code == 0 else "nothing was changed"
+    assert end in shown
+
+
+def test_yes_is_not_asked(hf: Holdfast, where: dict[str, str]) -> None:
+    """Also on a terminal."""
+    enqueue_dead(hf, 1)
+    code, shown = on_terminal("tasks", "replay", "crowd", "--yes", **where)
+    assert (code, shown) == (0, "replayed 1 dead task of queue 'crowd'\n")
+
+
+def test_a_pipe_cannot_answer(hf: Holdfast, where: dict[str, str]) -> None:
+    """A script that forgets `--yes` changes nothing, and does not hang."""
+    enqueue_dead(hf, 1)
+    result = holdfast("tasks", "replay", "crowd", **where)
+    assert (result.returncode, result.stdout) == (4, "")
+    assert "add --yes" in result.stderr
+    assert "\x1b" not in result.stderr
+
+
+def test_colours_are_for_terminals_that_want_them(hf: Holdfast, where: dict[str, str]) -> None:
+    """Not for pipes, and not with NO_COLOR; errors likewise."""
+    red, commands = "\x1b[31m", (["tasks", "ls", "crowd"], ["queues", "show", "crwd"])
+    with crowded(hf):
+        for command in commands:
+            assert red in on_terminal(*command, **where)[1]
+            assert red not in on_terminal(*command, NO_COLOR="1", **where)[1]
+            piped = holdfast(*command, **where)
+            assert "\x1b" not in piped.stdout + piped.stderr
+
+
+def test_eighty_columns_are_enough(hf: Holdfast, where: dict[str, str]) -> None:
+    """Long lines are folded on a terminal, and whole in a pipe."""
+    with crowded(hf):
+        hf.queue("q" * 100).pause()
+        for command in (
+            ["queues"], ["queues", "show", "crowd"], ["tasks", "ls", "crowd"],
+            ["tasks", "show", "crowd", "dead-1"],
+        ):  # fmt: skip
+            code, shown = on_terminal(*command, NO_COLOR="1", **where)
+            bare = shown.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "")
+            assert (code, max(map(len, bare.splitlines())) <= 80) == (0, True), bare
+        assert "q" * 100 in holdfast("queues", **where).stdout
