@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from typing import Final
 
-from . import calls, idle, imports, queues
+from . import calls, idle, imports
 from .harness import Bench
+from .queues import parts
+from .queues.lineup import PACKAGES
 from .report import Table
 from .server import Server, serving
 
@@ -20,8 +22,10 @@ BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
     "calls": calls.run,
     "idle": idle.run,
     "imports": imports.run,
-    "queues": queues.run,
+    "queue": parts.run,
+    **{f"queue:{name}": part for name, part in parts.PARTS.items()},
 }
+ALL: Final = ("calls", "idle", "imports", "queue")
 
 ROUNDS: Final = 31
 QUICK_ROUNDS: Final = 5
@@ -38,9 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         about = _about(server, rounds)
         if not options.json:
             print(about, flush=True)
-        for name in options.names or BENCHMARKS:
+        bench = Bench(server, rounds, options.quick, _rivals(options), options.limit)
+        for name in options.names or ALL:
             tables = found.setdefault(name, [])
-            for table in BENCHMARKS[name](Bench(server, rounds, options.quick)):
+            for table in BENCHMARKS[name](bench):
                 tables.append(table.plain())
                 if not options.json:
                     print(f"\n{table}", flush=True)
@@ -56,7 +61,21 @@ def _parser() -> argparse.ArgumentParser:
         nargs="*",
         type=_known,
         metavar="NAME",
-        help=", ".join(BENCHMARKS) + "; default all",
+        help=", ".join(BENCHMARKS) + "; default " + ", ".join(ALL),
+    )
+    parser.add_argument(
+        "--rivals",
+        type=_known_rivals,
+        metavar="NAMES",
+        help=f"task queues to compare with, of {','.join(PACKAGES)}, all or none; installed when "
+        "they are first needed; default all if benchmarks are named, else none",
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="given to each task queue to recover from a killed worker; 60",
     )
     parser.add_argument(
         "--rounds", type=_positive, help=f"of each case; {ROUNDS}, or {QUICK_ROUNDS} if quick"
@@ -73,6 +92,22 @@ def _known(name: str) -> str:
     if name not in BENCHMARKS:
         raise argparse.ArgumentTypeError(f"no {name!r} among {', '.join(BENCHMARKS)}")
     return name
+
+
+def _known_rivals(text: str) -> frozenset[str]:
+    names = {"all": frozenset(PACKAGES), "none": frozenset[str]()}.get(
+        text, frozenset(text.split(","))
+    )
+    if unknown := names - PACKAGES.keys():
+        raise argparse.ArgumentTypeError(f"no rivals: {', '.join(sorted(unknown))}")
+    return names
+
+
+def _rivals(options: argparse.Namespace) -> frozenset[str]:
+    """Those that take part: nobody needs the network who names nothing."""
+    if options.rivals is not None:
+        return frozenset(options.rivals)
+    return frozenset(PACKAGES if options.names else ())
 
 
 def _positive(text: str) -> int:

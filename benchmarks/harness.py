@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Final
@@ -20,8 +20,9 @@ _QUICKER: Final = 5
 """`--quick` divides the work of a round by this."""
 
 
-def _nothing() -> None:
+def _nothing(count: int) -> None:
     """No preparation."""
+    del count
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,33 @@ class Case:
 
     Attributes:
         name: for people to read.
-        work: does so many operations, and returns when they are done.
-        prepare: is run before each round, unmeasured.
+        work: does so many operations, and returns when they are done; with a `Taken` if not all of
+            its time counts, or if others did the work.
+        prepare: is told the same number before each round, unmeasured.
+        share: of the operations of a round, for those that would take too long.
     """
 
     name: str
     work: Callable[[int], object]
-    prepare: Callable[[], object] = _nothing
+    prepare: Callable[[int], object] = _nothing
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a work measured by itself.
+
+    Attributes:
+        wall_s: time on the clock.
+        client_s: processor time of those that worked; None when that is not known.
+        lost: operations that were not done.
+        repeated: operations that were done more than once.
+    """
+
+    wall_s: float
+    client_s: float | None
+    lost: int = 0
+    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +66,21 @@ class Sample:
 
     Attributes:
         wall_s: time on the clock.
-        client_s: processor time of this process, all its threads.
+        client_s: processor time of this process, all its threads, or of those that it had work.
         server_s: processor time of the server.
         commands: which the server ran, those inside scripts included.
+        reads: of the server from its sockets; about the number of round trips.
+        lost: operations of the round that were not done.
+        repeated: operations of the round that were done more than once.
     """
 
     wall_s: float
-    client_s: float
+    client_s: float | None
     server_s: float
     commands: float
+    reads: float
+    lost: int
+    repeated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +91,23 @@ class Bench:
         server: what to talk to.
         rounds: of each case, after one more that warms up.
         quick: less work in a round, for a look.
+        rivals: libraries that take part, whose installation needs the network.
+        limit_s: what each is given to recover from a killed worker.
     """
 
     server: Server
     rounds: int
     quick: bool
+    rivals: frozenset[str] = frozenset()
+    limit_s: float = 60.0
 
     def scaled(self, count: int) -> int:
         """*count*, or a part of it when it has to be quick."""
         return max(1, count // _QUICKER) if self.quick else count
+
+    def fewer(self, times: int) -> int:
+        """Rounds for cases that take so many times as long as others."""
+        return max(1, self.rounds // times)
 
     def compared(
         self,
@@ -94,17 +129,8 @@ class Bench:
         """
         cases = [subject, *rivals]
         samples = interleaved(cases, self.rounds, self.scaled(count), self.server)
-        rows = [_row(case, samples[case.name]) for case in cases]
-        targets = []
-        for row, rival in zip(rows[1:], rivals, strict=True):
-            ratio = ratios(samples[rival.name], samples[subject.name])
-            row.append(ratio)
-            if target is not None and rival is rivals[0]:
-                targets.append(
-                    Target(f"{subject.name} ÷ {rival.name}", ratio.middle, target, at_least=True)
-                )
-        rows[0].append(None)
-        return Table(title, _COLUMNS, rows, targets)
+        targets = [] if target is None else [best(samples, subject, rivals[:1], target)]
+        return comparison(title, samples, subject, rivals, targets)
 
 
 _COLUMNS: Final = (
@@ -114,8 +140,43 @@ _COLUMNS: Final = (
     "client µs",
     "server µs",
     "commands",
+    "reads",
     "ours ÷ this",
 )
+_COUNTED: Final = ("lost", "twice")
+
+
+def comparison(
+    title: str,
+    samples: Mapping[str, Sequence[Sample]],
+    subject: Case,
+    rivals: Sequence[Case],
+    targets: Sequence[Target] = (),
+    notes: Sequence[str] = (),
+) -> Table:
+    """What *samples* say about *subject* and its *rivals*.
+
+    What was lost or repeated is told once there is any.
+    """
+    cases = [subject, *rivals]
+    flawed = any(one.lost or one.repeated for case in cases for one in samples[case.name])
+    rows = []
+    for case in cases:
+        taken = samples[case.name]
+        ratio = None if case is subject else ratios(taken, samples[subject.name])
+        flaws = [sum(one.lost for one in taken), sum(one.repeated for one in taken)]
+        rows.append([*_row(case, taken), ratio, *(flaws if flawed else [])])
+    columns = (*_COLUMNS, *_COUNTED) if flawed else _COLUMNS
+    return Table(title, columns, rows, targets, notes)
+
+
+def best(
+    samples: Mapping[str, Sequence[Sample]], subject: Case, rivals: Sequence[Case], target: float
+) -> Target:
+    """That *subject* is *target* times as fast as the fastest of *rivals*, in the same run."""
+    rival = min(rivals, key=lambda case: median(one.wall_s for one in samples[case.name]))
+    ratio = ratios(samples[rival.name], samples[subject.name])
+    return Target(f"{subject.name} ÷ {rival.name}", ratio.middle, target, at_least=True)
 
 
 def interleaved(
@@ -130,19 +191,24 @@ def interleaved(
 
 
 def _measured(case: Case, count: int, server: Server) -> Sample:
-    case.prepare()
+    count = max(1, round(count * case.share))
+    case.prepare(count)
     gc.collect()  # so that no case pays for the garbage of another
     before = server.usage()
     client_s, wall_s = time.process_time(), time.perf_counter()
-    case.work(count)
+    taken = case.work(count)
     wall_s, client_s = time.perf_counter() - wall_s, time.process_time() - client_s
     after = server.usage()
-    commands = after.commands - before.commands - OWN_COMMANDS
+    if not isinstance(taken, Taken):
+        taken = Taken(wall_s, client_s)
     return Sample(
-        wall_s / count,
-        client_s / count,
+        taken.wall_s / count,
+        None if taken.client_s is None else taken.client_s / count,
         (after.cpu_s - before.cpu_s) / count,
-        commands / count,
+        (after.commands - before.commands - OWN_COMMANDS) / count,
+        (after.reads - before.reads - OWN_COMMANDS) / count,
+        taken.lost,
+        taken.repeated,
     )
 
 
@@ -161,11 +227,13 @@ def spread_of(values: Sequence[float]) -> Range:
 
 def _row(case: Case, samples: Sequence[Sample]) -> list[Cell]:
     rates = [1 / sample.wall_s for sample in samples]
+    clients = [sample.client_s for sample in samples if sample.client_s is not None]
     return [
         case.name,
         median(rates),
         (max(rates) - min(rates)) / median(rates),
-        median(sample.client_s for sample in samples) * 1e6,
+        median(clients) * 1e6 if clients else None,
         median(sample.server_s for sample in samples) * 1e6,
         median(sample.commands for sample in samples),
+        median(sample.reads for sample in samples),
     ]

@@ -55,12 +55,14 @@ class Table:
         columns: headings; the first is of the rows' names.
         rows: as long as *columns*.
         targets: promises about these numbers.
+        notes: what else a reader should know.
     """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     targets: Sequence[Target] = field(default_factory=list)
+    notes: Sequence[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         cells = [list(self.columns), *([_text(cell) for cell in row] for row in self.rows)]
@@ -69,10 +71,10 @@ class Table:
             "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
             for row in cells
         ]
-        return "\n".join([self.title, *(f"  {line.rstrip()}" for line in lines), *self._verdicts()])
+        return "\n".join([self.title, *(f"  {line.rstrip()}" for line in lines), *self._below()])
 
-    def _verdicts(self) -> list[str]:
-        return [f"  {target}" for target in self.targets]
+    def _below(self) -> list[str]:
+        return [f"  {line}" for line in (*self.targets, *self.notes)]
 
     def plain(self) -> dict[str, Any]:
         """The same as values of JSON."""
@@ -92,6 +94,7 @@ class Table:
                 }
                 for target in self.targets
             ],
+            "notes": list(self.notes),
         }
 
 
@@ -109,6 +112,8 @@ def _text(cell: Cell) -> str:
             return ""
         case str():
             return cell
+        case int():
+            return f"{cell:,}"
         case Range(low, middle, high):
             return f"{number(middle)} ({number(low)} to {number(high)})"
         case _:

@@ -18,7 +18,8 @@ from redis.retry import Retry
 from holdfast.server.binary import find_server
 
 OWN_COMMANDS: Final = 1
-"""Of the commands that a server counts between two `usage`, the first `usage` itself."""
+"""Of the commands that a server counts between two `usage`, the first `usage` itself; of its reads
+the second."""
 
 _HOST: Final = "127.0.0.1"
 _START_S: Final = 15.0
@@ -31,11 +32,30 @@ class Usage:
 
     Attributes:
         commands: it ran, those inside scripts included.
+        reads: from its sockets.
         cpu_s: processor seconds, all its threads.
     """
 
     commands: int
+    reads: int
     cpu_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTime:
+    """What one command took a server, without the network.
+
+    Attributes:
+        calls: of it.
+        total_s: of all of them.
+        p50_s: that half of them took at most.
+        p99_s: that 99 of 100 took at most.
+    """
+
+    calls: int
+    total_s: float
+    p50_s: float
+    p99_s: float
 
 
 class Server:
@@ -57,7 +77,23 @@ class Server:
         """What it has done so far. The question itself is counted from the next answer on."""
         stats = self._control.info("stats", "cpu")
         cpu_s = stats["used_cpu_user"] + stats["used_cpu_sys"]
-        return Usage(stats["total_commands_processed"], cpu_s)
+        return Usage(stats["total_commands_processed"], stats["total_reads_processed"], cpu_s)
+
+    def memory(self) -> int:
+        """Bytes that it uses."""
+        return int(self._control.info("memory")["used_memory"])
+
+    def forget_statistics(self) -> None:
+        """Count from zero again."""
+        self._control.config_resetstat()
+
+    def spent_on(self, command: str) -> CommandTime:
+        """What it took to run *command* since the statistics were last forgotten."""
+        stats = self._control.info("commandstats")[f"cmdstat_{command}"]
+        percentiles = self._control.info("latencystats")[f"latency_percentiles_usec_{command}"]
+        return CommandTime(
+            stats["calls"], stats["usec"] / 1e6, percentiles["p50"] / 1e6, percentiles["p99"] / 1e6
+        )
 
     def version(self) -> str:
         """Its name and version, for people to read."""
@@ -92,6 +128,7 @@ def serving() -> Iterator[Server]:
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
         command = [find_server(), "--bind", _HOST, "--port", str(port), "--dir", folder]
         command += ["--save", "", "--appendonly", "no"]
+        command += ["--lazyfree-lazy-user-flush", "no"]  # the next case must not pay for it
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         server = Server(port, process.pid)
         try:

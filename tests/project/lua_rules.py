@@ -34,14 +34,14 @@ ARGUMENT_TYPES: Final = ("int", "string")
 RETURN_TYPES: Final = ("array", "int", "nil", "string")
 
 READS: Final = {
-    "EXISTS": "", "GET": "STRING", "HEXISTS": "HASH", "HGET": "HASH", "HLEN": "HASH",
+    "EXISTS": "", "GET": "STRING", "HEXISTS": "HASH", "HGET": "HASH", "HLEN": "HASH", "HMGET": "HASH",
     "LLEN": "LIST", "LRANGE": "LIST", "SCARD": "SET", "ZCARD": "ZSET", "ZRANGE": "ZSET",
-    "ZSCORE": "ZSET",
+    "ZCOUNT": "ZSET", "ZSCORE": "ZSET",
 }  # fmt: skip
 """Commands that change nothing, with the type of key that they want; "" takes any."""
 
 WRITES: Final = {
-    "EXPIREAT": "", "HDEL": "HASH", "HSET": "HASH", "HSETNX": "HASH", "LPOP": "LIST",
+    "DEL": "STRING", "EXPIREAT": "", "HDEL": "HASH", "HSET": "HASH", "HSETNX": "HASH", "LPOP": "LIST",
     "LPUSH": "LIST", "LREM": "LIST", "PEXPIRE": "", "RPUSH": "LIST", "SADD": "SET",
     "SET": "STRING", "SPUBLISH": "channel", "SREM": "SET", "ZADD": "ZSET", "ZPOPMIN": "ZSET",
     "ZREM": "ZSET", "ZREMRANGEBYSCORE": "ZSET",
@@ -52,7 +52,11 @@ KEYLESS: Final = {"TIME"}
 
 OPTIONS: Final = {"BYSCORE", "GT", "LIMIT", "NX", "PX", "REV", "WITHSCORES", "XX"}
 
-MAY_UNPACK: Final = {"queues/parts/claim": "no more ids than `want`, at most 256"}
+MAY_UNPACK: Final = {
+    "queues/parts/grant": "no more than two for each of `want`, which is at most 256",
+    "queues/parts/lines": "no more ids than CHUNK",
+    "queues/parts/settle": "no more than one for each verdict of a worker, which are at most 64",
+}
 """`unpack` overflows the stack of Lua at some thousand values."""
 
 MAY_LOOP: Final = {"queues/parts/lines": "`room()` is 0 after LOOK_LIMIT ids at the latest"}

@@ -167,7 +167,7 @@ def checked_call(call: Any) -> Call[Any]:
 def _expiry(expires: Instant | timedelta) -> str:
     """*expires* as `Call.expires`."""
     if isinstance(expires, datetime):
-        return f"@{to_epoch_ms(expires, 'expires')}"
+        return f"@{max(1, to_epoch_ms(expires, 'expires'))}"
     return f"+{to_ms(expires, 'expires')}"
 
 

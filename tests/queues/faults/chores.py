@@ -1,7 +1,9 @@
 """Tasks that put on record that they ran: `tasks`.
 
 The first argument of each is its key in the history. An execution is one operation "complete",
-with the task's id, when it was enqueued and the token of the claim: "ok" when it came to its end.
+with the task's id, when it was enqueued and the token of the claim: "ok" when it came to its end,
+"unknown" without an end when its process was killed, with one when it was stopped. What came to its
+end returns its token, so the result tells which claim was the one that counted.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ QUEUE = "chores"
 tasks = TaskRegistry()
 recorders: list[Recorder] = []  # one, once the process knows where to write
 POLL_S = 0.02
+OVERDUE_S = 0.3  # timeout of the tasks that have one
 
 
 class NotYet(Exception):
@@ -29,34 +32,53 @@ class NotYet(Exception):
 
 
 @contextmanager
-def execution(key: str) -> Iterator[None]:
-    """Record the block as what the present task does."""
+def execution(key: str) -> Iterator[int]:
+    """Record the block as what the present task does; yields the token of its claim."""
     me = current_task()
     about = {"task_id": me.task_id, "token": me.token, "enqueued": str(me.enqueued_at)}
     with recorders[0].operation("complete", key=key, **about):
-        yield
+        yield me.token
 
 
 @tasks.task(queue=QUEUE)
-def plain(key: str, seconds: float = 0.0) -> None:
+def plain(key: str, seconds: float = 0.0) -> int:
     """Run in a thread."""
-    with execution(key):
+    with execution(key) as token:
         time.sleep(seconds)
+    return token
 
 
 @tasks.task(queue=QUEUE)
-async def on_the_loop(key: str, seconds: float = 0.0) -> None:
+async def on_the_loop(key: str, seconds: float = 0.0) -> int:
     """Run as a coroutine."""
-    with execution(key):
+    with execution(key) as token:
         await asyncio.sleep(seconds)
+    return token
+
+
+@tasks.task(queue=QUEUE, ack="now")
+async def told_at_once(key: str, seconds: float = 0.0) -> int:
+    """Run as a coroutine, and let the server know of the end by itself."""
+    with execution(key) as token:
+        await asyncio.sleep(seconds)
+    return token
+
+
+@tasks.task(queue=QUEUE, ack="now")
+def told_at_once_by_a_thread(key: str, seconds: float = 0.0) -> int:
+    """Likewise, in a thread."""
+    with execution(key) as token:
+        time.sleep(seconds)
+    return token
 
 
 @tasks.task(queue=QUEUE, priority="high", retry=Retry(attempts=3, backoff=0.05))
-def fails_at_first(key: str, failures: int) -> None:
+def fails_at_first(key: str, failures: int) -> int:
     """Raise in the first attempts, fewer than it has."""
-    with execution(key):
+    with execution(key) as token:
         if current_task().attempt <= failures:
             raise NotYet
+    return token
 
 
 @tasks.task(queue=QUEUE, priority="low", retry=Retry(attempts=2, backoff=0.05))
@@ -75,16 +97,69 @@ def deadly(key: str, seconds: float = 0.0) -> None:
 
 
 @tasks.task(queue=QUEUE)
-def waits(key: str, gate: str) -> None:
-    """Go on when there is a file at *gate*."""
+def deadly_in_turn(key: str, gate: str) -> None:
+    """Likewise, in its n-th attempt when there is a file at *gate* followed by `.n`."""
     with execution(key):
-        while not Path(gate).exists():
-            time.sleep(POLL_S)
+        _wait_for(Path(f"{gate}.{current_task().attempt}"))
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @tasks.task(queue=QUEUE)
-async def waits_on_the_loop(key: str, gate: str) -> None:
+def waits(key: str, gate: str) -> int:
+    """Go on when there is a file at *gate*; made of short steps, so it can be interrupted."""
+    with execution(key) as token:
+        _wait_for(Path(gate))
+    return token
+
+
+@tasks.task(queue=QUEUE)
+async def waits_on_the_loop(key: str, gate: str) -> int:
     """Likewise, as a coroutine."""
-    with execution(key):
+    with execution(key) as token:
         while not Path(gate).exists():  # noqa: ASYNC110, ASYNC240 (another process makes the file)
             await asyncio.sleep(POLL_S)
+    return token
+
+
+@tasks.task(queue=QUEUE, ack="now")
+async def waits_and_tells(key: str, gate: str) -> int:
+    """Likewise, and the server knows of the end by itself."""
+    with execution(key) as token:
+        while not Path(gate).exists():  # noqa: ASYNC110, ASYNC240 (another process makes the file)
+            await asyncio.sleep(POLL_S)
+    return token
+
+
+@tasks.task(queue=QUEUE)
+async def blocks(key: str, seconds: float) -> int:
+    """Keep the event loop from turning."""
+    with execution(key) as token:
+        time.sleep(seconds)  # noqa: ASYNC251 (as it must not)
+    return token
+
+
+@tasks.task(queue=QUEUE, timeout=OVERDUE_S, retry=Retry(attempts=2, backoff=0.05))
+def endless(key: str) -> None:
+    """Run for ever in Python, until it is interrupted."""
+    with execution(key):
+        while True:
+            time.sleep(0.001)
+
+
+@tasks.task(queue=QUEUE, timeout=OVERDUE_S, retry=Retry(attempts=2, backoff=0.05))
+async def endless_on_the_loop(key: str) -> None:
+    """Likewise, as a coroutine."""
+    with execution(key):
+        await asyncio.Event().wait()
+
+
+@tasks.task(queue=QUEUE, timeout=OVERDUE_S, retry=Retry(attempts=1))
+def stuck(key: str, seconds: float) -> None:
+    """Hang in C, where no interruption comes through."""
+    with execution(key):
+        time.sleep(seconds)
+
+
+def _wait_for(gate: Path) -> None:
+    while not gate.exists():
+        time.sleep(POLL_S)

@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+import redis
+
 from faults.checkers.audit import audit
 from faults.checkers.total_queue import QueueCounts, total_queue
+from faults.clusters import Cluster
 from faults.history import Operation, Recorder, read
 from faults.processes import Process
 from faults.servers import Server
 from faults.waiting import POLL_S, eventually
-from holdfast import Holdfast, OutcomeUnknown, ServerUnavailable, TaskStatus
+from holdfast import (
+    Holdfast,
+    OutcomeUnknown,
+    QueueAtCapacity,
+    ServerUnavailable,
+    TaskHandle,
+    TaskStatus,
+)
 from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults.chores import QUEUE
 from queues.faults.places import Places
 
 STUBBORN_S = 30.0  # a producer that was not heard for so long will not be heard
+
+REASONS = {
+    "hopeless": ("crashed: ", "failed: NotYet"),
+    "endless": ("crashed: ", "failed: TimeoutError: "),
+    "stuck": ("crashed: ", "failed: TimeoutError: "),
+    "expires": ("crashed: ", "expired: "),
+}
+"""Why a task may be dead, by the first word of its key; of others only `crashed: `."""
 
 
 class Crew:
@@ -34,20 +54,26 @@ class Crew:
         workers: how many; more may be started and killed by the test.
         lease: seconds.
         concurrency: tasks that each runs at once.
+        grace: seconds that a worker gives what runs when it is told to end.
         url: of the server, as the workers and the producer see it.
+        namespace: whose user may do what is needed; by default a new one.
     """
+
+    raw: redis.Redis | redis.RedisCluster
 
     def __init__(
         self,
-        server: Server,
+        server: Server | Cluster,
         folder: Path,
         *,
         workers: int,
         lease: float,
         concurrency: int = 8,
+        grace: float = 5.0,
         url: str = "",
+        namespace: str = "",
     ) -> None:
-        self.namespace = f"crew-{secrets.token_hex(4)}"
+        self.namespace = namespace or f"crew-{secrets.token_hex(4)}"
         self.unit = Namespace.of(self.namespace).unit(keys.KIND, QUEUE)
         self.folder = folder / self.namespace
         self.url = f"{url or server.url}?socket_timeout=1"
@@ -57,7 +83,7 @@ class Crew:
         self.workers = [
             Process.python(
                 *("-m", "queues.faults.workman", *about, self.folder / f"worker-{n}.jsonl"),
-                *(str(lease), str(concurrency)),
+                *(str(lease), str(concurrency), str(grace)),
                 name=f"worker {n}",
             )
             for n in range(1, workers + 1)
@@ -65,7 +91,8 @@ class Crew:
 
     def __enter__(self) -> Self:
         self.folder.mkdir()
-        self.recorder = self._open.enter_context(Recorder(self.folder / "producer.jsonl"))
+        recorder = Recorder(self.folder / "producer.jsonl", failures=(QueueAtCapacity,))
+        self.recorder = self._open.enter_context(recorder)
         self.hf = self._open.enter_context(self.client())
         for worker in self.workers:
             self._open.enter_context(worker)
@@ -80,10 +107,13 @@ class Crew:
         """A client with no connection yet."""
         return Holdfast.from_url(self.url, namespace=self.namespace)
 
-    def enqueue(self, call: Any, *, many: int = 0) -> None:
+    def enqueue(self, call: Any, *, many: int = 0) -> list[TaskHandle[Any]]:
         """Enqueue *call*, or *many* of it under keys of their own; take no failure for an answer.
 
         It is tried again in the documented ways, so each is enqueued exactly once.
+
+        Raises:
+            QueueAtCapacity: none is.
         """
         key = call.args[0]
         calls = [_renamed(call, f"{key}.{n}") for n in range(many)]
@@ -91,9 +121,10 @@ class Crew:
             for each in calls or [call]:
                 recorded.enter_context(self.recorder.operation("enqueue", key=each.args[0]))
             if calls:
-                insist(lambda: self.hf.enqueue_many(calls))
+                handles: list[TaskHandle[Any]] = insist(lambda: self.hf.enqueue_many(calls))
             else:
-                insist(lambda: self.hf.enqueue(call))
+                handles = [insist(lambda: self.hf.enqueue(call))]
+        return handles
 
     def history(self) -> list[Operation]:
         """What producer and workers did so far."""
@@ -113,7 +144,11 @@ class Crew:
 
     def drained(self, timeout: float) -> None:
         """Wait until nothing is ready, delayed or running."""
-        eventually(lambda: not self.places().under_way, timeout, reason="the queue is drained")
+        eventually(self._is_drained, timeout, reason="the queue is drained")
+
+    def _is_drained(self) -> bool:
+        places = self.places()
+        return not places.under_way and not places.ready  # nor what was cancelled in line
 
     def retire(self) -> None:
         """End the workers in good order.
@@ -133,8 +168,11 @@ class Crew:
         listed = self.hf.queue(QUEUE).dead(limit=1000)
         return {json.loads(bodies[task.task_id.encode()])["args"][0]: task for task in listed}
 
-    def settled(self) -> QueueCounts:
+    def settled(self, *, cancelled: Iterable[str] = ()) -> QueueCounts:
         """Check history and server after everything has ended.
+
+        Args:
+            cancelled: keys of tasks that need not have run.
 
         Raises:
             AssertionError: a promise was broken; it says which.
@@ -145,14 +183,15 @@ class Crew:
         dead = self.dead()
         assert len(dead) == len(places.dead)
         kept = [keys.bodies(self.unit), keys.state(self.unit), keys.dead(self.unit)]
-        audit(self.raw, f"{self.namespace}:", kept if dead else ())
+        stays = [keys.settings(self.unit)] if self.hf.queue(QUEUE).stats().capacity else []
+        audit(self.raw, f"{self.namespace}:", stays + (kept if dead else []))
         history = self.history()
         each_claim_ran_once(history)
         each_call_is_one_task(history)
         for key, task in dead.items():
-            meant = ("crashed: ", "failed: NotYet") if key.startswith("hopeless") else "crashed: "
+            meant = REASONS.get(re.split(r"[-.]", key)[0], ("crashed: ",))
             assert task.reason.startswith(meant), (key, task)
-        return total_queue(history, dead=dead)
+        return total_queue(history, dead=[*dead, *cancelled])
 
 
 def each_claim_ran_once(history: list[Operation]) -> None:
@@ -198,4 +237,4 @@ def is_at_work(worker: Process) -> bool:
 
 
 def _renamed(call: Any, key: str) -> Any:
-    return type(call)(call.task, call.queue, call.priority, (key, *call.args[1:]), call.kwargs)
+    return replace(call, args=(key, *call.args[1:]))

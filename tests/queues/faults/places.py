@@ -24,6 +24,8 @@ class Places:
         ready: those in line.
         due: those that wait for their time.
         dead: those that were given up.
+        expiring: those that wait, and not for ever.
+        left_over: cancelled ones that still stand in line.
     """
 
     bodies: frozenset[bytes]
@@ -32,20 +34,24 @@ class Places:
     ready: tuple[bytes, ...]
     due: tuple[bytes, ...]
     dead: tuple[bytes, ...]
+    expiring: frozenset[bytes] = frozenset()
+    left_over: frozenset[bytes] = frozenset()
 
     @classmethod
-    def read(cls, client: redis.Redis, unit: Unit) -> Self:
+    def read(cls, client: redis.Redis | redis.RedisCluster, unit: Unit) -> Self:
         """Read them in one transaction."""
         with client.pipeline(transaction=True) as pipe:
             pipe.hkeys(keys.bodies(unit))
             pipe.hkeys(keys.state(unit))
             pipe.zrange(keys.leases(unit), 0, -1)
             pipe.zrange(keys.dead(unit), 0, -1)
+            pipe.zrange(keys.expiring(unit), 0, -1)
+            pipe.smembers(keys.left_over(unit))
             for key in keys.ready(unit):
                 pipe.lrange(key, 0, -1)
             for key in keys.due(unit):
                 pipe.zrange(key, 0, -1)
-            bodies, state, leases, dead, *lines = pipe.execute()
+            bodies, state, leases, dead, expiring, left_over, *lines = pipe.execute()
         ready, due = chain(*lines[:3]), chain(*lines[3:])
         return cls(
             frozenset(bodies),
@@ -54,6 +60,8 @@ class Places:
             tuple(ready),
             tuple(due),
             tuple(dead),
+            frozenset(expiring),
+            frozenset(left_over),
         )
 
     @property
@@ -67,7 +75,8 @@ class Places:
         Raises:
             AssertionError: tasks are nowhere, in two places, or no tasks; it names them.
         """
-        found = Counter([*self.leases, *self.ready, *self.due, *self.dead])
+        in_line = tuple(task for task in self.ready if task not in self.left_over)
+        found = Counter([*self.leases, *in_line, *self.due, *self.dead])
         assert not self.bodies - found.keys(), f"nowhere: {self.bodies - found.keys()}"
         assert not found.keys() - self.bodies, f"no tasks: {found.keys() - self.bodies}"
         twice = {task: count for task, count in found.items() if count > 1}
@@ -75,3 +84,7 @@ class Places:
         assert not self.state - self.bodies, f"remembered: {self.state - self.bodies}"
         claimed = {*self.leases, *self.dead}
         assert not claimed - self.state, f"claimed by nobody: {claimed - self.state}"
+        waiting = {*in_line, *self.due}
+        assert not self.expiring - waiting, f"expire, but do not wait: {self.expiring - waiting}"
+        astray = self.left_over - frozenset(self.ready) | self.left_over & self.bodies
+        assert not astray, f"left over, but not cancelled or not in line: {astray}"

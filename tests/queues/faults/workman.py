@@ -1,4 +1,4 @@
-"""One worker process: `python -m queues.faults.workman URL NAMESPACE HISTORY LEASE CONCURRENCY`.
+"""One worker process: `python -m queues.faults.workman URL NAMESPACE HISTORY LEASE PLACES GRACE`.
 
 It serves the queue of `chores` until SIGTERM, and writes a log to stderr.
 """
@@ -14,14 +14,14 @@ from holdfast import Holdfast
 from queues.faults import chores
 
 
-def main(url: str, namespace: str, history: str, lease: str, concurrency: str) -> None:
+def main(url: str, namespace: str, history: str, lease: str, places: str, grace: str) -> None:
     """Work."""
     logging.basicConfig(format="%(asctime)s %(name)s %(levelname)s %(message)s")
     logging.getLogger("holdfast.worker").setLevel(logging.INFO)
     chores.recorders.append(Recorder(history))
     with Holdfast.from_url(url, namespace=namespace) as hf:
         worker = hf.worker(
-            chores.tasks, concurrency=int(concurrency), lease=float(lease), grace=5.0
+            chores.tasks, concurrency=int(places), lease=float(lease), grace=float(grace)
         )
         signal.signal(signal.SIGTERM, lambda *_: worker.stop())
         worker.run()

@@ -25,7 +25,7 @@ local AWAITING_BYTES = 4096  -- more wait for one task: the later ones learn it 
 local found = standing(id, now_ms)
 if found[1] == 'queued' or found[1] == 'delayed' or found[1] == 'running' then
   local channels = redis.call('HGET', awaited, id) or ''
-  if #channels < AWAITING_BYTES and not channels:find(channel, 1, true) then
+  if #channels < AWAITING_BYTES and not (channels .. ' '):find(' ' .. channel .. ' ', 1, true) then
     redis.call('HSET', awaited, id, channels .. ' ' .. channel)
   end
   redis.call('PEXPIRE', awaited, AWAITED_MS)

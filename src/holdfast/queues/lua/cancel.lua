@@ -20,12 +20,12 @@
 -- ARGV[4]  int     kept_ms  how long its status is kept
 -- returns  int     1 when it is cancelled by this, 0 when it had ended before or is not known
 -- include clock
--- include awaiting
 -- include ledger
 
 local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[8]
 local due = {KEYS[5], KEYS[6], KEYS[7]}
-local id = ARGV[3]
+local awaited, id = KEYS[9], ARGV[3]
+-- include awaiting
 
 local ledger = ledger_at(KEYS[12], KEYS[13], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
@@ -60,7 +60,7 @@ if redis.call('HEXISTS', bodies, id) == 1 and not redis.call('ZSCORE', dead, id)
   redis.call('HDEL', state, id)
   local attempts = record:match('^%d+:(%d+):') or '0'
   redis.call('SET', result, string.format('cancelled:%s:%.0f:', attempts, now_ms), 'PX', ARGV[4])
-  tell_awaiting(KEYS[9], id)
+  tell_awaiting(id)
   cancelled = 1
 end
 ledger_write(ledger, ARGV[1], ARGV[2], cancelled)

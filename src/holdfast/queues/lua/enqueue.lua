@@ -45,10 +45,14 @@ local function at_ms(time)
   return base + tonumber(time:sub(2))
 end
 
+-- How many of the tasks are stored already, or named twice here.
 local function known_ones()
-  local known = 0
+  local known, seen = 0, {}
   for i = FIRST, #ARGV, 5 do
-    known = known + redis.call('HEXISTS', bodies, ARGV[i])
+    if seen[ARGV[i]] or redis.call('HEXISTS', bodies, ARGV[i]) == 1 then
+      known = known + 1
+    end
+    seen[ARGV[i]] = true
   end
   return known
 end

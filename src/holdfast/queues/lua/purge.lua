@@ -22,10 +22,11 @@
 -- ARGV[4]  int     limit   ids taken from the lines at most, 1 to 1000
 -- returns  array   tasks dropped, and how many are left
 -- include clock
--- include awaiting
 -- include ledger
 
 local bodies, state, dead, leases = KEYS[1], KEYS[2], KEYS[9], KEYS[13]
+local awaited = KEYS[10]
+-- include awaiting
 local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
 if answer then
@@ -40,7 +41,7 @@ local function drop(id)
   redis.call('HDEL', state, id)
   redis.call('ZREM', KEYS[11], id)
   redis.call('SREM', KEYS[12], id)
-  tell_awaiting(KEYS[10], id)
+  tell_awaiting(id)
   dropped = dropped + redis.call('HDEL', bodies, id)
 end
 

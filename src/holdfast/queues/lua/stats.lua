@@ -12,19 +12,21 @@
 -- KEYS[9]  ZSET    idle
 -- KEYS[10] SET     left_over  cancelled ids that still stand in a ready line
 -- KEYS[11] HASH    settings   paused, capacity
--- returns  array   ready, delayed, running, dead, waiting workers, paused (1 or 0),
+-- returns  array   ready (due ones among them), delayed, running, dead, waiting workers, paused (1 or 0),
 --                  capacity (-1: no limit)
+-- include clock
 
-local function sum(command, from, to)
+local function sum(command, from, to, ...)
   local total = 0
   for i = from, to do
-    total = total + redis.call(command, KEYS[i])
+    total = total + redis.call(command, KEYS[i], ...)
   end
   return total
 end
 
+local due = sum('ZCOUNT', 4, 6, '-inf', now_ms)
 return {
-  sum('LLEN', 1, 3) - redis.call('SCARD', KEYS[10]), sum('ZCARD', 4, 6),
+  sum('LLEN', 1, 3) - redis.call('SCARD', KEYS[10]) + due, sum('ZCARD', 4, 6) - due,
   redis.call('ZCARD', KEYS[7]), redis.call('ZCARD', KEYS[8]), redis.call('ZCARD', KEYS[9]),
   redis.call('HEXISTS', KEYS[11], 'paused'),
   tonumber(redis.call('HGET', KEYS[11], 'capacity') or -1),

@@ -19,7 +19,7 @@
 -- KEYS[15] HASH    settings  paused
 -- KEYS[16] HASH    even     ledger of even hours
 -- KEYS[17] HASH    odd      ledger of odd hours
--- KEYS[18] STRING  result   the first of them: one for each task that is done and has one to keep
+-- KEYS[18] STRING  result   the first of them: one for each task that is done
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  channel      where this worker's process is rung; '' when it only settles
@@ -52,8 +52,10 @@ local out = {-1, -1, ''}
 local paused = redis.call('HEXISTS', settings, 'paused') == 1
 -- include awaiting
 -- include record
+-- include unfinished
 -- include settle
 -- include reclaim
+-- include grant
 -- include claim
 -- include lines
 -- include again
@@ -68,22 +70,14 @@ if known then
   return out
 end
 
-local accepted, put_back_some, result = {}, false, FIRST_RESULT
-for i = FIRST, #ARGV, 5 do
-  local verb, ms, kept = ARGV[i + 2], tonumber(ARGV[i + 3]), nil
-  if verb == 'done' and ms > 0 then
-    kept, result = KEYS[result], result + 1
-  end
-  accepted[#accepted + 1] = settle(ARGV[i], tonumber(ARGV[i + 1]), verb, ms, ARGV[i + 4], kept)
-  put_back_some = put_back_some or verb ~= 'done'
+local put_back_some, settled, kept = false, {}, FIRST_RESULT - 1
+for i = FIRST, #ARGV do
+  settled[#settled + 1] = ARGV[i]
 end
-for priority = 1, 3 do
-  local ids = released[priority]
-  for i = #ids, 1, -1 do
-    redis.call('LPUSH', ready[priority], ids[i])
-  end
-end
-out[3] = table.concat(accepted)
+out[3], put_back_some = settle_all(settled, function()
+  kept = kept + 1
+  return KEYS[kept]
+end)
 put_back_some = reclaim(max_crashes) > 0 or put_back_some
 if not paused then
   any_expiring = redis.call('EXISTS', expiring) == 1
@@ -91,6 +85,7 @@ if not paused then
     claim_from(priority)
   end
 end
+write_claims()
 -- Also when nothing was claimed: a copy of this step that comes late must not claim for nobody.
 ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({out[3], claimed}))
 

@@ -1,5 +1,5 @@
 -- A step that was made before.
--- Expects: record, claim, bodies, state, leases, lease_ms, now_ms.
+-- Expects: record, grant, bodies, state, leases, lease_ms, now_ms.
 
 -- What was claimed under this number before, as far as it is still this worker's.
 local function repeat_claims(before)
@@ -9,7 +9,7 @@ local function repeat_claims(before)
     local body = redis.call('HGET', bodies, id)
     if body and task.token == token and redis.call('ZSCORE', leases, id) then
       redis.call('ZADD', leases, 'XX', 'GT', now_ms + lease_ms, id)
-      answer(id, task, body)
+      answer(id, string.format('%.0f', token), task.attempts, task.crashes, body)
     end
   end
 end

@@ -1,4 +1,26 @@
--- From which lines the next tasks come. Expects: claim, due, ready, now_ms.
+-- From which lines the next tasks come.
+-- Expects: grant, claim, bodies, state, ready, due, want, now_ms.
+
+local looked_at = 0
+local CHUNK = 16             -- ids taken from a line at once
+local LOOK_LIMIT = 512       -- ids looked at in one step: most may be cancelled or expired
+local CLAIM_BYTES = 1048576  -- a reply must arrive within a timeout: after so much, no further chunk
+
+local function room()
+  if claimed_bytes >= CLAIM_BYTES or looked_at >= LOOK_LIMIT then
+    return 0
+  end
+  return math.min(CHUNK, want - #claimed)
+end
+
+-- Claim what can be claimed of *ids*; *done* is told of each whether it leaves the line.
+local function claim_all(ids, priority, done)
+  looked_at = looked_at + #ids
+  local found, records = redis.call('HMGET', bodies, unpack(ids)), redis.call('HMGET', state, unpack(ids))
+  for i, id in ipairs(ids) do
+    done(id, claim(id, priority, found[i], records[i]))
+  end
+end
 
 -- Due tasks before the others of their priority; in each line from the front.
 local function claim_from(priority)
@@ -9,23 +31,23 @@ local function claim_from(priority)
     if #ids == 0 then
       break
     end
-    for _, id in ipairs(ids) do
-      if claim(id, priority) then
+    claim_all(ids, priority, function(id, leaves)
+      if leaves then
         redis.call('ZREM', due[priority], id)
       else
         passed_over = passed_over + 1
       end
-    end
+    end)
   end
   while room() > 0 do
     local ids = redis.call('LPOP', ready[priority], room())
     if not ids or #ids == 0 then
       break
     end
-    for _, id in ipairs(ids) do
-      if not claim(id, priority) then
+    claim_all(ids, priority, function(id, leaves)
+      if not leaves then
         redis.call('ZADD', due[priority], now_ms, id)
       end
-    end
+    end)
   end
 end

@@ -1,5 +1,5 @@
 -- Tasks whose worker vanished.
--- Expects: record, settle, bodies, state, leases, due, channel, lease_ms, now_ms.
+-- Expects: record, unfinished, bodies, state, leases, due, channel, lease_ms, now_ms.
 
 local RECLAIM_LIMIT = 64  -- taken back per step: the next worker goes on
 

@@ -1,5 +1,5 @@
 -- What a queue remembers of a task from its first claim on (see queues/keys.py).
--- Expects: awaiting, awaited, bodies, state, dead, now_ms.
+-- Expects: awaiting, state, dead, now_ms.
 
 local function parse(text)
   local token, attempts, crashes, priority, expires, parked, note =
@@ -15,18 +15,17 @@ local function parse(text)
   }
 end
 
-local function write(id, task, note)
-  redis.call('HSET', state, id, string.format('%.0f:%d:%d:%d:%.0f:%.0f:%s', task.token,
-    task.attempts, task.crashes, task.priority, task.expires, task.parked, note))
+local function packed(task, note)
+  return string.format('%.0f:%d:%d:%d:%.0f:%.0f:%s', task.token, task.attempts, task.crashes,
+    task.priority, task.expires, task.parked, note)
 end
 
-local function forget(id)
-  redis.call('HDEL', bodies, id)
-  redis.call('HDEL', state, id)
+local function write(id, task, note)
+  redis.call('HSET', state, id, packed(task, note))
 end
 
 local function bury(id, task, reason)
   write(id, task, reason)
   redis.call('ZADD', dead, now_ms, id)
-  tell_awaiting(awaited, id)
+  tell_awaiting(id)
 end

@@ -1,0 +1,235 @@
+"""What an adapter of a library implements, and the process that it becomes.
+
+`python -m benchmarks.queues.contenders.NAME produce|work BRIEF`, the brief as JSON. A producer
+reads orders from its standard input, one JSON object per line, `{"verb": …, "count": …}`, and
+answers each with a line: what it took, and when each task was sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+BOARD: Final = "HOLDFAST_BENCH_BOARD"
+"""The variable of the environment that tells `task.py` where the scoreboard is."""
+
+HOLD_S: Final = "HOLDFAST_BENCH_HOLD_S"
+"""The one that tells it how long a task takes."""
+
+QUEUE: Final = "bench"
+TASK: Final = "touch"
+
+RESULT_TTL_S: Final = 600
+"""Results are kept this long by everybody."""
+
+ANSWER_S: Final = 20.0
+"""How long a producer waits for a result: also while a worker starts."""
+
+BATCH: Final = 500
+"""Tasks in one bulk enqueue, where the library leaves that to its user."""
+
+LANES: Final = 50
+"""Coroutines that enqueue at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What a process of a contender is told.
+
+    Attributes:
+        url: of the server.
+        places: tasks that a worker runs at once, as far as the library knows such a thing.
+        lease_s: the shortest time after which the tasks of a vanished worker should run again.
+        padding: characters that make a task larger.
+        options: of the library, for this contender.
+    """
+
+    url: str
+    places: int
+    lease_s: int
+    padding: int
+    options: dict[str, Any]
+
+    def arguments(self, number: int) -> tuple[Any, ...]:
+        """Of task *number*."""
+        return (number, "x" * self.padding) if self.padding else (number,)
+
+
+class Contender(ABC):
+    """One library, as a producer and as a worker.
+
+    Args:
+        brief: what to do it with.
+    """
+
+    def __init__(self, brief: Brief) -> None:
+        self.brief = brief
+
+    @abstractmethod
+    def work(self) -> None:
+        """Run tasks until killed."""
+
+    @abstractmethod
+    def obey(self, verb: str, **order: Any) -> dict[str, Any]:
+        """Carry out one order, and answer it."""
+
+
+class Blocking(Contender):
+    """A library whose producers block."""
+
+    @abstractmethod
+    def enqueue(self, number: int) -> Any:
+        """Put task *number* in line; return what its result can be asked from."""
+
+    @abstractmethod
+    def result(self, handle: Any) -> Any:
+        """What the task returned, waited for."""
+
+    def enqueue_many(self, numbers: Sequence[int]) -> None:
+        """Put tasks in line; here one by one, for libraries that have no better way."""
+        for number in numbers:
+            self.enqueue(number)
+
+    def obey(self, verb: str, **order: Any) -> dict[str, Any]:
+        verbs: dict[str, Callable[..., dict[str, Any]]] = {
+            "each": self._each,
+            "many": self._many,
+            "paced": self._paced,
+            "ask": self._ask,
+        }
+        return verbs[verb](**order)
+
+    def _each(self, count: int) -> dict[str, Any]:
+        with stopwatch() as taken:
+            for number in range(count):
+                self.enqueue(number)
+        return taken
+
+    def _many(self, count: int) -> dict[str, Any]:
+        with stopwatch() as taken:
+            self.enqueue_many(range(count))
+        return taken
+
+    def _paced(self, count: int, gap_s: float) -> dict[str, Any]:
+        sent_ns = []
+        begin_s = time.monotonic()
+        for number in range(count):
+            time.sleep(max(0.0, begin_s + number * gap_s - time.monotonic()))
+            sent_ns.append(time.monotonic_ns())
+            self.enqueue(number)
+        return {"sent_ns": sent_ns}
+
+    def _ask(self, number: int) -> dict[str, Any]:
+        return {"result": self.result(self.enqueue(number))}
+
+
+class Asyncio(Contender):
+    """A library whose producers live on an event loop."""
+
+    def __init__(self, brief: Brief) -> None:
+        super().__init__(brief)
+        self._runner: asyncio.Runner | None = None
+
+    @abstractmethod
+    async def open(self) -> None:
+        """Make ready to enqueue."""
+
+    @abstractmethod
+    async def enqueue(self, number: int) -> Any:
+        """Put task *number* in line; return what its result can be asked from."""
+
+    @abstractmethod
+    async def result(self, handle: Any) -> Any:
+        """What the task returned, waited for."""
+
+    async def enqueue_many(self, numbers: Sequence[int]) -> None:
+        """Put tasks in line; here by many coroutines, for libraries that have no better way."""
+        await in_lanes(self.enqueue, numbers)
+
+    def obey(self, verb: str, **order: Any) -> dict[str, Any]:
+        verbs: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
+            "each": self._each,
+            "many": self._many,
+            "lanes": self._lanes,
+            "paced": self._paced,
+            "ask": self._ask,
+        }
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+            self._runner.run(self.open())
+        carried_out: dict[str, Any] = self._runner.run(_awaited(verbs[verb](**order)))
+        return carried_out
+
+    async def _each(self, count: int) -> dict[str, Any]:
+        with stopwatch() as taken:
+            for number in range(count):
+                await self.enqueue(number)
+        return taken
+
+    async def _many(self, count: int) -> dict[str, Any]:
+        with stopwatch() as taken:
+            await self.enqueue_many(range(count))
+        return taken
+
+    async def _lanes(self, count: int) -> dict[str, Any]:
+        with stopwatch() as taken:
+            await in_lanes(self.enqueue, range(count))
+        return taken
+
+    async def _paced(self, count: int, gap_s: float) -> dict[str, Any]:
+        sent_ns = []
+        begin_s = time.monotonic()
+        for number in range(count):
+            await asyncio.sleep(max(0.0, begin_s + number * gap_s - time.monotonic()))
+            sent_ns.append(time.monotonic_ns())
+            await self.enqueue(number)
+        return {"sent_ns": sent_ns}
+
+    async def _ask(self, number: int) -> dict[str, Any]:
+        return {"result": await self.result(await self.enqueue(number))}
+
+
+async def in_lanes(enqueue: Callable[[int], Awaitable[Any]], numbers: Sequence[int]) -> None:
+    """Enqueue *numbers* by `LANES` coroutines, each one after the other."""
+
+    async def lane(own: Sequence[int]) -> None:
+        for number in own:
+            await enqueue(number)
+
+    await asyncio.gather(*(lane(numbers[start::LANES]) for start in range(LANES)))
+
+
+@contextmanager
+def stopwatch() -> Iterator[dict[str, Any]]:
+    """Fills what it gives with the time on the clock and of the processor, in seconds."""
+    taken: dict[str, Any] = {}
+    gc.collect()  # what came before is not to be paid here
+    wall_s, cpu_s = time.perf_counter(), time.process_time()
+    yield taken
+    taken["wall_s"] = time.perf_counter() - wall_s
+    taken["cpu_s"] = time.process_time() - cpu_s
+
+
+def take_part(kind: Callable[[Brief], Contender]) -> None:
+    """Be the process that the command line asks for."""
+    role, brief = sys.argv[1:]
+    logging.basicConfig(level=logging.WARNING)
+    contender = kind(Brief(**json.loads(brief)))
+    if role == "work":
+        contender.work()
+    else:
+        for line in sys.stdin:
+            print(json.dumps(contender.obey(**json.loads(line))), flush=True)
+
+
+async def _awaited(obeying: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+    return await obeying

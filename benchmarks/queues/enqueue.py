@@ -1,0 +1,99 @@
+"""How fast a producer puts tasks in line: one by one, from many coroutines, many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import Final
+
+from ..harness import Bench, Case, Sample, Taken, best, comparison, interleaved
+from ..report import Table, Target
+from .contender import BATCH, LANES
+from .crew import Crew, crews, rehearsed
+from .lineup import (
+    ARQ,
+    CELERY_THREADS,
+    DRAMATIQ,
+    HOLDFAST,
+    HOLDFAST_ASYNCIO,
+    HUEY,
+    RQ,
+    SAQ,
+    SEED,
+    TASKIQ,
+    Entry,
+    chosen,
+)
+
+SINGLE: Final = 1_000
+IN_LANES: Final = 5_000
+BULK: Final = 10_000
+"""Tasks in a round."""
+
+ROUNDS_PART: Final = 3
+
+READS_TARGET: Final = 1.0
+LANES_TARGET: Final = 3.0
+BULK_TARGET: Final = 1.2
+"""Times the pipelined `RPUSH`; no more can be gained as long as a task has to be encoded."""
+
+BLOCKING: Final = (HUEY, DRAMATIQ, CELERY_THREADS, RQ)
+ON_A_LOOP: Final = (SAQ, TASKIQ, ARQ)
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """Three tables."""
+    yield _singles(bench)
+    yield _lanes(bench)
+    yield _bulk(bench)
+
+
+def _singles(bench: Bench) -> Table:
+    """One call per task, and the next one when it has returned."""
+    rivals = chosen(bench, [*BLOCKING, *ON_A_LOOP])
+    cases, samples, notes = _measured(bench, [HOLDFAST, *rivals, SEED], "each", SINGLE)
+    reads = median(one.reads for one in samples[HOLDFAST.name])
+    trips = Target("round trips per enqueue", round(reads, 2), READS_TARGET, at_least=False)
+    title = "enqueue, one after the other"
+    return comparison(title, samples, cases[0], cases[1:], [trips], notes)
+
+
+def _lanes(bench: Bench) -> Table:
+    rivals = chosen(bench, ON_A_LOOP)
+    cases, samples, notes = _measured(bench, [HOLDFAST_ASYNCIO, *rivals], "lanes", IN_LANES)
+    targets = [best(samples, cases[0], cases[1:], LANES_TARGET)] if cases[1:] else []
+    title = f"enqueue, {LANES} coroutines at once"
+    return comparison(title, samples, cases[0], cases[1:], targets, notes)
+
+
+def _bulk(bench: Bench) -> Table:
+    rivals = chosen(bench, [RQ, *ON_A_LOOP])
+    cases, samples, notes = _measured(bench, [HOLDFAST, SEED, *rivals], "many", BULK)
+    targets = [best(samples, cases[0], cases[1:2], BULK_TARGET)]
+    notes.append(f"{LANES} coroutines where a library has no bulk enqueue: SAQ, taskiq, arq")
+    title = f"enqueue many, in batches of {BATCH}"
+    return comparison(title, samples, cases[0], cases[1:], targets, notes)
+
+
+def _measured(
+    bench: Bench, entries: Sequence[Entry], verb: str, count: int
+) -> tuple[list[Case], dict[str, list[Sample]], list[str]]:
+    """The cases of *entries*, ours first, what they took, and notes."""
+    count = bench.scaled(count)
+    with crews(bench, entries, count) as opened:
+        able, notes = rehearsed(bench, opened, verb)
+        cases = [_case(bench, crew, verb) for crew in able]
+        samples = interleaved(cases, bench.fewer(ROUNDS_PART), count, bench.server)
+        return cases, samples, notes
+
+
+def _case(bench: Bench, crew: Crew, verb: str) -> Case:
+    def prepare(count: int) -> None:
+        del count
+        bench.server.clear()
+
+    def work(count: int) -> Taken:
+        answer = crew.order(verb, count=count)
+        return Taken(answer["wall_s"], answer["cpu_s"])
+
+    return Case(crew.entry.name, work, prepare)

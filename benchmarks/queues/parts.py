@@ -1,0 +1,25 @@
+"""The tables of the task queue, each a benchmark of its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from ..harness import Bench
+from ..report import Table
+from . import enqueue, latency, memory, recovery, step, throughput
+
+PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
+    "throughput": throughput.run,
+    "enqueue": enqueue.run,
+    "latency": latency.run,
+    "recovery": recovery.run,
+    "memory": memory.run,
+    "step": step.run,
+}
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """All of them."""
+    for part in PARTS.values():
+        yield from part(bench)

@@ -1,0 +1,101 @@
+"""How fast one worker process works off tasks that are in line already.
+
+The clock runs from the start of the first task to the start of the last, so that nobody's imports
+count; results are kept. The client's processor time is the worker's, over the same span.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from ..harness import Bench, Case, Sample, Taken, best, comparison, interleaved
+from ..report import Table
+from .crew import Crew, crews, rehearsed
+from .lineup import (
+    ARQ,
+    CELERY_PREFORK,
+    CELERY_SOLO,
+    CELERY_THREADS,
+    DRAMATIQ,
+    HOLDFAST,
+    HOLDFAST_THREADS,
+    HUEY,
+    RQ,
+    SAQ,
+    SAQ_100,
+    SEED,
+    TASKIQ,
+    Entry,
+    chosen,
+)
+
+TASKS: Final = 20_000
+ROUNDS_PART: Final = 6
+
+COROUTINES_TARGET: Final = 3.5
+THREADS_TARGET: Final = 1.0
+
+THREADED: Final = (DRAMATIQ, HUEY, CELERY_THREADS)
+OTHERS: Final = (TASKIQ, ARQ, SAQ, SAQ_100, CELERY_SOLO, CELERY_PREFORK, RQ)
+
+_LIMIT_S: Final = 60.0
+_LAST_RESULTS_S: Final = 0.1
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """Coroutines beside everybody, threads beside threads."""
+    entries = chosen(bench, [HOLDFAST, HOLDFAST_THREADS, *THREADED, *OTHERS, SEED])
+    tasks = bench.scaled(TASKS)
+    with crews(bench, entries, tasks) as opened:
+        able, notes = rehearsed(bench, opened)
+        cases = [_case(bench, crew) for crew in able]
+        samples = interleaved(cases, bench.fewer(ROUNDS_PART), tasks, bench.server)
+    table = partial(_table, cases, samples)
+    yield table("coroutines", HOLDFAST, [*THREADED, *OTHERS], COROUTINES_TARGET, notes)
+    yield table("plain functions in threads", HOLDFAST_THREADS, THREADED, THREADS_TARGET, notes)
+
+
+def _case(bench: Bench, crew: Crew) -> Case:
+    def prepare(count: int) -> None:
+        bench.server.clear()
+        crew.board.clear()
+        crew.order("many", count=count)
+
+    def work(count: int) -> Taken:
+        crew.start_worker()
+        crew.wait_done(count, _LIMIT_S)
+        time.sleep(_LAST_RESULTS_S)
+        crew.kill_workers()
+        return _taken(crew, count)
+
+    return Case(crew.entry.name, work, prepare, crew.entry.share)
+
+
+def _taken(crew: Crew, count: int) -> Taken:
+    """What the scoreboard says, for as many tasks as were in line."""
+    runs = crew.board.runs(count)
+    gaps = max(1, count - runs.lost - 1)
+    cpu_s = None if crew.entry.processes else runs.cpu_s / gaps * count
+    return Taken(runs.wall_s / gaps * count, cpu_s, runs.lost, runs.repeated)
+
+
+def _table(
+    cases: Sequence[Case],
+    samples: Mapping[str, Sequence[Sample]],
+    what: str,
+    subject: Entry,
+    rivals: Sequence[Entry],
+    target: float,
+    notes: Sequence[str],
+) -> Table:
+    by_name = {case.name: case for case in cases}
+    ours = by_name[subject.name]
+    theirs = [by_name[rival.name] for rival in rivals if rival.name in by_name]
+    targets = [best(samples, ours, theirs, target)] if theirs else []
+    beside = [*theirs, by_name[SEED.name]]
+    if not any(one.lost or one.repeated for case in [ours, *beside] for one in samples[case.name]):
+        notes = [*notes, "every task of every round ran exactly once"]
+    return comparison(f"one worker, no-op tasks, {what}", samples, ours, beside, targets, notes)

@@ -1,0 +1,24 @@
+-- Hands tasks over to the worker that asks.
+-- Expects: state, leases, lease_ms, out, now_ms.
+
+local claimed = {}                          -- id and token of each, for the ledger
+local leased, recorded, taken = {}, {}, {}  -- what is written once all are claimed
+
+local function answer(id, token, attempts, crashes, body)
+  local n = #out
+  out[n + 1], out[n + 2], out[n + 3], out[n + 4], out[n + 5] = id, token, attempts, crashes, body
+end
+
+local function take(id, token, record)
+  taken[id] = true
+  claimed[#claimed + 1] = {id, token}
+  leased[#leased + 1], leased[#leased + 2] = now_ms + lease_ms, id
+  recorded[#recorded + 1], recorded[#recorded + 2] = id, record
+end
+
+local function write_claims()
+  if #leased > 0 then
+    redis.call('ZADD', leases, unpack(leased))
+    redis.call('HSET', state, unpack(recorded))
+  end
+end

@@ -1,0 +1,54 @@
+-- What follows from every verdict but done.
+-- Expects: awaiting, record, bodies, state, ready, due, expiring, now_ms.
+
+local released = {{}, {}, {}}  -- ids by priority; back in line once all verdicts are known
+
+-- In line again: from now on the expiry is watched there, not in the record.
+local function put_back(id, task, note)
+  if task.expires > 0 then
+    redis.call('ZADD', expiring, task.expires, id)
+    task.expires = 0
+  end
+  write(id, task, note)
+end
+
+-- A task that this worker does not know waits for one that does, seldom and seldomer.
+local function park(id, task, bound_ms, reason)
+  task.parked = task.parked > 0 and task.parked or now_ms
+  local parked_ms = now_ms - task.parked
+  if parked_ms >= bound_ms then
+    return bury(id, task, reason)
+  end
+  task.attempts = task.attempts - 1
+  put_back(id, task, reason)
+  local pause_ms = math.min(math.max(parked_ms, 1000), 60000, bound_ms - parked_ms)
+  redis.call('ZADD', due[task.priority], now_ms + pause_ms, id)
+end
+
+local function settle_unfinished(id, task, verb, ms, reason)
+  if redis.call('HEXISTS', bodies, id) == 0 then
+    redis.call('HDEL', state, id)
+  elseif verb == 'dead' then
+    bury(id, task, reason)
+  elseif verb == 'park' then
+    park(id, task, ms, reason)
+  else
+    task.parked = 0
+    if verb == 'release' then
+      task.attempts = task.attempts - 1
+      table.insert(released[task.priority], id)
+    else
+      redis.call('ZADD', due[task.priority], now_ms + ms, id)
+    end
+    put_back(id, task, reason)
+  end
+end
+
+local function put_released_back()
+  for priority = 1, 3 do
+    local front = released[priority]
+    for i = #front, 1, -1 do
+      redis.call('LPUSH', ready[priority], front[i])
+    end
+  end
+end

@@ -1,0 +1,44 @@
+"""A task that blocks the event loop costs nobody a lease, and is named in the log."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from faults.servers import Server
+from faults.waiting import eventually
+from queues.faults import chores
+from queues.faults.crew import Crew
+
+LEASE_S = 1.0
+BLOCKED_S = 4.0
+
+
+def test_a_task_that_blocks_the_loop_costs_no_lease(standalone: Server, tmp_path: Path) -> None:
+    """Neither its own nor its neighbours'; and another worker waits for work all the time."""
+    gate = tmp_path / "gate"
+    with Crew(standalone, tmp_path, workers=2, lease=LEASE_S) as crew:
+        blocked, other = crew.workers
+        other.stop()
+        crew.enqueue(chores.waits_on_the_loop.call("neighbour", str(gate)), many=3)
+        crew.enqueue(chores.waits.call("in-a-thread", str(gate)), many=3)
+        eventually(lambda: len(begun := crew.history()) >= 7 and begun)
+        [handle] = crew.enqueue(chores.blocks.call("blocks", BLOCKED_S))
+        eventually(lambda: crew.runs("blocks"))
+        other.start()
+        eventually(lambda: f":{other.pid}:" in other.output)  # it serves, and finds nothing
+        blocked.wait_for_output("has blocked the event loop", timeout=BLOCKED_S + 10)
+        eventually(lambda: "blocks" in crew.completed(), BLOCKED_S + 10)
+        gate.touch()
+        crew.drained(10)
+        crew.retire()
+        runs = [run for run in crew.history() if run.kind == "complete"]
+        assert len(runs) == 7
+        assert all(run.process.endswith(f":{blocked.pid}") for run in runs)
+        [warning] = re.findall(r".*has blocked the event loop.*", blocked.output)
+        assert "WARNING" in warning
+        assert f"task {handle.task_id} has blocked" in warning
+        assert re.search(r"at \S*chores\.py:\d+ in blocks: ", warning)
+        assert "has blocked" not in other.output
+        assert "lost its lease" not in blocked.output
+        crew.settled()

@@ -1,0 +1,118 @@
+"""All a queue can do, while its workers and its server are killed: each task ends in one way.
+
+`test_kills.py` has rounds of tasks alone, and more of them; the trouble is the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import redis
+
+from conftest import Site
+from faults.nemesis import Nemesis, kill, pause
+from faults.proxy import Proxy
+from faults.servers import Server
+from queues.faults.crew import Crew
+from queues.faults.plot import Plot
+from queues.faults.test_kills import DRAINED_S, LEASE_S, LOST, SERVER_TROUBLE, TROUBLE_S
+
+ROUNDS = 2
+
+
+def test_each_task_ends_in_one_way(fresh_server: Server, tmp_path: Path, seed: int) -> None:
+    """Each round has a seed of its own; the next one's is one higher."""
+    for n in range(ROUNDS):
+        one_round(fresh_server, tmp_path, seed + n)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+def test_each_task_ends_in_one_way_in_two_hundred_rounds(
+    fresh_server: Server, tmp_path: Path, seed: int, part: int
+) -> None:
+    """Twenty rounds in each part."""
+    for n in range(20):
+        one_round(fresh_server, tmp_path, seed + part * 20 + n)
+
+
+def one_round(server: Server, folder: Path, seed: int) -> None:
+    """Some seconds of trouble; then the workers finish, and everything is checked."""
+    with (
+        Proxy(server.address) as proxy,
+        Crew(server, folder, workers=2, lease=LEASE_S, url=proxy.url) as crew,
+    ):
+        with ExitStack() as trouble:
+            trouble.callback(proxy.heal)
+            for nemesis in nemeses(crew, seed):
+                trouble.enter_context(nemesis)
+            on_the_server = Nemesis(
+                seed, [server], actions=SERVER_TROUBLE, every=(0.1, 0.5), lasting=(0, 0.2)
+            )
+            trouble.enter_context(on_the_server)
+            plot = played(crew, seed, proxy)
+        audited(crew, plot, seed)
+
+
+@pytest.mark.parametrize("site", ["cluster", "restricted"], indirect=True)
+def test_each_task_ends_in_one_way_wherever_the_server_runs(
+    site: Site, tmp_path: Path, seed: int
+) -> None:
+    """On a cluster, and as a user who may touch only the namespace: the workers are killed."""
+    with Crew(
+        site.server, tmp_path, workers=2, lease=LEASE_S, url=site.url, namespace=site.namespace
+    ) as crew:
+        with ExitStack() as trouble:
+            for nemesis in nemeses(crew, seed):
+                trouble.enter_context(nemesis)
+            plot = played(crew, seed)
+        audited(crew, plot, seed)
+
+
+def nemeses(crew: Crew, seed: int) -> list[Nemesis]:
+    """One for each worker."""
+    return [
+        Nemesis(
+            seed + n,
+            [worker],
+            actions=(kill, pause),
+            every=(0.1, 0.9),
+            lasting=(0.02, 1.5 * LEASE_S),
+        )
+        for n, worker in enumerate(crew.workers)
+    ]
+
+
+def played(crew: Crew, seed: int, proxy: Proxy | None = None) -> Plot:
+    """Use the queue in all ways for a time, and look now and then where its tasks are.
+
+    Some replies are lost, where there is a proxy: of the producer, or of the workers.
+    """
+    choices = random.Random(seed)
+    plot = Plot(crew, seed)
+    ends_at_s = time.monotonic() + TROUBLE_S
+    n = 0
+    while time.monotonic() < ends_at_s:
+        n += 1
+        if proxy is not None and choices.random() < LOST:
+            proxy.drop_reply(match=b"EVALSHA")
+        plot.act()
+        if n % 10 == 0:
+            with contextlib.suppress(redis.ConnectionError, redis.TimeoutError):
+                crew.places().check()
+        time.sleep(choices.uniform(0, 0.02))
+    return plot
+
+
+def audited(crew: Crew, plot: Plot, seed: int) -> None:
+    """Let the workers finish and end, and check what is left."""
+    crew.drained(DRAINED_S)
+    crew.retire()
+    ends = plot.settled()
+    print(f"round with seed {seed}: {dict(ends)}")
+    crew.settled(cancelled=plot.cancelled)

@@ -1,0 +1,110 @@
+"""Functions that outlive their timeout: stopped if that can be; their place is not given away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from faults.history import Operation
+from faults.servers import Server
+from faults.waiting import eventually
+from queues.faults import chores
+from queues.faults.crew import Crew
+
+LEASE_S = 2.0
+HUNG_S = 6.0  # much longer than the timeout, so that a verdict may be late and still be early
+FOR_EVER_S = 300.0  # longer than any test
+
+
+def most_at_once(runs: Iterable[Operation]) -> int:
+    """How many executions there were at the same moment, at most."""
+    moments: list[tuple[float, int]] = []
+    for run in runs:
+        if run.kind == "complete":
+            moments.append((run.invoke_ns, 1))
+            moments.append((run.return_ns or float("inf"), -1))
+    running = most = 0
+    for _, change in sorted(moments):
+        running += change
+        most = max(most, running)
+    return most
+
+
+@pytest.mark.parametrize("function", ["endless", "endless_on_the_loop"])
+def test_what_runs_for_ever_is_stopped_at_its_timeout(
+    standalone: Server, tmp_path: Path, function: str
+) -> None:
+    """A loop in Python, or a coroutine: in every attempt, and it is really over then."""
+    with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, concurrency=4) as crew:
+        handles = crew.enqueue(getattr(chores, function).call("endless"), many=6)
+        crew.drained(20)
+        assert set(crew.dead()) == {f"endless.{n}" for n in range(6)}
+        for handle in handles:
+            assert handle.status().reason.startswith("failed: TimeoutError: it took longer")
+        runs = [run for run in crew.history() if run.kind == "complete"]
+        assert len(runs) == 12
+        eventually(lambda: all(run.return_ns for run in crew.history()))
+        assert most_at_once(runs) <= 4
+        crew.enqueue(chores.plain.call("later"), many=4)  # the places are free again
+        eventually(lambda: len(crew.completed()) == 4)
+        crew.retire()
+
+
+def test_a_thread_that_hangs_keeps_its_place(standalone: Server, tmp_path: Path) -> None:
+    """Its task is dead in time all the same; what is left of the places goes on being used."""
+    with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, concurrency=3) as crew:
+        crew.enqueue(chores.stuck.call("stuck", HUNG_S), many=2)
+        eventually(lambda: crew.runs("stuck.0") and crew.runs("stuck.1"))
+        crew.enqueue(chores.plain.call("plain", 0.05), many=15)
+        crew.enqueue(chores.on_the_loop.call("loop", 0.05), many=15)
+        crew.drained(20)
+        assert set(crew.dead()) == {"stuck.0", "stuck.1"}
+        hanging = [run for n in range(2) for run in crew.runs(f"stuck.{n}")]
+        assert [run.return_ns for run in hanging] == [None, None]
+        eventually(lambda: all(run.return_ns for run in crew.history()), HUNG_S + 10)
+        assert most_at_once(crew.history()) == 3
+        crew.enqueue(chores.plain.call("later", 0.5), many=3)
+        crew.drained(10)
+        later = [run for run in crew.history() if run.key.startswith("later")]
+        assert most_at_once(later) == 3  # all places are free again
+        assert most_at_once(crew.history()) == 3
+        crew.retire()
+        crew.settled()
+
+
+def test_with_all_places_hanging_nothing_more_is_begun(standalone: Server, tmp_path: Path) -> None:
+    """Until one of them is free; the worker lives meanwhile, and claims nothing that it cannot run.
+
+    Its neighbour does what waits.
+    """
+    with Crew(standalone, tmp_path, workers=2, lease=LEASE_S, concurrency=2) as crew:
+        hung, other = crew.workers
+        other.stop()
+        crew.enqueue(chores.stuck.call("stuck", FOR_EVER_S), many=2)
+        eventually(lambda: len(crew.dead()) == 2, HUNG_S)
+        crew.enqueue(chores.plain.call("waits"), many=5)
+        eventually(lambda: crew.hf.queue(chores.QUEUE).stats().ready == 5)
+        other.start()
+        eventually(lambda: len(crew.completed()) == 5, HUNG_S)
+        runs = [run for n in range(5) for run in crew.runs(f"waits.{n}")]
+        assert all(run.process.endswith(f":{other.pid}") for run in runs)
+        crew.drained(10)
+        crew.retire()  # though the threads hang
+        assert hung.returncode == 0
+        assert most_at_once(crew.history()) <= 4  # two that hang, and two of the other worker
+        crew.settled()
+
+
+def test_a_thread_that_hangs_does_not_keep_its_worker_from_ending(
+    standalone: Server, tmp_path: Path
+) -> None:
+    """It has no timeout, and is given back after the grace, with no attempt spent."""
+    with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, grace=0.5) as crew:
+        [handle] = crew.enqueue(chores.plain.call("hangs", FOR_EVER_S))
+        eventually(lambda: crew.runs("hangs"))
+        crew.retire()
+        status = handle.status()
+        assert (status.state, status.attempts, status.crashes) == ("queued", 0, 0)
+        crew.places().check()

@@ -1,0 +1,81 @@
+"""What a kill repeats of what was finished: at most as much as `ack` says."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from faults.servers import Server
+from faults.waiting import eventually
+from queues.faults import chores
+from queues.faults.crew import Crew
+
+LEASE_S = 1.0
+CONCURRENCY = 8
+BATCH = 64  # finished tasks of which the server is told together, unless each is told at once
+DRAINED_S = 40.0
+
+TASKS = {
+    "now": (chores.told_at_once, CONCURRENCY),
+    "now, in threads": (chores.told_at_once_by_a_thread, CONCURRENCY),
+    "batched": (chores.on_the_loop, BATCH + CONCURRENCY),
+}
+
+
+def finished_and_run_again(crew: Crew) -> dict[str, int]:
+    """By process: how many of the tasks that it had finished were begun again by a later one."""
+    runs = [run for run in crew.history() if run.kind == "complete"]
+    last = {run.key: run for run in runs}  # they are in the order in which they began
+    repeated: Counter[str] = Counter()
+    for run in runs:
+        if run.outcome == "ok" and last[run.key] is not run:
+            repeated[run.process] += 1
+    return dict(repeated)
+
+
+def killed_often(server: Server, folder: Path, seed: int, ack: str, kills: int, each: int) -> None:
+    """A worker that is killed at random moments among many short tasks."""
+    choices = random.Random(seed)
+    task, bound = TASKS[ack]
+    with Crew(server, folder, workers=1, lease=LEASE_S, concurrency=CONCURRENCY) as crew:
+        [worker] = crew.workers
+        for kill in range(kills):
+            worker.start()
+            if crew.hf.queue(chores.QUEUE).stats().ready < each:
+                crew.enqueue(task.call(f"short-{kill}"), many=each)
+            done = len(crew.completed())
+            eventually(lambda done=done: len(crew.completed()) > done, 30)
+            time.sleep(choices.uniform(0, 0.1))
+            worker.kill()
+        worker.start()
+        crew.drained(DRAINED_S)
+        crew.retire()
+        repeated = finished_and_run_again(crew)
+        print(f"{ack}, seed {seed}: finished tasks that each kill repeated: {repeated}")
+        assert all(count <= bound for count in repeated.values())
+        assert len(repeated) <= kills
+        assert crew.dead() == {}  # a task is not claimed so often that it is thought a killer
+        counts = crew.settled()
+        assert counts.completed == counts.acknowledged
+
+
+@pytest.mark.parametrize("ack", TASKS)
+def test_a_kill_repeats_no_more_than_is_promised(
+    standalone: Server, tmp_path: Path, seed: int, ack: str
+) -> None:
+    """With `ack="now"` only what was just being told; batched, what gathers in one step."""
+    killed_often(standalone, tmp_path, seed, ack, kills=3, each=1500)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("ack", TASKS)
+def test_no_kill_of_many_repeats_more(
+    standalone: Server, tmp_path: Path, seed: int, ack: str, part: int
+) -> None:
+    """Likewise, a hundred times each."""
+    killed_often(standalone, tmp_path, seed + part, ack, kills=10, each=1500)

@@ -1,0 +1,157 @@
+"""The server side of the machine: clients, clocks, and workers that are nothing but their steps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar
+
+import redis
+
+from faults.servers import Server
+from holdfast import DefinitionConflict, Holdfast, QueueAtCapacity, ServerRefused
+from holdfast.core import ledger
+from holdfast.core.names import Namespace, Unit
+from holdfast.core.script import Script
+from holdfast.queues import keys
+from queues.model.reference import Answer, Claimed, Order
+
+T = TypeVar("T")
+
+STEP = Script.load("holdfast.queues", "step")
+RENEW = Script.load("holdfast.queues", "renew")
+AWAIT = Script.load("holdfast.queues", "await")
+
+Window = tuple[int, int]
+"""Two instants of the server's clock, in microseconds: what lies between them happened then."""
+
+
+class Bench:
+    """A server, with clients of both kinds.
+
+    Args:
+        server: where the queues are.
+        namespace: nobody else uses it.
+
+    Attributes:
+        plain: may do everything.
+        clients: of Holdfast; only the last one ever says a capacity.
+    """
+
+    def __init__(self, server: Server, namespace: str) -> None:
+        self.plain: redis.Redis = server.client()
+        self.namespace = Namespace.of(namespace)
+        self.clients = [Holdfast.from_url(server.url, namespace=namespace) for _ in range(2)]
+        for script in (STEP, RENEW, AWAIT):
+            self.plain.script_load(script.source)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self.clients:
+            client.close()
+        self.plain.close()
+
+    def unit(self, queue: str) -> Unit:
+        """The queue of that name."""
+        return self.namespace.unit(keys.KIND, queue)
+
+    def now_us(self) -> int:
+        """The server's clock."""
+        return _us(self.plain.time())
+
+    def timed(self, do: Callable[[], T]) -> tuple[T, Window]:
+        """What *do* returns, and when the server was asked for it."""
+        begun = self.now_us()
+        answer = do()
+        return answer, (begun, self.now_us())
+
+    def run(self, script: Script, names: list[str], args: list[Any]) -> tuple[Any, Window]:
+        """Call a script directly; the times are taken right before and after it."""
+        pipe = self.plain.pipeline(transaction=False)
+        pipe.time()
+        pipe.evalsha(script.sha1, len(names), *names, *args)
+        pipe.time()
+        begun, answer, ended = pipe.execute()
+        return answer, (_us(begun), _us(ended))
+
+    def forget(self, unit: Unit) -> None:
+        """Remove all keys of *unit*."""
+        if found := list(self.plain.scan_iter(f"{unit.prefix}*", count=1000)):
+            self.plain.delete(*found)
+
+
+@dataclass
+class Workman:
+    """A worker of one queue. It runs nothing; it vanishes by not being asked any more.
+
+    Attributes:
+        unit: the queue.
+        name: for people to read.
+        channel: where it would be rung, if it listened.
+        number: of its last step.
+        last: its last step with the answer, if there was one.
+    """
+
+    unit: Unit
+    name: str
+    channel: str
+    writer: str = field(default_factory=ledger.new_writer)
+    number: int = 0
+    last: tuple[Order, Answer] | None = None
+
+    def step(self, bench: Bench, order: Order, number: int) -> tuple[Answer, Window]:
+        """Make a step; the arguments are those of `worker/claimer.py`."""
+        unit = self.unit
+        names = [keys.bodies(unit), keys.state(unit), keys.leases(unit)]
+        names += [*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)]
+        names += [keys.expiring(unit), keys.left_over(unit), keys.awaited(unit)]
+        names += [keys.settings(unit), *ledger.keys(unit)]
+        args = [self.writer, number, order.channel, order.worker, order.want, order.suspects]
+        args += [order.lease_ms, order.max_crashes]
+        for one in order.verdicts:
+            args += [one.task_id, one.token, one.verb, one.ms, one.text]
+            if one.verb == "done":
+                names.append(keys.result(unit, one.task_id))
+        answer, window = bench.run(STEP, names, args)
+        wait_ms, left, accepted, *claimed = answer
+        claims = [claimed[i : i + 5] for i in range(0, len(claimed), 5)]
+        return Answer(wait_ms, left, accepted.decode(), tuple(map(_claimed, claims))), window
+
+
+def said(do: Callable[[], T]) -> T | tuple[object, ...]:
+    """What *do* returns, or the refusal that it raises, as a value."""
+    try:
+        return do()
+    except QueueAtCapacity as error:
+        return ("full", error.queue, error.capacity, error.stored)
+    except DefinitionConflict as error:
+        return ("conflict", error.stored, error.given)
+    except ServerRefused as error:
+        return ("refused", error.reason.split()[0])
+
+
+def instants(window: Window) -> Iterator[int]:
+    """Every instant of *window* that can make a difference in whole milliseconds."""
+    begun, ended = window
+    yield begun
+    for ms in range(begun // 1000 + 1, ended // 1000 + 1):
+        yield ms * 1000
+        if ms * 1000 < ended:
+            yield ms * 1000 + 1  # rounded up, this is the next one
+    if ended > begun:
+        yield ended
+
+
+def _claimed(parts: list[Any]) -> Claimed:
+    task_id, token, attempt, crashes, body = parts
+    envelope = json.loads(body)
+    assert envelope["id"] == task_id.decode()
+    return Claimed(task_id.decode(), int(token), attempt, crashes, envelope["args"][0])
+
+
+def _us(time: Any) -> int:
+    seconds, microseconds = time
+    return int(seconds) * 1_000_000 + int(microseconds)

@@ -1,0 +1,663 @@
+"""The machine: whatever happens to two queues, in whatever order, they do as the model does."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, ClassVar
+
+import pytest
+import redis
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from holdfast import Call, QueueStats, TaskStatus
+from holdfast.queues import keys
+from queues.model.bench import AWAIT, RENEW, Bench, Window, Workman, instants, said
+from queues.model.reference import PRIORITIES, Answer, New, Order, QueueModel, Verdict
+from queues.model.seen import Seen, immortal
+
+SOON_S = 0.002
+SOON_MS = 2
+FAR_S = 3600.0
+FAR_MS = 3_600_000
+
+QUEUES = st.sampled_from([0, 0, 0, 0, 0, 0, 1])
+WORKERS = st.integers(0, 2)
+WRITERS = st.integers(0, 1)
+TASK_IDS = st.sampled_from("abcdefgh")
+WAITS: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
+    [{}, {}, {}, {"delay": SOON_S}, {"delay": FAR_S}, {"at": 1000.0}, {"at": 2000.0}]
+)
+EXPIRIES = st.sampled_from([None, FAR_S, FAR_S, SOON_S, datetime(2001, 1, 1, tzinfo=UTC)])
+AGAIN = st.sampled_from([False, False, True])
+LEASES_MS = st.sampled_from([60_000, 60_000, 1])
+ENDS = st.sampled_from(
+    [
+        *[("done", 0), ("done", 60_000), ("dead", 0), ("release", 0)],
+        *[("retry", 0), ("retry", SOON_MS), ("retry", FAR_MS)],
+        *[("park", 0), ("park", SOON_MS), ("park", 60_000)],
+    ]
+)
+VERDICTS = st.lists(st.tuples(st.integers(0, 7), ENDS), min_size=1, max_size=4)
+LISTED = ("queued", "delayed", "running", "dead")
+COUNTER = itertools.count()
+
+
+@st.composite
+def tasks(draw: st.DrawFn) -> dict[str, Any]:
+    """The options of a task that may be enqueued."""
+    options = dict(draw(WAITS))
+    expires = draw(EXPIRIES)
+    if isinstance(expires, float) and options.get("delay", 0.0) >= expires:
+        expires = None  # refused before any I/O; another test's business
+    return options | {
+        "task_id": draw(st.one_of(TASK_IDS, st.none())),
+        "priority": draw(st.sampled_from(PRIORITIES)),
+        "expires": expires,
+    }
+
+
+Effect = Callable[[QueueModel, int], object]
+"""What an operation does to the model at an instant (microseconds); what it answers."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A write that was applied.
+
+    Attributes:
+        queues: whose.
+        op_id: its name.
+        do: does it, under this name.
+        answer: what it answered.
+        superseded: the ledger entry that tells whether a later one came; None if it has several.
+        number: the how-manieth of its writer.
+    """
+
+    queues: list[int]
+    op_id: str
+    do: Callable[[str], object]
+    answer: object
+    superseded: tuple[int, int] | None
+    number: int
+
+
+class QueueMachine(RuleBasedStateMachine):
+    """Two queues with three workers each, and two producers. Subclasses set *bench*."""
+
+    bench: ClassVar[Bench]
+
+    def __init__(self) -> None:
+        super().__init__()
+        run = next(COUNTER)
+        self.names = [f"{run}-a", f"{run}-b"]
+        self.units = [self.bench.unit(name) for name in self.names]
+        self.models = [QueueModel(), QueueModel()]
+        self.workmen = [
+            [Workman(unit, f"worker-{n}", unit.key(f"bell:{n}")) for n in range(3)]
+            for unit in self.units
+        ]
+        self.task_ids: list[list[str]] = [[*"abcdefgh"], [*"abcdefgh"]]
+        self.claims: list[list[tuple[str, int]]] = [[], []]
+        self.settled: set[tuple[int, str, int]] = set()
+        self.values = itertools.count()
+        self.says: dict[int, int] = {}
+        self.writers = ["producer00000", "producer00001"]  # they name tasks: always the same
+        self.numbers = [0, 0]
+        self.operations: list[list[Operation]] = [[], []]
+        self.ledger: dict[tuple[int, int], int] = {}
+        self.touched: set[int] = set()
+        self.perishable = ""  # ids of tasks that may expire
+        self.soon = False  # something is due, expires or ends within milliseconds
+
+    def teardown(self) -> None:
+        """Leave nothing behind."""
+        for unit in self.units:
+            self.bench.forget(unit)
+
+    # Producers
+
+    @initialize(
+        queue=QUEUES,
+        options=st.lists(tasks(), max_size=8),
+        perishable=st.sampled_from(["", "a", "ab", "abcdefgh"]),
+    )
+    def begin(self, queue: int, options: list[dict[str, Any]], perishable: str) -> None:
+        """Something to work with; a queue in which all expire shows other things than one does."""
+        self.perishable = perishable
+        self._enqueue_many([(queue, one) for one in options], 0, 0, again=False)
+
+    @rule(
+        queue=QUEUES,
+        options=tasks(),
+        client=st.sampled_from([0, 0, 1]),
+        writer=WRITERS,
+        again=AGAIN,
+    )
+    def enqueue(
+        self, queue: int, options: dict[str, Any], client: int, writer: int, again: bool
+    ) -> None:
+        """One task."""
+        call, op_id = self._call(queue, options), self._op_id(writer)
+        new = self._new(call, op_id.removeprefix("hf:"), queue)
+        hf = self.bench.clients[client]
+        verdict, effect = self._enqueued(queue, [new], client)
+        expected: object = (
+            new.task_id if verdict == "stored" else self._refusal(queue, verdict, client, 0)
+        )
+        self._write(
+            writer,
+            op_id,
+            lambda op_id: said(lambda: hf.enqueue(call, op_id=op_id).task_id),
+            {queue: effect},
+            expected,
+            again=again,
+            applied=verdict == "stored",
+        )
+
+    @rule(
+        picks=st.lists(st.tuples(QUEUES, tasks()), min_size=2, max_size=7),
+        client=st.sampled_from([0, 0, 1]),
+        writer=WRITERS,
+        again=AGAIN,
+    )
+    def enqueue_many(
+        self, picks: list[tuple[int, dict[str, Any]]], client: int, writer: int, again: bool
+    ) -> None:
+        """Several, some of them twins, perhaps of both queues."""
+        self._enqueue_many(picks, client, writer, again=again)
+
+    def _enqueue_many(
+        self, picks: list[tuple[int, dict[str, Any]]], client: int, writer: int, *, again: bool
+    ) -> None:
+        calls = [self._call(queue, options) for queue, options in picks]
+        op_id = self._op_id(writer)
+        batches: dict[int, list[New]] = {}
+        task_ids = []
+        for i, (call, (queue, _)) in enumerate(zip(calls, picks, strict=True)):
+            new = self._new(call, f"{op_id.removeprefix('hf:')}.{i}", queue)
+            task_ids.append(new.task_id)
+            batches.setdefault(queue, []).append(new)
+        effects: dict[int, Effect] = {}
+        expected: object = task_ids
+        stored = 0
+        for queue, batch in batches.items():
+            verdict, effects[queue] = self._enqueued(queue, batch, client)
+            if verdict != "stored":
+                expected = self._refusal(queue, verdict, client, stored)
+                break
+            stored += len(batch)
+        hf = self.bench.clients[client]
+
+        def do(op_id: str) -> object:
+            return said(lambda: [one.task_id for one in hf.enqueue_many(calls, op_id=op_id)])
+
+        applied = expected is task_ids
+        self._write(
+            writer, op_id, do, effects, expected, again=again, applied=applied, in_steps=True
+        )
+
+    def _call(self, queue: int, options: dict[str, Any]) -> Call[Any]:
+        if (options["task_id"] or "h") not in self.perishable:
+            options = options | {"expires": None}
+        self.soon |= SOON_S in (options.get("delay"), options["expires"])
+        call: Call[Any] = Call("note", self.names[queue], "medium", (next(self.values),))
+        return call.options(**options)
+
+    def _new(self, call: Call[Any], label: str, queue: int) -> New:
+        task_id = call.task_id or label
+        if task_id not in self.task_ids[queue]:
+            self.task_ids[queue].append(task_id)
+        priority = PRIORITIES.index(call.priority) + 1
+        return New(task_id, call.args[0], priority, call.wait, call.expires)
+
+    def _enqueued(self, queue: int, new: list[New], client: int) -> tuple[str, Effect]:
+        """What becomes of a batch, and how."""
+        says = self.says.get(queue) if client else None
+
+        def effect(model: QueueModel, now_us: int) -> str:
+            return model.enqueue(new, len(new), says, now_us)
+
+        return str(effect(self.models[queue].clone(), 0)), effect
+
+    def _refusal(self, queue: int, verdict: str, client: int, stored: int) -> object:
+        kind, capacity = verdict.split()
+        if kind == "full":
+            return ("full", self.names[queue], int(capacity), stored)
+        return ("conflict", int(capacity), self.says[queue])
+
+    # Operators
+
+    @rule(queue=QUEUES, task_id=TASK_IDS, writer=WRITERS, again=AGAIN)
+    def cancel(self, queue: int, task_id: str, writer: int, again: bool) -> None:
+        """By its handle."""
+        handle = self._queue(queue).handle(task_id)
+        task = self.models[queue].tasks.get(task_id)
+        self._write(
+            writer,
+            self._op_id(writer),
+            lambda op_id: handle.cancel(op_id=op_id),
+            {queue: lambda model, now_us: model.cancel(task_id, now_us)},
+            task is not None and task.place != "dead",
+            again=again,
+        )
+
+    @rule(queue=QUEUES, writer=WRITERS, again=AGAIN)
+    def pause_or_resume(self, queue: int, writer: int, again: bool) -> None:
+        """Whichever it is not."""
+        handle = self._queue(queue)
+        if self.models[queue].paused:
+            self._write(
+                writer,
+                self._op_id(writer),
+                lambda op_id: handle.resume(op_id=op_id),
+                {queue: lambda model, _: model.resume()},
+                None,
+                again=again,
+            )
+        else:
+            self._write(
+                writer,
+                self._op_id(writer),
+                lambda op_id: handle.pause(op_id=op_id),
+                {queue: lambda model, _: model.pause()},
+                None,
+                again=again,
+            )
+
+    @precondition(lambda self: any(model.count("dead") for model in self.models))
+    @rule(
+        queue=QUEUES,
+        task_ids=st.one_of(st.none(), st.none(), st.lists(TASK_IDS, max_size=4)),
+        writer=WRITERS,
+        again=AGAIN,
+    )
+    def replay(self, queue: int, task_ids: list[str] | None, writer: int, again: bool) -> None:
+        """All of the dead, or those that are named."""
+        handle = self._queue(queue)
+        self._write(
+            writer,
+            self._op_id(writer),
+            lambda op_id: handle.replay(task_ids, op_id=op_id),
+            {queue: lambda model, _: model.replay(task_ids)},
+            self.models[queue].clone().replay(task_ids),
+            again=again,
+        )
+
+    @rule(queue=QUEUES, dead=st.booleans(), writer=WRITERS, again=AGAIN)
+    def purge(self, queue: int, dead: bool, writer: int, again: bool) -> None:
+        """What waits, or what is dead."""
+        handle = self._queue(queue)
+        self._write(
+            writer,
+            self._op_id(writer),
+            lambda op_id: handle.purge(dead=dead, op_id=op_id),
+            {queue: lambda model, _: model.purge(dead=dead)},
+            self.models[queue].clone().purge(dead=dead),
+            again=again,
+            in_steps=True,
+        )
+
+    @rule(
+        queue=QUEUES,
+        capacity=st.one_of(st.none(), st.integers(1, 6)),
+        writer=WRITERS,
+        again=AGAIN,
+    )
+    def redefine(self, queue: int, capacity: int | None, writer: int, again: bool) -> None:
+        """From now on the client that did it says so, too."""
+        handle = self.bench.clients[1].queue(self.names[queue])
+
+        def do(op_id: str) -> None:
+            handle.redefine(capacity=capacity, op_id=op_id)
+            self._say(queue, capacity)
+
+        def effect(model: QueueModel, _: int) -> None:
+            model.capacity = capacity
+
+        self._write(writer, self._op_id(writer), do, {queue: effect}, None, again=again)
+
+    @rule(queue=QUEUES, capacity=st.integers(1, 6))
+    def insist(self, queue: int, capacity: int) -> None:
+        """A client says what the capacity is; nothing is asked yet."""
+        self.bench.clients[1].queue(self.names[queue], capacity=capacity)
+        self._say(queue, capacity)
+
+    def _say(self, queue: int, capacity: int | None) -> None:
+        if capacity is None:
+            self.says.pop(queue, None)
+        else:
+            self.says[queue] = capacity
+
+    @rule(queue=QUEUES, task_id=TASK_IDS, worker=WORKERS)
+    def wait_for(self, queue: int, task_id: str, worker: int) -> None:
+        """As `TaskHandle.result` does."""
+        unit, channel = self.units[queue], self.workmen[queue][worker].channel
+        names = [keys.bodies(unit), keys.state(unit), keys.leases(unit), keys.dead(unit)]
+        names += [*keys.due(unit), keys.result(unit, task_id), keys.awaited(unit)]
+        _, window = self.bench.run(AWAIT, names, [task_id, channel])
+        self._happened(queue, window, lambda model, _: model.wait_for(task_id, channel), None)
+
+    # Repeated operations
+
+    @precondition(lambda self: any(self.operations))
+    @rule(writer=WRITERS)
+    def repeat_the_last_write(self, writer: int) -> None:
+        """A writer's last operation, long after: it answers what it answered."""
+        if self.operations[writer]:
+            self._repeat(self.operations[writer][-1])
+
+    @precondition(lambda self: any(self.operations))
+    @rule(writer=WRITERS, back=st.integers(1, 5))
+    def repeat_an_old_write(self, writer: int, back: int) -> None:
+        """An operation that its writer left behind is refused."""
+        for operation in self.operations[writer][-1 - back : -1]:
+            entry = operation.superseded
+            if entry is not None and self.ledger[entry] > operation.number:
+                answer, window = self.bench.timed(
+                    partial(said, partial(operation.do, operation.op_id))
+                )
+                assert answer == ("refused", "SUPERSEDED"), answer
+                self._nothing_happened(operation.queues, window)
+
+    @rule(queue=QUEUES, worker=WORKERS)
+    def repeat_the_last_step(self, queue: int, worker: int) -> None:
+        """A worker's last step, long after: the claims that are still its own."""
+        self._repeat_step(queue, self.workmen[queue][worker])
+
+    @rule(queue=QUEUES, worker=WORKERS)
+    def repeat_an_old_step(self, queue: int, worker: int) -> None:
+        """A step that was left behind is refused, and does nothing."""
+        workman = self.workmen[queue][worker]
+        if workman.last is None or workman.number < 2:
+            return
+        order = replace(workman.last[0], want=5)
+        with pytest.raises(redis.ResponseError, match="SUPERSEDED"):
+            workman.step(self.bench, order, workman.number - 1)
+        now_us = self.bench.now_us()
+        self._nothing_happened([queue], (now_us, now_us))
+
+    # Workers
+
+    @rule(
+        queue=QUEUES,
+        worker=WORKERS,
+        want=st.integers(1, 5),
+        suspects=st.sampled_from([5, 1, 1, 0]),
+        lease_ms=LEASES_MS,
+        max_crashes=st.sampled_from([3, 2, 2, 1]),
+        again=AGAIN,
+    )
+    def claim(
+        self,
+        queue: int,
+        worker: int,
+        want: int,
+        suspects: int,
+        lease_ms: int,
+        max_crashes: int,
+        again: bool,
+    ) -> None:
+        """Take what is next; with the shortest lease, the worker is as good as gone."""
+        workman = self.workmen[queue][worker]
+        order = Order(workman.channel, workman.name, want, suspects, lease_ms, max_crashes, ())
+        self._step(queue, workman, order, again=again)
+
+    @precondition(lambda self: any(self.claims))
+    @rule(
+        queue=QUEUES,
+        worker=WORKERS,
+        want=st.integers(0, 3),
+        suspects=st.sampled_from([5, 0]),
+        lease_ms=LEASES_MS,
+        picks=VERDICTS,
+        again=AGAIN,
+    )
+    def settle(
+        self,
+        queue: int,
+        worker: int,
+        want: int,
+        suspects: int,
+        lease_ms: int,
+        picks: list[tuple[int, tuple[str, int]]],
+        again: bool,
+    ) -> None:
+        """Say what became of claims, of stale ones too, and take what is next."""
+        workman = self.workmen[queue][worker]
+        verdicts = self._verdicts(queue, workman, picks)
+        order = Order(workman.channel, workman.name, want, suspects, lease_ms, 3, verdicts)
+        self._step(queue, workman, order, again=again)
+
+    @rule(queue=QUEUES, worker=WORKERS, want=st.integers(1, 5), max_crashes=st.sampled_from([3, 2]))
+    def vanish(self, queue: int, worker: int, want: int, max_crashes: int) -> None:
+        """Take what is next, and never be heard of again."""
+        workman = self.workmen[queue][worker]
+        order = Order(workman.channel, workman.name, want, want, 1, max_crashes)
+        self._step(queue, workman, order, again=False)
+
+    @precondition(lambda self: self.claims[0])
+    @rule(worker=WORKERS, pick=VERDICTS, want=st.integers(0, 1))
+    def end(self, worker: int, pick: list[tuple[int, tuple[str, int]]], want: int) -> None:
+        """Say what became of claims that stand, in the queue where more happens."""
+        workman = self.workmen[0][worker]
+        verdicts = self._verdicts(0, workman, pick)
+        order = Order(workman.channel, workman.name, want, want, 60_000, 3, verdicts)
+        self._step(0, workman, order, again=False)
+
+    @rule(queue=QUEUES, worker=WORKERS, again=AGAIN)
+    def take_leave(self, queue: int, worker: int, again: bool) -> None:
+        """Give back all that this worker holds, as one that ends."""
+        workman = self.workmen[queue][worker]
+        held = [
+            Verdict(task.task_id, task.token, "release", 0, "")
+            for task in self.models[queue].tasks.values()
+            if task.place == "running" and task.note.endswith(f" {workman.name}")
+        ]
+        order = Order("", workman.name, 0, 0, 60_000, 3, tuple(held))
+        self._step(queue, workman, order, again=again)
+
+    @precondition(lambda self: any(self.claims))
+    @rule(queue=QUEUES, picks=st.lists(st.integers(0, 7), min_size=1, max_size=4))
+    def renew(self, queue: int, picks: list[int]) -> None:
+        """Keep claims alive, as the renewer does; stale ones are lost."""
+        candidates = self._candidates(queue)
+        if not candidates:
+            return
+        unit, lease_ms = self.units[queue], 60_000
+        held = [candidates[pick % len(candidates)] for pick in picks]
+        names = [keys.bodies(unit), keys.state(unit), keys.leases(unit)]
+        args = [lease_ms, *(part for claim in held for part in claim)]
+        lost, window = self.bench.run(RENEW, names, args)
+        self._happened(
+            queue,
+            window,
+            lambda model, now_us: model.renew(held, lease_ms, now_us),
+            [part.decode() for part in lost],
+        )
+
+    def _candidates(self, queue: int) -> list[tuple[str, int]]:
+        """Claims that a verdict may be about: those that stand, then old ones, the latest first."""
+        running = [task for task in self.models[queue].tasks.values() if task.place == "running"]
+        running.sort(key=lambda task: (task.token, task.task_id))
+        standing = [(task.task_id, task.token) for task in running]
+        return standing + [one for one in reversed(self.claims[queue]) if one not in standing][:4]
+
+    def _verdicts(
+        self, queue: int, workman: Workman, picks: list[tuple[int, tuple[str, int]]]
+    ) -> tuple[Verdict, ...]:
+        candidates = self._candidates(queue)
+        if not candidates:
+            return ()
+        verdicts = []
+        for pick, (verb, ms) in picks:
+            task_id, token = candidates[pick % len(candidates)]
+            text = ("=1" if pick % 2 else "!bad-result: x") if verb == "done" else f"{verb}: {ms}"
+            verdicts.append(Verdict(task_id, token, verb, ms, text))  # type: ignore[arg-type]
+        return tuple(verdicts)
+
+    def _step(self, queue: int, workman: Workman, order: Order, *, again: bool) -> None:
+        workman.number += 1
+        self.soon |= order.lease_ms == 1 or any(one.ms == SOON_MS for one in order.verdicts)
+        answer, window = workman.step(self.bench, order, workman.number)
+        workman.last = (order, answer)
+        for one, digit in zip(order.verdicts, answer.accepted, strict=True):
+            if digit == "1":
+                mark = (queue, one.task_id, one.token)
+                assert mark not in self.settled, f"{mark} was settled twice"
+                self.settled.add(mark)
+        for claim in answer.claims:
+            earlier = [token for task_id, token in self.claims[queue] if task_id == claim.task_id]
+            assert claim.token > max(earlier, default=0), f"{claim} after {earlier}"
+            assert window[0] <= claim.token <= window[1], (claim, window)
+            self.claims[queue].append((claim.task_id, claim.token))
+        if answer.claims:  # a new token is the server's clock
+            window = (answer.claims[0].token, answer.claims[0].token)
+        self._happened(queue, window, lambda model, now_us: model.step(order, now_us), answer)
+        if again:
+            self._repeat_step(queue, workman, answer)
+
+    def _repeat_step(self, queue: int, workman: Workman, expected: Answer | None = None) -> None:
+        if workman.last is None:
+            return
+        order, before = workman.last
+        answer, window = workman.step(self.bench, order, workman.number)
+        if expected is not None:  # at once, nothing can have changed
+            assert answer.claims == expected.claims
+        self._happened(
+            queue, window, lambda model, now_us: model.repeated(order, before, now_us), answer
+        )
+
+    # What all of them do
+
+    def _queue(self, queue: int) -> Any:
+        return self.bench.clients[0].queue(self.names[queue])
+
+    def _op_id(self, writer: int) -> str:
+        self.numbers[writer] += 1
+        return f"hf:{self.writers[writer]}.{self.numbers[writer]}"
+
+    def _write(
+        self,
+        writer: int,
+        op_id: str,
+        do: Callable[[str], object],
+        effects: dict[int, Effect],
+        expected: object,
+        *,
+        again: bool,
+        applied: bool = True,
+        in_steps: bool = False,
+    ) -> None:
+        """Do something once, and perhaps once more; it is remembered for later, if it counted."""
+        answer, window = self.bench.timed(lambda: do(op_id))
+        assert answer == expected, f"expected {expected!r}, the answer is {answer!r}"
+        for queue, effect in effects.items():
+            self._happened(queue, window, effect, None, check_answer=False)
+        number = self.numbers[writer]
+        queues = list(effects)
+        entry = None if in_steps or not queues else (queues[0], writer)
+        operation = Operation(queues, op_id, do, answer, entry, number)
+        if applied:
+            if entry is not None:
+                self.ledger[entry] = number
+            self.operations[writer].append(operation)
+        if again:
+            self._repeat(operation)
+
+    def _repeat(self, operation: Operation) -> None:
+        answer, window = self.bench.timed(lambda: operation.do(operation.op_id))
+        assert answer == operation.answer, f"first {operation.answer!r}, repeated {answer!r}"
+        self._nothing_happened(operation.queues, window)
+
+    def _nothing_happened(self, queues: Sequence[int], window: Window) -> None:
+        for queue in queues:
+            self._happened(queue, window, lambda *_: None, None)
+
+    def _happened(
+        self,
+        queue: int,
+        window: Window,
+        effect: Effect,
+        answer: object,
+        *,
+        check_answer: bool = True,
+    ) -> None:
+        """Let the model follow; at one instant of *window* it must do as the server did."""
+        seen = Seen.of(self.bench.plain, self.units[queue], self.task_ids[queue])
+        problems: list[str] = []
+        for now_us in instants(window):
+            model = self.models[queue].clone()
+            mine = effect(model, now_us)
+            problems = model.differences(seen)
+            if check_answer and mine != answer:
+                problems.append(f"expected the answer {mine!r}, the server says {answer!r}")
+            if not problems:
+                model.adopt(seen)
+                self.models[queue] = model
+                break
+        assert not problems, "\n".join(problems)
+        problems = seen.misplaced()
+        assert not problems, "\n".join(problems)
+        self.touched.add(queue)
+        if self.soon:  # what was soon is now: the next rule finds the same each time
+            time.sleep(2 * SOON_S)
+            self.soon = False
+
+    @invariant()
+    def public_words_are_true(self) -> None:
+        """Statistics, lists and the status of every task say what the model says."""
+        for queue in self.touched:
+            handle, model = self._queue(queue), self.models[queue]
+            stats, window = self.bench.timed(handle.stats)
+            assert stats in [self._stats(model, now_us // 1000) for now_us in instants(window)]
+            told, window = self.bench.timed(partial(self._told, queue))
+            moments = sorted({now_us // 1000 for now_us in instants(window)})
+            # Each was asked for at a moment of its own.
+            for what, answer in told.items():
+                assert any(answer == self._expected(queue, what, ms) for ms in moments), (
+                    f"{what}: expected {self._expected(queue, what, moments[0])}, told {answer}"
+                )
+            problems = immortal(self.bench.plain, self.units[queue])
+            assert not problems, "\n".join(problems)
+        self.touched.clear()
+
+    def _stats(self, model: QueueModel, now_ms: int) -> QueueStats:
+        """What `stats()` says at this moment."""
+        due = sum(task.place == "due" and task.at <= now_ms for task in model.tasks.values())
+        return QueueStats(
+            ready=model.count("ready") + due,
+            delayed=model.count("due") - due,
+            running=model.count("running"),
+            dead=model.count("dead"),
+            waiting_workers=len(model.idle),
+            paused=model.paused,
+            capacity=model.capacity,
+        )
+
+    def _told(self, queue: int) -> dict[str, list[str] | TaskStatus]:
+        """What the public side lists by state, and what it says of each task by id."""
+        handle = self._queue(queue)
+        told: dict[str, list[str] | TaskStatus] = {}
+        for state in LISTED:
+            told[state] = [one.task_id for one in handle.tasks(state, limit=1000)]
+        for task_id in self._asked_about(queue):
+            status = handle.handle(task_id).status()
+            assert (status.enqueued_at is None) == (task_id not in self.models[queue].tasks)
+            told[task_id] = replace(status, enqueued_at=None)
+        return told
+
+    def _expected(self, queue: int, what: str, now_ms: int) -> list[str] | TaskStatus:
+        model = self.models[queue]
+        return model.listed(what, now_ms) if what in LISTED else model.status(what, now_ms)
+
+    def _asked_about(self, queue: int) -> list[str]:
+        """Every task of which something is known, and one of those of which nothing is."""
+        known = self.models[queue].tasks.keys() | self.models[queue].results.keys()
+        unknown = [task_id for task_id in self.task_ids[queue] if task_id not in known]
+        return sorted(known) + unknown[:1]

@@ -1,0 +1,523 @@
+"""What a queue is, without a server: exact about order, places, answers and what is remembered.
+
+It knows what the documentation promises, and of the scripts only what can be seen from outside:
+bounds (64 leases taken back in a step), reasons, and how long an unknown task is parked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from holdfast import TaskStatus
+from holdfast.core.clock import from_epoch_ms
+from queues.model.seen import Record, Result, Seen
+
+Place = Literal["ready", "due", "running", "dead"]
+Verb = Literal["done", "retry", "dead", "release", "park"]
+
+RECLAIM_LIMIT = 64
+IDLE_MS = 60_000
+SUSPECT_MS = 1_000
+PRIORITIES = ("high", "medium", "low")
+
+
+@dataclass
+class Task:
+    """One task that is neither done nor cancelled.
+
+    Attributes:
+        task_id: its id.
+        value: its argument: tells one life of an id from the next.
+        priority: 1 high, 2 medium, 3 low.
+        place: where it is.
+        at: its number in line (ready), else ms: when it is due, its lease ends, or it died.
+        expires: from when on it must not be begun (ms); 0 for never.
+        token: of its last claim.
+        attempts: how often it was begun.
+        crashes: how many of these ended with their worker.
+        parked: since when nobody knew it (ms); 0 for not at all.
+        note: who runs it, or what went wrong last.
+        recorded: whether it was ever claimed, or died.
+    """
+
+    task_id: str
+    value: int
+    priority: int
+    place: Place
+    at: int
+    expires: int = 0
+    token: int = 0
+    attempts: int = 0
+    crashes: int = 0
+    parked: int = 0
+    note: str = ""
+    recorded: bool = False
+
+
+@dataclass(frozen=True)
+class New:
+    """A task as it is enqueued.
+
+    Attributes:
+        task_id: its id.
+        value: its argument.
+        priority: 1 high, 2 medium, 3 low.
+        wait: `0`, `+ms` or `@ms`, as `Call.wait`.
+        expires: likewise, as `Call.expires`.
+    """
+
+    task_id: str
+    value: int
+    priority: int
+    wait: str
+    expires: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a worker says of a claim."""
+
+    task_id: str
+    token: int
+    verb: Verb
+    ms: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a worker asks for in one step.
+
+    Attributes:
+        channel: where it is rung; empty when it only settles.
+        worker: its name.
+        want: claims at most.
+        suspects: of these, tasks that were the last to be seen with workers that vanished.
+        lease_ms: life of a claim.
+        max_crashes: crashes that bury a task.
+        verdicts: what has ended.
+    """
+
+    channel: str
+    worker: str
+    want: int
+    suspects: int
+    lease_ms: int
+    max_crashes: int
+    verdicts: tuple[Verdict, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """A task as a step hands it out."""
+
+    task_id: str
+    token: int
+    attempt: int
+    crashes: int
+    value: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a step says."""
+
+    wait_ms: int
+    left: int
+    accepted: str
+    claims: tuple[Claimed, ...]
+
+
+@dataclass
+class QueueModel:
+    """One queue. Times are given: microseconds of the server's clock."""
+
+    tasks: dict[str, Task] = field(default_factory=dict)
+    paused: bool = False
+    capacity: int | None = None
+    awaited: dict[str, set[str]] = field(default_factory=dict)
+    results: dict[str, Result] = field(default_factory=dict)
+    outdated: set[str] = field(default_factory=set)
+    idle: dict[str, int] = field(default_factory=dict)
+    idle_unsure: bool = False
+    first: int = 0
+    last: int = 0
+
+    def clone(self) -> QueueModel:
+        """A copy that can go another way."""
+        return replace(
+            self,
+            tasks={task_id: replace(task) for task_id, task in self.tasks.items()},
+            awaited={task_id: set(channels) for task_id, channels in self.awaited.items()},
+            results=dict(self.results),
+            outdated=set(self.outdated),
+            idle=dict(self.idle),
+        )
+
+    def count(self, *places: Place) -> int:
+        """How many tasks are there."""
+        return sum(task.place in places for task in self.tasks.values())
+
+    # What producers and operators do
+
+    def enqueue(self, new: list[New], room: int, says: int | None, now_us: int) -> str:
+        """Put tasks in line. `stored`, or why none of them is."""
+        if says is not None:
+            if self.capacity is None:
+                self.capacity = says
+            elif self.capacity != says:
+                return f"conflict {self.capacity}"
+        if self.capacity is not None and room:
+            known = len(new) - len({one.task_id for one in new} - self.tasks.keys())
+            if self.count("ready", "due") + room - known > self.capacity:
+                return f"full {self.capacity}"
+        before = len(self.tasks)
+        for one in new:
+            if one.task_id not in self.tasks:
+                self._put_in_line(one, now_us)
+        if len(self.tasks) > before:
+            self._ring()
+        return "stored"
+
+    def _put_in_line(self, one: New, now_us: int) -> None:
+        task = Task(one.task_id, one.value, one.priority, "ready", self._last_in_line())
+        if one.wait != "0":
+            task.place, task.at = "due", _instant(one.wait, now_us)
+        task.expires = 0 if one.expires == "0" else _instant(one.expires, now_us)
+        self.tasks[one.task_id] = task
+        if one.task_id in self.results:
+            self.outdated.add(one.task_id)
+
+    def cancel(self, task_id: str, now_us: int) -> bool:
+        """Drop a task that has not ended."""
+        task = self.tasks.get(task_id)
+        if task is None or task.place == "dead":
+            return False
+        self._end(task_id, Result("cancelled", task.attempts, now_us // 1000, ""))
+        return True
+
+    def pause(self) -> None:
+        """Let nothing be claimed."""
+        self.paused = True
+
+    def resume(self) -> None:
+        """Let tasks be claimed."""
+        self.paused = False
+        self._ring()
+
+    def replay(self, task_ids: list[str] | None) -> int:
+        """Put dead tasks in line as new ones: those that died first, or those named, in order."""
+        if task_ids is None:
+            dead = [task for task in self.tasks.values() if task.place == "dead"]
+            dead.sort(key=lambda task: (task.at, task.task_id.encode()))
+            task_ids = [task.task_id for task in dead]
+        replayed = 0
+        for task_id in task_ids:
+            task = self.tasks.get(task_id)
+            if task is not None and task.place == "dead":
+                task.place, task.at = "ready", self._last_in_line()
+                task.attempts = task.crashes = task.parked = task.expires = 0
+                task.note = ""
+                replayed += 1
+        if replayed:
+            self._ring()
+        return replayed
+
+    def purge(self, *, dead: bool) -> int:
+        """Drop what waits, or what is dead."""
+        places = ("dead",) if dead else ("ready", "due")
+        dropped = [task.task_id for task in self.tasks.values() if task.place in places]
+        for task_id in dropped:
+            self._end(task_id, None)
+        return len(dropped)
+
+    def wait_for(self, task_id: str, channel: str) -> None:
+        """Somebody wants to know when it ends."""
+        task = self.tasks.get(task_id)
+        if task is not None and task.place != "dead":
+            self.awaited.setdefault(task_id, set()).add(channel)
+
+    # What workers do
+
+    def line(self, now_ms: int) -> list[Task]:
+        """Who may be claimed: high before low, due before ready, each from the front."""
+        waiting = [
+            task
+            for task in self.tasks.values()
+            if task.place == "ready" or (task.place == "due" and task.at <= now_ms)
+        ]
+        waiting.sort(key=lambda t: (t.priority, t.place == "ready", t.at, t.task_id.encode()))
+        return waiting
+
+    def step(self, order: Order, now_us: int) -> Answer:
+        """Settle, take back, claim."""
+        now_ms = now_us // 1000
+        accepted = "".join(str(int(self._settle(one, now_ms))) for one in order.verdicts)
+        released = [one for one, yes in zip(order.verdicts, accepted, strict=True) if yes == "1"]
+        for one in reversed(released):
+            if one.verb == "release":
+                self.first -= 1
+                self.tasks[one.task_id].at = self.first
+        taken_back = self._take_back(order, now_ms)
+        claims, suspect_left = self._claim(order, now_us)
+
+        if len(claims) < order.want:
+            self.idle[order.channel] = now_ms + IDLE_MS
+            left = self.count("running") if self.paused else len(self.tasks) - self.count("dead")
+            wait_ms = self._wait_ms(now_ms, suspect_left=suspect_left) if left else -1
+            return Answer(wait_ms, left, accepted, tuple(claims))
+        self.idle.pop(order.channel, None)
+        if not self.paused and self.line(now_ms):
+            self._ring()
+        elif taken_back or any(one.verb != "done" for one in order.verdicts):
+            self.idle_unsure = True  # ringing once too often does no harm
+        return Answer(0, -1, accepted, tuple(claims))
+
+    def repeated(self, order: Order, before: Answer, now_us: int) -> Answer:
+        """The same step again: the claims that are still this worker's, for a full lease."""
+        claims = []
+        for claim in before.claims:
+            task = self.tasks.get(claim.task_id)
+            if task is not None and task.place == "running" and task.token == claim.token:
+                task.at = max(task.at, now_us // 1000 + order.lease_ms)
+                claims.append(claim)
+        return Answer(-1, -1, before.accepted, tuple(claims))
+
+    def renew(self, held: list[tuple[str, int]], lease_ms: int, now_us: int) -> list[str]:
+        """Let claims live longer; id and token of those that are not held."""
+        lost = []
+        for task_id, token in held:
+            task = self.tasks.get(task_id)
+            if task is not None and task.place == "running" and task.token == token:
+                task.at = max(task.at, now_us // 1000 + lease_ms)
+            else:
+                lost += [task_id, str(token)]
+        return lost
+
+    def _settle(self, one: Verdict, now_ms: int) -> bool:
+        task = self.tasks.get(one.task_id)
+        if task is None or task.place != "running" or task.token != one.token:
+            return False
+        if one.verb == "done":
+            result = Result("done", task.attempts, now_ms, one.text) if one.ms else None
+            self._end(one.task_id, result)
+            if result is None:  # nor is that of an earlier life kept
+                self.results.pop(one.task_id, None)
+                self.outdated.discard(one.task_id)
+            return True
+        task.note = one.text
+        match one.verb:
+            case "dead":
+                self._bury(task, one.text, now_ms)
+            case "park":
+                self._park(task, one, now_ms)
+            case "retry":
+                task.place, task.at, task.parked = "due", now_ms + one.ms, 0
+            case "release":
+                task.place, task.parked = "ready", 0
+                task.attempts -= 1
+        return True
+
+    def _park(self, task: Task, one: Verdict, now_ms: int) -> None:
+        task.parked = task.parked or now_ms
+        parked_ms = now_ms - task.parked
+        if parked_ms >= one.ms:
+            self._bury(task, one.text, now_ms)
+        else:
+            task.attempts -= 1
+            wait_ms = min(max(parked_ms, 1_000), 60_000, one.ms - parked_ms)
+            task.place, task.at = "due", now_ms + wait_ms
+
+    def _take_back(self, order: Order, now_ms: int) -> int:
+        """Running tasks whose lease has ended: their worker is given up, unless it asks now."""
+        late = [t for t in self.tasks.values() if t.place == "running" and t.at <= now_ms]
+        late.sort(key=lambda task: (task.at, task.task_id.encode()))
+        taken = 0
+        for task in late[:RECLAIM_LIMIT]:
+            if order.channel and task.note.split(" ", 1)[0] == order.channel:
+                task.at = now_ms + order.lease_ms
+                continue
+            task.crashes += 1
+            taken += 1
+            if task.crashes >= order.max_crashes:
+                reason = f"crashed: {task.crashes} workers vanished while they ran it"
+                self._bury(task, reason, now_ms)
+            else:  # its old deadline is its place among the due
+                task.place, task.note = "due", "crashed: its worker vanished"
+        return taken
+
+    def _claim(self, order: Order, now_us: int) -> tuple[list[Claimed], bool]:
+        now_ms = now_us // 1000
+        claims: list[Claimed] = []
+        suspects, suspect_left = order.suspects, False
+        for task in [] if self.paused else self.line(now_ms):
+            if len(claims) == order.want:
+                break
+            if 0 < task.expires <= now_ms:
+                self._bury(task, "expired: it was not begun in time", now_ms)
+                continue
+            if task.crashes >= max(1, order.max_crashes - 1):
+                if not suspects:
+                    suspect_left = True
+                    if task.place == "ready":
+                        task.place, task.at = "due", now_ms
+                    continue
+                suspects -= 1
+            task.place, task.at = "running", now_ms + order.lease_ms
+            task.token = max(task.token + 1, now_us)
+            task.attempts += 1
+            task.note, task.recorded = f"{order.channel} {order.worker}", True
+            claims.append(
+                Claimed(task.task_id, task.token, task.attempts, task.crashes, task.value)
+            )
+        return claims, suspect_left
+
+    def _wait_ms(self, now_ms: int, *, suspect_left: bool) -> int:
+        watched = ("running",) if self.paused else ("running", "due")
+        instants = [task.at for task in self.tasks.values() if task.place in watched]
+        wait_ms = max(0, min(instants) - now_ms) if instants else -1
+        return max(wait_ms, SUSPECT_MS) if suspect_left else wait_ms
+
+    def _bury(self, task: Task, reason: str, now_ms: int) -> None:
+        task.place, task.at, task.note, task.recorded = "dead", now_ms, reason, True
+        self.awaited.pop(task.task_id, None)
+
+    def _end(self, task_id: str, result: Result | None) -> None:
+        del self.tasks[task_id]
+        self.awaited.pop(task_id, None)
+        if result is not None:
+            self.results[task_id] = result
+            self.outdated.discard(task_id)
+
+    def _last_in_line(self) -> int:
+        self.last += 1
+        return self.last
+
+    def _ring(self) -> None:
+        """Nobody listens here, so every waiting worker is tried, and given up."""
+        self.idle.clear()
+
+    # What can be seen
+
+    def differences(self, seen: Seen) -> list[str]:
+        """What the server has otherwise, in words."""
+        tasks = self.tasks.values()
+        waiting = [task for task in tasks if task.place in ("ready", "due")]
+        expected: dict[str, tuple[object, object]] = {
+            "bodies": ({task.task_id: task.value for task in tasks}, seen.bodies),
+            "records": (
+                {task.task_id: _record(task) for task in tasks if task.recorded},
+                {key: self._comparable(key, record) for key, record in seen.records.items()},
+            ),
+            "leases": (self._scores("running"), seen.leases),
+            "dead": (self._scores("dead"), seen.dead),
+            "expiring": ({t.task_id: t.expires for t in waiting if t.expires}, seen.expiring),
+            "awaited": (self.awaited, seen.awaited),
+            "settings": ((self.paused, self.capacity), (seen.paused, seen.capacity)),
+        }
+        for number, name in enumerate(PRIORITIES, 1):
+            line = [task for task in tasks if task.priority == number]
+            ready = sorted((t for t in line if t.place == "ready"), key=lambda task: task.at)
+            expected[f"ready {name}"] = ([t.task_id for t in ready], seen.in_line(number))
+            due = {task.task_id: task.at for task in line if task.place == "due"}
+            expected[f"due {name}"] = (due, seen.due[number - 1])
+        found = [
+            f"{what}: expected {mine!r}, the server has {theirs!r}"
+            for what, (mine, theirs) in expected.items()
+            if mine != theirs
+        ]
+        found += self._differing_results(seen)
+        # A cancelled id in a ready line may ring for nothing, too.
+        unsure = self.idle_unsure or bool(seen.left_over)
+        if seen.idle != self.idle and not (unsure and not seen.idle):
+            found.append(f"idle: expected {self.idle!r}, the server has {seen.idle!r}")
+        return found
+
+    def adopt(self, seen: Seen) -> None:
+        """Take from the server what was open."""
+        self.idle, self.idle_unsure = dict(seen.idle), False
+        for task_id in self.outdated - seen.results.keys():
+            self.outdated.discard(task_id)
+            del self.results[task_id]
+
+    def status(self, task_id: str, now_ms: int) -> TaskStatus:
+        """What the handle of a task says; without when its producer says it was enqueued."""
+        task = self.tasks.get(task_id)
+        if task is None:
+            ended = self.results.get(task_id)
+            if ended is None:
+                return TaskStatus(task_id, "unknown")
+            return TaskStatus(
+                task_id,
+                "done" if ended.state == "done" else "cancelled",
+                attempts=ended.attempts,
+                reason=ended.payload[1:] if ended.payload.startswith("!") else "",
+                ended_at=from_epoch_ms(ended.ended_ms),
+            )
+        state = self.state(task, now_ms)
+        return TaskStatus(
+            task_id,
+            state,  # type: ignore[arg-type]
+            task="note",
+            priority=PRIORITIES[task.priority - 1],  # type: ignore[arg-type]
+            args=(task.value,),
+            attempts=task.attempts,
+            crashes=task.crashes,
+            reason="" if state == "running" else task.note,
+            worker=task.note.partition(" ")[2] if state == "running" else "",
+            due_at=from_epoch_ms(task.at) if task.place == "due" else None,
+            ended_at=from_epoch_ms(task.at) if task.place == "dead" else None,
+        )
+
+    @staticmethod
+    def state(task: Task, now_ms: int) -> str:
+        """The state of a task in words of the public side."""
+        if task.place == "due":
+            return "delayed" if task.at > now_ms else "queued"
+        return "queued" if task.place == "ready" else task.place
+
+    def listed(self, state: str, now_ms: int) -> list[str]:
+        """The ids that `Queue.tasks` lists, in its order."""
+        if state == "queued":
+            return [task.task_id for task in self.line(now_ms)]
+        found = [task for task in self.tasks.values() if self.state(task, now_ms) == state]
+        found.sort(key=lambda task: (task.at, task.task_id.encode()), reverse=state == "dead")
+        if state == "delayed":
+            found.sort(key=lambda task: task.priority)
+        return [task.task_id for task in found]
+
+    def _scores(self, place: Place) -> dict[str, int]:
+        return {task.task_id: task.at for task in self.tasks.values() if task.place == place}
+
+    def _comparable(self, task_id: str, record: Record) -> Record:
+        """Of a dead task, nobody reads when it would have expired or since when it was parked."""
+        task = self.tasks.get(task_id)
+        dead = task is not None and task.place == "dead"
+        return replace(record, expires=0, parked=0) if dead else record
+
+    def _differing_results(self, seen: Seen) -> list[str]:
+        found = []
+        for task_id in self.results.keys() | seen.results.keys():
+            mine, theirs = self.results.get(task_id), seen.results.get(task_id)
+            if mine != theirs and not (theirs is None and task_id in self.outdated):
+                found.append(f"result of {task_id}: expected {mine!r}, the server has {theirs!r}")
+        return found
+
+
+def _record(task: Task) -> Record:
+    dead, running = task.place == "dead", task.place == "running"
+    return Record(
+        task.token,
+        task.attempts,
+        task.crashes,
+        task.priority,
+        task.expires if running else 0,
+        0 if dead else task.parked,
+        task.note,
+    )
+
+
+def _instant(time: str, now_us: int) -> int:
+    """The instant of `+ms` (never early: rounded up) or `@ms`."""
+    return int(time[1:]) + (-(-now_us // 1000) if time[0] == "+" else 0)

@@ -1,0 +1,175 @@
+"""What a server really has of a queue: read key by key, not through any script."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import redis
+
+from holdfast.core.names import Unit
+from holdfast.queues import keys
+
+LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("h", "m", "l")) | {
+    "bodies",
+    "state",
+    "leases",
+    "dead",
+    "expiring",
+    "left_over",
+    "settings",
+}
+"""Keys that end with the tasks they describe, and so need no time to live."""
+
+EXPIRING = frozenset({"idle", "awaited", "result", "ledger"})
+"""Keys that must have one: nobody may ever come back to them."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a queue remembers of a task from its first claim on."""
+
+    token: int
+    attempts: int
+    crashes: int
+    priority: int
+    expires: int
+    parked: int
+    note: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is kept of a task that is done or cancelled."""
+
+    state: str
+    attempts: int
+    ended_ms: int
+    payload: str
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All keys of one queue at one moment."""
+
+    bodies: dict[str, int]
+    records: dict[str, Record]
+    leases: dict[str, int]
+    dead: dict[str, int]
+    expiring: dict[str, int]
+    idle: dict[str, int]
+    ready: tuple[list[str], ...]
+    due: tuple[dict[str, int], ...]
+    left_over: set[str]
+    awaited: dict[str, set[str]]
+    paused: bool
+    capacity: int | None
+    results: dict[str, Result]
+
+    @classmethod
+    def of(cls, client: redis.Redis, unit: Unit, task_ids: list[str]) -> Seen:
+        """What there is of *unit*, with the results of these tasks."""
+        pipe = client.pipeline(transaction=True)
+        pipe.hgetall(keys.bodies(unit))
+        pipe.hgetall(keys.state(unit))
+        for key in (keys.leases(unit), keys.dead(unit), keys.expiring(unit), keys.idle(unit)):
+            pipe.zrange(key, 0, -1, withscores=True)
+        for key in keys.ready(unit):
+            pipe.lrange(key, 0, -1)
+        for key in keys.due(unit):
+            pipe.zrange(key, 0, -1, withscores=True)
+        pipe.smembers(keys.left_over(unit))
+        pipe.hgetall(keys.awaited(unit))
+        pipe.hgetall(keys.settings(unit))
+        for task_id in task_ids:
+            pipe.get(keys.result(unit, task_id))
+        bodies, state, leases, dead, expiring, idle, *rest = pipe.execute()
+        left_over, awaited, settings = rest[6:9]
+        found = zip(task_ids, rest[9:], strict=True)
+        return cls(
+            bodies={key.decode(): _value(key, body) for key, body in bodies.items()},
+            records={key.decode(): _record(record) for key, record in state.items()},
+            leases=_scores(leases),
+            dead=_scores(dead),
+            expiring=_scores(expiring),
+            idle=_scores(idle),
+            ready=tuple([entry.decode() for entry in line] for line in rest[:3]),
+            due=tuple(map(_scores, rest[3:6])),
+            left_over={entry.decode() for entry in left_over},
+            awaited={key.decode(): set(text.decode().split()) for key, text in awaited.items()},
+            paused=b"paused" in settings,
+            capacity=int(settings[b"capacity"]) if b"capacity" in settings else None,
+            results={task_id: _result(text) for task_id, text in found if text is not None},
+        )
+
+    def in_line(self, priority: int) -> list[str]:
+        """The ready line of a priority, without those that were cancelled in it."""
+        return [task_id for task_id in self.ready[priority - 1] if task_id in self.bodies]
+
+    def misplaced(self) -> list[str]:
+        """Every id is in one place only, and what was cancelled is known to be."""
+        problems = []
+        places = [*map(list, (self.leases, self.dead, *self.due)), *self.ready]
+        for task_id in self.bodies:
+            count = sum(place.count(task_id) for place in places)
+            if count != 1:
+                problems.append(f"{task_id} is in {count} places")
+        gone = {entry for line in self.ready for entry in line} - self.bodies.keys()
+        if gone != self.left_over:
+            problems.append(f"left_over has {self.left_over!r}, cancelled in line are {gone!r}")
+        for name, known in (
+            ("state", self.records),
+            ("leases", self.leases),
+            ("dead", self.dead),
+            ("expiring", self.expiring),
+            ("awaited", self.awaited),
+            ("due", {task_id for due in self.due for task_id in due}),
+        ):
+            if strangers := set(known) - self.bodies.keys():
+                problems.append(f"{name} has {strangers!r}, which no task is")
+        for name, known in (("leases", self.leases), ("dead", self.dead)):
+            if missing := set(known) - self.records.keys():
+                problems.append(f"{name} has {missing!r}, without a record")
+        return problems
+
+
+def immortal(client: redis.Redis, unit: Unit) -> list[str]:
+    """Keys of *unit* that are not documented, or should expire and do not."""
+    found = list(client.scan_iter(f"{unit.prefix}*", count=1000))
+    pipe = client.pipeline(transaction=False)
+    for key in found:
+        pipe.pttl(key)
+    problems = []
+    for key, pttl in zip(found, pipe.execute(), strict=True):
+        name = key.decode().removeprefix(unit.prefix)
+        if name.partition(":")[0] in EXPIRING:
+            if pttl == -1:
+                problems.append(f"{name} never expires")
+        elif name not in LASTING:
+            problems.append(f"{name} is not documented")
+        elif pttl != -1:
+            problems.append(f"{name} expires in {pttl} ms")
+    return problems
+
+
+def _scores(pairs: list[tuple[bytes, float]]) -> dict[str, int]:
+    return {entry.decode(): int(score) for entry, score in pairs}
+
+
+def _value(key: bytes, body: bytes) -> int:
+    envelope: dict[str, Any] = json.loads(body)
+    assert envelope["id"] == key.decode()
+    value: int = envelope["args"][0]
+    return value
+
+
+def _record(text: bytes) -> Record:
+    *numbers, note = text.decode().split(":", 6)
+    token, attempts, crashes, priority, expires, parked = map(int, numbers)
+    return Record(token, attempts, crashes, priority, expires, parked, note)
+
+
+def _result(text: bytes) -> Result:
+    state, attempts, ended_ms, payload = text.decode().split(":", 3)
+    return Result(state, int(attempts), int(ended_ms), payload)

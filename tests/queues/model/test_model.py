@@ -1,0 +1,82 @@
+"""The queue's order and bookkeeping, against a model that was written from the promises."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import seed as seeded
+from hypothesis.stateful import run_state_machine_as_test
+
+from faults.servers import Server
+from queues.model.bench import Bench
+from queues.model.machine import QueueMachine
+
+
+def check(server: Server, examples: int, steps: int, *, seed: int | None) -> None:
+    """Let the machine run; without a seed it does the same each time."""
+    namespace = f"model-{secrets.token_hex(4)}"
+    with Bench(server, namespace) as bench:
+        machine = type("Machine", (QueueMachine,), {"bench": bench})
+        if seed is not None:
+            machine = seeded(seed)(machine)
+        run_state_machine_as_test(
+            machine,
+            settings=settings(
+                max_examples=examples,
+                stateful_step_count=steps,
+                deadline=None,
+                derandomize=seed is None,
+                database=None,
+                phases=(Phase.generate, Phase.shrink),
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+        for key in bench.plain.scan_iter(f"{namespace}:*"):
+            assert bench.plain.ttl(key) > 0, key
+
+
+@pytest.fixture
+def machine(standalone: Server) -> Iterator[QueueMachine]:
+    """A machine for those roads that must be taken each time."""
+    with Bench(standalone, f"model-{secrets.token_hex(4)}") as bench:
+        machine: QueueMachine = type("Machine", (QueueMachine,), {"bench": bench})()
+        yield machine
+        machine.teardown()
+
+
+def a_task(task_id: str, **options: object) -> dict[str, object]:
+    """Its options."""
+    return {"task_id": task_id, "priority": "medium", "expires": None, **options}
+
+
+def test_what_is_taken_back_and_claimed_in_one_step_still_expires(machine: QueueMachine) -> None:
+    """It is the only one that does."""
+    machine.begin(0, [a_task("a", expires=3600.0)], perishable="a")
+    machine.vanish(0, worker=0, want=1, max_crashes=3)
+    machine.claim(0, 1, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
+    machine.public_words_are_true()
+
+
+def test_one_suspect_at_a_time(machine: QueueMachine) -> None:
+    """Three tasks were with a worker that vanished: each is given to a worker of its own."""
+    machine.begin(0, [a_task(task_id) for task_id in "abcd"], perishable="")
+    machine.vanish(0, worker=0, want=3, max_crashes=3)
+    for _ in range(3):
+        machine.claim(0, 1, want=3, suspects=1, lease_ms=60_000, max_crashes=2, again=True)
+    assert machine.models[0].count("running") == 4
+    machine.public_words_are_true()
+
+
+@pytest.mark.timeout(600)  # a failing example is made small before it is told
+def test_the_queue_does_as_the_model_does(standalone: Server) -> None:
+    """The same examples each time: what fails here fails everywhere."""
+    check(standalone, 100, 30, seed=None)
+
+
+@pytest.mark.long
+def test_the_queue_does_as_the_model_does_for_long(standalone: Server, seed: int) -> None:
+    """Other examples each time, and longer ones."""
+    check(standalone, 1500, 60, seed=seed)

@@ -1,0 +1,583 @@
+# Generated from test_lifecycle_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""The life of a task as its producer and its operator see it, with real workers."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from conftest import Site
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import (
+    DecodeError,
+    DefinitionConflict,
+    Holdfast,
+    InvalidName,
+    QueueAtCapacity,
+    ResultTimeout,
+    TaskFailed,
+    TaskRegistry,
+)
+from queues.lifecycle_tasks import (
+    NOON,
+    Sale,
+    acknowledged_at_once,
+    began,
+    breaks,
+    breaks_at_first,
+    deployed_later,
+    doubled,
+    doubled_in_a_thread,
+    gate,
+    keeps_breaking,
+    later,
+    leaves_little,
+    leaves_nothing,
+    let_pass,
+    lies,
+    meanwhile,
+    noon,
+    sold,
+    sold_all,
+    succeeds_at_once_again,
+    tasks,
+    too_slow,
+    unstorable,
+    waits_for_the_gate,
+    working,
+)
+
+NOBODY = "redis://127.0.0.1:1"
+
+
+@pytest.fixture
+def url(standalone: Server) -> str:
+    return standalone.url
+
+
+@pytest.fixture
+def space(request: pytest.FixtureRequest) -> str:
+    """A namespace of the test's own."""
+    began.clear()
+    gate.clear()
+    return f"life-{abs(hash(request.node.nodeid)):x}"
+
+
+@pytest.fixture
+def hf(url: str, space: str) -> Iterator[Holdfast]:
+    with Holdfast.from_url(url, namespace=space) as hf:
+        yield hf
+
+
+def drain(hf: Holdfast, registry: TaskRegistry = tasks) -> None:
+    """Run everything that is there."""
+    hf.worker(registry).run(until_idle=True)
+
+
+def test_a_result_comes_back_wherever_the_server_runs(site: Site) -> None:
+    """From the loop and from a thread; while the worker runs, and after."""
+    gate.clear()
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        with working(site.url, site.namespace):
+            handles = hf.enqueue_many([doubled.call(1), doubled_in_a_thread.call(2)])
+            assert [handle.result(timeout=20) for handle in handles] == [2, 4]
+        assert [handle.result(timeout=0) for handle in handles] == [2, 4]
+        assert (handles[0].status()).state == "done"
+
+
+def test_results_are_what_the_annotation_says(hf: Holdfast) -> None:
+    """Dataclasses, dates, containers of them; and by a bare handle, what JSON has."""
+    one = hf.enqueue(sold.call("itemX"))
+    day = hf.enqueue(noon.call())
+    many = hf.enqueue(sold_all.call(["a", "b"]))
+    drain(hf)
+    assert one.result() == Sale("itemX", 97, NOON)
+    assert day.result() == NOON
+    assert many.result() == {"a": Sale("a", 97, NOON), "b": Sale("b", 97, NOON)}
+    bare = hf.queue("life").handle(one.task_id)
+    assert bare.result() == {"item": "itemX", "price": 97, "at": "2026-11-21T12:00:00Z"}
+
+
+def test_a_result_of_another_type_is_told(hf: Holdfast) -> None:
+    """The task has done its work; what it returned is not what it promised."""
+    handle = hf.enqueue(lies.call())
+    drain(hf)
+    with pytest.raises(DecodeError, match=f"the result of task '{handle.task_id}'"):
+        handle.result()
+    assert (handle.status()).state == "done"
+
+
+def test_a_result_is_kept_as_long_as_it_was_said(hf: Holdfast) -> None:
+    """Not at all, or for a while."""
+    nothing = hf.enqueue(leaves_nothing.call())
+    little = hf.enqueue(leaves_little.call())
+    drain(hf)
+    with pytest.raises(TaskFailed, match="is unknown") as failed:
+        nothing.result(timeout=5)
+    assert failed.value.state == "unknown"
+    let_pass(0.3)
+    with pytest.raises(TaskFailed, match="is unknown"):
+        little.result(timeout=5)
+    assert (little.status()).state == "unknown"
+
+
+def test_a_result_that_cannot_be_stored_is_no_failure_of_the_task(hf: Holdfast) -> None:
+    """It is done and is not tried again; who asks is told why there is none."""
+    handle = hf.enqueue(unstorable.call())
+    drain(hf)
+    status = handle.status()
+    assert (status.state, status.attempts) == ("done", 1)
+    assert status.reason.startswith("bad-result: ")
+    with pytest.raises(TaskFailed, match="bad-result") as failed:
+        handle.result()
+    assert failed.value.state == "done"
+
+
+def test_without_a_result_the_reason_is_told(hf: Holdfast) -> None:
+    """Dead, cancelled, unheard of."""
+    dead = hf.enqueue(breaks.call())
+    drain(hf)
+    with pytest.raises(TaskFailed, match="failed: ValueError: broken") as failed:
+        dead.result(timeout=5)
+    assert (failed.value.task_id, failed.value.queue) == (dead.task_id, "life")
+    assert failed.value.state == "dead"
+    cancelled = hf.enqueue(doubled.call(1))
+    assert cancelled.cancel()
+    with pytest.raises(TaskFailed, match="is cancelled"):
+        cancelled.result()
+    with pytest.raises(TaskFailed, match="is unknown"):
+        hf.queue("life").handle("unheard-of").result()
+
+
+def test_who_waits_is_told_of_every_end(hf: Holdfast, url: str, space: str) -> None:
+    """Of a death, of a cancellation and of a purge, long before the time is up."""
+    queue = hf.queue("life")
+    for end in ("dead", "cancelled", "purged"):
+        handle = hf.enqueue(breaks.call() if end == "dead" else doubled.call(1))
+        with Holdfast.from_url(url, namespace=space) as other:
+            bare = other.queue("life").handle(handle.task_id)
+            with meanwhile(lambda bare=bare: bare.result(timeout=30)) as [waiting]:
+                let_pass(0.1)
+                if end == "dead":
+                    drain(hf)
+                elif end == "cancelled":
+                    handle.cancel()
+                else:
+                    assert queue.purge() == 1
+                since = time.monotonic()
+                with pytest.raises(TaskFailed):
+                    waiting.result(timeout=30)
+                assert time.monotonic() - since < 10
+
+
+def test_a_result_that_does_not_come_in_time(hf: Holdfast) -> None:
+    """Nobody works: asked without patience, with little, and with little as a timedelta."""
+    handle = hf.enqueue(doubled.call(1))
+    for timeout in (0, 0.1, timedelta(milliseconds=100)):
+        begun = time.monotonic()
+        with pytest.raises(ResultTimeout, match="is queued") as late:
+            handle.result(timeout=timeout)
+        assert isinstance(late.value, TimeoutError)
+        assert time.monotonic() - begun < 5
+    assert late.value.state == "queued"
+    assert (handle.status()).state == "queued"
+
+
+def test_many_may_wait_for_one_result(hf: Holdfast, url: str, space: str) -> None:
+    """All of them get it, each as often as it asks."""
+    handle = hf.enqueue(waits_for_the_gate.call())
+    with Holdfast.from_url(url, namespace=space) as other:
+        bare = other.queue("life").handle(handle.task_id)
+        with working(url, space), meanwhile(*[lambda: bare.result(timeout=30)] * 8) as waiting:
+            assert eventually(lambda: began)
+            let_pass(0.1)
+            gate.set()
+            assert handle.result(timeout=30) == "open"
+            assert [one.result(timeout=30) for one in waiting] == ["open"] * 8
+    assert handle.result(timeout=0) == "open"
+
+
+def test_every_state_can_be_seen(hf: Holdfast, url: str, space: str) -> None:
+    """With what belongs to it."""
+    queue = hf.queue("life")
+    before = datetime.now(UTC) - timedelta(seconds=1)
+    queued = hf.enqueue(doubled.call(7).options(priority="low"))
+    status = queued.status()
+    assert (status.state, status.task, status.priority) == ("queued", "doubled", "low")
+    assert (status.args, status.attempts, status.due_at) == ((7,), 0, None)
+    assert status.enqueued_at is not None
+    assert status.enqueued_at > before
+    delayed = hf.enqueue(doubled.call(1).options(delay=600))
+    status = delayed.status()
+    assert status.state == "delayed"
+    assert status.due_at is not None
+    assert status.due_at > before + timedelta(seconds=600)
+    running = hf.enqueue(waits_for_the_gate.call().options(priority="high"))
+    with working(url, space, concurrency=1):
+        assert eventually(lambda: began)
+        status = running.status()
+        assert (status.state, status.attempts, status.due_at) == ("running", 1, None)
+        assert str(status.worker)
+        assert [one.task_id for one in queue.tasks("running")] == [running.task_id]
+        gate.set()
+        assert queued.result(timeout=20) == 14
+    status = running.status()
+    assert (status.state, status.attempts) == ("done", 1)
+    assert status.ended_at is not None
+    assert status.ended_at > before
+    retried = hf.enqueue(breaks_at_first.call())
+    with working(url, space):
+        while (retried.status()).state != "delayed":
+            let_pass(0.01)
+    status = retried.status()
+    assert (status.attempts, status.reason) == (1, "failed: ValueError: not yet")
+    assert (queue.handle("unheard-of").status()).state == "unknown"
+
+
+def test_what_waits_can_be_cancelled(hf: Holdfast) -> None:
+    """In line or delayed: it never runs, and its id is free again."""
+    queued = hf.enqueue(doubled.call(1).options(task_id="one"))
+    delayed = hf.enqueue(doubled.call(2).options(delay=0.1))
+    assert queued.cancel()
+    assert delayed.cancel()
+    assert not queued.cancel()
+    stats = hf.queue("life").stats()
+    assert (stats.ready, stats.delayed) == (0, 0)
+    again = hf.enqueue(doubled.call(3).options(task_id="one"))
+    assert (again.status()).state == "queued"
+    drain(hf)
+    assert again.result() == 6
+    assert len(began) == 1
+    assert (delayed.status()).state == "cancelled"
+
+
+def test_what_runs_can_be_cancelled(hf: Holdfast, url: str, space: str) -> None:
+    """It stops, and its place is free for the next."""
+    handle = hf.enqueue(waits_for_the_gate.call())
+    with working(url, space, concurrency=1):
+        assert eventually(lambda: began)
+        assert handle.cancel()
+        assert (handle.status()).state == "cancelled"
+        with pytest.raises(TaskFailed, match="is cancelled"):
+            handle.result(timeout=10)
+        following = hf.enqueue(doubled.call(1))
+        assert following.result(timeout=5) == 2  # while the gate is still closed
+        assert not gate.is_set()
+    assert (handle.status()).state == "cancelled"
+
+
+def test_what_has_ended_cannot_be_cancelled(hf: Holdfast) -> None:
+    """Done, dead, or unheard of."""
+    done, dead = hf.enqueue_many([doubled.call(1), breaks.call()])
+    drain(hf)
+    assert not done.cancel()
+    assert not dead.cancel()
+    assert not hf.queue("life").handle("unheard-of").cancel()
+    assert [(one.status()).state for one in (done, dead)] == ["done", "dead"]
+
+
+def test_a_paused_queue_hands_out_nothing(hf: Holdfast, url: str, space: str) -> None:
+    """Until it is resumed: a waiting worker wakes at once."""
+    queue = hf.queue("life")
+    with working(url, space):
+        queue.pause()
+        queue.pause()
+        assert (queue.stats()).paused
+        handle = hf.enqueue(doubled.call(1))
+        with pytest.raises(ResultTimeout):
+            handle.result(timeout=1.3)
+        assert (queue.stats()).ready == 1
+        queue.resume()
+        assert not (queue.stats()).paused
+        assert handle.result(timeout=10) == 2
+    queue.pause()
+    hf.enqueue(doubled.call(1))
+    drain(hf)  # what may not be claimed is not waited for
+    assert (queue.stats()).ready == 1
+
+
+def test_a_full_queue_takes_nothing_more(hf: Holdfast, url: str, space: str) -> None:
+    """All of a call, or nothing; what is known already takes no room."""
+    queue = hf.queue("life", capacity=2)
+    hf.enqueue(doubled.call(1).options(task_id="one"))
+    with pytest.raises(QueueAtCapacity, match="2 tasks may wait") as full:
+        hf.enqueue_many([doubled.call(2), doubled.call(3)])
+    assert (full.value.queue, full.value.capacity, full.value.stored) == ("life", 2, 0)
+    assert (queue.stats()).ready == 1
+    hf.enqueue_many([doubled.call(9).options(task_id="one"), doubled.call(2)])
+    with pytest.raises(QueueAtCapacity):
+        hf.enqueue(doubled.call(3).options(delay=5))
+    assert (queue.stats()).capacity == 2
+    with Holdfast.from_url(url, namespace=space) as other:
+        assert (other.queue("life").stats()).capacity == 2
+        with pytest.raises(QueueAtCapacity):  # who says nothing takes what is stored
+            other.enqueue(doubled.call(3))
+    drain(hf)
+    hf.enqueue(doubled.call(3))
+
+
+def test_a_capacity_is_what_was_said_first(hf: Holdfast, url: str, space: str) -> None:
+    """Until it is redefined, for everyone."""
+    hf.queue("life", capacity=2)
+    hf.enqueue(doubled.call(1))
+    with Holdfast.from_url(url, namespace=space) as other:
+        theirs = other.queue("life", capacity=5)
+        with pytest.raises(DefinitionConflict, match="is 2, not 5") as conflict:
+            other.enqueue(doubled.call(2))
+        assert (conflict.value.stored, conflict.value.given) == (2, 5)
+        theirs.redefine(capacity=5)
+        other.enqueue_many([doubled.call(n) for n in range(4)])
+        with pytest.raises(DefinitionConflict, match="is 5, not 2"):
+            hf.enqueue(doubled.call(2))
+        theirs.redefine(capacity=None)
+        other.enqueue_many([doubled.call(n) for n in range(9)])
+        assert (theirs.stats()).capacity is None
+
+
+def test_what_expires_is_not_begun(hf: Holdfast) -> None:
+    """In line too long, or an instant that has passed."""
+    late = hf.enqueue(doubled.call(1).options(expires=0.05))
+    past = hf.enqueue(doubled.call(2).options(expires=datetime.now(UTC) - timedelta(1)))
+    soon = hf.enqueue(doubled.call(3).options(expires=timedelta(seconds=600)))
+    let_pass(0.1)
+    drain(hf)
+    for handle in (late, past):
+        status = handle.status()
+        assert (status.state, status.attempts) == ("dead", 0)
+        assert status.reason.startswith("expired: ")
+        with pytest.raises(TaskFailed, match="expired"):
+            handle.result()
+    assert soon.result() == 6
+    assert len(began) == 1
+    assert hf.queue("life").replay() == 2
+    drain(hf)
+    assert late.result() == 2  # replayed as if it were new
+
+
+def test_what_expires_is_not_tried_again(hf: Holdfast) -> None:
+    """It was begun in time, and failed until its time was over."""
+    handle = hf.enqueue(keeps_breaking.call().options(expires=0.3))
+    drain(hf)
+    status = handle.status()
+    assert status.state == "dead"
+    assert status.reason.startswith("expired: ")
+    assert 1 <= status.attempts == len(began) < 9
+
+
+def test_an_expiry_ends_with_its_task(hf: Holdfast) -> None:
+    """An id may be used again; also when its task was put back and claimed in the same step."""
+    handle = hf.enqueue(succeeds_at_once_again.call().options(task_id="x", expires=1.0))
+    drain(hf)
+    assert handle.result() == 2
+    let_pass(1.0)
+    again = hf.enqueue(doubled.call(5).options(task_id="x"))
+    drain(hf)
+    assert again.result(timeout=0) == 10
+
+
+def test_an_async_task_is_stopped_at_its_timeout(hf: Holdfast) -> None:
+    """It has failed then."""
+    handle = hf.enqueue(too_slow.call())
+    begun = time.monotonic()
+    drain(hf)
+    assert time.monotonic() - begun < 20
+    with pytest.raises(TaskFailed, match="TimeoutError: it took longer than its timeout"):
+        handle.result()
+
+
+def test_the_dead_are_replayed_by_id_or_purged(hf: Holdfast) -> None:
+    """Those that are named, in that order; the rest stays dead until it is purged."""
+    handles = hf.enqueue_many([breaks.call() for _ in range(3)])
+    queue = hf.queue("life")
+    drain(hf)
+    ids = [handle.task_id for handle in handles]
+    assert queue.replay([ids[2], "unheard-of", ids[0], ids[2]]) == 2
+    assert [one.task_id for one in queue.tasks("queued")] == [ids[2], ids[0]]
+    status = handles[2].status()
+    assert (status.state, status.attempts, status.reason) == ("queued", 0, "")
+    assert queue.replay([]) == 0
+    assert queue.purge(dead=True) == 1
+    assert queue.dead() == []
+    assert (handles[1].status()).state == "unknown"
+    drain(hf)
+    assert len(queue.dead()) == 2
+
+
+def test_a_purge_drops_what_waits_and_nothing_else(hf: Holdfast, url: str, space: str) -> None:
+    """What runs goes on, and the dead stay."""
+    queue = hf.queue("life")
+    dead = hf.enqueue(breaks.call())
+    drain(hf)
+    running = hf.enqueue(waits_for_the_gate.call())
+    with working(url, space, concurrency=1):
+        assert eventually(lambda: began)
+        waiting = hf.enqueue_many([doubled.call(n) for n in range(1500)])
+        delayed = hf.enqueue(doubled.call(1).options(delay=600))
+        assert waiting[3].cancel()
+        assert queue.purge() == 1500
+        stats = queue.stats()
+        assert (stats.ready, stats.delayed, stats.running, stats.dead) == (0, 0, 1, 1)
+        assert (delayed.status()).state == "unknown"
+        gate.set()
+        assert running.result(timeout=20) == "open"
+    assert (dead.status()).state == "dead"
+
+
+def test_a_repeated_purge_drops_nothing_more(hf: Holdfast) -> None:
+    """It answers what it answered, and spares what came since."""
+    queue = hf.queue("life")
+    hf.enqueue_many([doubled.call(n) for n in range(2)])
+    assert queue.purge(op_id="purge 1") == 2
+    assert queue.purge(op_id="purge 1") == 2
+    hf.enqueue_many([doubled.call(n) for n in range(5)])
+    assert queue.purge(op_id="purge 1") == 2
+    assert (queue.stats()).ready == 5
+
+
+def test_what_is_acknowledged_at_once_is_done(hf: Holdfast, url: str, space: str) -> None:
+    """Also beside a task that runs on."""
+    hf.enqueue(waits_for_the_gate.call())
+    with working(url, space):
+        assert eventually(lambda: began)
+        handles = hf.enqueue_many([acknowledged_at_once.call(n) for n in range(20)])
+        assert [handle.result(timeout=10) for handle in handles] == list(range(20))
+        assert (hf.queue("life").stats()).running == 1
+
+
+def test_an_unknown_task_waits_for_a_worker_that_knows_it(
+    hf: Holdfast, url: str, space: str
+) -> None:
+    """It is parked, without an attempt spent."""
+    handle = hf.enqueue(deployed_later.call())
+    with working(url, space):
+        while (handle.status()).state != "delayed":
+            let_pass(0.01)
+        status = handle.status()
+        assert status.attempts == 0
+        assert status.reason.startswith("unknown-task: ")
+    drain(hf, later)
+    assert handle.result() == "at last"
+    assert (handle.status()).attempts == 1
+
+
+def test_an_unknown_task_is_dead_when_no_worker_comes(hf: Holdfast, url: str, space: str) -> None:
+    """After the time that the worker was given, and no earlier."""
+    begun = time.monotonic()
+    handle = hf.enqueue(deployed_later.call())
+    with working(url, space, unknown_timeout=1.5):
+        with pytest.raises(TaskFailed, match="unknown-task: no task named 'deployed_later'"):
+            handle.result(timeout=20)
+        assert time.monotonic() - begun >= 1.4
+    assert (handle.status()).attempts == 1
+    assert hf.queue("life").replay() == 1
+    drain(hf, later)
+    assert handle.result() == "at last"
+
+
+def test_a_delay_is_kept(hf: Holdfast, url: str, space: str) -> None:
+    """Never early, by the clock of the server on this machine; and not a second late."""
+    with working(url, space):
+        due = []
+        for delay in (0.05, 0.301, timedelta(milliseconds=150)):
+            seconds = delay / timedelta(seconds=1) if isinstance(delay, timedelta) else delay
+            due.append(time.time() + seconds)
+            handle = hf.enqueue(doubled.call(1).options(delay=delay))
+            assert handle.result(timeout=20) == 2
+        at = datetime.now(UTC) + timedelta(seconds=0.25)
+        due.append(at.timestamp())
+        handle = hf.enqueue(doubled.call(1).options(at=at))
+        assert handle.result(timeout=20) == 2
+    late = [start - instant for start, instant in zip(began, due, strict=True)]
+    assert all(0 <= seconds < 1 for seconds in late), late
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"delay": math.nan},
+        {"delay": math.inf},
+        {"delay": -0.001},
+        {"delay": timedelta(seconds=-1)},
+        {"delay": 1e12},
+        {"at": math.nan},
+        {"at": -1},
+        {"at": 1e15},
+        {"at": datetime(2026, 11, 21)},  # noqa: DTZ001 (naive, that is the point)
+        {"at": 1.0, "delay": 1.0},
+        {"expires": 0},
+        {"expires": -1.0},
+        {"expires": math.nan},
+        {"expires": datetime(2026, 11, 21)},  # noqa: DTZ001
+        {"expires": 1.0, "delay": 2.0},
+        {"priority": "urgent"},
+        {"priority": ""},
+        {"task_id": ""},
+        {"task_id": "x" * 201},
+        {"task_id": "a b"},
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, object]) -> None:
+    """When they are given: no client is needed, and no server."""
+    kind = InvalidName if "task_id" in options else ValueError
+    with pytest.raises(kind):
+        doubled.call(1).options(**options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"delay": "1"},
+        {"delay": True},
+        {"at": "tomorrow"},
+        {"at": timedelta(1)},
+        {"expires": "1"},
+        {"task_id": 7},
+        {"dealy": 1.0},
+    ],
+)
+def test_options_of_a_wrong_type_are_refused(options: dict[str, object]) -> None:
+    """Likewise."""
+    with pytest.raises(TypeError):
+        doubled.call(1).options(**options)
+
+
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    """Too few, too many, unheard of."""
+    for args, kwargs in (((), {}), ((1, 2), {}), ((1,), {"m": 2})):
+        with pytest.raises(TypeError, match="task 'doubled'"):
+            doubled.call(*args, **kwargs)
+
+
+def test_wrong_arguments_are_refused_before_any_io() -> None:
+    """Nobody is there, and nobody is asked."""
+    with Holdfast.from_url(NOBODY) as hf:
+        queue = hf.queue("life")
+        handle = queue.handle("one")
+        for timeout in (math.nan, -1, 1e12):
+            with pytest.raises(ValueError, match="timeout must be 0 seconds or more"):
+                handle.result(timeout=timeout)
+        for limit in (0, 1001):
+            with pytest.raises(ValueError, match="limit must be 1 to 1000"):
+                queue.tasks(limit=limit)
+        with pytest.raises(ValueError, match="state must be one of"):
+            queue.tasks("done")
+        for capacity in (0, -1, 10**13):
+            with pytest.raises(ValueError, match="capacity must be 1 to"):
+                hf.queue("life", capacity=capacity)
+            with pytest.raises(ValueError, match="capacity must be 1 to"):
+                queue.redefine(capacity=capacity)
+        with pytest.raises(TypeError, match="capacity must be an int"):
+            queue.redefine(capacity=1.5)
+        with pytest.raises(TypeError, match="not a single str"):
+            queue.replay("one")
+        with pytest.raises(ValueError, match="at most 1000 task_ids"):
+            queue.replay(["x"] * 1001)
+        with pytest.raises(InvalidName):
+            queue.replay([""])
+        with pytest.raises(InvalidName):
+            queue.handle("a b")
