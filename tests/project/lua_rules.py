@@ -53,6 +53,7 @@ KEYLESS: Final = {"TIME"}
 OPTIONS: Final = {"BYSCORE", "GT", "LIMIT", "NX", "PX", "REV", "WITHSCORES", "XX"}
 
 MAY_UNPACK: Final = {
+    "queues/enqueue": "no more than two for each task, and a producer sends at most 500",
     "queues/parts/grant": "no more than two for each of `want`, which is at most 256",
     "queues/parts/lines": "no more ids than CHUNK",
     "queues/parts/settle": "no more than one for each verdict of a worker, which are at most 64",

@@ -56,10 +56,11 @@ def test_every_key_of_a_queue_is_in_the_wire_docs() -> None:
     """And nothing else is."""
     unit = Namespace.of("n").unit(keys.KIND, "q")
     single = [keys.bodies, keys.state, keys.leases, keys.idle, keys.dead]
+    single += [keys.expiring, keys.left_over, keys.awaited, keys.settings]
     names = {function(unit) for function in single} | {*keys.ready(unit), *keys.due(unit)}
-    names |= {unit.key("ledger:0"), unit.key("ledger:1")}
+    names |= {unit.key("ledger:0"), unit.key("ledger:1"), keys.result(unit, "<id>")}
     page = (ROOT / "docs/wire.md").read_text()
-    table = page[page.index("| key | type") :].partition("\n\n")[0]
-    rows = [row.split("|")[1] for row in table.splitlines()[2:]]
+    tables = re.findall(r"\| key[^|\n]*\| type.*?(?=\n\n)", page, re.DOTALL)
+    rows = [row.split("|")[1] for table in tables for row in table.splitlines()[2:]]
     documented = {name for row in rows for name in re.findall(r"`(\S+?)`", row)}
     assert documented == {name.removeprefix(unit.prefix) for name in names}

@@ -29,7 +29,7 @@ from .connections.request import Request
 from .connections.settings import Address, Settings
 from .names import Unit
 from .runtime._async import Event, Mutex, Running, cancelled, sleep, spawn, time_limit
-from .runtime.thread import LoopThread
+from .runtime.thread import LoopThread, OwnLoop
 
 RECHECK_S: Final = 1.0
 """A waiter looks at the state again this often, rung or not."""
@@ -51,10 +51,14 @@ class Bell:
 
     Args:
         settings: where the server is.
+        where: makes what the subscriptions live in, once per process.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self, settings: Settings, where: Callable[[], LoopThread | OwnLoop] = LoopThread.enter
+    ) -> None:
         self._settings = settings
+        self._where = where
         self._exchanges: dict[int, _Exchange] = {}
 
     @contextmanager
@@ -74,27 +78,27 @@ class Bell:
         """
         exchange = self._here()
         channel = unit.key(f"bell:{exchange.name}.{next(exchange.numbers)}")
-        exchange.thread.call_soon(exchange.join, unit, channel, _Listener(flag, told))
+        exchange.loop.call_soon(exchange.join, unit, channel, _Listener(flag, told))
         try:
             yield channel
         finally:
-            exchange.thread.call_soon(exchange.leave, channel)
+            exchange.loop.call_soon(exchange.leave, channel)
 
     def close(self) -> None:
-        """Hang up. Idempotent."""
+        """Hang up. Idempotent. Not from the loop in which the subscriptions live."""
         exchange = self._exchanges.pop(os.getpid(), None)
         if exchange is not None:
-            exchange.thread.submit(exchange.close()).result()
-            exchange.thread.leave()
+            exchange.loop.submit(exchange.close()).result()
+            exchange.loop.leave()
 
     def _here(self) -> _Exchange:
         """The exchange of this process: what a parent has left here is of no use to a child."""
         exchange = self._exchanges.get(os.getpid())
         if exchange is None:
-            made = _Exchange(self._settings)
+            made = _Exchange(self._settings, self._where())
             exchange = self._exchanges.setdefault(os.getpid(), made)
             if exchange is not made:  # another thread was faster
-                made.thread.leave()
+                made.loop.leave()
         return exchange
 
 
@@ -112,12 +116,12 @@ class _Listener(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Exchange:
-    """The lines of a process, all in the private loop."""
+    """The lines of a process, all in one loop."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, loop: LoopThread | OwnLoop) -> None:
         self.name = secrets.token_hex(6)
         self.numbers = count()
-        self.thread = LoopThread.enter()
+        self.loop = loop
         self._settings = settings
         self._listening: dict[str, Running[None]] = {}
         self._routes = AsyncRoutes(settings)

@@ -36,7 +36,8 @@ RESULT_TTL_S: Final = 600.0
 
 _UNREAD: Final = object()
 
-_BY_POSITION: Final = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+_EITHER_WAY: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_BY_POSITION: Final = {inspect.Parameter.POSITIONAL_ONLY, _EITHER_WAY}
 
 
 class Task(Generic[P, R]):
@@ -76,6 +77,12 @@ class Task(Generic[P, R]):
         self.result_ttl_ms = result_ttl_ms
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(function))
         self.signature = inspect.signature(function)
+        parameters = self.signature.parameters
+        kinds = {parameter.kind for parameter in parameters.values()}
+        self._names = tuple(parameters) if kinds <= {_EITHER_WAY} else None
+        self._optional = {
+            name for name, each in parameters.items() if each.default is not inspect.Parameter.empty
+        }
         self._types: dict[str, Any] | None = None
         self._positional: Any = _UNREAD
         self._returns: Any = _UNREAD
@@ -93,10 +100,11 @@ class Task(Generic[P, R]):
         Raises:
             TypeError: the arguments do not fit the signature.
         """
-        try:
-            self.signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"task {self.name!r}: {error}") from None
+        if not self._fit(len(args), kwargs):
+            try:  # takes longer, knows every case, and says what is wrong
+                self.signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"task {self.name!r}: {error}") from None
         return Call(self.name, self.queue, self.priority, args, kwargs, returns=self.returns)
 
     @property
@@ -106,6 +114,16 @@ class Task(Generic[P, R]):
             kind = _hint(self.function, "return", self.signature.return_annotation)
             self._returns = kind if _convertible(kind) else Any
         return self._returns
+
+    def _fit(self, given: int, kwargs: Mapping[str, Any]) -> bool:
+        """Whether so many arguments by position, and these by name, surely fit."""
+        names = self._names
+        if names is None or given > len(names):
+            return False
+        by_name = names[given:]
+        return all(name in kwargs or name in self._optional for name in by_name) and all(
+            name in by_name for name in kwargs
+        )
 
     def converted(
         self, args: list[Any], kwargs: Mapping[str, Any]

@@ -84,7 +84,7 @@ def test_a_cancellation_that_is_not_heard_comes_with_the_next_renewal(
     loss: Callable[[Proxy, Server, str], Callable[[], bool]],
 ) -> None:
     """The ring was lost, or the worker was not connected at that moment."""
-    lease_s = 3.0
+    lease_s = 1.5
     with Crew(standalone, tmp_path, workers=1, lease=lease_s, url=proxy.url) as crew:
         [handle] = crew.enqueue(getattr(chores, function).call("deaf", str(tmp_path / "never")))
         eventually(lambda: crew.runs("deaf"))
@@ -137,18 +137,18 @@ def test_the_same_id_may_be_used_again_at_once(
 def test_the_same_id_runs_again_after_it_was_stopped(
     standalone: Server, tmp_path: Path, function: str
 ) -> None:
-    """Cancelled and enqueued again at once, ten times over; the last one may come to its end."""
+    """Cancelled and enqueued again at once, five times over; the last one may come to its end."""
     gate = tmp_path / "gate"
     task = getattr(chores, function)
     with Crew(standalone, tmp_path, workers=2, lease=60.0) as crew:
-        for n in range(10):
+        for n in range(5):
             call = task.call(f"cancelled-{n}", str(tmp_path / "never"))
             [handle] = crew.enqueue(call.options(task_id="sale"))
             eventually(lambda n=n: crew.runs(f"cancelled-{n}"))
             assert handle.cancel()
         [last] = crew.enqueue(task.call("last", str(gate)).options(task_id="sale"))
         eventually(lambda: crew.runs("last"))
-        for n in range(10):
+        for n in range(5):
             eventually(lambda n=n: is_stopped(crew, f"cancelled-{n}"))
         assert last.status().state == "running"
         gate.touch()

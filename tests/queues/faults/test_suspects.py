@@ -128,6 +128,7 @@ def test_several_workers_bury_the_killer_and_nobody_else(
         crew.settled()
 
 
+@pytest.mark.long
 def test_a_killer_that_comes_late_costs_two_suspects_at_most(
     standalone: Server, tmp_path: Path
 ) -> None:
@@ -210,7 +211,7 @@ def made_suspects(site: Site, hf: Holdfast, count: int) -> None:
 @pytest.mark.parametrize(
     "count",
     [
-        100,
+        pytest.param(100, marks=pytest.mark.long),
         pytest.param(
             600, marks=pytest.mark.xfail(reason="more suspects than a step looks at", strict=True)
         ),

@@ -14,7 +14,7 @@ from queues.faults import chores
 from queues.faults.crew import Crew
 
 LEASE_S = 2.0
-HUNG_S = 6.0  # much longer than the timeout, so that a verdict may be late and still be early
+HUNG_S = 5.0  # much longer than the timeout, so that a verdict may be late and still be early
 FOR_EVER_S = 300.0  # longer than any test
 
 

@@ -63,12 +63,12 @@ def killed_often(server: Server, folder: Path, seed: int, ack: str, kills: int, 
         assert counts.completed == counts.acknowledged
 
 
-@pytest.mark.parametrize("ack", TASKS)
+@pytest.mark.parametrize("ack", ["now", "batched"])
 def test_a_kill_repeats_no_more_than_is_promised(
     standalone: Server, tmp_path: Path, seed: int, ack: str
 ) -> None:
     """With `ack="now"` only what was just being told; batched, what gathers in one step."""
-    killed_often(standalone, tmp_path, seed, ack, kills=3, each=1500)
+    killed_often(standalone, tmp_path, seed, ack, kills=2, each=1000)
 
 
 @pytest.mark.long

@@ -73,3 +73,24 @@ class LoopThread:
                     task.cancel()
                 self._loop.run_until_complete(asyncio.wait(left, timeout=0.05))
             self._loop.close()
+
+
+class OwnLoop:
+    """The event loop that runs here, as those see it who would live in a `LoopThread` otherwise.
+
+    What is heard in it needs no other thread to be told; but nothing is heard while it is blocked.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+
+    def leave(self) -> None:
+        """The loop is its owner's: nothing ends."""
+
+    def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+        """Run *work* there. Only another thread may wait for the future."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def call_soon(self, function: Any, *args: Any) -> None:
+        """Call *function* there, soon. From any thread."""
+        self._loop.call_soon_threadsafe(function, *args)

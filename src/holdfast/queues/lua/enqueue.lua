@@ -45,53 +45,63 @@ local function at_ms(time)
   return base + tonumber(time:sub(2))
 end
 
--- How many of the tasks are stored already, or named twice here.
-local function known_ones()
-  local known, seen = 0, {}
-  for i = FIRST, #ARGV, 5 do
-    if seen[ARGV[i]] or redis.call('HEXISTS', bodies, ARGV[i]) == 1 then
-      known = known + 1
-    end
-    seen[ARGV[i]] = true
-  end
-  return known
-end
-
 local capacity, conflict = capacity_of(KEYS[13], defined)
 if conflict then
   return 'conflict ' .. capacity
 end
+
+local ids, new, digits, room_for = {}, {}, {}, room
+for i = FIRST, #ARGV, 5 do
+  ids[#ids + 1] = ARGV[i]
+end
+local known = redis.call('HMGET', bodies, unpack(ids))
+for n, id in ipairs(ids) do
+  if known[n] or new[id] then
+    digits[n], room_for = '0', room_for - 1
+  else
+    digits[n], new[id] = '1', true
+  end
+end
 if capacity and room > 0 then
   local waiting = redis.call('HLEN', bodies) - redis.call('ZCARD', leases) - redis.call('ZCARD', dead)
-  if waiting + room > capacity and waiting + room - known_ones() > capacity then
+  if waiting + room_for > capacity then
     return 'full ' .. capacity
   end
 end
 
+local stored, ready = {}, {{}, {}, {}}  -- what is written in one go
 local any_left_over = redis.call('EXISTS', left_over) == 1
-local digits, stored = {}, 0
-for i = FIRST, #ARGV, 5 do
-  local id, priority, wait, expires = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3]
-  local new = redis.call('HSETNX', bodies, id, ARGV[i + 4])
-  if new == 1 then
-    if any_left_over and redis.call('SREM', left_over, id) == 1 then
-      for line = 2, 4 do
-        redis.call('LREM', KEYS[line], 0, id)
-      end
+
+local function put_in_line(id, priority, wait, expires)
+  if any_left_over and redis.call('SREM', left_over, id) == 1 then
+    for line = 2, 4 do
+      redis.call('LREM', KEYS[line], 0, id)
     end
-    if wait == '0' then
-      redis.call('RPUSH', KEYS[1 + priority], id)
-    else
-      redis.call('ZADD', KEYS[4 + priority], at_ms(wait), id)
-    end
-    if expires ~= '0' then
-      redis.call('ZADD', KEYS[11], at_ms(expires), id)
-    end
-    stored = stored + 1
   end
-  digits[#digits + 1] = new
+  if wait == '0' then
+    table.insert(ready[priority], id)
+  else
+    redis.call('ZADD', KEYS[4 + priority], at_ms(wait), id)
+  end
+  if expires ~= '0' then
+    redis.call('ZADD', KEYS[11], at_ms(expires), id)
+  end
 end
-if stored > 0 then
+
+for n, id in ipairs(ids) do
+  if digits[n] == '1' then
+    local i = FIRST + 5 * (n - 1)
+    put_in_line(id, tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3])
+    stored[#stored + 1], stored[#stored + 2] = id, ARGV[i + 4]
+  end
+end
+if #stored > 0 then
+  redis.call('HSET', bodies, unpack(stored))
+  for priority = 1, 3 do
+    if #ready[priority] > 0 then
+      redis.call('RPUSH', KEYS[1 + priority], unpack(ready[priority]))
+    end
+  end
   ring(KEYS[10], now_ms)
 end
 answer = table.concat(digits)

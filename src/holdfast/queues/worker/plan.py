@@ -21,6 +21,7 @@ class Plan:
     """What a worker does.
 
     Attributes:
+        namespace: whose queues.
         registry: what may run.
         weights: queue → its share of the places while all queues have tasks.
         concurrency: tasks that run at once.
@@ -29,6 +30,7 @@ class Plan:
         unknown_ms: how long a task that the registry does not have waits for a worker that has it.
     """
 
+    namespace: Namespace
     registry: TaskRegistry
     weights: Mapping[Unit, int]
     concurrency: int
@@ -63,6 +65,7 @@ class Plan:
         if not isinstance(registry, TaskRegistry):
             raise TypeError(f"a worker takes a TaskRegistry, got {type(registry).__name__}")
         return cls(
+            namespace,
             registry,
             _weights(namespace, dict.fromkeys(registry.queues(), 1) if queues is None else queues),
             concurrency,

@@ -12,6 +12,7 @@ from typing import Final
 
 from ...core.bell import Bell
 from ...core.call._async import AsyncCaller
+from ...core.catalog._async import AsyncCatalog
 from ...core.clock import Deadline
 from ...core.connections.settings import Settings
 from ...core.renewer import Renewer
@@ -26,6 +27,7 @@ from ...core.runtime._async import (
     time_limit,
     together,
 )
+from ...core.runtime.thread import OwnLoop
 from ...core.runtime.threads import Threads
 from ...core.runtime.watchdog import Blockage, Watchdog
 from ...errors import HoldfastError
@@ -62,7 +64,7 @@ class Shift:
         self._worker = worker
         self._until_idle = until_idle
         self._caller = AsyncCaller(settings)
-        self._bell = Bell(settings)
+        self._bell = Bell(settings, OwnLoop)
         self._renewer = Renewer(settings)
         self._threads = Threads(plan.concurrency, "holdfast task", on_freed=self._free_thread)
         self._claimers = {
@@ -103,12 +105,19 @@ class Shift:
             watchdog = Watchdog(_BLOCKED_S, _report)
             listening.callback(watchdog.close)
             patience = spawn(self._lose_patience(), "holdfast grace")
+            noting = spawn(self._note(), "holdfast catalog")
             try:
                 await together(*map(self._serve, self._claimers.values()))
             except HoldfastError as error:
                 logger.warning("worker %s ends unheard: %s", self._worker, error)
             finally:
-                patience.cancel()
+                await cancelled(patience, noting)
+
+    async def _note(self) -> None:
+        """Have the queues listed, also those that only other languages put tasks into."""
+        catalog = AsyncCatalog(self._caller, self._plan.namespace)
+        for unit in self._plan.weights:
+            await catalog.note(unit)
 
     async def end(self) -> None:
         """Give back what still runs, and close everything."""

@@ -51,7 +51,8 @@ class AsyncWorker:
         It survives every outage of the server, and goes on when it answers again.
 
         Args:
-            until_idle: return once the queues hold no task that is ready, delayed or running.
+            until_idle: return once the queues hold no task that is ready, delayed or running. What
+                is in a paused queue, or not known to this worker, is not waited for.
         """
         if self._shift is not None:
             raise RuntimeError(f"worker {self.name} is running already")
