@@ -34,15 +34,15 @@ ARGUMENT_TYPES: Final = ("int", "string")
 RETURN_TYPES: Final = ("array", "int", "nil", "string")
 
 READS: Final = {
-    "EXISTS": "", "GET": "STRING", "HEXISTS": "HASH", "HGET": "HASH", "HLEN": "HASH", "HMGET": "HASH",
-    "LLEN": "LIST", "LRANGE": "LIST", "SCARD": "SET", "ZCARD": "ZSET", "ZRANGE": "ZSET",
-    "ZCOUNT": "ZSET", "ZSCORE": "ZSET",
+    "EXISTS": "", "GET": "STRING", "HEXISTS": "HASH", "HGET": "HASH", "HLEN": "HASH",
+    "HMGET": "HASH", "LLEN": "LIST", "LRANGE": "LIST", "SCARD": "SET", "ZCARD": "ZSET",
+    "ZCOUNT": "ZSET", "ZRANGE": "ZSET", "ZSCORE": "ZSET",
 }  # fmt: skip
 """Commands that change nothing, with the type of key that they want; "" takes any."""
 
 WRITES: Final = {
-    "DEL": "STRING", "EXPIREAT": "", "HDEL": "HASH", "HSET": "HASH", "HSETNX": "HASH", "LPOP": "LIST",
-    "LPUSH": "LIST", "LREM": "LIST", "PEXPIRE": "", "RPUSH": "LIST", "SADD": "SET",
+    "DEL": "STRING", "EXPIREAT": "", "HDEL": "HASH", "HSET": "HASH",
+    "LPOP": "LIST", "LPUSH": "LIST", "LREM": "LIST", "PEXPIRE": "", "RPUSH": "LIST", "SADD": "SET",
     "SET": "STRING", "SPUBLISH": "channel", "SREM": "SET", "ZADD": "ZSET", "ZPOPMIN": "ZSET",
     "ZREM": "ZSET", "ZREMRANGEBYSCORE": "ZSET",
 }  # fmt: skip

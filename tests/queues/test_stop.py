@@ -145,7 +145,7 @@ async def test_tasks_that_arrive_after_a_stop_are_given_back_in_order(
         proxy.delay(0.5, "replies")
         worker = slow.worker(tasks, concurrency=10)
         running = asyncio.create_task(worker.run())
-        await eventually_async(lambda: is_held(direct, 10))
+        await eventually_async(lambda: is_held(direct, 5))
         worker.stop()
         await asyncio.wait_for(running, 30)
         assert ran == []

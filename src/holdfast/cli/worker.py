@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import logging
-import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from .. import TaskRegistry, Worker
+from .. import TaskRegistry
 from .connection import WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from .found import like
 from .output import printable, warn
@@ -72,7 +71,6 @@ def worker(
             )
         except ValueError as error:
             fail(str(error), code=WRONG_USAGE)
-        _stop_on_signals(runner)
         runner.run(until_idle=until_idle)
 
 
@@ -115,14 +113,3 @@ def _check_queues(queues: Iterable[str], tasks: TaskRegistry) -> None:
             named = ", ".join(map(repr, tasks.queues())) or "none"
             hint = like(queue, tasks.queues()) or f"; they name {named}"
             warn(f"no task of this registry names queue {queue!r}{hint}")
-
-
-def _stop_on_signals(runner: Worker) -> None:
-    """The first signal asks for the end, the second one ends at once."""
-
-    def stop(number: int, _: object) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        runner.stop()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,17 +39,15 @@ def test_a_running_task_is_stopped_at_once(
     standalone: Server, tmp_path: Path, function: str
 ) -> None:
     """Long before its worker would ask for its lease; what else runs there goes on."""
-    lease_s = 15.0
+    lease_s = 60.0  # so its worker asks for it after 20 s
     gate = tmp_path / "gate"
     task = getattr(chores, function)
     with Crew(standalone, tmp_path, workers=2, lease=lease_s) as crew:
         crew.enqueue(task.call("neighbour", str(gate)), many=2)
         [handle] = crew.enqueue(task.call("cancelled", str(tmp_path / "never")))
         eventually(lambda: len({run.key for run in crew.history() if run.kind == "complete"}) == 3)
-        began_s = time.monotonic()
         cancelled_elsewhere(crew, handle.task_id)
-        eventually(lambda: is_stopped(crew, "cancelled"), lease_s / 3)
-        assert time.monotonic() - began_s < lease_s / 3
+        eventually(lambda: is_stopped(crew, "cancelled"), lease_s / 6)
         with pytest.raises(TaskFailed) as caught:
             handle.result(timeout=5)
         assert caught.value.state == handle.status().state == "cancelled"

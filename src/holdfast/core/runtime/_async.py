@@ -31,6 +31,11 @@ async def notice() -> None:
     await asyncio.sleep(0)
 
 
+def soon(function: Callable[..., object], *args: Any) -> None:
+    """Call *function* in the next turn of the loop."""
+    asyncio.get_running_loop().call_soon(function, *args)
+
+
 def place() -> object:
     """Where this code runs: things tied to another process or loop must not be used here."""
     return os.getpid(), asyncio.get_running_loop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Final
@@ -22,7 +22,9 @@ from ...core.runtime._async import (
     Running,
     cancelled,
     in_thread,
+    notice,
     sleep,
+    soon,
     spawn,
     time_limit,
     together,
@@ -74,13 +76,16 @@ class Shift:
             for unit in plan.weights
         }
         weights = {unit.name: weight for unit, weight in plan.weights.items()}
-        self._places = Places(weights, plan.concurrency, STEP_LIMIT)
+        # At most half of the places: what one step brought runs while the server makes the next.
+        most = min(STEP_LIMIT, max(1, plan.concurrency // 2))
+        self._places = Places(weights, plan.concurrency, most)
         self._running: dict[Claim, Running[Verdict | None]] = {}
         self._suspects = 1  # may be claimed: two at once, and nobody could tell who killed us
         self._finished = 0
         self._looked: dict[str, int] = {}  # queue → how many had finished when it was looked at
         self._grace = Deadline(None)
         self._stopping = False
+        self._gives_back = False  # whatever starts now is cancelled at once
         self._stopped = Event()
 
     def stop(self, grace_s: float) -> None:
@@ -122,9 +127,11 @@ class Shift:
     async def end(self) -> None:
         """Give back what still runs, and close everything."""
         self.stop(0)
+        self._gives_back = True
         try:
             with contextlib.suppress(TimeoutError, HoldfastError):
                 async with time_limit(_FAREWELL_S):
+                    await notice()  # what is to start soon, starts
                     await cancelled(*self._running.values())
                     await together(*(claimer.leave() for claimer in self._claimers.values()))
         finally:
@@ -196,8 +203,13 @@ class Shift:
         claims = await claimer.step(places, suspects=suspects)
         runnable = 0 if self._stopping else len(claims)
         placed = self._places.answered(name, runnable, more=claimer.may_have_more)
-        for claim in claims[:placed]:
-            self._start(claimer, runner, claim)
+        for _ in range(placed):
+            claimer.started()
+        if claimer.may_have_more:
+            # A turn later, so that the request for the next ones goes out before these run.
+            soon(self._start, claimer, runner, claims[:placed])
+        else:
+            self._start(claimer, runner, claims[:placed])
         claimer.give_back(claims[placed:])
         self._suspects += suspects - sum(claim.is_suspect for claim in claims[:placed])
         if places:
@@ -214,11 +226,13 @@ class Shift:
                 if not self._is_known(claimer):
                     claimer.wake()
 
-    def _start(self, claimer: Claimer, runner: Runner, claim: Claim) -> None:
-        task = spawn(_verdict(claimer, runner, claim), f"holdfast task {claim.task_id}")
-        self._running[claim] = task
-        claimer.started()
-        task.add_done_callback(partial(self._finish, claimer, claim))
+    def _start(self, claimer: Claimer, runner: Runner, claims: Sequence[Claim]) -> None:
+        for claim in claims:
+            task = spawn(_verdict(claimer, runner, claim), f"holdfast task {claim.task_id}")
+            self._running[claim] = task
+            task.add_done_callback(partial(self._finish, claimer, claim))
+            if self._gives_back:
+                task.cancel()
 
     def _finish(self, claimer: Claimer, claim: Claim, task: Running[Verdict | None]) -> None:
         del self._running[claim]
@@ -250,6 +264,7 @@ class Shift:
         while not self._grace.passed:
             self._stopped.clear()
             await self._stopped.wait(self._grace.left_s())
+        self._gives_back = True
         for claim, task in list(self._running.items()):
             logger.warning("task %s did not end within the grace, given back", claim.task_id)
             task.cancel()
