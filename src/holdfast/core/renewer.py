@@ -30,6 +30,9 @@ BATCH_LIMIT: Final = 256
 _TICK_S: Final = 0.25
 """The longest nap between two looks at the leases."""
 
+_QUIET_TICKS: Final = 8
+"""Naps without any lease before it falls asleep: waking it costs a busy holder more than these."""
+
 _SHORTEST_NAP_S: Final = 0.02
 """Between two tries while a server does not answer."""
 
@@ -96,10 +99,10 @@ class Renewer:
             self._thread = LoopThread.enter()
             self._rounds = _Rounds(self._settings, self._leases)
             self._thread.submit(self._rounds.run())
-        first = not self._leases
         self._leases[id(lease)] = lease
-        if (first or lease.lease_ms < 6000 * _TICK_S) and self._rounds is not None:
-            self._thread.call_soon(self._rounds.wake)
+        rounds = self._rounds
+        if rounds is not None and (rounds.asleep or lease.lease_ms < 6000 * _TICK_S):
+            self._thread.call_soon(rounds.wake)
 
     def drop(self, lease: Lease) -> None:
         """Stop renewing *lease*."""
@@ -123,6 +126,8 @@ class _Rounds:
         self._leases = leases  # shared with the threads of the holders; single steps are atomic
         self._woken: Event | None = None
         self._closed = False
+        self.asleep = False
+        self._quiet = 0
         self._under_way: dict[Any, Any] = {}
 
     def wake(self) -> None:
@@ -150,10 +155,14 @@ class _Rounds:
             await self._woken.wait(self._nap_s())
 
     def _nap_s(self) -> float | None:
-        """How long nothing is due; None while there is no lease."""
+        """How long nothing is due; None, to be woken, when there was no lease for a while."""
+        # First this, then the look at the leases: `keep` does it the other way round.
+        self.asleep = self._quiet >= _QUIET_TICKS
         leases = list(self._leases.values())
         if not leases:
-            return None
+            self._quiet += 1
+            return None if self.asleep else _TICK_S
+        self._quiet, self.asleep = 0, False
         next_due_s = min(lease.due_at for lease in leases) - time.monotonic()
         return min(max(next_due_s, _SHORTEST_NAP_S), _TICK_S)
 
