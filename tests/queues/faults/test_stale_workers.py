@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -34,6 +34,7 @@ class Hand:
 
     def __init__(self, site: Site) -> None:
         unit = Namespace.of(site.namespace).unit(keys.KIND, "work")
+        self._unit = unit
         self._client = site.client
         self._number = 0
         self._writer = ledger.new_writer()
@@ -48,7 +49,10 @@ class Hand:
     def step(self, want: int, *settled: Any, lease_ms: int = 60_000, again: bool = False) -> Any:
         """One step: how the settled ones were taken, and the claims as (id, token)."""
         self._number += not again
-        names, args = self._keys, (self._channel, "hand", want, want, lease_ms, 3, *settled)
+        names, args = (
+            self._named(settled),
+            (self._channel, "hand", want, want, lease_ms, 3, *settled),
+        )
         reply = self._client.eval(
             STEP.source, len(names), *names, self._writer, self._number, *args
         )
@@ -56,10 +60,15 @@ class Hand:
 
     def settle(self, task_id: bytes, token: bytes) -> bytes:
         """Settle one task as done beside all steps, as `ack="now"` does; how it was taken."""
-        args = ("", "hand", 0, 0, 60_000, 3, task_id, token, "done", 0, "")
-        writer = ledger.new_writer()
-        reply = self._client.eval(STEP.source, len(self._keys), *self._keys, writer, 1, *args)
+        settled = (task_id, token, "done", 0, "")
+        names, args = self._named(settled), ("", "hand", 0, 0, 60_000, 3, *settled)
+        reply = self._client.eval(STEP.source, len(names), *names, ledger.new_writer(), 1, *args)
         return bytes(reply[2])
+
+    def _named(self, settled: Sequence[Any]) -> list[str]:
+        """All keys of a step: also those of the results of what is done."""
+        done = (i for i in range(0, len(settled), 5) if settled[i + 2] == "done")
+        return [*self._keys, *(keys.result(self._unit, settled[i].decode()) for i in done)]
 
 
 def test_a_worker_cannot_settle_what_another_one_has(hf: Holdfast, site: Site) -> None:
