@@ -39,6 +39,7 @@ class HoldfastError(Exception):
 
 def _restored(kind: type[HoldfastError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
     error = kind.__new__(kind, *args)
+    error.args = args  # OSError, an ancestor of TimeoutError, leaves that to __init__
     error.__dict__.update(state)
     return error
 

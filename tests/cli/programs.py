@@ -14,9 +14,10 @@ from termios import TIOCSWINSZ
 
 PATIENCE_S = 60.0
 
-# Ctrl-C reaches only a program whose own terminal it is.
+# Ctrl-C reaches only a program whose own terminal it is, and that was not begun in the background.
 AS_ITS_OWN = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.executable, [sys.executable, "-m", "holdfast", *sys.argv[1:]])
 """

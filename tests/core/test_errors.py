@@ -12,15 +12,19 @@ import pytest
 
 from holdfast import (
     DecodeError,
+    DefinitionConflict,
     HoldfastError,
     InvalidName,
     OutcomeUnknown,
     PayloadTooLarge,
+    QueueAtCapacity,
+    ResultTimeout,
     ServerFailed,
     ServerInUse,
     ServerNotFound,
     ServerRefused,
     ServerUnavailable,
+    TaskFailed,
     UnknownTask,
     errors,
 )
@@ -41,6 +45,26 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         OutcomeUnknown("queues/replay on queue 'email'", "no answer within 5 s"),
         r"^queues/replay .* may or may not have been applied: no answer .*; error\.repeat\(\)",
         {"reason": "no answer within 5 s", "op_id": None},
+    ),
+    (
+        DefinitionConflict("the capacity of queue 'email'", 5, 8),
+        r"^the capacity of queue 'email' is 5, not 8 as given here; leave it out .* redefine\(\)$",
+        {"what": "the capacity of queue 'email'", "stored": 5, "given": 8},
+    ),
+    (
+        QueueAtCapacity("email", 10_000, 3),
+        r"^queue 'email' is full: 10,000 tasks may wait; nothing was put into it \(3 of this call",
+        {"queue": "email", "capacity": 10_000, "stored": 3},
+    ),
+    (
+        TaskFailed("sold-17", "email", "dead", "failed: ValueError: no"),
+        "^task 'sold-17' of queue 'email' is dead: failed: ValueError: no$",
+        {"task_id": "sold-17", "queue": "email", "state": "dead"},
+    ),
+    (
+        ResultTimeout("sold-17", "email", "running"),
+        "^no result yet: task 'sold-17' of queue 'email' is running$",
+        {"task_id": "sold-17", "queue": "email", "state": "running"},
     ),
     (
         InvalidName("a\nb", "no newline"),

@@ -184,7 +184,8 @@ class AsyncQueue:
             # What the steps answered decides when to end, so a repetition makes the same ones.
             dropped, found, step = 0, 0, 0
             while step == 0 or dropped < found:
-                args: list[str | int] = [write.part(step), write.number, which, LIST_LIMIT]
+                most = min(LIST_LIMIT, found - dropped) if step else LIST_LIMIT
+                args: list[str | int] = [write.part(step), write.number, which, most]
                 now, left = await self._caller.call(PURGE, unit, names, args)
                 found = found or now + left
                 dropped, step = dropped + now, step + 1

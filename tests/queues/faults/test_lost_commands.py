@@ -233,15 +233,7 @@ def _purge(hf: Any, **options: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("lost", "nth"),
-    [
-        ("drop_reply", 3),
-        *(
-            pytest.param(
-                *case, marks=pytest.mark.xfail(reason="its last step drops more", strict=True)
-            )
-            for case in [("drop_reply", 1), ("drop_reply", 2), ("drop_request", 3)]
-        ),
-    ],
+    [("drop_reply", 1), ("drop_reply", 2), ("drop_reply", 3), ("drop_request", 3)],
 )
 def test_a_purge_drops_no_more_than_there_was_when_it_began(
     half: Half, proxy: Proxy, direct: Holdfast, lost: str, nth: int

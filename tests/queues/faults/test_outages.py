@@ -198,18 +198,12 @@ ENDS = {
 }
 
 
-told_apart = pytest.mark.xfail(
-    reason="a settling step has no channel, so it counts its own worker's leases as crashes",
-    strict=False,  # if another step comes first, all is well
-)
-
-
 @pytest.mark.parametrize(
     "ack",
     [
         "batched",
-        pytest.param("now", marks=[told_apart, pytest.mark.long]),
-        pytest.param("mixed", marks=told_apart),
+        pytest.param("now", marks=pytest.mark.long),
+        "mixed",
     ],
 )
 def test_what_ended_during_an_outage_does_not_run_again(

@@ -129,7 +129,6 @@ async def test_hundreds_may_wait_for_one_result(standalone: Server, tmp_path: Pa
         await asyncio.to_thread(crew.__exit__)
 
 
-@pytest.mark.xfail(reason="result() raises OutcomeUnknown, whose repeat() raises", strict=True)
 @pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
 def test_waiting_for_a_result_changes_nothing_so_a_lost_reply_is_not_told(
     standalone: Server, proxy: Proxy, tmp_path: Path, lost: str

@@ -122,7 +122,6 @@ def test_a_step_that_arrives_twice_claims_once(hf: Holdfast, site: Site) -> None
     assert hf.queue("work").stats().ready == 1
 
 
-@pytest.mark.xfail(reason="a step without a channel takes them for another's", strict=True)
 def test_settling_at_once_after_an_outage_keeps_the_other_leases(hf: Holdfast, site: Site) -> None:
     """The first to ask again is the worker itself, though by a step that only settles one task."""
     worker, other = Hand(site), Hand(site)

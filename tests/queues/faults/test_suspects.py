@@ -213,9 +213,7 @@ def made_suspects(site: Site, hf: Holdfast, count: int) -> None:
     "count",
     [
         pytest.param(100, marks=pytest.mark.long),
-        pytest.param(
-            600, marks=pytest.mark.xfail(reason="more suspects than a step looks at", strict=True)
-        ),
+        600,
     ],
 )
 def test_a_worker_with_a_suspect_does_not_starve_others_nor_spin(

@@ -50,6 +50,7 @@ class AsyncCaller:
         args: Sequence[Argument],
         *,
         kind: str = "calls",
+        harmless: bool = False,
     ) -> Any:
         """Run *script* once on the server of *unit*.
 
@@ -59,6 +60,8 @@ class AsyncCaller:
             keys: the keys, in the order of the script's header.
             args: the arguments, likewise.
             kind: calls of different kinds do not wait for each other.
+            harmless: running it several times changes no more than once; so a lost reply is asked
+                for again, as of a script that only reads.
 
         Returns:
             What the script returned.
@@ -68,7 +71,8 @@ class AsyncCaller:
             OutcomeUnknown: it may have run.
         """
         tail = (len(keys), *keys, *args)
-        attempt = Attempt(script.name, unit, kind, script.readonly, self.settings.timeout_s)
+        harmless = harmless or script.readonly
+        attempt = Attempt(script.name, unit, kind, harmless, self.settings.timeout_s)
         outcome = await self._attempt(attempt, Request.of("EVALSHA", script.sha1, *tail))
         if isinstance(outcome, NoScript):
             outcome = await self._attempt(attempt, Request.of("EVAL", script.source, *tail))

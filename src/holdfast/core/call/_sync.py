@@ -51,6 +51,7 @@ class Caller:
         args: Sequence[Argument],
         *,
         kind: str = "calls",
+        harmless: bool = False,
     ) -> Any:
         """Run *script* once on the server of *unit*.
 
@@ -60,6 +61,8 @@ class Caller:
             keys: the keys, in the order of the script's header.
             args: the arguments, likewise.
             kind: calls of different kinds do not wait for each other.
+            harmless: running it several times changes no more than once; so a lost reply is asked
+                for again, as of a script that only reads.
 
         Returns:
             What the script returned.
@@ -69,7 +72,8 @@ class Caller:
             OutcomeUnknown: it may have run.
         """
         tail = (len(keys), *keys, *args)
-        attempt = Attempt(script.name, unit, kind, script.readonly, self.settings.timeout_s)
+        harmless = harmless or script.readonly
+        attempt = Attempt(script.name, unit, kind, harmless, self.settings.timeout_s)
         outcome = self._attempt(attempt, Request.of("EVALSHA", script.sha1, *tail))
         if isinstance(outcome, NoScript):
             outcome = self._attempt(attempt, Request.of("EVAL", script.source, *tail))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import threading
 import time
@@ -59,14 +60,12 @@ class Watchdog:
         self._thread.leave()
 
     async def _watch(self) -> None:
-        while True:
+        while not self._loop.is_closed():
             if self._asked_at is None:
                 self._told = False
                 self._asked_at = time.monotonic()
-                try:
+                with contextlib.suppress(RuntimeError):  # it is closed just now
                     self._loop.call_soon_threadsafe(self._turned)
-                except RuntimeError:  # it is closed
-                    return
             elif not self._told and time.monotonic() - self._asked_at >= self._limit_s:
                 self._told = True
                 self._report(time.monotonic() - self._asked_at)

@@ -61,6 +61,7 @@ class AsyncTaskHandle(Generic[R]):
             TaskFailed: it is dead or cancelled, nothing is known of it, or its result could not
                 be stored.
             ResultTimeout: it has not ended yet; it goes on.
+            ServerUnavailable: the server cannot be asked now; ask again.
             DecodeError: its result is not of the annotated type.
         """
         deadline = Deadline(None if timeout is None else to_seconds(timeout, "timeout"))
@@ -103,7 +104,8 @@ class AsyncTaskHandle(Generic[R]):
         with self._bell.heard(self._unit, woken) as channel:
             while True:
                 woken.clear()
-                reply = await self._caller.call(AWAIT, self._unit, names, [self.task_id, channel])
+                args = [self.task_id, channel]
+                reply = await self._caller.call(AWAIT, self._unit, names, args, harmless=True)
                 if deadline.passed or reply[0].decode() not in WAITING_STATES:
                     return reply
                 await woken.wait(min(RECHECK_S, deadline.left_s()))

@@ -78,7 +78,9 @@ out[3], put_back_some = settle_all(settled, function()
   kept = kept + 1
   return KEYS[kept]
 end)
-put_back_some = reclaim(max_crashes) > 0 or put_back_some
+if channel ~= '' then  -- who only settles is no judge of others, nor known to hold anything
+  put_back_some = reclaim(max_crashes) > 0 or put_back_some
+end
 if not paused then
   any_expiring = redis.call('EXISTS', expiring) == 1
   for priority = 1, 3 do

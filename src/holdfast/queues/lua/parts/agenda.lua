@@ -1,20 +1,26 @@
--- When there is something to do again. Expects: claim, leases, due, ready, paused, now_ms.
+-- When there is something to do again.
+-- Expects: settle, claim, leases, due, ready, paused, now_ms.
 
-local SUSPECT_MS = 1000  -- a suspect that was left in line is due all the time
+local SUSPECT_MS = 1000  -- when to look again for a suspect that was left in line
+
+-- The first instant in a ZSET; of one where suspects were left, the first one to come.
+local function first_in(key)
+  local from = suspect_left and '(' .. now_text or '-inf'
+  local found = redis.call('ZRANGE', key, from, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+  return tonumber(found[2] or nil)
+end
 
 -- Milliseconds until the next task is due or the next lease ends; 0 when something is ready now.
 local function next_ms()
-  local first
-  local from = paused and 4 or 1
-  local keys = {due[1], due[2], due[3], leases}
-  for i = from, 4 do
-    local score = redis.call('ZRANGE', keys[i], 0, 0, 'WITHSCORES')[2]
-    if score and (not first or tonumber(score) < first) then
-      first = tonumber(score)
+  local first = suspect_left and now_ms + SUSPECT_MS or nil
+  local keys = paused and {leases} or {due[1], due[2], due[3], leases}
+  for _, key in ipairs(keys) do
+    local at = first_in(key)
+    if at and (not first or at < first) then
+      first = at
     end
   end
-  local wait = first and math.max(0, first - now_ms) or -1
-  return suspect_left and math.max(wait, SUSPECT_MS) or wait
+  return first and math.max(0, first - now_ms) or -1
 end
 
 local function more_ready()

@@ -4,6 +4,7 @@
 local looked_at = 0
 local CHUNK = 16             -- ids taken from a line at once
 local LOOK_LIMIT = 512       -- ids looked at in one step: most may be cancelled or expired
+local PASS_LIMIT = 128       -- suspects passed over in one line; behind more nobody looks
 local CLAIM_BYTES = 1048576  -- a reply must arrive within a timeout: after so much, no further chunk
 
 local function room()
@@ -25,7 +26,7 @@ end
 -- Due tasks before the others of their priority; in each line from the front.
 local function claim_from(priority)
   local passed_over = 0
-  while room() > 0 do
+  while room() > 0 and passed_over < PASS_LIMIT do
     local ids = redis.call('ZRANGE', due[priority], '-inf', now_ms, 'BYSCORE', 'LIMIT', passed_over,
       room())
     if #ids == 0 then
@@ -35,7 +36,7 @@ local function claim_from(priority)
       if leaves then
         redis.call('ZREM', due[priority], id)
       else
-        passed_over = passed_over + 1
+        passed_over, looked_at = passed_over + 1, looked_at - 1
       end
     end)
   end

@@ -10,7 +10,7 @@ local function reclaim(max_crashes)
   local taken = 0
   for i = 1, #expired, 2 do
     local id, task = expired[i], parse(redis.call('HGET', state, expired[i]))
-    if channel ~= '' and task.note:match('^%S+') == channel then
+    if task.note:match('^%S+') == channel then
       -- Its worker asks right now: after an outage it has something to tell, and is no crash.
       redis.call('ZADD', leases, 'XX', now_ms + lease_ms, id)
     else
