@@ -98,11 +98,14 @@ def _weights(queues: list[str] | None) -> dict[str, int] | None:
         return None
     weights = {}
     for queue in queues:
-        name, _, weight = queue.rpartition("=")
-        if name and weight.isdecimal():
+        name, given, weight = queue.rpartition("=")
+        if not given:
+            weights[queue] = 1
+        elif weight.isdecimal():
             weights[name] = int(weight)
         else:
-            weights[queue] = 1
+            problem = f"the weight in {queue!r} is no whole number"
+            fail(f"{problem}; write NAME=WEIGHT, such as email=3", code=WRONG_USAGE)
     return weights
 
 

@@ -12,6 +12,7 @@ from typing import (
     Final,
     Generic,
     Literal,
+    Never,
     ParamSpec,
     Protocol,
     TypeVar,
@@ -246,7 +247,7 @@ class TaskRegistry:
 
     def task(
         self,
-        *,
+        *misplaced: Never,
         queue: str = "default",
         name: str | None = None,
         priority: Priority = "medium",
@@ -276,6 +277,8 @@ class TaskRegistry:
             ValueError: the name is taken, or an option is out of its range.
             TypeError: the function is a generator: calling it would not run it.
         """
+        if misplaced:
+            raise TypeError("write @tasks.task(), with parentheses; all options go by their names")
         checked_priority(priority)
         if retry is not None and not isinstance(retry, Retry):
             raise TypeError(f"retry must be a Retry(attempts=…), got {retry!r}")

@@ -108,7 +108,8 @@ class Call(Generic[R]):
         """
         unknown = options.keys() - Options.__optional_keys__
         if unknown:
-            raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
+            known = ", ".join(sorted(Options.__optional_keys__))
+            raise TypeError(f"unknown options: {', '.join(sorted(unknown))}; there are {known}")
         changes: dict[str, Any] = {}
         if (task_id := options.get("task_id")) is not None:
             changes["task_id"] = checked_task_id(task_id)

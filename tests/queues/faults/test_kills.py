@@ -146,7 +146,7 @@ def test_a_worker_that_was_believed_dead_has_no_say(
             crew.drained(5)
         before = crew.places()
         late.resume()
-        late.wait_for_output("it is stopped here", timeout=10)
+        late.wait_for_output("it is stopped", timeout=10)
         assert crew.places() == before
         gate.touch()
         crew.drained(5)

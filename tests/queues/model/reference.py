@@ -17,7 +17,7 @@ Place = Literal["ready", "due", "running", "dead"]
 Verb = Literal["done", "retry", "dead", "release", "park"]
 
 RECLAIM_LIMIT = 64
-IDLE_MS = 60_000
+IDLE_MS = 30_000
 SUSPECT_MS = 1_000
 PRIORITIES = ("high", "medium", "low")
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from contextvars import Context, copy_context
 from queue import SimpleQueue
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -115,7 +115,8 @@ class Threads:
         When the caller is cancelled, this ends at once. A function that has not begun never does;
         one that runs is abandoned: `Interrupted` is raised in it as soon as it executes Python
         again (a blocking call, such as `time.sleep`, comes to its end before), its thread is taken
-        until it really ends, and its outcome is dropped.
+        until it really ends, and its outcome is dropped. But if it has ended by then, and the loop
+        was too busy to notice, its outcome is returned or raised all the same.
 
         Returns:
             What it returns.
@@ -135,10 +136,19 @@ class Threads:
         self._jobs.put(job)
         try:
             return await future
-        except BaseException:  # cancelled, or closed as a coroutine; or the function's own, ended
+        except asyncio.CancelledError:
+            outcome = self._abandon(job)
+            if outcome is None:
+                raise
+            result, error = outcome
+            if error is not None:
+                raise error from None
+            return cast(T, result)
+        except BaseException:  # closed as a coroutine; or the function's own, ended
             self._abandon(job)
             raise
         finally:
+            outcome = error = None
             del future, job  # an error in it has this frame in its traceback: a cycle
 
     def close(self) -> None:
@@ -155,8 +165,12 @@ class Threads:
         threading.Thread(target=self._work, name=name, daemon=True).start()
         self._started += 1
 
-    def _abandon(self, job: _Job) -> None:
-        """Nobody waits for *job* any more: see that it does not begin, or interrupt it."""
+    def _abandon(self, job: _Job) -> _Outcome | None:
+        """Nobody waits for *job* any more: see that it does not begin, or interrupt it.
+
+        Returns:
+            How it has ended, if it has.
+        """
         try:
             step = job.steps.pop()
             if step is _BEGIN:
@@ -165,8 +179,10 @@ class Threads:
                 self._abandoned += 1
                 job.abandoned = True
                 self._interrupt(job.thread)
-        except IndexError:  # it has ended
-            pass
+        except IndexError:
+            return job.outcome
+        else:
+            return None
         finally:
             job.sent = True  # whatever a signal handler raised here: the thread waits for this
 

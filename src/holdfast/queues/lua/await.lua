@@ -19,14 +19,15 @@ local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], 
 local due = {KEYS[5], KEYS[6], KEYS[7]}
 local awaited, id, channel = KEYS[9], ARGV[1], ARGV[2]
 local AWAITED_MS = 60000     -- whoever waits asks again every second
-local AWAITING_BYTES = 4096  -- more wait for one task: the later ones learn it by asking
+local AWAITING_BYTES = 4096  -- more wait for one task: the first ones, mostly gone, are not told
 -- include standing
 
 local found = standing(id, now_ms)
 if found[1] == 'queued' or found[1] == 'delayed' or found[1] == 'running' then
   local channels = redis.call('HGET', awaited, id) or ''
-  if #channels < AWAITING_BYTES and not (channels .. ' '):find(' ' .. channel .. ' ', 1, true) then
-    redis.call('HSET', awaited, id, channels .. ' ' .. channel)
+  if not (channels .. ' '):find(' ' .. channel .. ' ', 1, true) then
+    channels = (channels .. ' ' .. channel):sub(-AWAITING_BYTES):match(' .*')
+    redis.call('HSET', awaited, id, channels)
   end
   redis.call('PEXPIRE', awaited, AWAITED_MS)
 end

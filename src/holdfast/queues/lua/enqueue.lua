@@ -75,7 +75,9 @@ local any_left_over = redis.call('EXISTS', left_over) == 1
 local function put_in_line(id, priority, wait, expires)
   if any_left_over and redis.call('SREM', left_over, id) == 1 then
     for line = 2, 4 do
-      redis.call('LREM', KEYS[line], 0, id)
+      if redis.call('LREM', KEYS[line], 1, id) == 1 then
+        break
+      end
     end
   end
   if wait == '0' then

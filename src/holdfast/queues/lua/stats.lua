@@ -27,7 +27,8 @@ end
 local due = sum('ZCOUNT', 4, 6, '-inf', now_ms)
 return {
   sum('LLEN', 1, 3) - redis.call('SCARD', KEYS[10]) + due, sum('ZCARD', 4, 6) - due,
-  redis.call('ZCARD', KEYS[7]), redis.call('ZCARD', KEYS[8]), redis.call('ZCARD', KEYS[9]),
+  redis.call('ZCARD', KEYS[7]), redis.call('ZCARD', KEYS[8]),
+  redis.call('ZCOUNT', KEYS[9], now_ms, '+inf'),
   redis.call('HEXISTS', KEYS[11], 'paused'),
   tonumber(redis.call('HGET', KEYS[11], 'capacity') or -1),
 }

@@ -46,7 +46,7 @@ local want, suspects, lease_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(
 local max_crashes = tonumber(ARGV[8])
 local FIRST = 9
 local FIRST_RESULT = 18
-local IDLE_MS = 60000  -- a waiting worker is believed to be there this long
+local IDLE_MS = 30000  -- a waiting worker is believed to be there this long
 
 local out = {-1, -1, ''}
 local paused = redis.call('HEXISTS', settings, 'paused') == 1
@@ -100,9 +100,10 @@ if #claimed < want and claimed_bytes < CLAIM_BYTES then
     out[1] = looked_at < LOOK_LIMIT and next_ms() or 0
   end
 else
-  redis.call('ZREM', idle, channel)
+  local waited = redis.call('ZREM', idle, channel) == 1
   out[1] = 0
-  if put_back_some or more_ready() then
+  -- Who waited knew when something is due; now another one has to know it.
+  if put_back_some or more_ready() or waited and next_ms() > 0 then
     ring(idle, now_ms)
   end
 end

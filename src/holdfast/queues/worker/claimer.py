@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +20,7 @@ from ...core.clock import Deadline, backoff_s
 from ...core.names import Unit
 from ...core.renewer import Lease, Renewer
 from ...core.runtime._async import Event, sleep
+from ...core.runtime.thread import OwnLoop
 from ...core.script import Script
 from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
 from .. import keys
@@ -39,6 +41,9 @@ _EMPTY_QUEUE_S: Final = 20.0
 """With nothing to be found, renew the place among the waiting workers this often."""
 
 _LONGEST_PAUSE_S: Final = 1.0
+
+_LONGEST_PARKED_S: Final = 65.0
+"""A parked task is looked at by someone after a minute at the latest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,8 @@ class Claimer:
         unit: the queue.
         worker: the worker's name, for people to read.
         lease_ms: life of a claim without renewal.
+        on_taken_away: told, in the worker's loop, of each claim that is not this worker's any more,
+            and why.
     """
 
     def __init__(
@@ -81,14 +88,17 @@ class Claimer:
         *,
         worker: str,
         lease_ms: int,
+        on_taken_away: Callable[[Claim, str], None],
     ) -> None:
         self.unit = unit
         self.channel = ""
         self.woken = Event()
-        self._lost: deque[tuple[Claim, str]] = deque()
+        self._loop = OwnLoop()
+        self._on_taken_away = on_taken_away
+        self._taken_away: set[Claim] = set()
         self.patience = Deadline(None)  # until when an answer is waited for
         self._running = 0
-        self._parked: set[bytes] = set()  # not known here: another worker is waited for
+        self._parked: dict[bytes, Deadline] = {}  # not known here; until they are looked at again
         self._left = -1  # tasks of the queue that are not dead; -1: not known
         self._more = True
         self._caller = caller
@@ -138,6 +148,8 @@ class Claimer:
 
         What is parked is to be done, but not by a worker of this registry.
         """
+        for key in [key for key, until in self._parked.items() if until.passed]:
+            del self._parked[key]  # another worker has it
         return 0 <= self._left <= len(self._parked)
 
     @property
@@ -171,10 +183,9 @@ class Claimer:
         self.woken.clear()
         return woken
 
-    def taken_away(self) -> Iterator[tuple[Claim, str]]:
-        """The claims that are not this worker's any more, and why, since it was last asked."""
-        while self._lost:
-            yield self._lost.popleft()
+    def was_taken_away(self, claim: Claim) -> bool:
+        """Whether *claim* is not this worker's any more, as far as this worker knows."""
+        return claim in self._taken_away
 
     def started(self) -> None:
         """A claim runs here."""
@@ -217,7 +228,7 @@ class Claimer:
         claims = [_claim(*claimed[i : i + 5]) for i in range(0, len(claimed), 5)]
         for claim in claims:
             self._keep(claim, asked_at)
-            self._parked.discard(claim.key)
+            self._parked.pop(claim.key, None)
         # A step that wants nothing does not look, and ends the waiting of this worker.
         self._more = len(claims) == want or wait_ms == 0
         longest_s = _EMPTY_QUEUE_S if self._left == 0 else _BUSY_QUEUE_S
@@ -276,14 +287,17 @@ class Claimer:
             args += [claim.key, claim.token, verdict.verb, verdict.ms, verdict.text]
             if verdict.verb == "done":
                 results.append(self._result_prefix + claim.key)
-        failures = 0
+        failures, unsure = 0, False
         while True:
             asked_at = time.monotonic()
             try:
                 reply = await self._caller.call(STEP, self.unit, [*self._step_keys, *results], args)
             except (ServerUnavailable, OutcomeUnknown) as error:
                 failures += 1
-                if self.patience.passed:
+                unsure = unsure or isinstance(error, OutcomeUnknown)
+                # At its end a worker that has nothing to tell, and was given nothing, just goes.
+                pointless = math.isfinite(self.patience.at) and not (unsure or step.verdicts)
+                if pointless or self.patience.passed:
                     raise
                 level = logging.WARNING if failures == 1 else logging.DEBUG
                 logger.log(level, "%s: %s; asking until it answers", self.unit, error.reason)
@@ -309,8 +323,8 @@ class Claimer:
 
     def _lose(self, claim: Claim, why: str) -> None:
         """Have *claim* stopped. From any thread."""
-        self._lost.append((claim, why))
-        self.woken.set()
+        self._taken_away.add(claim)
+        self._loop.call_soon(self._on_taken_away, claim, why)
 
     def _hear(self, word: bytes) -> None:
         """A task was cancelled: `token id`, as `cancel.lua` says it. From the bell's thread."""
@@ -322,8 +336,9 @@ class Claimer:
     def _let_go(self, verdict: Verdict, *, accepted: bool) -> None:
         claim = verdict.claim
         self._renewer.drop(self._leases.pop(claim))
-        if verdict.verb == "park":
-            self._parked.add(claim.key)
+        self._taken_away.discard(claim)
+        if accepted and verdict.verb == "park" and verdict.ms:
+            self._parked[claim.key] = Deadline(min(_LONGEST_PARKED_S, verdict.ms / 1000))
         if not accepted:
             logger.log(
                 # It was stopped for that very reason, and that was told.

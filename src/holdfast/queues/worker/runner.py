@@ -41,6 +41,7 @@ class Runner:
         self._queue = queue
         self._threads = threads
         self._unknown_ms = unknown_ms
+        self._unknown: set[str] = set()  # names that were complained about
 
     async def run(self, claim: Claim) -> Verdict:
         """Run the task of *claim*. Whatever it does, there is a verdict.
@@ -75,10 +76,15 @@ class Runner:
                 )
                 result = await self._invoke(task, running, args, kwargs)
                 verdict = _done(claim, task, result)
-            except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is the task's)
+            except (Cancelled, GeneratorExit):
+                raise
+            except BaseException as error:  # noqa: BLE001 (whatever it is, it is the task's)
                 raised = error
                 verdict = _failed(claim, task, error)
         level = _LEVELS[verdict.verb]
+        if verdict.verb == "park":
+            level = logging.DEBUG if name in self._unknown else level
+            self._unknown.add(name)
         if logger.isEnabledFor(level):
             self._log(level, verdict, name, time.monotonic() - started, raised)
         return verdict

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -35,7 +36,7 @@ from ...core.runtime.watchdog import Blockage, Watchdog
 from ...errors import HoldfastError
 from .claim import Claim, Verdict
 from .claimer import STEP_LIMIT, Claimer
-from .places import Places
+from .places import PATIENCE_S, Places
 from .plan import Plan
 from .runner import Runner
 
@@ -71,7 +72,12 @@ class Shift:
         self._threads = Threads(plan.concurrency, "holdfast task", on_freed=self._free_thread)
         self._claimers = {
             unit.name: Claimer(
-                self._caller, self._renewer, unit, worker=worker, lease_ms=plan.lease_ms
+                self._caller,
+                self._renewer,
+                unit,
+                worker=worker,
+                lease_ms=plan.lease_ms,
+                on_taken_away=self._stop_claim,
             )
             for unit in plan.weights
         }
@@ -79,8 +85,9 @@ class Shift:
         # At most half of the places: what one step brought runs while the server makes the next.
         most = min(STEP_LIMIT, max(1, plan.concurrency // 2))
         self._places = Places(weights, plan.concurrency, most)
-        self._running: dict[Claim, Running[Verdict | None]] = {}
-        self._suspects = 1  # may be claimed: two at once, and nobody could tell who killed us
+        self._running: dict[Claim, _Run] = {}
+        self._suspects: set[Claim] = set()  # with two at once, nobody could tell who killed us
+        self._suspect_asked = Deadline(0)  # until then another step may bring one
         self._finished = 0
         self._looked: dict[str, int] = {}  # queue → how many had finished when it was looked at
         self._grace = Deadline(None)
@@ -114,7 +121,7 @@ class Shift:
             try:
                 await together(*map(self._serve, self._claimers.values()))
             except HoldfastError as error:
-                logger.warning("worker %s ends unheard: %s", self._worker, error)
+                logger.warning("worker %s ends without its server: %s", self._worker, error)
             finally:
                 await cancelled(patience, noting)
 
@@ -132,7 +139,7 @@ class Shift:
             with contextlib.suppress(TimeoutError, HoldfastError):
                 async with time_limit(_FAREWELL_S):
                     await notice()  # what is to start soon, starts
-                    await cancelled(*self._running.values())
+                    await self._stop_all(_FAREWELL_S / 2)
                     await together(*(claimer.leave() for claimer in self._claimers.values()))
         finally:
             await self._close()
@@ -178,7 +185,6 @@ class Shift:
     async def _look(self, claimer: Claimer) -> None:
         """Find out whether tasks may wait there, and stop what may not run any more."""
         woken = claimer.was_woken()
-        self._stop_running(claimer.taken_away())
         if self._is_hungry(claimer):
             return
         last_look = self._until_idle and not self._running
@@ -198,9 +204,7 @@ class Shift:
         name, finished = claimer.name, self._finished
         self._places.reserve(name, places, time.monotonic())
         self._wake_next()
-        suspects = min(self._suspects, places)
-        self._suspects -= suspects
-        claims = await claimer.step(places, suspects=suspects)
+        claims = await claimer.step(places, suspects=self._suspects_wanted(places))
         runnable = 0 if self._stopping else len(claims)
         placed = self._places.answered(name, runnable, more=claimer.may_have_more)
         for _ in range(placed):
@@ -211,7 +215,7 @@ class Shift:
         else:
             self._start(claimer, runner, claims[:placed])
         claimer.give_back(claims[placed:])
-        self._suspects += suspects - sum(claim.is_suspect for claim in claims[:placed])
+        self._suspects.update(claim for claim in claims[:placed] if claim.is_suspect)
         if places:
             self._looked[name] = finished
         self._wake_next()
@@ -226,24 +230,44 @@ class Shift:
                 if not self._is_known(claimer):
                     claimer.wake()
 
+    def _suspects_wanted(self, places: int) -> int:
+        """How many suspects a step may bring: one, unless one runs, or another step may bring it.
+
+        That other one has not for ever: its server may be away.
+        """
+        if not places or self._suspects or not self._suspect_asked.passed:
+            return 0
+        self._suspect_asked = Deadline(PATIENCE_S)
+        return 1
+
     def _start(self, claimer: Claimer, runner: Runner, claims: Sequence[Claim]) -> None:
         for claim in claims:
-            task = spawn(_verdict(claimer, runner, claim), f"holdfast task {claim.task_id}")
-            self._running[claim] = task
-            task.add_done_callback(partial(self._finish, claimer, claim))
-            if self._gives_back:
+            if claim.crashes:
+                logger.warning(
+                    "task %s of %s is taken over: %d workers vanished while they ran it",
+                    claim.task_id,
+                    claimer.unit,
+                    claim.crashes,
+                )
+            name = f"holdfast task {claim.task_id} of {claimer.unit}"
+            task = spawn(_verdict(claimer, runner, claim), name)
+            self._running[claim] = _Run(claimer, task)
+            task.add_done_callback(partial(self._finish, claim))
+            if self._gives_back or claimer.was_taken_away(claim):
                 task.cancel()
 
-    def _finish(self, claimer: Claimer, claim: Claim, task: Running[Verdict | None]) -> None:
-        del self._running[claim]
+    def _finish(self, claim: Claim, task: Running[Verdict | None]) -> None:
+        run = self._running.pop(claim, None)
+        if run is None:
+            return  # it was given up before
         self._finished += 1
-        if claim.is_suspect:
-            self._suspects += 1
-            self._places.hunger(claimer.name)  # for the next one
+        if claim in self._suspects:
+            self._suspects.remove(claim)
+            for name in self._claimers:  # the next one may be in any of the queues
+                self._places.hunger(name)
         self._places.withhold(self._threads.abandoned)
         self._places.vacate()
-        # Cancelled before it began, it had no chance to say so itself.
-        claimer.finished(Verdict(claim, "release") if task.cancelled() else task.result())
+        run.claimer.finished(_last_word(claim, task))
         self._wake_next()
 
     def _free_thread(self) -> None:
@@ -251,23 +275,48 @@ class Shift:
         self._places.withhold(self._threads.abandoned)
         self._wake_next()
 
-    def _stop_running(self, lost: Iterable[tuple[Claim, str]]) -> None:
-        """Stop the tasks that are not this worker's any more: others may run them by now."""
-        for claim, why in lost:
-            if claim in self._running:
-                logger.warning("task %s %s: it is stopped here", claim.task_id, why)
-                self._running[claim].cancel()
+    def _stop_claim(self, claim: Claim, why: str) -> None:
+        """Stop a task that is not this worker's any more: others may run it by now."""
+        run = self._running.get(claim)
+        if run is not None:
+            logger.warning("task %s of %s %s: it is stopped", claim.task_id, run.claimer.unit, why)
+            run.task.cancel()
 
     async def _lose_patience(self) -> None:
         """After the grace of a stopped worker, give back what still runs."""
         await self._stopped.wait(None)
+        if self._running:
+            logger.info(
+                "worker %s stops: %d tasks have %.3g s to finish",
+                self._worker,
+                len(self._running),
+                self._grace.left_s(),
+            )
         while not self._grace.passed:
             self._stopped.clear()
             await self._stopped.wait(self._grace.left_s())
         self._gives_back = True
-        for claim, task in list(self._running.items()):
-            logger.warning("task %s did not end within the grace, given back", claim.task_id)
-            task.cancel()
+        for claim in self._running:
+            logger.warning("task %s did not end in time, given back", claim.task_id)
+        await self._stop_all(_FAREWELL_S)
+
+    async def _stop_all(self, seconds: float) -> None:
+        """Stop what runs; what does not let itself be stopped is given back, and runs on."""
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(seconds):
+                await cancelled(*(run.task for run in self._running.values()))
+        for claim, run in list(self._running.items()):
+            logger.error("task %s ignores that it is cancelled, and runs on", claim.task_id)
+            del self._running[claim]
+            run.claimer.finished(Verdict(claim, "release"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A claim that runs: for whom, and as what."""
+
+    claimer: Claimer
+    task: Running[Verdict | None]
 
 
 async def _verdict(claimer: Claimer, runner: Runner, claim: Claim) -> Verdict | None:
@@ -287,6 +336,15 @@ async def _verdict(claimer: Claimer, runner: Runner, claim: Claim) -> Verdict | 
     except (Cancelled, HoldfastError):  # the worker ends: it goes with the last step
         return verdict
     return None
+
+
+def _last_word(claim: Claim, task: Running[Verdict | None]) -> Verdict | None:
+    """The verdict of a *task* that has ended in whatever way."""
+    if task.cancelled():  # before it began, so it had no chance to say so itself
+        return Verdict(claim, "release")
+    if (error := task.exception()) is not None:
+        return Verdict(claim, "dead", text=f"failed: {type(error).__name__} in the worker's runner")
+    return task.result()
 
 
 def _report(blockage: Blockage) -> None:

@@ -2,7 +2,6 @@
 -- Expects: record, grant, state, dead, leases, expiring, left_over, suspects, max_crashes, worker,
 -- channel, now_ms, now_us.
 
-local claimed_bytes = 0
 local suspect_left = false   -- a suspect stays in line: this worker runs one already
 local any_expiring = true    -- whether some task may expire: to be asked once all verdicts are in
 local holder = channel .. ' ' .. worker
@@ -47,7 +46,6 @@ local function claim(id, priority, body, record)
     redis.call('SREM', left_over, id)
     return true
   end
-  claimed_bytes = claimed_bytes + #body
   if record or any_expiring then
     return claim_known(id, priority, body, parse(record))
   end

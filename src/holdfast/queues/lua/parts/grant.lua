@@ -1,11 +1,12 @@
 -- Hands tasks over to the worker that asks.
 -- Expects: state, leases, lease_ms, out, now_ms.
 
-local claimed = {}                          -- id and token of each, for the ledger
+local claimed, claimed_bytes = {}, 0        -- id and token of each, for the ledger
 local leased, recorded, taken = {}, {}, {}  -- what is written once all are claimed
 
 local function answer(id, token, attempts, crashes, body)
   local n = #out
+  claimed_bytes = claimed_bytes + #body
   out[n + 1], out[n + 2], out[n + 3], out[n + 4], out[n + 5] = id, token, attempts, crashes, body
 end
 

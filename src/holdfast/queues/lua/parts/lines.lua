@@ -4,7 +4,7 @@
 local looked_at = 0
 local CHUNK = 16             -- ids taken from a line at once
 local LOOK_LIMIT = 512       -- ids looked at in one step: most may be cancelled or expired
-local PASS_LIMIT = 128       -- suspects passed over in one line; behind more nobody looks
+local PASS_LIMIT = 1024      -- suspects passed over in one line; behind more nobody looks
 local CLAIM_BYTES = 1048576  -- a reply must arrive within a timeout: after so much, no further chunk
 
 local function room()
