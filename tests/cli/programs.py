@@ -13,6 +13,7 @@ from struct import pack
 from termios import TIOCSWINSZ
 
 PATIENCE_S = 60.0
+CTRL_C = "\x03"
 
 # Ctrl-C reaches only a program whose own terminal it is, and that was not begun in the background.
 AS_ITS_OWN = """
@@ -54,12 +55,12 @@ def on_terminal(*args: str, wait_for: str = "", say: str = "", **env: str) -> tu
     )
     os.close(theirs)
     try:
-        shown = b""
-        while part := _read(ours):
+        shown, said = b"", False
+        while part := _read(ours, again=say if said and say == CTRL_C else ""):
             shown += part
-            if say and wait_for.encode() in shown:
+            if say and not said and wait_for.encode() in shown:
                 os.write(ours, say.encode())
-                say = ""
+                said = True
         return process.wait(PATIENCE_S), shown.decode().replace("\r\n", "\n")
     finally:
         process.kill()
@@ -67,9 +68,17 @@ def on_terminal(*args: str, wait_for: str = "", say: str = "", **env: str) -> tu
         os.close(ours)
 
 
-def _read(terminal: int) -> bytes:
-    """What the terminal got; nothing once the program has ended, or hangs."""
-    if not select([terminal], [], [], PATIENCE_S)[0]:
+def _read(terminal: int, *, again: str) -> bytes:
+    """What the terminal got; nothing once the program has ended, or hangs.
+
+    Meanwhile *again* is typed every second, as a person would who is not heard: Python misses a
+    Ctrl-C that comes in the very moment in which it begins to read.
+    """
+    for _ in range(int(PATIENCE_S)):
+        if select([terminal], [], [], 1.0)[0]:
+            break
+        os.write(terminal, again.encode())
+    else:
         return b""
     try:
         return os.read(terminal, 4096)

@@ -69,7 +69,7 @@ for each in tasks:
     assert_type(each, Task[..., Any])
 
 tasks.task(priority="urgent")  # type: ignore[arg-type]
-tasks.task("email")  # type: ignore[call-arg]
+tasks.task("email")  # type: ignore[arg-type]
 tasks.task(retry=5)  # type: ignore[arg-type]
 Retry(attempts="5")  # type: ignore[arg-type]
 tasks.get(5)  # type: ignore[arg-type]

@@ -37,7 +37,7 @@ def test_a_task_that_blocks_the_loop_costs_no_lease(standalone: Server, tmp_path
         assert all(run.process.endswith(f":{blocked.pid}") for run in runs)
         [warning] = re.findall(r".*has blocked the event loop.*", blocked.output)
         assert "WARNING" in warning
-        assert f"task {handle.task_id} has blocked" in warning
+        assert f"task {handle.task_id} of queue 'chores' has blocked" in warning
         assert re.search(r"at \S*chores\.py:\d+ in blocks: ", warning)
         assert "has blocked" not in other.output
         assert "lost its lease" not in blocked.output

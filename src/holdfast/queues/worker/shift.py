@@ -204,7 +204,10 @@ class Shift:
         name, finished = claimer.name, self._finished
         self._places.reserve(name, places, time.monotonic())
         self._wake_next()
-        claims = await claimer.step(places, suspects=self._suspects_wanted(places))
+        suspects = self._suspects_wanted(places)
+        claims = await claimer.step(places, suspects=suspects)
+        if suspects:
+            self._suspect_asked = Deadline(0)
         runnable = 0 if self._stopping else len(claims)
         placed = self._places.answered(name, runnable, more=claimer.may_have_more)
         for _ in range(placed):
