@@ -71,11 +71,11 @@ def on_terminal(*args: str, wait_for: str = "", say: str = "", **env: str) -> tu
 def _read(terminal: int, *, again: str) -> bytes:
     """What the terminal got; nothing once the program has ended, or hangs.
 
-    Meanwhile *again* is typed every second, as a person would who is not heard: Python misses a
+    Meanwhile *again* is typed now and then, as a person would who is not heard: Python misses a
     Ctrl-C that comes in the very moment in which it begins to read.
     """
-    for _ in range(int(PATIENCE_S)):
-        if select([terminal], [], [], 1.0)[0]:
+    for _ in range(4):
+        if select([terminal], [], [], PATIENCE_S / 4)[0]:
             break
         os.write(terminal, again.encode())
     else:
