@@ -183,7 +183,7 @@ class Shift:
         return self._looked.get(claimer.name) == self._finished
 
     async def _look(self, claimer: Claimer) -> None:
-        """Find out whether tasks may wait there, and stop what may not run any more."""
+        """Find out whether tasks may wait there."""
         woken = claimer.was_woken()
         if self._is_hungry(claimer):
             return
