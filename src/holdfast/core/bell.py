@@ -70,8 +70,8 @@ class Bell:
         Args:
             unit: what is waited for.
             flag: raised at each ring, and whenever one may have been missed.
-            told: given what a ring says, if it says anything; called from the bell's own thread,
-                so it must be quick.
+            told: given what a ring says, if it says anything; called in the loop of the
+                subscriptions, so it must be quick.
 
         Yields:
             The channel on which this listener is rung.

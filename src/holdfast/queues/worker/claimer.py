@@ -323,11 +323,15 @@ class Claimer:
 
     def _lose(self, claim: Claim, why: str) -> None:
         """Have *claim* stopped. From any thread."""
-        self._taken_away.add(claim)
-        self._loop.call_soon(self._on_taken_away, claim, why)
+        self._loop.call_soon(self._take_away, claim, why)
+
+    def _take_away(self, claim: Claim, why: str) -> None:
+        if claim in self._leases:  # else its end is settled: the loss was told too late
+            self._taken_away.add(claim)
+            self._on_taken_away(claim, why)
 
     def _hear(self, word: bytes) -> None:
-        """A task was cancelled: `token id`, as `cancel.lua` says it. From the bell's thread."""
+        """A task was cancelled: `token id`, as `cancel.lua` says it."""
         token, _, key = word.partition(b" ")
         for claim in list(self._leases):
             if (claim.key, b"%d" % claim.token) == (key, token):
