@@ -10,8 +10,8 @@ READY := .venv/ready
 demo: $(READY)  ## send some thousands of real mails through a real queue
 	$(BIN)/holdfast demo mail
 
-test: $(READY)  ## the whole suite on real servers, standalone and cluster
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not long" $(ARGS)
+test: $(READY)  ## what it does, on real servers: standalone and cluster; `make check` is about its files
+	$(BIN)/pytest -n 4 --dist loadgroup -m "not long" --ignore tests/project --durations 40 $(ARGS)
 
 check: $(READY)  ## style, types, floors, generated files, Lua headers
 	$(BIN)/ruff format --check .

@@ -12,20 +12,56 @@ from importlib.metadata import version
 from typing import Final
 
 from . import calls, idle, imports
+from .completions import parts as completions
+from .counters import parts as counters
+from .files import parts as files
 from .harness import Bench
-from .queues import parts
-from .queues.lineup import PACKAGES
+from .leases import lineup as leases_lineup
+from .leases import parts as leases
+from .messages import parts as messages
+from .queues import lineup as queues_lineup
+from .queues import parts as queues
 from .report import Table
+from .rows import parts as rows
 from .server import Server, serving
+from .tallies import parts as tallies
 
 BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
     "calls": calls.run,
     "idle": idle.run,
     "imports": imports.run,
-    "queue": parts.run,
-    **{f"queue:{name}": part for name, part in parts.PARTS.items()},
+    "queue": queues.run,
+    **{f"queue:{name}": part for name, part in queues.PARTS.items()},
+    "leases": leases.run,
+    **{f"leases:{name}": part for name, part in leases.PARTS.items()},
+    "messages": messages.run,
+    **{f"messages:{name}": part for name, part in messages.PARTS.items()},
+    "rows": rows.run,
+    **{f"rows:{name}": part for name, part in rows.PARTS.items()},
+    "completions": completions.run,
+    **{f"completions:{name}": part for name, part in completions.PARTS.items()},
+    "counters": counters.run,
+    **{f"counters:{name}": part for name, part in counters.PARTS.items()},
+    "files": files.run,
+    **{f"files:{name}": part for name, part in files.PARTS.items()},
+    "tallies": tallies.run,
+    **{f"tallies:{name}": part for name, part in tallies.PARTS.items()},
 }
-ALL: Final = ("calls", "idle", "imports", "queue")
+ALL: Final = (
+    "calls",
+    "idle",
+    "imports",
+    "queue",
+    "leases",
+    "messages",
+    "completions",
+    "counters",
+    "rows",
+    "files",
+    "tallies",
+)
+
+RIVALS: Final = frozenset({*queues_lineup.PACKAGES, *leases_lineup.PACKAGES})
 
 ROUNDS: Final = 31
 QUICK_ROUNDS: Final = 5
@@ -67,8 +103,8 @@ def _parser() -> argparse.ArgumentParser:
         "--rivals",
         type=_known_rivals,
         metavar="NAMES",
-        help=f"task queues to compare with, of {','.join(PACKAGES)}, all or none; installed when "
-        "they are first needed; default all if benchmarks are named, else none",
+        help=f"libraries to compare with, of {','.join(sorted(RIVALS))}, all or none; installed "
+        "when they are first needed; default all if benchmarks are named, else none",
     )
     parser.add_argument(
         "--limit",
@@ -95,10 +131,8 @@ def _known(name: str) -> str:
 
 
 def _known_rivals(text: str) -> frozenset[str]:
-    names = {"all": frozenset(PACKAGES), "none": frozenset[str]()}.get(
-        text, frozenset(text.split(","))
-    )
-    if unknown := names - PACKAGES.keys():
+    names = {"all": RIVALS, "none": frozenset[str]()}.get(text, frozenset(text.split(",")))
+    if unknown := names - RIVALS:
         raise argparse.ArgumentTypeError(f"no rivals: {', '.join(sorted(unknown))}")
     return names
 
@@ -107,7 +141,7 @@ def _rivals(options: argparse.Namespace) -> frozenset[str]:
     """Those that take part: nobody needs the network who names nothing."""
     if options.rivals is not None:
         return frozenset(options.rivals)
-    return frozenset(PACKAGES if options.names else ())
+    return RIVALS if options.names else frozenset()
 
 
 def _positive(text: str) -> int:

@@ -52,12 +52,14 @@ class Taken:
         client_s: processor time of those that worked; None when that is not known.
         lost: operations that were not done.
         repeated: operations that were done more than once.
+        done: how many operations there were, where it is the time that was fixed.
     """
 
     wall_s: float
     client_s: float | None
     lost: int = 0
     repeated: int = 0
+    done: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +203,8 @@ def _measured(case: Case, count: int, server: Server) -> Sample:
     after = server.usage()
     if not isinstance(taken, Taken):
         taken = Taken(wall_s, client_s)
+    if taken.done is not None:
+        count = taken.done
     return Sample(
         taken.wall_s / count,
         None if taken.client_s is None else taken.client_s / count,

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-import redis
-
 from holdfast import Holdfast, TaskRegistry
 
 from .harness import Bench
+from .monitor import watched
 from .report import Cell, Table, Target
-from .server import OWN_COMMANDS, Server
-
-Command = tuple[str, bool]
-"""Its name, and whether a script ran it."""
 
 WATCH_S: Final = 40.0
 """Twice the longest interval of an idle worker, so that each of its habits shows."""
@@ -37,7 +31,7 @@ def run(bench: Bench) -> Iterator[Table]:
     with Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf, _working(hf):
         time.sleep(SETTLE_S)
         client_s = time.process_time()
-        total, seen = _watched(bench.server, watch_s)
+        total, seen = watched(bench.server, watch_s)
         client_s = time.process_time() - client_s
     rows: list[list[Cell]] = [
         ["all, those inside scripts included", total / watch_s],
@@ -71,28 +65,3 @@ def _working(hf: Holdfast) -> Iterator[None]:
 
 def _nothing() -> None:
     """A task that never comes."""
-
-
-def _watched(server: Server, watch_s: float) -> tuple[int, Counter[Command]]:
-    """How many commands *server* runs within *watch_s*, and which."""
-    seen: Counter[Command] = Counter()
-    with redis.Redis.from_url(server.url) as client, client.monitor() as monitor:
-
-        def listen() -> None:
-            questions = 0  # ours, before and after
-            for entry in monitor.listen():
-                name = str(entry["command"]).partition(" ")[0]
-                if name == "INFO":
-                    questions += 1
-                    if questions == 2:
-                        return
-                elif questions:
-                    seen[name, entry["client_type"] == "lua"] += 1
-
-        thread = threading.Thread(target=listen, name="monitor", daemon=True)
-        thread.start()
-        before = server.usage()
-        time.sleep(watch_s)
-        after = server.usage()
-        thread.join()
-    return after.commands - before.commands - OWN_COMMANDS, seen

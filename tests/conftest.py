@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import secrets
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 import redis
+from hypothesis import HealthCheck, settings
 
 from faults.clusters import Cluster
 from faults.servers import Server
 from holdfast import acl_rule
 
 pytest_plugins = ["faults.fixtures"]
+
+# Who runs this in the background ignores Ctrl-C, and all processes inherit what is ignored.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+# A busy machine is slow, which says nothing about what is tested.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 TOPOLOGIES = ("standalone", "cluster", "restricted")
 

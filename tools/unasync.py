@@ -16,12 +16,20 @@ import tokenize
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-HAND_WRITTEN = {"src/holdfast/core/runtime/_async.py"}
+HAND_WRITTEN = {
+    "src/holdfast/core/runtime/_async.py",
+    "src/holdfast/core/connections/lane/_async.py",
+    "src/holdfast/core/connections/stream/_async.py",
+}
 DROPPED = {"async", "await"}
 RENAMED = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "_async": "_sync",
+    "asynccontextmanager": "contextmanager",
+    "enter_async_context": "enter_context",
+    "eventually_async": "eventually",
+    "running_async": "running",
 }
 CLASS_PREFIX = re.compile(r"\bAsync(?=[A-Z])")
 HEADER = "# Generated from {source} by tools/unasync.py: edit that one, then `make sync`.\n"

@@ -8,16 +8,17 @@ answers each with a line: what it took, and when each task was sent.
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import logging
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+from ..orders import obey_orders
+from ..stopwatch import stopwatch
 
 BOARD: Final = "HOLDFAST_BENCH_BOARD"
 """The variable of the environment that tells `task.py` where the scoreboard is."""
@@ -208,17 +209,6 @@ async def in_lanes(enqueue: Callable[[int], Awaitable[Any]], numbers: Sequence[i
     await asyncio.gather(*(lane(numbers[start::LANES]) for start in range(LANES)))
 
 
-@contextmanager
-def stopwatch() -> Iterator[dict[str, Any]]:
-    """Fills what it gives with the time on the clock and of the processor, in seconds."""
-    taken: dict[str, Any] = {}
-    gc.collect()  # what came before is not to be paid here
-    wall_s, cpu_s = time.perf_counter(), time.process_time()
-    yield taken
-    taken["wall_s"] = time.perf_counter() - wall_s
-    taken["cpu_s"] = time.process_time() - cpu_s
-
-
 def take_part(kind: Callable[[Brief], Contender]) -> None:
     """Be the process that the command line asks for."""
     role, brief = sys.argv[1:]
@@ -227,8 +217,7 @@ def take_part(kind: Callable[[Brief], Contender]) -> None:
     if role == "work":
         contender.work()
     else:
-        for line in sys.stdin:
-            print(json.dumps(contender.obey(**json.loads(line))), flush=True)
+        obey_orders(contender.obey)
 
 
 async def _awaited(obeying: Awaitable[dict[str, Any]]) -> dict[str, Any]:

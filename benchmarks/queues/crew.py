@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import json
-import os
-import select
-import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NoReturn
 
 from ..harness import Bench
+from ..orders import ContenderFailed, Servant, Staff, kill
+from ..venvs import ROOT, interpreter
 from .contender import BOARD, HOLD_S, Brief
 from .lineup import PACKAGES, Entry
 from .scoreboard import Scoreboard
-from .venvs import ROOT, interpreter
 
 LEASE_S: Final = 30
 """Until the tasks of a vanished worker run again, where a table does not ask for less."""
 
-ORDER_S: Final = 300.0
-"""No order takes longer."""
-
 _REHEARSAL: Final = 100
 _REHEARSAL_S: Final = 30.0
 _POLL_S: Final = 0.005
-
-
-class ContenderFailed(Exception):
-    """A contender did not do what it was told to; with the last that its processes printed."""
 
 
 class Crew:
@@ -62,17 +53,11 @@ class Crew:
     ) -> None:
         self.entry = entry
         self.board = Scoreboard.make(folder / "board", tasks + 1)
-        self._output = folder / "output"
         brief = Brief(url, entry.places, lease_s, padding, dict(entry.options))
         self._brief = json.dumps(asdict(brief))
-        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-        self._environment = {
-            **os.environ,
-            "PYTHONPATH": path,
-            BOARD: str(folder / "board"),
-            HOLD_S: str(hold_s),
-        }
-        self._producer = self._started("produce")
+        environment = {BOARD: str(folder / "board"), HOLD_S: str(hold_s)}
+        self._staff = Staff(entry.name, ROOT, environment, folder / "output")
+        self._producer = Servant(self._staff, self._command("produce"))
         self._workers: list[subprocess.Popen[bytes]] = []
 
     def order(self, verb: str, **order: Any) -> dict[str, Any]:
@@ -81,30 +66,16 @@ class Crew:
         Raises:
             ContenderFailed: it gave none.
         """
-        stdin, stdout = self._producer.stdin, self._producer.stdout
-        assert stdin is not None
-        assert stdout is not None
-        try:
-            stdin.write(json.dumps({"verb": verb, **order}).encode() + b"\n")
-            stdin.flush()
-        except BrokenPipeError:
-            self.fail("its producer has ended")
-        if not select.select([stdout], [], [], ORDER_S)[0]:
-            self.fail(f"its producer did not answer {verb!r} within {ORDER_S:g} s")
-        line = stdout.readline()
-        if not line:
-            self.fail(f"its producer ended while it was to {verb!r}")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        return self._producer.order(verb, **order)
 
     def start_worker(self) -> None:
         """Have one worker more."""
-        self._workers.append(self._started("work"))
+        self._workers.append(self._staff.started(self._command("work"), orders=False))
 
     def kill_workers(self) -> None:
         """End all workers at once, as `kill -9` does, with whatever they have forked."""
         while self._workers:
-            _kill(self._workers.pop())
+            kill(self._workers.pop())
 
     def greet(self) -> None:
         """Have one task more done, and its result fetched: then a worker is ready.
@@ -131,31 +102,16 @@ class Crew:
     def close(self) -> None:
         """End all its processes."""
         self.kill_workers()
-        _kill(self._producer)
-
-    def _started(self, role: str) -> subprocess.Popen[bytes]:
-        adapter = self.entry.adapter
-        with self._output.open("ab") as output:
-            return subprocess.Popen(
-                [
-                    interpreter(adapter),
-                    "-m",
-                    f"benchmarks.queues.contenders.{adapter}",
-                    role,
-                    self._brief,
-                ],
-                cwd=ROOT,
-                env=self._environment,
-                stdin=subprocess.PIPE if role == "produce" else subprocess.DEVNULL,
-                stdout=subprocess.PIPE if role == "produce" else output,
-                stderr=output,
-                start_new_session=True,
-            )
+        self._producer.kill()
 
     def fail(self, what: str) -> NoReturn:
         """Raise `ContenderFailed`, with what its processes printed."""
-        printed = self._output.read_text(errors="replace").strip().splitlines()[-15:]
-        raise ContenderFailed("\n".join([f"{self.entry.name}: {what}", *printed]))
+        self._staff.fail(what)
+
+    def _command(self, role: str) -> list[str | Path]:
+        adapter = self.entry.adapter
+        module = f"benchmarks.queues.contenders.{adapter}"
+        return [interpreter(adapter, PACKAGES.get(adapter)), "-m", module, role, self._brief]
 
 
 @contextmanager
@@ -212,12 +168,3 @@ def _check(crew: Crew, verb: str) -> None:
     if not done or repeated:
         left = crew.board.left(count)
         crew.fail(f"of {count} tasks {left} did not run, {repeated} ran more than once")
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()

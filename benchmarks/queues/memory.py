@@ -14,8 +14,9 @@ from typing import Any, Final
 import redis
 
 from ..harness import Bench
+from ..orders import ContenderFailed
 from ..report import Cell, Table, Target
-from .crew import ContenderFailed, crews
+from .crew import crews
 from .lineup import (
     ARQ,
     CELERY_THREADS,

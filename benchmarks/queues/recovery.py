@@ -18,8 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from ..harness import Bench
+from ..orders import ContenderFailed
 from ..report import Cell, Table, Target
-from .crew import ContenderFailed, Crew
+from .crew import Crew
 from .lineup import (
     ARQ,
     CELERY_THREADS,

@@ -58,6 +58,24 @@ def test_a_worker_runs_tasks_until_there_are_none(folder: Path, standalone: Serv
     assert result.stderr.count("attempt 1") == 3
 
 
+def test_a_worker_says_what_it_serves_and_where(folder: Path, standalone: Server) -> None:
+    """Its server without the password, its namespace, its queues with weights, its places."""
+    standalone.execute("ACL", "SETUSER", "joe", "on", ">secret", "~*", "&*", "+@all")
+    url = standalone.url.replace("redis://", "redis://joe:secret@")
+    command = ("worker", "chores", "--until-idle", "--concurrency", "7")
+    result = holdfast(
+        *command, "--url", url, "--namespace", "here", "--queue", "cli=3", "--queue", "more",
+        cwd=folder,
+    )  # fmt: skip
+    shown = standalone.url.replace("redis://", "redis://joe:***@")
+    told = f": {shown}, namespace 'here', queues cli=3, more=1, concurrency 7\n"
+    assert (result.returncode, told in result.stderr) == (0, True), result.stderr
+    assert "secret" not in result.stderr
+    result = holdfast(*command, "--embedded", "data", cwd=folder)
+    told = ": the embedded server of 'data', namespace 'holdfast', queues cli=1, concurrency 7\n"
+    assert (result.returncode, told in result.stderr) == (0, True), result.stderr
+
+
 def test_sigterm_finishes_what_runs(folder: Path, standalone: Server) -> None:
     """And gives back what has not begun; the exit code says that all went well."""
     argv = (

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from faults.servers import Server
 from holdfast import Holdfast, TaskRegistry
 from holdfast.cli.app import app
 
@@ -35,17 +36,72 @@ def test_a_server_is_asked_for() -> None:
 
 
 def test_a_server_that_does_not_answer_is_a_failure() -> None:
-    """In a sentence."""
-    result = invoke("queues", "--url", NOBODY)
-    assert (result.exit_code, result.stderr.startswith("holdfast: ")) == (1, True)
-    assert result.stderr.count("\n") == 1
+    """In a sentence: what, where, why, and what to do. Steps and scripts are nobody's business."""
+    for command in (["queues"], ["tasks", "ls", "q"], ["queues", "pause", "q"]):
+        result = invoke(*command, "--url", NOBODY)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert result.stderr == (
+            f"holdfast: cannot use {NOBODY} (127.0.0.1:1: Connection refused); "
+            "check the URL, and whether it runs\n"
+        )
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("redis//localhost", "'redis//localhost' is no URL of a server: it does not begin with"),
+        ("localhost:6379", "expected such as redis://localhost:6379"),
+        ("redis://localhost:abc", "Port could not be cast to integer value as 'abc'"),
+        ("redis://localhost?colour=red", "unknown options in the URL: colour"),
+        ("http://localhost", "'http' is not one of redis, rediss, unix"),
+        ("joe:secret@localhost", "'joe:***@localhost' is no URL"),
+        ("redis://:sec/ret@localhost", "'redis://:***@localhost' is no URL of a server: its port"),
+        ("redis://localhost?pass_word=secret", "unknown options in the URL: pass_word"),
+    ],
+)
+def test_a_mistyped_url_is_wrong_usage(url: str, told: str) -> None:
+    """In a sentence, which does not tell the password to whoever looks on."""
+    result = invoke("queues", "--url", url)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert told in result.stderr
+    assert "sec" not in result.stderr.replace("pass_word=secret", "")
+
+
+def test_a_password_is_not_shown() -> None:
+    """Neither in front of the host nor among the options."""
+    for url, shown in (
+        ("redis://joe:secret@127.0.0.1:1/2", "redis://joe:***@127.0.0.1:1/2 "),
+        ("redis://:se@cret@127.0.0.1:1", "redis://:***@127.0.0.1:1 "),
+        ("redis://127.0.0.1:1?password=secret&db=1", "redis://127.0.0.1:1?password=***&db=1 "),
+        ("redis://joe@127.0.0.1:1", "redis://joe@127.0.0.1:1 "),
+        ("redis+cluster://u:secret@127.0.0.1:1,127.0.0.1:2", "://u:***@127.0.0.1:1,127.0.0.1:2 "),
+    ):
+        told = invoke("queues", "--url", url + ("&" if "?" in url else "?") + "socket_timeout=1")
+        assert shown.rstrip() in told.stderr
+        assert "secret" not in told.stderr
+        assert "cret@" not in told.stderr
+
+
+def test_a_server_that_refuses_is_a_failure(standalone: Server) -> None:
+    """In its own words, and none of ours about steps."""
+    standalone.execute("ACL", "SETUSER", "mouse", "on", ">cheese", "~*", "+ping")
+    host = standalone.url.removeprefix("redis://")
+    for login, told in (
+        ("mouse:cheese", f"holdfast: redis://mouse:***@{host} refuses: NOPERM"),
+        ("mouse:milk", f"holdfast: cannot use redis://mouse:***@{host} ("),
+    ):
+        result = invoke("queues", "--url", f"redis://{login}@{host}")
+        assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+        assert result.stderr.startswith(told), result.stderr
 
 
 def test_two_servers_are_wrong_usage(data: Path) -> None:
     """None of them is taken silently, whichever comes first."""
     two = [["--url", NOBODY, "--embedded", data], ["--embedded", data, "--url", NOBODY]]
     for options in two:
-        for command in (["queues"], ["tasks", "show", "q", "t"], ["worker", "m:tasks"]):
+        for command in (
+            ["queues"], ["tasks", "show", "q", "t"], ["worker", "m:tasks"], ["demo", "mail"],
+        ):  # fmt: skip
             result = invoke(*command, *options)
             assert result.exit_code == 2
             assert "--url and --embedded name two servers" in result.stderr

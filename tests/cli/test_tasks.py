@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from rich.cells import cell_len
 
-from cli.crowd import HOSTILE, HOSTILE_ID, VISIBLE, Run, enqueue_dead, note, rows
+from cli.crowd import HOSTILE, HOSTILE_ID, VISIBLE, Run, enqueue_dead, fail, hold, note, rows
 from conftest import Site
 from faults.waiting import eventually
 from holdfast import Holdfast
@@ -28,6 +29,31 @@ def test_tasks_are_listed_as_they_come(crowd: Holdfast, run: Run) -> None:
         ("queued", HOSTILE_ID), ("delayed", "delayed"), ("dead", "dead-2"), ("dead", "dead-1"),
     ]  # fmt: skip
     assert found[0]["worker"] in listed.stdout
+
+
+def test_a_list_shows_the_arguments(hf: Holdfast, run: Run) -> None:
+    """As far as they fit on a line; whole in JSON, and of one task."""
+    text = "長" * 500
+    hf.enqueue(fail.call(HOSTILE, number=7).options(task_id="short"))
+    hf.enqueue(note.call(text).options(task_id="long"))
+    hf.enqueue(hold.call().options(task_id="nothing"))
+    lines = run("tasks", "ls", "crowd").stdout.splitlines()
+    assert r'      ("[red]\u001b[31m\u202e:bomb:\\", number=7)' in lines
+    [cut] = [line for line in lines if "長" in line]
+    assert (cut.startswith('      ("長長'), cut.endswith("…")) == (True, True)
+    assert cell_len(cut) == 120
+    assert "nothing  hold" in lines[-1]
+    found = rows(run("tasks", "ls", "crowd", "--json"))
+    assert [row["args"] for row in found] == [[HOSTILE], [text], []]
+    assert text in run("tasks", "show", "crowd", "long").stdout.replace("\n", "").replace(" ", "")
+
+
+def test_a_list_has_no_arguments_where_the_reply_had_no_room(hf: Holdfast, run: Run) -> None:
+    """The rest of what is known of the task is there."""
+    text = "x" * 900_000
+    hf.enqueue_many([note.call(text).options(task_id=name) for name in ("first", "second")])
+    listed = run("tasks", "ls", "crowd").stdout.splitlines()
+    assert [line[:9] for line in listed[1:]] == ["  first  ", '      ("x', "  second "]
 
 
 def test_a_list_says_how_many_more_there_are(crowd: Holdfast, run: Run) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cli.crowd import crowded, enqueue_dead
+from cli.crowd import crowded, enqueue_dead, note
 from cli.programs import holdfast, on_terminal
 from faults.servers import Server
 from holdfast import Holdfast
@@ -65,6 +65,13 @@ def test_colours_are_for_terminals_that_want_them(hf: Holdfast, where: dict[str,
             assert red not in on_terminal(*command, NO_COLOR="1", **where)[1]
             piped = holdfast(*command, **where)
             assert "\x1b" not in piped.stdout + piped.stderr
+
+
+def test_arguments_are_cut_at_the_edge(hf: Holdfast, where: dict[str, str]) -> None:
+    """One line is what a list has for them."""
+    hf.enqueue(note.call("x" * 500))
+    _, shown = on_terminal("tasks", "ls", "crowd", NO_COLOR="1", **where)
+    assert f'      ("{"x" * 71}…\n' in shown
 
 
 def test_eighty_columns_are_enough(hf: Holdfast, where: dict[str, str]) -> None:

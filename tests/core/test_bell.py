@@ -5,8 +5,10 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
+from redis.credentials import CredentialProvider
 
 from conftest import Site
 from faults.proxy import Proxy
@@ -92,6 +94,34 @@ def test_a_broken_line_is_laid_anew_and_its_listeners_look_again(
     bell.close()
 
 
+class Unreliable(CredentialProvider):
+    """A vault that is away now and then."""
+
+    def __init__(self) -> None:
+        self.failures = 3
+
+    def get_credentials(self) -> tuple[str, str]:
+        """Whatever: the default user has no password."""
+        if self.failures:
+            self.failures -= 1
+            raise LookupError("the vault is away")
+        return "default", "any"
+
+
+@pytest.mark.parametrize("site", ["standalone", "cluster"], indirect=True)
+def test_listeners_outlast_what_fails_on_the_way(site: Site, caller: Caller, unit: Unit) -> None:
+    """Also what the user gave, and whatever it was needed for."""
+    settings = Settings.from_url(site.url)
+    vault = {**settings.options, "credential_provider": Unreliable()}
+    bell, flag = Bell(replace(settings, options=vault)), Event()
+    with bell.follows([unit], flag):
+        eventually(lambda: broadcast(caller, unit) == 1)
+        flag.clear()
+        assert broadcast(caller, unit) == 1
+        assert flag.wait(20)
+    bell.close()
+
+
 def test_no_thread_stays_when_the_last_bell_is_closed(standalone: Server) -> None:
     """Nothing goes on in the background of a program that has closed its clients."""
     bells = [Bell(Settings.from_url(standalone.url)) for _ in range(2)]
@@ -104,3 +134,91 @@ def test_no_thread_stays_when_the_last_bell_is_closed(standalone: Server) -> Non
         bell.close()
         bell.close()
     assert "holdfast" not in [thread.name for thread in threading.enumerate()]
+
+
+def broadcast(caller: Caller, unit: Unit) -> int:
+    """How many connections hear it."""
+    return ring(caller, unit, unit.key("bell"))
+
+
+def test_a_broadcast_reaches_all_followers_over_one_subscription(
+    site: Site, caller: Caller, unit: Unit
+) -> None:
+    """Who comes later needs no new one, and who left hears nothing."""
+    bell = Bell(Settings.from_url(site.url))
+    first, second = Event(), Event()
+    with bell.follows([unit], first):
+        assert first.wait(20), "told to look once it is subscribed"
+        with bell.follows([unit], second):
+            first.clear()
+            assert broadcast(caller, unit) == 1
+            assert first.wait(20)
+            assert second.wait(20)
+        first.clear()
+        second.clear()
+        assert broadcast(caller, unit) == 1
+        assert first.wait(20)
+        assert not second.is_set()
+    bell.close()
+    eventually(lambda: broadcast(caller, unit) == 0)
+
+
+def test_a_subscription_outlasts_its_last_follower_for_a_while(
+    site: Site, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of those that nobody follows, the latest few stay open, and coming back needs no other."""
+    monkeypatch.setattr("holdfast.core.bell.IDLE_AUDIENCES", 3)
+    bell = Bell(Settings.from_url(site.url))
+    units = [Namespace.of(site.namespace).unit("queue", f"q{n}") for n in range(8)]
+    for unit in units:
+        flag = Event()
+        with bell.follows([unit], flag):
+            assert flag.wait(20)
+    eventually(lambda: [broadcast(caller, unit) for unit in units] == [0] * 5 + [1] * 3)
+    flag = Event()
+    with bell.follows(units, flag):
+        eventually(lambda: [broadcast(caller, unit) for unit in units] == [1] * 8)
+        for unit in units:
+            flag.wait(20)
+            flag.clear()
+            broadcast(caller, unit)
+            assert flag.wait(20)
+    bell.close()
+
+
+def test_who_follows_and_leaves_at_once_is_heard_when_it_comes_back(
+    site: Site, caller: Caller, unit: Unit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end of one subscription to a channel does not end the next one."""
+    monkeypatch.setattr("holdfast.core.bell.IDLE_AUDIENCES", 0)
+    bell = Bell(Settings.from_url(site.url))
+    flag = Event()
+    for _ in range(50):
+        with bell.follows([unit], flag):
+            pass
+    for _ in range(5):
+        with bell.follows([unit], flag):
+            eventually(lambda: broadcast(caller, unit) == 1)
+            flag.clear()
+            broadcast(caller, unit)
+            assert flag.wait(20)
+    bell.close()
+
+
+def test_followers_look_while_there_is_no_line(standalone: Server, proxy: Proxy) -> None:
+    """And once there is one again."""
+    unit = Namespace.of(secrets.token_hex(4)).unit("queue", "bell")
+    bell, flag = Bell(Settings.from_url(proxy.url)), Event()
+    caller = Caller(Settings.from_url(standalone.url))
+    with bell.follows([unit], flag):
+        assert flag.wait(20)
+        with proxy.refuse():
+            for _ in range(3):
+                flag.clear()
+                assert flag.wait(10)
+        eventually(lambda: broadcast(caller, unit) == 1)
+        flag.clear()
+        assert broadcast(caller, unit) == 1
+        assert flag.wait(20)
+    caller.close()
+    bell.close()

@@ -92,6 +92,10 @@ async def test_nobody_listening_is_unavailable_at_once(unit: Unit) -> None:
         ServerUnavailable, match=r"test/script on counter 'hits' was not applied.*1"
     ):
         await increment(caller, unit)
+    with pytest.raises(ServerUnavailable, match=r"^reading counter 'hits' \(GET\) failed: .*1"):
+        await caller.read(unit, "GET", unit.key("n"))
+    with pytest.raises(ServerUnavailable, match=r"^reading counter 'hits' \(test/script\) failed"):
+        await caller.call(READ, unit, [unit.key("n")], [])
     await caller.close()
 
 
@@ -181,3 +185,46 @@ async def test_an_error_inside_a_script_is_an_unknown_outcome(
         await caller.call(halfway, lone, [lone.key("n")], [])
     assert await caller.read(lone, "GET", lone.key("n")) == b"x"
     await caller.close()
+
+
+async def test_many_units_are_called_in_few_writes(site: Site, caller: AsyncCaller) -> None:
+    """Each answers in its place: on all nodes, with a script that no server knows yet."""
+    namespace = Namespace.of(site.namespace)
+    units = [namespace.unit("counter", f"hits-{n}") for n in range(50)]
+    site.client.script_flush()
+    for _ in range(2):
+        steps = [(unit, [unit.key("n")], [n]) for n, unit in enumerate(units)]
+        answers = await caller.call_many(INCREMENT, steps)
+    assert answers == [2 * n for n in range(50)]
+    steps = [(unit, [unit.key("n")], []) for unit in units]
+    assert await caller.call_many(READ, steps) == [b"%d" % (2 * n) for n in range(50)]
+    assert await caller.call_many(READ, []) == []
+
+
+async def test_of_many_calls_each_has_its_own_outcome(site: Site, caller: AsyncCaller) -> None:
+    """One that is refused does not cost the others theirs."""
+    namespace = Namespace.of(site.namespace)
+    units = [namespace.unit("counter", f"hits-{n}") for n in range(20)]
+    site.client.set(units[7].key("n"), "no number")
+    answers = await caller.call_many(INCREMENT, [(unit, [unit.key("n")], [1]) for unit in units])
+    assert isinstance(answers.pop(7), OutcomeUnknown)
+    assert answers == [1] * 19
+
+
+async def test_many_reads_outlive_a_lost_reply(
+    fragile: AsyncCaller, proxy: Proxy, lone: Unit
+) -> None:
+    """Writes do not: they are perhaps applied, and said to be."""
+    steps = [(lone, [lone.key(str(n))], [1]) for n in range(10)]
+    await fragile.call_many(INCREMENT, steps)
+    proxy.drop_reply(4, match=READ.sha1.encode())
+    reads = [(lone, names, []) for _, names, _ in steps]
+    await fragile.call_many(READ, reads[:1])
+    assert await fragile.call_many(READ, reads) == [b"1"] * 10
+    proxy.drop_reply(3, match=INCREMENT.sha1.encode())
+    answers = await fragile.call_many(INCREMENT, steps)
+    assert isinstance(answers[2], OutcomeUnknown)
+    assert all(each == 2 or isinstance(each, OutcomeUnknown) for each in answers)
+    proxy.drop_reply(3, match=INCREMENT.sha1.encode())
+    answers = await fragile.call_many(INCREMENT, steps, harmless=True)
+    assert all(isinstance(each, int) for each in answers)

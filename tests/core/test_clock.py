@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.clock import (
@@ -17,12 +17,12 @@ from holdfast.core.clock import (
     Deadline,
     backoff_s,
     from_epoch_ms,
+    since_boot,
     to_epoch_ms,
     to_ms,
     to_seconds,
 )
 
-EVERY_TIME = settings(deadline=None)
 Convert = Callable[..., float]
 CONVERSIONS = [to_seconds, to_ms, to_epoch_ms]
 NONSENSE = [math.nan, math.inf, -math.inf, -1, -0.001, 1e300, MAX_MS]
@@ -86,7 +86,6 @@ def test_a_short_time_does_not_become_none(short: float) -> None:
     assert to_ms(short) == 1
 
 
-@EVERY_TIME
 @given(st.integers(1, MAX_MS - 1))
 def test_whole_milliseconds_survive_as_seconds(ms: int) -> None:
     """A double holds each of them."""
@@ -94,7 +93,6 @@ def test_whole_milliseconds_survive_as_seconds(ms: int) -> None:
     assert to_epoch_ms(ms / 1000) == ms
 
 
-@EVERY_TIME
 @given(st.timedeltas(timedelta(milliseconds=1), timedelta(days=10**5)))
 def test_a_timedelta_is_its_seconds(duration: timedelta) -> None:
     """Both ways of saying it mean the same."""
@@ -102,7 +100,6 @@ def test_a_timedelta_is_its_seconds(duration: timedelta) -> None:
     assert isinstance(to_seconds(duration), float)
 
 
-@EVERY_TIME
 @given(
     st.datetimes(
         datetime(1971, 1, 1),  # noqa: DTZ001 (the strategy adds the zone)
@@ -117,7 +114,6 @@ def test_an_instant_comes_back_in_utc(moment: datetime) -> None:
     assert timedelta(microseconds=-1) <= back - moment <= timedelta(milliseconds=1)
 
 
-@EVERY_TIME
 @given(st.floats(0, 10**10))
 def test_nothing_raises_within_the_range(seconds: float) -> None:
     """Seconds up to the year 2286, of any fraction."""
@@ -153,7 +149,6 @@ def test_the_last_datetime_is_not_too_far() -> None:
     assert to_epoch_ms(datetime(2970, 1, 1, tzinfo=UTC)) > 0
 
 
-@EVERY_TIME
 @given(st.integers(0, 10**9), st.floats(0, 100), st.floats(0, 10**6))
 def test_a_backoff_keeps_between_half_and_all(failures: int, first: float, longest: float) -> None:
     """Doubled each time, up to the longest; never more, and half of it for certain."""
@@ -185,3 +180,11 @@ def test_no_timeout_is_for_ever() -> None:
 def test_a_timeout_of_zero_is_over_at_once() -> None:
     """`0` does not wait at all."""
     assert Deadline(0).passed
+
+
+def test_time_since_boot_goes_on() -> None:
+    """As fast as the monotonic clock while the machine is awake, and never behind it."""
+    behind = since_boot() - time.monotonic()
+    time.sleep(0.05)
+    assert since_boot() - time.monotonic() == pytest.approx(behind, abs=0.02)
+    assert behind > -0.001

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from faults.clusters import Cluster
-from holdfast import AsyncHoldfast, Holdfast, ServerUnavailable, TaskRegistry
+from holdfast import AsyncHoldfast, Call, Holdfast, ServerUnavailable, TaskRegistry
 from holdfast.core.call._sync import Caller
 from holdfast.core.connections.settings import Settings
 from holdfast.core.names import Namespace
@@ -123,3 +124,25 @@ def test_one_dead_node_does_not_stop_the_others(own_cluster: Cluster) -> None:
         assert caller.call(INCREMENT, units[0], [units[0].key("n")], []) == 1
         caller.close()
         assert hf.namespace == "dead"
+
+
+def test_a_node_that_is_silent_slows_down_nobody_elses_enqueues(own_cluster: Cluster) -> None:
+    """It has the list of the queues, and none of the queues: it is asked once, not each time."""
+    namespace = Namespace.of("unlisted")
+    silent = own_cluster.owner(namespace.unit("catalog", "queue").slot)
+    calls = [
+        Call(nothing.name, name, "medium", (1,))
+        for name in map(str, range(30))
+        if own_cluster.owner(namespace.unit("queue", name).slot) is not silent
+    ]
+    with own_cluster.proxied() as proxies:
+        url = f"{own_cluster.url}?socket_timeout=1"
+        with Holdfast.from_url(url, namespace="unlisted") as hf:
+            hf.enqueue(calls[0])  # the nodes are known
+            proxies[silent].black_hole()
+            began = time.monotonic()
+            for call in calls[1:8] * 2:
+                hf.enqueue(call)
+            assert time.monotonic() - began < 7  # half of what it takes to ask each time
+            for call in calls[1:8]:
+                assert hf.queue(call.queue).stats().ready == 2

@@ -9,13 +9,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import DecodeError, PayloadTooLarge
 from holdfast.core.codec import JSON, MAX_PAYLOAD_BYTES, check_size, decoded, encoded
 
-EVERY_TIME = settings(deadline=None)
 SCALARS = (
     st.none()
     | st.booleans()
@@ -43,7 +42,6 @@ class Guild:
     founded: datetime
 
 
-@EVERY_TIME
 @given(VALUES)
 def test_a_json_value_comes_back_as_it_was(value: Any) -> None:
     """All that JSON knows, and integers of any size."""
@@ -148,7 +146,6 @@ def test_what_is_too_large_is_not_even_looked_at() -> None:
         decoded(JSON, b" " * MAX_PAYLOAD_BYTES + b"1", Any, "it")
 
 
-@EVERY_TIME
 @given(st.binary(max_size=200), st.sampled_from([Any, int, str, dict[str, int], Sale, datetime]))
 def test_any_bytes_are_a_value_or_a_decode_error(data: bytes, into: Any) -> None:
     """Nothing else comes out."""

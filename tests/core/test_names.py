@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from redis.crc import key_slot
 
@@ -31,17 +31,14 @@ HARD = [
     " ",
     "é",
 ]
-EVERY_TIME = settings(deadline=None)
 
 
-@EVERY_TIME
 @given(NAMES)
 def test_a_name_comes_back_as_it_was(name: str) -> None:
     """Listings show what the user gave."""
     assert decode_name(encode_name(name)) == name
 
 
-@EVERY_TIME
 @given(NAMES, NAMES)
 @example("é", "e\u0301")
 @example("a", "A")
@@ -60,7 +57,6 @@ def test_hard_names_stay_apart(one: str) -> None:
     assert encoded.count(encode_name(one)) == 1
 
 
-@EVERY_TIME
 @given(NAMES)
 def test_an_encoded_name_holds_nothing_with_a_meaning(name: str) -> None:
     """No separator of keys, no hash tag, no glob, no blank, no control; and never nothing."""
@@ -120,7 +116,6 @@ def test_an_invalid_name_is_a_value_error_of_ours() -> None:
     assert issubclass(InvalidName, HoldfastError)
 
 
-@EVERY_TIME
 @given(NAMES, NAMES, st.sampled_from(["bodies", "ready:h", "ledger:0", "bell:1.2"]))
 @example("}", "{", "bodies")
 @example("{a}", "}:{", "bodies")
@@ -135,7 +130,6 @@ def test_all_keys_of_a_unit_lie_in_its_slot(namespace: str, name: str, part: str
 UNITS = st.tuples(NAMES, st.sampled_from(["queue", "queues", "lock", "catalog"]), NAMES)
 
 
-@EVERY_TIME
 @given(UNITS, UNITS)
 @example(("a", "queue", "b"), ("a", "queue", "bc"))
 @example(("a", "queue", "b:c"), ("a", "queue", "b"))
@@ -154,7 +148,6 @@ def test_the_keys_of_two_units_never_meet(
     assert not second.prefix.startswith(first.prefix)
 
 
-@EVERY_TIME
 @given(NAMES, NAMES, NAMES)
 @example("shop", "shop2", "q")
 @example("*", "anything", "q")

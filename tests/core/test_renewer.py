@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -13,6 +15,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast.core.call._sync import Caller
+from holdfast.core.clock import since_boot
 from holdfast.core.connections.settings import Settings
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.renewer import Lease, Renewer
@@ -48,7 +51,7 @@ class Held:
         lost = Event()
         self.caller.read(self.unit, "HSET", self.key, member, 7)
         lease = Lease(
-            self.unit, RENEW, [self.key], member.encode(), 7, lease_ms, time.monotonic(), lost.set
+            self.unit, RENEW, [self.key], member.encode(), 7, lease_ms, since_boot(), lost.set
         )
         self.renewer.keep(lease)
         return lease, lost
@@ -104,7 +107,7 @@ def test_a_server_that_is_silent_loses_the_lease_by_the_local_clock(
     began = time.monotonic()
     assert lost.wait(20)
     assert time.monotonic() - began < 15
-    assert time.monotonic() >= lease.ends_at
+    assert since_boot() >= lease.ends_at
     proxy.heal()
     held.close()
 
@@ -119,3 +122,63 @@ def test_an_outage_shorter_than_the_lease_loses_nothing(proxy: Proxy) -> None:
     eventually(lambda: held.renewals("m") > before, timeout=20)
     assert not lease.lost
     held.close()
+
+
+def test_a_lease_that_is_held_long_enough_is_renewed_no_more(held: Held) -> None:
+    """It ends when it was to end, though the server would have given more."""
+    lease, lost = held.take("m", lease_ms=3000)
+    lease.until = since_boot() + 1.5
+    assert lease.ends_at == lease.due_at == lease.until
+    assert not lost.wait(0.8)
+    assert lost.wait(10)
+    assert since_boot() >= lease.until
+    assert held.renewals("m") == 0
+
+
+def test_a_margin_ends_a_lease_sooner_here_than_there(held: Held) -> None:
+    """So that the holder knows first."""
+    lease, _ = held.take("m")
+    whole = lease.ends_at
+    lease.margin_ms = 500
+    assert lease.ends_at == pytest.approx(whole - 0.5)
+    held.renewer.drop(lease)
+
+
+def test_a_holder_that_cannot_be_told_costs_the_others_nothing(
+    held: Held, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They are renewed all the same, and the log has what happened."""
+    other, other_lost = held.take("other", lease_ms=2000)
+    lease, _ = held.take("m", lease_ms=2000)
+
+    def refuse() -> None:
+        raise RuntimeError("can't start new thread")
+
+    lease.on_lost = refuse
+    lease.until = since_boot() + 0.3
+    eventually(lambda: lease.lost)
+    assert not other_lost.wait(2.5)
+    held.renewer.drop(other)
+    assert "a lease of lock 'l' could not be told" in caplog.text
+
+
+FORGETFUL = """
+import gc, sys, time
+from holdfast import Holdfast
+
+hf = Holdfast.from_url(sys.argv[1], namespace="forgetful")
+with hf.lock("once").hold():
+    pass
+time.sleep(2.6)  # by now the renewer has fallen asleep
+if sys.argv[2] == "dropped":
+    del hf
+    gc.collect()
+"""
+
+
+@pytest.mark.parametrize("client", ["dropped", "kept"])
+def test_a_client_that_nobody_closes_ends_without_a_word(standalone: Server, client: str) -> None:
+    """Neither collected nor at the end of the program."""
+    command = [sys.executable, "-c", FORGETFUL, standalone.url, client]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stderr == ""

@@ -13,7 +13,7 @@ from faults.ports import Port
 from faults.processes import Process
 from faults.servers import Server, server_binary
 from faults.waiting import eventually
-from holdfast import Holdfast, TaskRegistry
+from holdfast import Holdfast, ServerUnavailable, TaskRegistry
 
 SOON = ("--repl-diskless-sync-delay", "0")
 
@@ -103,3 +103,25 @@ def test_calls_follow_a_failover(sentinel: tuple[str, int]) -> None:
         assert by_url.queue("watched").stats().ready == 4
         by_client.worker(tasks).run(until_idle=True)
         assert by_url.queue("watched").stats().ready == 0
+
+
+def test_without_a_sentinel_the_error_names_them() -> None:
+    """And the service, of which a wrong name is the usual mistake."""
+    with Port() as port:
+        url = f"redis+sentinel://127.0.0.1:{port.number}/main?socket_timeout=1"
+        with (
+            Holdfast.from_url(url) as hf,
+            pytest.raises(ServerUnavailable, match=f"no Sentinel of .*{port.number} says where 'm"),
+        ):
+            hf.lock("l").inspect()
+
+
+def test_without_a_cluster_the_error_names_its_nodes() -> None:
+    """Those of the URL."""
+    with Port() as port:
+        url = f"redis+cluster://127.0.0.1:{port.number}?socket_timeout=1"
+        with (
+            Holdfast.from_url(url) as hf,
+            pytest.raises(ServerUnavailable, match=f"no node of .*{port.number} says who owns"),
+        ):
+            hf.lock("l").inspect()

@@ -212,8 +212,11 @@ async def test_a_running_function_is_interrupted_and_keeps_its_place_until_it_en
         task = asyncio.create_task(threads.run(endless))
         await until(endless.began.is_set)
         task.cancel()
-        with pytest.raises(asyncio.CancelledError):
+        with pytest.raises(asyncio.CancelledError) as cancelled:
             await task
+        [note] = cancelled.value.__notes__
+        assert note.count("File ") == note.count(f'File "{__file__}"') == 1
+        assert note.splitlines()[1].endswith(" in __call__")
         await until(endless.interrupted.is_set)
         following = asyncio.create_task(threads.run(lambda: "following"))
         await asyncio.sleep(0.01)

@@ -94,6 +94,24 @@ async def test_a_blockage_of_no_task_has_no_name(told: list[Blockage], watchdog:
     assert " in " in told[0].where
 
 
+async def test_who_waits_for_a_thread_to_start_is_not_named(
+    told: list[Blockage], watchdog: Watchdog
+) -> None:
+    """It starts as soon as the others let go of the interpreter: they are to blame."""
+
+    class Hindered(threading.Thread):
+        def _bootstrap(self) -> None:
+            eventually(lambda: told, 30)
+            super()._bootstrap()  # type: ignore[misc]
+
+    async def innocent() -> None:
+        Hindered(target=int).start()
+
+    await asyncio.create_task(innocent(), name="innocent")
+    assert times(told, "innocent") == 0
+    assert "threading.py" in told[0].where
+
+
 async def test_an_idle_loop_is_not_told(told: list[Blockage], patient: Watchdog) -> None:
     """It sleeps for longer than the limit, and turns when it is asked."""
     await asyncio.sleep(IDLE_S)

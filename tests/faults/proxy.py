@@ -243,8 +243,9 @@ class Proxy:
 
     async def _cut(self, tasks: list[asyncio.Task[None]]) -> None:
         for task in tasks:
-            self._links[task].reset()
-            task.cancel()
+            if task in self._links:  # it may have ended while another thread asked for this
+                self._links[task].reset()
+                task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _refuse(self, seconds: float | None) -> None:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -58,9 +59,15 @@ class Server:
         options: More of the server's own options: `Server("--maxmemory", "10mb")`.
         persistence: "none": a restart forgets everything. "always": what was acknowledged
             survives SIGKILL.
+        env: Variables added to its environment.
     """
 
-    def __init__(self, *options: str, persistence: Persistence = "none") -> None:
+    def __init__(
+        self,
+        *options: str,
+        persistence: Persistence = "none",
+        env: Mapping[str, str] | None = None,
+    ) -> None:
         self._port = Port()
         self._folder = Path(tempfile.mkdtemp(prefix="holdfast-server-"))
         self._clients: list[redis.Redis] = []
@@ -74,7 +81,7 @@ class Server:
             *options,
         ]
         log = self._folder / "server.log"
-        self._process = Process(server_binary(), *self.args, name=self.name, output=log)
+        self._process = Process(server_binary(), *self.args, name=self.name, output=log, env=env)
 
     @property
     def address(self) -> tuple[str, int]:

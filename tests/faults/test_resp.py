@@ -1,7 +1,7 @@
 """Frames are cut where they end, however the bytes arrive; replies find their requests."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from faults.conversation import Conversation
@@ -32,7 +32,6 @@ FRAMES = [
 ]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a busy machine
 @given(st.lists(st.sampled_from(FRAMES)), st.data())
 def test_frames_are_whole_however_they_arrive(frames: list[bytes], data: st.DataObject) -> None:
     framer, stream, found = Framer(), b"".join(frames), []

@@ -34,47 +34,79 @@ ARGUMENT_TYPES: Final = ("int", "string")
 RETURN_TYPES: Final = ("array", "int", "nil", "string")
 
 READS: Final = {
-    "EXISTS": "", "GET": "STRING", "HEXISTS": "HASH", "HGET": "HASH", "HLEN": "HASH",
-    "HMGET": "HASH", "LLEN": "LIST", "LRANGE": "LIST", "SCARD": "SET", "ZCARD": "ZSET",
-    "ZCOUNT": "ZSET", "ZRANGE": "ZSET", "ZSCORE": "ZSET",
+    "EXISTS": "", "GET": "STRING", "HEXISTS": "HASH", "HGET": "HASH", "HGETALL": "HASH",
+    "HLEN": "HASH", "HMGET": "HASH", "HSTRLEN": "HASH",
+    "LLEN": "LIST", "LRANGE": "LIST", "PTTL": "", "SCARD": "SET",
+    "SISMEMBER": "SET", "XRANGE": "STREAM", "XREVRANGE": "STREAM", "ZCARD": "ZSET",
+    "ZCOUNT": "ZSET", "ZMSCORE": "ZSET", "ZRANGE": "ZSET", "ZSCORE": "ZSET",
 }  # fmt: skip
 """Commands that change nothing, with the type of key that they want; "" takes any."""
 
 WRITES: Final = {
-    "DEL": "STRING", "EXPIREAT": "", "HDEL": "HASH", "HSET": "HASH",
-    "LPOP": "LIST", "LPUSH": "LIST", "LREM": "LIST", "PEXPIRE": "", "RPUSH": "LIST", "SADD": "SET",
-    "SET": "STRING", "SPUBLISH": "channel", "SREM": "SET", "ZADD": "ZSET", "ZPOPMIN": "ZSET",
-    "ZREM": "ZSET", "ZREMRANGEBYSCORE": "ZSET",
+    "DEL": "STRING", "EXPIRE": "", "EXPIREAT": "", "HDEL": "HASH", "HINCRBY": "HASH",
+    "HSET": "HASH", "LPOP": "LIST", "LPUSH": "LIST", "LREM": "LIST", "LTRIM": "LIST",
+    "PEXPIRE": "", "RENAME": "", "RPUSH": "LIST", "SADD": "SET", "SET": "STRING",
+    "SPUBLISH": "channel", "SREM": "SET", "UNLINK": "", "XADD": "STREAM", "XTRIM": "STREAM",
+    "ZADD": "ZSET", "ZINCRBY": "ZSET", "ZPOPMIN": "ZSET", "ZREM": "ZSET",
+    "ZREMRANGEBYSCORE": "ZSET",
 }  # fmt: skip
 """Likewise. A new command belongs here when its cost is bounded, whatever the size of its key."""
 
 KEYLESS: Final = {"TIME"}
 
-OPTIONS: Final = {"BYSCORE", "GT", "LIMIT", "NX", "PX", "REV", "WITHSCORES", "XX"}
+OPTIONS: Final = {
+    "BYLEX", "BYSCORE", "COUNT", "EX", "EXAT", "GT", "LIMIT", "MINID", "NX", "PX", "REV",
+    "WITHSCORES", "XX",
+}  # fmt: skip
 
 MAY_UNPACK: Final = {
+    "completions/add": "no more than 16 for each name, and a client sends 100",
+    "messages/parts/retention": "no more than PAGE readers",
     "queues/enqueue": "no more than two for each task, and a producer sends at most 500",
     "queues/parts/grant": "no more than two for each of `want`, which is at most 256",
     "queues/parts/lines": "no more ids than CHUNK",
     "queues/parts/settle": "no more than one for each verdict of a worker, which are at most 64",
+    "rows/commit": "no more than one for each row, of which a client sends at most 500",
+    "rows/get": "no more than one for each row, of which a client asks for at most 500",
+    "rows/parts/store": "no more than two for each row, likewise",
+    "rows/claim": "no more than two for each of `limit`, which is at most 500",
 }
 """`unpack` overflows the stack of Lua at some thousand values."""
 
 MAY_LOOP: Final = {"queues/parts/lines": "`room()` is 0 after LOOK_LIMIT ids at the latest"}
 """Whose loops are bounded by something that this file cannot see."""
 
-SEARCHES: Final = {"queues/enqueue": "only for an id that was cancelled in line and is used again"}
-"""Who may search a whole list."""
-
 ALLOW_OOM: Final = {
+    "completions/drop": "it frees memory",
+    "completions/remove": "it frees memory",
+    "core/forget": "it frees memory",
+    "files/abort": "it frees memory",
+    "files/leave": "what it held goes to those who free it",
+    "files/read": "it frees what was acknowledged; a position takes no more room further on",
+    "files/renew": "extends what exists; a full server must not cost the leases",
+    "files/settle": "it frees memory",
+    "locks/release": "it frees a place, and a full server must not cost the next one's",
+    "locks/renew": "extends what exists; a full server must not cost the leases",
+    "messages/ack": "it lets messages go, and a cursor takes no more room further on",
+    "messages/leave": "it frees what only the one who leaves has held",
+    "messages/strike": "it frees memory",
     "queues/await": "whoever waits must hear of the end, and its channel is small",
     "queues/cancel": "it frees a task, and keeps less of it for a while",
     "queues/pause": "a full server must let its queues be stopped",
     "queues/purge": "it frees memory",
     "queues/renew": "extends what exists; a full server must not cost the leases",
     "queues/step": "settling frees memory, and a full server must let its workers do it",
+    "rows/invalidate": "it frees memory, and a full server must not keep what is wrong",
+    "rows/unschedule": "it frees memory",
 }
 """Scripts that a full server still runs, each with why it has to."""
+
+READ_WHOLE: Final = {
+    "counters/samples": "a precision keeps 1,000 samples, in two chunks",
+    "files/seal": "no more than MANY_OPEN files are being published",
+    "files/status": "a feed has no more than CROWD consumers",
+}
+"""Who may read a whole hash."""
 
 SWEEPS: Final = {"core/note": "only the names of 30 days ago, each once"}
 """Who may remove a whole range of scores in one go."""
@@ -120,13 +152,14 @@ def header_is_readable(script: LuaFile) -> Iterator[str]:
 def keys_are_those_declared(script: LuaFile) -> Iterator[str]:
     """What the body uses is declared, what is declared is used."""
     declared = {key.number for key in script.keys}
+    several = [key for key in script.keys if key.text.startswith("first of")]
     used: set[int] = set()
     for index in re.findall(r"KEYS\[(.+?)\]", code(script.whole)):
         if index.isdecimal():
             used.add(int(index))
         elif shifted := re.fullmatch(r"(\d+) \+ priority", index):
             used |= {int(shifted[1]) + i for i in range(1, PRIORITIES + 1)}
-        elif re.fullmatch(r"[a-z]\w*", index):
+        elif re.fullmatch(r"[a-z]\w*", index) or (several and re.fullmatch(r"i \+ \d", index)):
             used |= declared  # a loop over them: which ones, only running it can tell
         else:
             yield f"write KEYS[n], KEYS[n + priority] or KEYS[i], not KEYS[{index}]"
@@ -215,8 +248,12 @@ def _unbounded(script: LuaFile, command: str, arguments: list[str]) -> Iterator[
             yield f"ZRANGE {', '.join(arguments)} may be as long as its key: give it a limit"
     if command == "ZREMRANGEBYSCORE" and script.name not in SWEEPS:
         yield "ZREMRANGEBYSCORE removes any number at once: take them in steps, or say why here"
-    if command == "LREM" and script.name not in SEARCHES:
-        yield "LREM searches the whole list: find another way, or say why here"
+    if command == "HGETALL" and script.name not in READ_WHOLE:
+        yield "HGETALL may be as long as its key: take what is needed, or say why here"
+    if command in ("XRANGE", "XREVRANGE") and "'COUNT'" not in arguments:
+        yield f"{command} {', '.join(arguments)} may be as long as its key: give it a COUNT"
+    if command == "XTRIM" and "'~'" not in arguments:
+        yield "XTRIM to the entry may take long: with ~ it takes whole blocks, a bounded number"
     if command == "LRANGE" and arguments[2].strip("'") == "-1":
         yield f"LRANGE {', '.join(arguments)} may be as long as its key: give it a limit"
 
@@ -309,5 +346,5 @@ FILE_RULES: Final = (time_comes_from_the_clock, loops_are_bounded, is_short)
 
 
 def described(entries: list[Entry]) -> dict[str, str]:
-    """Type by name of the declared keys, without the priority at the end."""
-    return {re.sub(r"_[hml]$", "", entry.name): entry.type for entry in entries}
+    """Type by name of the declared keys, without the priority, or the parity, at the end."""
+    return {re.sub(r"_[hmleo]$", "", entry.name): entry.type for entry in entries}

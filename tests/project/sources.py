@@ -10,6 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "holdfast"
 
+SEAM = PACKAGE / "core" / "runtime"
+BYTES = PACKAGE / "core" / "connections"
+BY_HAND = (SEAM, BYTES / "lane", BYTES / "stream")
+"""Where the two halves differ: how they wait, and how their bytes move."""
+
 
 def relative(path: Path) -> str:
     """*path* as the project names it."""

@@ -8,14 +8,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Call, DecodeError, PayloadTooLarge, TaskRegistry
 from holdfast.queues.envelope import VERSION, Envelope
 from holdfast.queues.packing import BATCH_BYTES, BATCH_TASKS, batched, packed
 
-EVERY_TIME = settings(deadline=None)
 TEXT = st.text(max_size=30)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXT | st.floats(-1e9, 1e9),
@@ -37,7 +36,6 @@ def unpacked(fields: object) -> Envelope:
     return Envelope.unpacked(json.dumps(fields).encode(), "a")
 
 
-@EVERY_TIME
 @given(
     st.builds(
         Envelope,
@@ -145,7 +143,6 @@ def test_what_is_no_envelope_is_a_decode_error(data: bytes) -> None:
         Envelope.unpacked(data, "a")
 
 
-@EVERY_TIME
 @given(st.binary(max_size=300))
 def test_any_bytes_are_an_envelope_or_a_decode_error(data: bytes) -> None:
     """Nothing else comes out."""

@@ -8,7 +8,7 @@ import time
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async
-from holdfast import AsyncHoldfast, TaskRegistry
+from holdfast import AsyncHoldfast, AsyncTaskHandle, TaskRegistry
 
 tasks = TaskRegistry()
 started: list[float] = []
@@ -17,6 +17,19 @@ started: list[float] = []
 @tasks.task(queue="idle")
 async def note() -> None:
     started.append(time.monotonic())
+
+
+crowd = TaskRegistry()
+
+
+@crowd.task(queue="crowded")
+async def arrive() -> None:
+    started.append(time.monotonic())
+
+
+@crowd.task(queue="filled")
+async def fill() -> None:
+    await asyncio.sleep(60)
 
 
 async def test_an_idle_worker_sends_at_most_two_commands_a_second(standalone: Server) -> None:
@@ -71,9 +84,36 @@ async def test_one_of_many_waiting_workers_is_woken(standalone: Server) -> None:
         assert (stats.running, stats.waiting_workers) == (0, 0)
 
 
-async def waiting(hf: AsyncHoldfast, workers: int) -> bool:
+async def test_a_ring_to_a_worker_that_is_full_makes_no_task_late(standalone: Server) -> None:
+    """It has waited longer than another one that has places, so it is rung, and can do nothing."""
+    started.clear()
+    async with AsyncHoldfast.from_url(standalone.url, namespace="crowd") as hf:
+        await hf.enqueue(arrive.call().options(delay=3600.0))  # else the other one looks closer
+        full = hf.worker(crowd, concurrency=1)
+        other = hf.worker(crowd, queues={"crowded": 1})
+        running = [asyncio.create_task(full.run())]
+        await eventually_async(lambda: waiting(hf, 1, "crowded"))
+        filling = await hf.enqueue(fill.call())
+        await eventually_async(lambda: is_running(filling))
+        running.append(asyncio.create_task(other.run()))
+        await eventually_async(lambda: waiting(hf, 2, "crowded"))
+        due = time.monotonic() + 0.5
+        await hf.enqueue(arrive.call().options(delay=0.5))
+        await eventually_async(lambda: started)
+        full.stop(grace=0)
+        other.stop()
+        await asyncio.gather(*running)
+    assert started[0] - due < 2  # it looks again within a second
+
+
+async def waiting(hf: AsyncHoldfast, workers: int, queue: str = "idle") -> bool:
     """Whether so many workers wait."""
-    return (await hf.queue("idle").stats()).waiting_workers == workers
+    return (await hf.queue(queue).stats()).waiting_workers == workers
+
+
+async def is_running(handle: AsyncTaskHandle[None]) -> bool:
+    """Whether a worker has that task."""
+    return (await handle.status()).state == "running"
 
 
 def commands(server: Server) -> int:

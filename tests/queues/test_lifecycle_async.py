@@ -6,14 +6,17 @@ import math
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from conftest import Site
+from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import (
     AsyncHoldfast,
+    Call,
     DecodeError,
     DefinitionConflict,
     Holdfast,
@@ -256,6 +259,31 @@ async def test_what_waits_can_be_cancelled(hf: AsyncHoldfast) -> None:
     assert (await delayed.status()).state == "cancelled"
 
 
+async def test_a_new_task_never_takes_the_place_of_a_cancelled_one_of_its_id(
+    hf: AsyncHoldfast,
+) -> None:
+    """The old place stays in line until its turn; what is enqueued after waits for its own time."""
+    queue = hf.queue("life")
+    await (await hf.enqueue(doubled.call(1).options(task_id="one"))).cancel()
+    began_at = time.monotonic()
+    again = await hf.enqueue(doubled.call(3).options(task_id="one", delay=0.5))
+    assert [task.task_id for task in await queue.tasks("queued")] == []
+    assert [task.task_id for task in await queue.tasks("delayed")] == ["one"]
+    await drain(hf)
+    assert time.monotonic() - began_at >= 0.5
+    assert await again.result() == 6
+    assert len(began) == 1
+
+    await (await hf.enqueue(doubled.call(1).options(task_id="two"))).cancel()
+    at_once = await hf.enqueue(doubled.call(4).options(task_id="two"))
+    stats = await queue.stats()
+    assert (stats.ready, stats.delayed) == (1, 0)
+    assert await queue.purge() == 1
+    assert (await at_once.status()).state != "queued"
+    stats = await queue.stats()
+    assert (stats.ready, stats.delayed) == (0, 0)
+
+
 async def test_what_runs_can_be_cancelled(hf: AsyncHoldfast, url: str, space: str) -> None:
     """It stops, and its place is free for the next."""
     handle = await hf.enqueue(waits_for_the_gate.call())
@@ -337,6 +365,23 @@ async def test_a_capacity_is_what_was_said_first(hf: AsyncHoldfast, url: str, sp
         await theirs.redefine(capacity=None)
         await other.enqueue_many([doubled.call(n) for n in range(9)])
         assert (await theirs.stats()).capacity is None
+        with pytest.raises(DefinitionConflict, match="is None, not 2") as conflict:
+            await hf.enqueue(doubled.call(2))
+        assert conflict.value.stored is None
+        assert (await theirs.stats()).capacity is None
+
+
+async def test_a_conflict_in_the_middle_of_a_call_tells_what_is_stored(hf: AsyncHoldfast) -> None:
+    """The queues that come before the one with another capacity have their tasks."""
+    hf.queue("life", capacity=2)
+    await hf.enqueue(doubled.call(1))
+    hf.queue("life", capacity=5)
+    elsewhere: Call[Any] = Call("doubled", "elsewhere", "medium", (2,))
+    with pytest.raises(DefinitionConflict, match="is 2, not 5") as conflict:
+        await hf.enqueue_many([elsewhere, doubled.call(3), elsewhere])
+    assert conflict.value.enqueued == 2
+    assert (await hf.queue("elsewhere").stats()).ready == 2
+    assert (await hf.queue("life").stats()).ready == 1
 
 
 async def test_what_expires_is_not_begun(hf: AsyncHoldfast) -> None:
@@ -430,6 +475,19 @@ async def test_a_purge_drops_what_waits_and_nothing_else(
     assert (await dead.status()).state == "dead"
 
 
+async def test_a_purge_passes_over_cancelled_places_in_few_steps(
+    proxy: Proxy, hf: AsyncHoldfast, space: str
+) -> None:
+    """A thousand at once, however few tasks are left to be dropped."""
+    handles = await hf.enqueue_many([doubled.call(n) for n in range(2500)])
+    for handle in handles[:-1]:
+        await handle.cancel()
+    async with AsyncHoldfast.from_url(proxy.url, namespace=space) as other:
+        assert await other.queue("life").purge() == 1
+        assert proxy.commands["EVALSHA"] <= 4
+    assert (await hf.queue("life").stats()).ready == 0
+
+
 async def test_a_repeated_purge_drops_nothing_more(hf: AsyncHoldfast) -> None:
     """It answers what it answered, and spares what came since."""
     queue = hf.queue("life")
@@ -502,6 +560,21 @@ async def test_a_delay_is_kept(hf: AsyncHoldfast, url: str, space: str) -> None:
     assert all(0 <= seconds < 1 for seconds in late), late
 
 
+@pytest.mark.parametrize("off_s", [-3600.0, 3600.0])
+async def test_a_delay_is_kept_though_the_clients_clock_is_wrong(
+    hf: AsyncHoldfast, url: str, space: str, monkeypatch: pytest.MonkeyPatch, off_s: float
+) -> None:
+    """By an hour, at the producer and at the worker: the server's clock decides."""
+    now, now_ns = time.time, time.time_ns
+    monkeypatch.setattr(time, "time", lambda: now() + off_s)
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns() + round(off_s * 1e9))
+    with working(url, space):
+        begun = time.monotonic()
+        handle = await hf.enqueue(doubled.call(1).options(delay=0.4))
+        assert await handle.result(timeout=20) == 2
+        assert 0.4 <= time.monotonic() - begun < 1.4
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -510,6 +583,8 @@ async def test_a_delay_is_kept(hf: AsyncHoldfast, url: str, space: str) -> None:
         {"delay": -0.001},
         {"delay": timedelta(seconds=-1)},
         {"delay": 1e12},
+        {"delay": 1.7e9},  # meant as an instant
+        {"expires": 1.7e9},
         {"at": math.nan},
         {"at": -1},
         {"at": 1e15},

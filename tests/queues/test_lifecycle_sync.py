@@ -7,13 +7,16 @@ import math
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from conftest import Site
+from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import (
+    Call,
     DecodeError,
     DefinitionConflict,
     Holdfast,
@@ -256,6 +259,31 @@ def test_what_waits_can_be_cancelled(hf: Holdfast) -> None:
     assert (delayed.status()).state == "cancelled"
 
 
+def test_a_new_task_never_takes_the_place_of_a_cancelled_one_of_its_id(
+    hf: Holdfast,
+) -> None:
+    """The old place stays in line until its turn; what is enqueued after waits for its own time."""
+    queue = hf.queue("life")
+    (hf.enqueue(doubled.call(1).options(task_id="one"))).cancel()
+    began_at = time.monotonic()
+    again = hf.enqueue(doubled.call(3).options(task_id="one", delay=0.5))
+    assert [task.task_id for task in queue.tasks("queued")] == []
+    assert [task.task_id for task in queue.tasks("delayed")] == ["one"]
+    drain(hf)
+    assert time.monotonic() - began_at >= 0.5
+    assert again.result() == 6
+    assert len(began) == 1
+
+    (hf.enqueue(doubled.call(1).options(task_id="two"))).cancel()
+    at_once = hf.enqueue(doubled.call(4).options(task_id="two"))
+    stats = queue.stats()
+    assert (stats.ready, stats.delayed) == (1, 0)
+    assert queue.purge() == 1
+    assert (at_once.status()).state != "queued"
+    stats = queue.stats()
+    assert (stats.ready, stats.delayed) == (0, 0)
+
+
 def test_what_runs_can_be_cancelled(hf: Holdfast, url: str, space: str) -> None:
     """It stops, and its place is free for the next."""
     handle = hf.enqueue(waits_for_the_gate.call())
@@ -337,6 +365,23 @@ def test_a_capacity_is_what_was_said_first(hf: Holdfast, url: str, space: str) -
         theirs.redefine(capacity=None)
         other.enqueue_many([doubled.call(n) for n in range(9)])
         assert (theirs.stats()).capacity is None
+        with pytest.raises(DefinitionConflict, match="is None, not 2") as conflict:
+            hf.enqueue(doubled.call(2))
+        assert conflict.value.stored is None
+        assert (theirs.stats()).capacity is None
+
+
+def test_a_conflict_in_the_middle_of_a_call_tells_what_is_stored(hf: Holdfast) -> None:
+    """The queues that come before the one with another capacity have their tasks."""
+    hf.queue("life", capacity=2)
+    hf.enqueue(doubled.call(1))
+    hf.queue("life", capacity=5)
+    elsewhere: Call[Any] = Call("doubled", "elsewhere", "medium", (2,))
+    with pytest.raises(DefinitionConflict, match="is 2, not 5") as conflict:
+        hf.enqueue_many([elsewhere, doubled.call(3), elsewhere])
+    assert conflict.value.enqueued == 2
+    assert (hf.queue("elsewhere").stats()).ready == 2
+    assert (hf.queue("life").stats()).ready == 1
 
 
 def test_what_expires_is_not_begun(hf: Holdfast) -> None:
@@ -428,6 +473,19 @@ def test_a_purge_drops_what_waits_and_nothing_else(hf: Holdfast, url: str, space
     assert (dead.status()).state == "dead"
 
 
+def test_a_purge_passes_over_cancelled_places_in_few_steps(
+    proxy: Proxy, hf: Holdfast, space: str
+) -> None:
+    """A thousand at once, however few tasks are left to be dropped."""
+    handles = hf.enqueue_many([doubled.call(n) for n in range(2500)])
+    for handle in handles[:-1]:
+        handle.cancel()
+    with Holdfast.from_url(proxy.url, namespace=space) as other:
+        assert other.queue("life").purge() == 1
+        assert proxy.commands["EVALSHA"] <= 4
+    assert (hf.queue("life").stats()).ready == 0
+
+
 def test_a_repeated_purge_drops_nothing_more(hf: Holdfast) -> None:
     """It answers what it answered, and spares what came since."""
     queue = hf.queue("life")
@@ -496,6 +554,21 @@ def test_a_delay_is_kept(hf: Holdfast, url: str, space: str) -> None:
     assert all(0 <= seconds < 1 for seconds in late), late
 
 
+@pytest.mark.parametrize("off_s", [-3600.0, 3600.0])
+def test_a_delay_is_kept_though_the_clients_clock_is_wrong(
+    hf: Holdfast, url: str, space: str, monkeypatch: pytest.MonkeyPatch, off_s: float
+) -> None:
+    """By an hour, at the producer and at the worker: the server's clock decides."""
+    now, now_ns = time.time, time.time_ns
+    monkeypatch.setattr(time, "time", lambda: now() + off_s)
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns() + round(off_s * 1e9))
+    with working(url, space):
+        begun = time.monotonic()
+        handle = hf.enqueue(doubled.call(1).options(delay=0.4))
+        assert handle.result(timeout=20) == 2
+        assert 0.4 <= time.monotonic() - begun < 1.4
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -504,6 +577,8 @@ def test_a_delay_is_kept(hf: Holdfast, url: str, space: str) -> None:
         {"delay": -0.001},
         {"delay": timedelta(seconds=-1)},
         {"delay": 1e12},
+        {"delay": 1.7e9},  # meant as an instant
+        {"expires": 1.7e9},
         {"at": math.nan},
         {"at": -1},
         {"at": 1e15},

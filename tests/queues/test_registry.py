@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import functools
 import types
@@ -177,16 +178,17 @@ def test_a_generator_is_no_task(tasks: TaskRegistry) -> None:
         tasks.task()(function)
 
 
-def test_an_async_function_behind_a_decorator_is_async(tasks: TaskRegistry) -> None:
-    """Run in a thread it would give a coroutine that nobody awaits, and count as done."""
+def test_a_plain_decorator_of_an_async_function_is_plain(tasks: TaskRegistry) -> None:
+    """It may run the function in a loop of its own, which the loop of a worker would not allow."""
 
     async def function() -> None: ...
 
     @functools.wraps(function)
     def wrapper() -> Any:
-        return function()
+        return asyncio.run(function())
 
-    assert tasks.task()(wrapper).is_async
+    assert tasks.task(name="inside")(function).is_async
+    assert not tasks.task()(wrapper).is_async
 
 
 def test_a_partial_function_with_a_name_is_a_task(tasks: TaskRegistry) -> None:

@@ -154,6 +154,24 @@ async def test_tasks_that_arrive_after_a_stop_are_given_back_in_order(
         assert ran == list(range(20))
 
 
+async def test_what_is_given_back_is_next_again(standalone: Server) -> None:
+    """What was due stands before what is due since later, and the others before the rest."""
+    namespace = secrets.token_hex(4)
+    async with AsyncHoldfast.from_url(standalone.url, namespace=namespace) as hf:
+        queue = hf.queue("stop")
+        for task_id in "ef":
+            await hf.enqueue(long.call().options(task_id=task_id))
+        for second, task_id in enumerate("abcd", 1):
+            await hf.enqueue(long.call().options(task_id=task_id, at=1e9 + second))
+        for count in (2, 5):
+            worker = hf.worker(tasks, concurrency=count)
+            running = asyncio.create_task(worker.run())
+            await eventually_async(lambda count=count: is_held(hf, count))
+            worker.stop(grace=0)
+            await asyncio.wait_for(running, 30)
+            assert "".join(task.task_id for task in await queue.tasks("queued")) == "abcdef"
+
+
 async def is_held(hf: AsyncHoldfast, count: int) -> bool:
     """Whether so many tasks are claimed."""
     return (await hf.queue("stop").stats()).running == count
@@ -238,6 +256,37 @@ def test_a_program_keeps_its_own_handlers(standalone: Server, tmp_path: Path) ->
         assert process.is_running
         process.kill()
         assert "own handler" in process.output
+
+
+FORKING = """
+import multiprocessing, sys, time
+from holdfast import Holdfast, TaskRegistry
+
+tasks = TaskRegistry()
+
+@tasks.task(queue="signals")
+def forks() -> None:
+    child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+    child.start()
+    time.sleep(0.2)
+    child.terminate()
+    child.join(20)
+    print("child ended:", child.exitcode, flush=True)
+    child.kill()
+
+with Holdfast.from_url(sys.argv[1], namespace=sys.argv[2]) as hf:
+    hf.enqueue(forks.call())
+    hf.worker(tasks).run(until_idle=True)
+"""
+
+
+def test_a_child_that_a_task_forks_can_be_terminated(standalone: Server, tmp_path: Path) -> None:
+    """It inherits the handlers of the worker, but is none."""
+    path = tmp_path / "forking.py"
+    path.write_text(FORKING)
+    with Process.python(path, standalone.url, secrets.token_hex(4)) as process:
+        assert process.wait(40) == 0
+        assert f"child ended: {-signal.SIGTERM}" in process.output
 
 
 def test_a_worker_in_another_thread_leaves_signals_alone(standalone: Server) -> None:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+import logging
 import secrets
+import threading
 import time
 from collections.abc import AsyncIterator
 
 import pytest
 
+from faults.proxy import Proxy
 from faults.servers import Server
-from holdfast import AsyncHoldfast, Retry, TaskFailed, TaskRegistry
+from faults.waiting import eventually, eventually_async
+from holdfast import AsyncHoldfast, Holdfast, Retry, TaskFailed, TaskRegistry
 
 tasks = TaskRegistry()
 ONCE = Retry(attempts=1)
@@ -63,6 +68,46 @@ async def note(text: str) -> None:
     began.append(text)
 
 
+def hang() -> None:
+    while True:
+        time.sleep(0.01)
+
+
+@tasks.task(queue="stubborn", timeout=0.2, retry=ONCE)
+def hangs_in_a_thread() -> None:
+    hang()
+
+
+@tasks.task(queue="stubborn")
+async def cleans_up() -> None:
+    began.append("works")
+    try:
+        await asyncio.sleep(60)
+    finally:
+        await asyncio.sleep(0.3)
+        began.append("has cleaned up")
+
+
+@tasks.task(queue="stubborn", ack="now")
+async def says_at_once() -> None:
+    began.append("says")
+    await asyncio.sleep(0.1)
+
+
+@tasks.task(queue="stubborn", ack="now")
+async def is_late_and_says_so() -> None:
+    began.append("late")
+    ends_at = time.monotonic() + 6
+    while time.monotonic() < ends_at:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.05)
+
+
+@tasks.task(queue="stubborn", timeout=0.2, retry=ONCE)
+def sleeps_in_c() -> None:
+    time.sleep(1.5)
+
+
 @pytest.fixture
 async def hf(standalone: Server) -> AsyncIterator[AsyncHoldfast]:
     began.clear()
@@ -92,6 +137,104 @@ async def test_a_task_that_ignores_its_cancellation_stops_no_worker(hf: AsyncHol
     await asyncio.wait_for(running, 20)
     stats = await hf.queue("stubborn").stats()
     assert (stats.ready, stats.running) == (1, 0)
+
+
+async def test_a_word_that_is_under_way_at_the_end_is_told_once(
+    hf: AsyncHoldfast, proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A task with `ack="now"` ends when the grace does: it is done, and no log says otherwise."""
+    async with AsyncHoldfast.from_url(proxy.url, namespace=hf.namespace) as slow:
+        handle = await hf.enqueue(says_at_once.call())
+        worker = slow.worker(tasks, grace=0.3)
+        running = asyncio.create_task(worker.run())
+        while not began:  # noqa: ASYNC110 (it is the task that says so)
+            await asyncio.sleep(0.01)
+        proxy.delay(0.5, "replies")
+        worker.stop()
+        await asyncio.wait_for(running, 20)
+    assert (await handle.status()).state == "done"
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert told == []
+
+
+async def test_what_ends_after_it_was_given_back_breaks_nothing(
+    hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its word comes too late, which the log says; the loop goes on."""
+    await hf.enqueue(is_late_and_says_so.call())
+    worker = hf.worker(tasks, grace=0.1)
+    running = asyncio.create_task(worker.run())
+    while not began:  # noqa: ASYNC110 (it is the task that says so)
+        await asyncio.sleep(0.01)
+    worker.stop()
+    await asyncio.wait_for(running, 20)
+    assert (await hf.queue("stubborn").stats()).ready == 1
+    await eventually_async(lambda: "after it was taken away; that does not count" in caplog.text)
+    assert "never retrieved" not in caplog.text
+    gc.collect()  # a connection opened by then would be found here
+
+
+def test_a_blocking_worker_does_not_wait_for_it_either(standalone: Server) -> None:
+    """Its loop ends with it, a moment later."""
+    began.clear()
+    with Holdfast.from_url(standalone.url, namespace=f"stubborn-{secrets.token_hex(4)}") as hf:
+        hf.enqueue(ignores_that_it_is_cancelled.call())
+        worker = hf.worker(tasks, grace=0.2)
+        running = threading.Thread(target=worker.run)
+        running.start()
+        eventually(lambda: began)
+        stopped_at = time.monotonic()
+        worker.stop()
+        running.join()
+        assert time.monotonic() - stopped_at < 7.5
+        stats = hf.queue("stubborn").stats()
+        assert (stats.ready, stats.running) == (1, 0)
+
+
+async def test_a_task_that_is_stopped_cleans_up(hf: AsyncHoldfast) -> None:
+    """It is cancelled once, and may await what undoes its work."""
+    await hf.enqueue(cleans_up.call())
+    worker = hf.worker(tasks, grace=0.1)
+    running = asyncio.create_task(worker.run())
+    while not began:  # noqa: ASYNC110 (it is the task that says so)
+        await asyncio.sleep(0.01)
+    worker.stop()
+    await asyncio.wait_for(running, 20)
+    assert began == ["works", "has cleaned up"]
+    assert (await hf.queue("stubborn").stats()).ready == 1
+
+
+async def test_a_worker_whose_threads_all_hang_says_so(
+    hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Their places are not free until they end: nothing else would tell why nothing runs."""
+    caplog.set_level(logging.INFO)
+    await hf.enqueue_many([sleeps_in_c.call() for _ in range(2)])
+    await hf.enqueue(note.call("after"))
+    await asyncio.wait_for(hf.worker(tasks, concurrency=2).run(until_idle=True), 20)
+    told = [record.getMessage() for record in caplog.records]
+    [deaf] = [n for n, text in enumerate(told) if "has no place left: 2 plain functions" in text]
+    [again] = [n for n, text in enumerate(told) if "has a place again" in text]
+    assert deaf < again
+    assert began == ["after"]
+
+
+async def test_the_log_tells_where_a_plain_task_hung(
+    hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The lines of the task only; what is stored as its reason stays short."""
+    handle = await hf.enqueue(hangs_in_a_thread.call())
+    await asyncio.wait_for(hf.worker(tasks).run(until_idle=True), 20)
+    late = "failed: TimeoutError: it took longer than its timeout, 0.2 s"
+    assert (await handle.status()).reason == late
+    [record] = [record for record in caplog.records if record.levelname == "ERROR"]
+    told = logging.Formatter().format(record).splitlines()
+    [_, error, heading, *places] = told
+    assert error.endswith("it took longer than its timeout, 0.2 s")
+    assert heading == "Its thread was here (most recent call last):"
+    outer, call, inner, *_ = places
+    assert (outer.endswith(" in hangs_in_a_thread"), call) == (True, "    hang()")
+    assert inner.endswith(" in hang")
 
 
 async def test_a_plain_task_that_was_quick_has_not_timed_out(hf: AsyncHoldfast) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Call, InvalidName, Retry, TaskRegistry
@@ -154,7 +154,6 @@ def test_a_task_id_is_text(task_id: object) -> None:
         call(task_id=task_id)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_a_task_id_or_an_invalid_name(text: str) -> None:
     """Nothing else comes out."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import redis
 
 from faults.waiting import eventually
 from holdfast.server import EmbeddedServer
+from holdfast.server.folder import Folder
 from server.processes import Process, linux_only, living_in, server_of, user_of
 
 COME_AND_GO = """
@@ -48,6 +49,24 @@ def test_opening_during_the_shutdown_waits_and_starts_anew(folder: Path) -> None
         assert server_of(folder)
     log = (folder / "server.log").read_text()
     assert log.count("Ready to accept") == log.count("ready to exit") > 1
+
+
+def test_a_folder_that_vanishes_has_no_users(folder: Path) -> None:
+    """Its keeper deletes a private one while its last user looks whether it is gone."""
+    place = Folder.made(folder)
+    done = Event()
+
+    def come_and_go() -> None:
+        while not done.is_set():
+            Folder.made(folder).delete()
+
+    thread = Thread(target=come_and_go)
+    thread.start()
+    try:
+        assert all(place.user_pids() == () for _ in range(3000))
+    finally:
+        done.set()
+        thread.join()
 
 
 def test_threads_may_open_and_close_at_once(folder: Path) -> None:

@@ -15,25 +15,80 @@ import redis
 import redis.asyncio
 
 from holdfast import (
+    AsyncChat,
+    AsyncFeedFile,
+    AsyncFenced,
+    AsyncFileFeed,
     AsyncHoldfast,
+    AsyncInbox,
+    AsyncLease,
+    AsyncLocalFiles,
+    AsyncLock,
+    AsyncMailbox,
     AsyncQueue,
+    AsyncRowCache,
+    AsyncSemaphore,
     AsyncTaskHandle,
     AsyncWorker,
+    Batch,
+    Block,
+    CachedRow,
     Call,
+    Change,
+    Chat,
+    ChatStatus,
+    CommitHook,
+    Consumer,
+    Count,
+    Counted,
+    FeedFile,
+    FeedStatus,
+    Fenced,
+    FileFeed,
+    Gap,
+    GeoKey,
+    GeoTable,
+    Holder,
     Holdfast,
     HoldfastError,
+    Inbox,
+    Lease,
+    LeaseLost,
+    LoadFailed,
+    LocalFiles,
+    Lock,
+    LockAll,
+    LockState,
+    LockTimeout,
+    Mailbox,
+    MailboxFull,
+    MailboxStatus,
+    Message,
     OutcomeUnknown,
+    Place,
+    PublishedFile,
+    PublishedFolder,
     Queue,
     QueueAtCapacity,
     QueueStats,
+    Reader,
+    RefreshReport,
     Retry,
+    RowCache,
+    RowCacheStatus,
+    RowExplanation,
     RunningTask,
+    Semaphore,
+    SemaphoreState,
     ServerRefused,
     ServerUnavailable,
+    SqlRows,
+    TallyReport,
     Task,
     TaskHandle,
     TaskRegistry,
     TaskStatus,
+    Undecodable,
     Worker,
     acl_rule,
     current_task,
@@ -138,6 +193,8 @@ def blocking(hf: Holdfast) -> None:
     assert_type(queue, Queue)
     assert_type(queue.name, str)
     assert_type(hf.queues(), list[str])
+    assert_type(hf.locks(), dict[str, LockState])
+    assert_type(hf.semaphores(), dict[str, SemaphoreState])
     assert_type(queue.stats(), QueueStats)
     assert_type(queue.stats().ready, int)
     assert_type(queue.dead(limit=10), list[TaskStatus])
@@ -186,6 +243,66 @@ def operating(hf: Holdfast, queue: Queue) -> None:
     queue.redefine(8)  # type: ignore[call-arg]
 
 
+def locking(hf: Holdfast) -> None:
+    """Locks, semaphores, leases, fences."""
+    lock = hf.lock("item", lease=timedelta(seconds=10), auto_renew=False, max_hold=60)
+    assert_type(lock, Lock)
+    with lock.hold(timeout=5) as lease:
+        assert_type(lease, Lease)
+        assert_type(lease.fence, int)
+        assert_type(lease.holder, str)
+        assert_type(lease.remaining, float)
+        assert_type(lease.lost, bool)
+        assert_type(lease.wait_lost(0.1), bool)
+        lease.on_lost(lambda: None)
+        lease.renew()
+    assert_type(lock.acquire(timeout=None), Lease)
+    assert_type(lock.try_acquire(), Lease | None)
+    with lock.acquire() as mine:
+        assert_type(mine, Lease)
+    assert_type(lock.inspect(), LockState)
+    assert_type(lock.inspect().holder, str | None)
+    assert_type(lock.inspect().waiters, tuple[str, ...])
+    semaphore = hf.semaphore("api", limit=5)
+    assert_type(semaphore, Semaphore)
+    assert_type(semaphore.inspect(), SemaphoreState)
+    assert_type(semaphore.inspect().holders, tuple[Holder, ...])
+    semaphore.redefine(limit=8, op_id="again")
+    assert_type(hf.lock_all(["a", "b"]), LockAll)
+    with hf.lock_all({"a", "b"}).hold(timeout=5) as leases:
+        assert_type(leases, dict[str, Lease])
+    assert_type(hf.fenced("stock"), Fenced)
+    hf.fenced("stock").set({"left": 3}, lease.fence)
+    assert_type(hf.fenced("stock").get(), Any)
+
+    hf.lock("item", 10)  # type: ignore[call-arg]
+    hf.lock("item", limit=2)  # type: ignore[call-arg]
+    hf.semaphore("api", limit="5")  # type: ignore[arg-type]
+    lock.acquire(5)  # type: ignore[call-arg]
+    lock.redefine(limit=2)  # type: ignore[attr-defined]
+    semaphore.redefine(8)  # type: ignore[call-arg]
+
+
+async def locking_asynchronously(hf: AsyncHoldfast) -> None:
+    """What asks the server is awaited."""
+    async with hf.lock("item").hold(timeout=5) as lease:
+        assert_type(lease, AsyncLease)
+        assert_type(lease.lost, bool)
+        assert_type(await lease.wait_lost(0.1), bool)
+        await lease.renew()
+    assert_type(hf.lock("item"), AsyncLock)
+    assert_type(await hf.lock("item").try_acquire(), AsyncLease | None)
+    assert_type(await hf.lock("item").inspect(), LockState)
+    assert_type(hf.semaphore("api"), AsyncSemaphore)
+    async with hf.lock_all(["a"]).hold() as leases:
+        assert_type(leases, dict[str, AsyncLease])
+    assert_type(hf.fenced("stock"), AsyncFenced)
+    await hf.fenced("stock").set(1, lease.fence)
+    async with await hf.semaphore("api").acquire() as mine:
+        assert_type(mine, AsyncLease)
+    lease.release()  # type: ignore[unused-coroutine]
+
+
 async def asynchronous(hf: AsyncHoldfast) -> None:
     """`AsyncHoldfast`: what does I/O is awaited, what does not is not."""
     assert_type(AsyncHoldfast(redis.asyncio.Redis(), namespace="shop"), AsyncHoldfast)
@@ -200,6 +317,8 @@ async def asynchronous(hf: AsyncHoldfast) -> None:
     queue = hf.queue("email")
     assert_type(queue, AsyncQueue)
     assert_type(await hf.queues(), list[str])
+    assert_type(await hf.locks(), dict[str, LockState])
+    assert_type(await hf.semaphores(), dict[str, SemaphoreState])
     assert_type(await queue.stats(), QueueStats)
     assert_type(await queue.dead(), list[TaskStatus])
     assert_type(await queue.replay(), int)
@@ -217,6 +336,90 @@ async def asynchronous(hf: AsyncHoldfast) -> None:
     worker.run()  # type: ignore[unused-coroutine]
 
 
+def messages(hf: Holdfast) -> None:
+    """Mailboxes, chats, inboxes."""
+    box = hf.mailbox("jack451", capacity=10_000, overflow="drop_oldest")
+    assert_type(box, Mailbox)
+    assert_type(box.send({"text": "hi"}, sender="jill"), int)
+    batch = box.fetch(limit=100, timeout=timedelta(seconds=20))
+    assert_type(batch, Batch)
+    assert_type(batch.messages, tuple[Message | Undecodable, ...])
+    assert_type(batch.gap, Gap | None)
+    for message in batch.messages:
+        if isinstance(message, Message):
+            assert_type(message.sent_at, datetime)
+        else:
+            assert_type(message.reason, str)
+    box.ack(batch)
+    box.ack(7)
+    assert_type(box.latest(10), list[Message | Undecodable])
+    assert_type(box.status(), MailboxStatus)
+    assert_type(box.status().oldest_at, datetime | None)
+    assert_type(hf.mailboxes(), list[str])
+
+    chat = hf.create_chat(["a", "b"], sender="a", body=b"\x89PNG", keep="until_read")
+    assert_type(chat, Chat)
+    assert_type(hf.chat("827").send("hi", sender="a", op_id="mine"), int)
+    assert_type(chat.join("c", start=7), bool)
+    assert_type(chat.leave("c"), bool)
+    assert_type(chat.members(), Mapping[str, int])
+    assert_type(chat.history(before=50, limit=50), list[Message | Undecodable])
+    assert_type(chat.read_by(7), list[str])
+    assert_type(chat.status(), ChatStatus)
+    assert_type(chat.status().behind, tuple[Reader, ...])
+    assert_type(hf.chats(), list[str])
+    inbox = hf.inbox("b")
+    assert_type(inbox, Inbox)
+    assert_type(inbox.fetch(timeout=None), list[Batch])
+    assert_type(inbox.unread(), dict[str, int])
+    assert_type(inbox.chats(), list[str])
+
+    hf.mailbox("jack451", overflow="explode")  # type: ignore[arg-type]
+    box.send("hi")  # type: ignore[call-arg]
+    box.fetch(100)  # type: ignore[call-arg]
+    inbox.ack(7)  # type: ignore[arg-type]
+    chat.join("c", start="then")  # type: ignore[arg-type]
+    hf.create_chat(["a"], sender="a", body=1, keep="all")  # type: ignore[arg-type]
+    batch.upto = 7  # type: ignore[misc]
+
+
+async def messages_of_the_other_half(hf: AsyncHoldfast) -> None:
+    """Likewise, awaited."""
+    assert_type(hf.mailbox("jack451"), AsyncMailbox)
+    assert_type(await hf.mailbox("jack451").fetch(), Batch)
+    assert_type(await hf.create_chat(["a"], sender="a", body=1), AsyncChat)
+    assert_type(hf.inbox("a"), AsyncInbox)
+    assert_type(await hf.inbox("a").fetch(), list[Batch])
+
+
+def feeding(hf: Holdfast) -> None:
+    """Files, and what is read of them."""
+    feed = hf.file_feed("logs", consumers=["geo-1"], budget=2**30, mode="broadcast", lease=30.0)
+    assert_type(feed, FileFeed)
+    assert_type(feed.publish("a.log", timeout=1.0, compress=None), PublishedFile)
+    assert_type(feed.publish_dir("days"), PublishedFolder)
+    assert_type(feed.status(), FeedStatus)
+    assert_type(feed.consumer("geo-1"), Consumer)
+    for file in feed.consumer("geo-1").files(timeout=1.0):
+        with file as same:
+            assert_type(same, FeedFile)
+            assert_type(list(file.lines()), list[bytes])
+            assert_type(list(file.blocks(start=7)), list[Block])
+            assert_type(file.size, int | None)
+            assert_type(file.save_to("folder"), Path)
+
+
+async def feeding_the_other_half(hf: AsyncHoldfast) -> None:
+    """Likewise, awaited."""
+    feed = hf.file_feed("logs", mode="share")
+    assert_type(feed, AsyncFileFeed)
+    assert_type(await feed.publish("a.log"), PublishedFile)
+    async for file in feed.consumer("geo-1").files():
+        async with file as same:
+            assert_type(same, AsyncFeedFile)
+            assert_type([line async for line in file.lines()], list[bytes])
+
+
 def failing(hf: Holdfast) -> None:
     """Errors keep their fields."""
     try:
@@ -229,8 +432,16 @@ def failing(hf: Holdfast) -> None:
         assert_type(error.op_id, str | None)
         hf.enqueue(mail.call("17", 97), op_id=error.op_id)
         error.repeat()
+    except LockTimeout as late:
+        assert_type(late.waited, float)
+        assert_type(late.holder, str)
+    except LeaseLost as lost:
+        assert_type(lost.lost_at, datetime | None)
+        assert_type(lost.taken_by, str | None)
     except QueueAtCapacity as full:
         assert_type(full.capacity, int)
+    except MailboxFull as crowded:
+        assert_type(crowded.oldest_at, datetime | None)
     except HoldfastError:
         raise
 
@@ -241,3 +452,42 @@ def running() -> None:
     assert_type(current_task().attempt, int)
     assert_type(current_task().enqueued_at, datetime | None)
     assert_type(acl_rule("shop"), str)
+
+
+async def cached_rows(hf: Holdfast, async_hf: AsyncHoldfast, table: Any) -> None:
+    """Row caches, in both halves."""
+    cache = hf.row_cache("stock", source=SqlRows(table, table, key="id"), shards=4)
+    assert_type(cache, RowCache)
+    assert_type(cache.get(1, max_age=1.0), CachedRow)
+    assert_type(
+        cache.get_many([1, "a", ("eu", 7)]), dict[int | str | tuple[int | str, ...], CachedRow]
+    )
+    cache.schedule(1, every=timedelta(seconds=5))
+    cache.schedule(1.5, every=5)  # type: ignore[arg-type]
+    assert_type(cache.refresh_due(), RefreshReport)
+    assert_type(cache.explain(1), RowExplanation)
+    assert_type(cache.status(), RowCacheStatus)
+    assert_type(cache.invalidate_on_commit(table), CommitHook)
+    assert_type(async_hf.row_cache("stock"), AsyncRowCache)
+    assert_type(await async_hf.row_cache("stock").get(("eu", 7)), CachedRow)
+    try:
+        cache.get(1)
+    except LoadFailed as failed:
+        assert_type(failed.cache, str)
+
+
+async def tallies(hf: Holdfast, later: AsyncHoldfast) -> None:
+    """Counts, from feeds and local files alike."""
+    geo = GeoTable.from_mmdb(Path("x.mmdb"))
+    assert_type(geo.lookup("1.2.3.4"), Place | None)
+    tally = hf.tally("daily")
+    assert_type(tally.aggregate(hf.file_feed("f").consumer("c"), key=GeoKey(geo)), TallyReport)
+    tally.aggregate(LocalFiles("logs"), key=lambda line: Counted("2011-10-10", {"a": str(line)}))
+    assert_type(tally.top("country", day="2011-10-10"), list[Count])
+    assert_type(tally.compare("2011-10-10", "2011-10-11", dimension="country"), list[Change])
+    assert_type(tally.rejected().samples, list[bytes])
+    tally.aggregate(hf.file_feed("f"), key=GeoKey(geo))  # type: ignore[arg-type]
+    report = await later.tally("daily").aggregate(AsyncLocalFiles(["a", "b"]), key=GeoKey(geo))
+    assert_type(report, TallyReport)
+    feed = later.file_feed("f").consumer("c")
+    await later.tally("daily").aggregate(feed, key=lambda line: None)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 import typer
 
-from .. import Holdfast, HoldfastError, InvalidName, OutcomeUnknown
+from .. import (
+    AsyncHoldfast,
+    Holdfast,
+    HoldfastError,
+    InvalidName,
+    OutcomeUnknown,
+    ServerRefused,
+    ServerUnavailable,
+)
+from .address import server_name, url_problem, without_password
 from .output import console, stranger
+
+Client = TypeVar("Client", Holdfast, AsyncHoldfast)
 
 FAILED: Final = 1
 WRONG_USAGE: Final = 2
@@ -42,7 +54,11 @@ def on_command_line(ctx: typer.Context, name: str) -> bool:
 Url = Annotated[
     str | None,
     typer.Option(
-        "--url", envvar="HOLDFAST_URL", callback=_one_server, help="redis://, rediss://, unix://, …"
+        "--url",
+        metavar="URL",
+        envvar="HOLDFAST_URL",
+        callback=_one_server,
+        help="The server, as in redis://localhost:6379.",
     ),
 ]
 Embedded = Annotated[
@@ -56,13 +72,19 @@ Embedded = Annotated[
     ),
 ]
 Namespace = Annotated[
-    str, typer.Option("--namespace", envvar="HOLDFAST_NAMESPACE", help="Whose data.")
+    str,
+    typer.Option("--namespace", metavar="NAME", envvar="HOLDFAST_NAMESPACE", help="Whose data."),
 ]
 
 
 @contextmanager
 def connected(
-    url: str | None, embedded: Path | None, namespace: str, *, create: bool = True
+    url: str | None,
+    embedded: Path | None,
+    namespace: str,
+    *,
+    create: bool = True,
+    failed: int = FAILED,
 ) -> Iterator[Holdfast]:
     """A client for a command; its errors end the command with a sentence, not a traceback.
 
@@ -71,19 +93,39 @@ def connected(
         embedded: the folder of its data.
         namespace: whose data.
         create: whether a folder that does not exist is made. Who only looks makes none.
+        failed: exit code for a server that cannot be used.
     """
+    with (
+        errors_told(url, embedded, failed=failed),
+        client(Holdfast, url, embedded, namespace, create=create) as hf,
+    ):
+        yield hf
+
+
+@contextmanager
+def errors_told(url: str | None, embedded: Path | None, *, failed: int = FAILED) -> Iterator[None]:
+    """Errors of ours end the command with a sentence, not a traceback; see `connected`."""
     try:
-        with _client(url, embedded, namespace, create=create) as hf:
-            yield hf
+        yield
     except InvalidName as error:
         fail(str(error), code=WRONG_USAGE)
-    except OutcomeUnknown as error:  # its own message tells a program what to call
+    # What these three say themselves is for programs: names of steps, and what to call.
+    except OutcomeUnknown as error:
         fail(
-            f"{error.action} may or may not have been applied: {error.reason}; "
-            "look at what is there before you repeat it"
+            f"nobody knows whether it was done: {error.reason}; "
+            "look at what is there before you repeat it",
+            code=failed,
+        )
+    except ServerRefused as error:
+        fail(f"{server_name(url, embedded)} refuses: {error.reason}", code=failed)
+    except ServerUnavailable as error:
+        where = "the URL, and whether it runs" if embedded is None else embedded / "server.log"
+        fail(
+            f"cannot use {server_name(url, embedded)} ({_cause(error)}); check {where}",
+            code=failed,
         )
     except HoldfastError as error:
-        fail(str(error))
+        fail(str(error), code=failed)
 
 
 def fail(message: str, *, code: int = FAILED) -> NoReturn:
@@ -94,11 +136,24 @@ def fail(message: str, *, code: int = FAILED) -> NoReturn:
     raise typer.Exit(code)
 
 
-def _client(url: str | None, embedded: Path | None, namespace: str, *, create: bool) -> Holdfast:
+def _cause(error: ServerUnavailable) -> str:
+    """Why the server could not be asked, without what redis-py repeats."""
+    return re.sub(r"Error -?\d+ connecting to .+?\. ", "", error.reason).rstrip(".")
+
+
+def client(
+    half: type[Client],
+    url: str | None,
+    embedded: Path | None,
+    namespace: str,
+    *,
+    create: bool = True,
+) -> Client:
+    """A client of either *half*; see `connected`. A server that is not named ends the command."""
     if embedded is not None:
         if not create and not embedded.is_dir():
             fail(f"there is no folder {str(embedded)!r}, so no server of it", code=NOT_FOUND)
-        return Holdfast.embedded(embedded, namespace=namespace)
+        return half.embedded(embedded, namespace=namespace)
     if url is None:
         fail(
             "which server? Give --url or --embedded FOLDER, "
@@ -106,6 +161,9 @@ def _client(url: str | None, embedded: Path | None, namespace: str, *, create: b
             code=WRONG_USAGE,
         )
     try:
-        return Holdfast.from_url(url, namespace=namespace)
+        return half.from_url(url, namespace=namespace)
+    except InvalidName:  # a ValueError as well, but of the namespace
+        raise
     except ValueError as error:
-        fail(str(error), code=WRONG_USAGE)
+        told = f"{without_password(url)!r} is no URL of a server: {url_problem(url, error)}"
+        fail(f"{told}; expected such as redis://localhost:6379", code=WRONG_USAGE)

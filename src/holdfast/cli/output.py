@@ -30,11 +30,16 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, emoji=False)
 
 
+def columns(otherwise: int) -> int:
+    """How many columns a line has on the screen, or *otherwise* in a pipe."""
+    out = console()
+    return out.width if out.is_terminal or "COLUMNS" in os.environ else otherwise
+
+
 def show(what: RenderableType) -> None:
     """Print a table or a text: folded at the edge of a terminal, each line whole in a pipe."""
-    out = console()
-    if out.is_terminal or "COLUMNS" in os.environ:
-        out.print(what)
+    if columns(UNFOLDED) < UNFOLDED:
+        console().print(what)
         return
     whole = Console(file=StringIO(), width=UNFOLDED, highlight=False, emoji=False)
     with whole.capture() as captured:
@@ -68,7 +73,7 @@ def warn(message: str) -> None:
     say(f"holdfast: {message}", style="yellow", stderr=True)
 
 
-def fields(rows: Iterable[tuple[str, str | Text]]) -> Table:
+def fields(rows: Iterable[tuple[str, str | Text | Table]]) -> Table:
     """Names and values beside each other; a long value is folded under itself."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
@@ -81,6 +86,13 @@ def fields(rows: Iterable[tuple[str, str | Text]]) -> Table:
 def counted(number: int, noun: str) -> str:
     """As in `1 task` and `1,204 tasks`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def size(octets: int) -> str:
+    """As in `12.3 KiB`."""
+    if octets < 1024:
+        return f"{octets} bytes"
+    return f"{octets / 2**10:,.1f} KiB" if octets < 2**20 else f"{octets / 2**20:,.1f} MiB"
 
 
 def printable(text: str) -> str:

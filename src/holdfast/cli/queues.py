@@ -12,8 +12,9 @@ from rich.text import Text
 
 from .. import Queue, QueueStats, TaskStatus
 from .confirm import Yes, confirm
-from .connection import WRONG_USAGE, Embedded, Namespace, Url, connected, fail, on_command_line
+from .connection import Embedded, Namespace, Url, connected
 from .found import found_stats, is_used
+from .listing import listing
 from .output import AsJson, counted, fields, say, show, show_json, stranger, warn
 from .task_lines import section
 
@@ -28,31 +29,7 @@ NAME_COLUMNS: Final = 28
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue.")]
 
-app = typer.Typer(
-    name="queues",
-    help="Look at the task queues; pause, resume and empty them. Without a command: ls.",
-    invoke_without_command=True,
-)
 
-
-@app.callback()
-def queues(
-    ctx: typer.Context,
-    url: Url = None,
-    embedded: Embedded = None,
-    namespace: Namespace = "holdfast",
-    as_json: AsJson = False,
-) -> None:
-    """Look at the task queues; pause, resume and empty them. Without a command: ls."""
-    if ctx.invoked_subcommand is None:
-        ls(url, embedded, namespace, as_json)
-    elif any(on_command_line(ctx, name) for name in ctx.params):
-        # Else they would be dropped silently: the command has options of its own.
-        name = ctx.invoked_subcommand
-        fail(f"options come after the command: holdfast queues {name} …", code=WRONG_USAGE)
-
-
-@app.command()
 def ls(
     url: Url = None,
     embedded: Embedded = None,
@@ -72,6 +49,9 @@ def ls(
         say(f"no queues in namespace {namespace}")
     if len(names) == LISTED:
         warn(f"these are the {LISTED:,} queues that were used last; there may be more")
+
+
+app = listing("queues", "Look at the task queues; pause, resume and empty them.", ls)
 
 
 @app.command("show")

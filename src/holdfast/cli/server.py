@@ -14,6 +14,7 @@ import typer
 from .. import HoldfastError, ServerInUse, server
 from ..server import ServerStatus
 from .connection import fail
+from .help import Commands
 from .output import console, visible
 
 EXIT_NOT_RUNNING: Final = 3
@@ -22,7 +23,7 @@ EXIT_NOT_RUNNING: Final = 3
 EXIT_REFUSED: Final = 4
 """Of `stop`, while processes have the server open."""
 
-app = typer.Typer(
+app = Commands(
     name="server",
     help="Start, stop and look at the embedded server of a folder.",
     no_args_is_help=True,

@@ -1,16 +1,42 @@
-"""MODULE:REGISTRY, and what to say when it leads nowhere."""
+"""MODULE:NAME, and what to say when it leads nowhere."""
 
 from __future__ import annotations
 
+import importlib
+import sys
 import sysconfig
 import traceback
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NoReturn
 
-from .. import TaskRegistry
 from .connection import WRONG_USAGE, fail
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a command wants of a module of the user's.
+
+    Attributes:
+        kinds: what it may be.
+        noun: what that is called.
+        word: what it is called where it has to be given.
+        default: its name when none is given.
+        example: of a target.
+    """
+
+    kinds: tuple[type[Any], ...]
+    noun: str
+    word: str
+    default: str
+    example: str
+
+    def found_in(self, module: ModuleType) -> list[str]:
+        """Names of all that it may be."""
+        return [name for name, value in vars(module).items() if isinstance(value, self.kinds)]
+
 
 FRAMES: Final = 3
 """Lines of the user's code that tell where an import failed."""
@@ -21,48 +47,54 @@ LINES: Final = 5
 OURS: Final = Path(__file__).resolve().parents[1]
 
 
-def checked_module(name: str) -> str:
-    """*name*; ends the command if it is a path, or nothing that a module could be called."""
+def loaded(target: str, sought: Sought) -> Any:
+    """What MODULE:NAME stands for, the current folder included; ends the command if nothing."""
+    name, _, path = target.partition(":")
     if not all(part.isidentifier() for part in name.split(".")) or name.endswith(".py"):
-        fail(f"{name!r} is no name of a module{_hint(name)}", code=WRONG_USAGE)
-    return name
-
-
-def missing_or_broken(name: str, error: BaseException) -> NoReturn:
-    """End the command: module *name* is not there, or raised *error* itself."""
-    absent = error.name if isinstance(error, ModuleNotFoundError) else None
-    if absent is not None and f"{name}.".startswith(f"{absent}."):
-        fail(f"there is no module {name!r} here or on the path{_hint(name)}", code=WRONG_USAGE)
-    _broken(name, error)
-
-
-def registry_in(module: ModuleType, path: str) -> TaskRegistry:
-    """The registry that *path* leads to; ends the command if there is none."""
+        fail(f"{name!r} is no name of a module{_hint(name, sought)}", code=WRONG_USAGE)
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        module = importlib.import_module(name)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (the user's module may raise anything)
+        _missing_or_broken(name, error, sought)
     found: Any = module
-    for name in path.split("."):
-        found = getattr(found, name, None)
-    if not isinstance(found, TaskRegistry):
-        fail(_no_registry(module, path, found), code=WRONG_USAGE)
+    for part in (path or sought.default).split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, sought.kinds):
+        fail(_not_there(module, path, found, sought), code=WRONG_USAGE)
     return found
 
 
-def _hint(name: str) -> str:
+def _missing_or_broken(name: str, error: BaseException, sought: Sought) -> NoReturn:
+    """End the command: module *name* is not there, or raised *error* itself."""
+    absent = error.name if isinstance(error, ModuleNotFoundError) else None
+    if absent is None or not f"{name}.".startswith(f"{absent}."):
+        _broken(name, error)
+    package = absent.rpartition(".")[0]
+    where = f"in {package!r}" if package else f"in {str(Path.cwd())!r} or on Python's path"
+    what = "" if absent == name else f"module {name!r} cannot be imported: "
+    fail(f"{what}there is no module {absent!r} {where}{_hint(name, sought)}", code=WRONG_USAGE)
+
+
+def _hint(name: str, sought: Sought) -> str:
     """What may have been meant by a name that is none of a module."""
     if name.endswith(".py") or "/" in name:
         meant = name.removesuffix(".py").strip("./").replace("/", ".")
-        return f"; did you mean {f'{meant}:tasks'!r}?"
-    return "; expected MODULE:REGISTRY, as in app.mail:tasks"
+        return f"; did you mean {f'{meant}:{sought.default}'!r}?"
+    return f"; expected MODULE:{sought.word}, as in {sought.example}"
 
 
-def _no_registry(module: ModuleType, path: str, found: Any) -> str:
-    """Why *path* does not lead to a registry, and which ones there are."""
-    names = [name for name, value in vars(module).items() if isinstance(value, TaskRegistry)]
-    where = f"module {module.__name__!r}"
-    problem = f"{where} has no {path!r}"
+def _not_there(module: ModuleType, path: str, found: Any, sought: Sought) -> str:
+    """Why *path* does not lead to what is sought, and what would."""
+    names = sought.found_in(module)
+    file = getattr(module, "__file__", None)  # another one of that name may stand before it
+    where = f"module {module.__name__!r}{f' ({_near(file)})' if file else ''}"
+    tried = repr(path) if path else f"{sought.default!r} (the default)"
+    problem = f"{where} has no {tried}"
     if found is not None:
-        problem = f"{path!r} of {where} is not a TaskRegistry but {type(found).__name__!r}"
+        problem = f"{tried} of {where} is not a {sought.noun} but {type(found).__name__!r}"
     if not names:
-        return f"{problem}, and no TaskRegistry at all; expected as in app.mail:tasks"
+        return f"{problem}, and no {sought.noun} at all; expected as in {sought.example}"
     targets = ", ".join(f"{module.__name__}:{name}" for name in names)
     return f"{problem}; what it has: {targets}"
 

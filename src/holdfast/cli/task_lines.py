@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from rich.cells import cell_len
@@ -13,10 +12,17 @@ from rich.padding import Padding
 from rich.text import Text
 
 from .. import TaskStatus
-from .output import counted, printable, show, stranger
+from .instants import distance, instant
+from .output import columns, counted, printable, show, stranger
 
 WIDEST: Final = 32
 """Columns are aligned up to here: one overlong name must not push all others off the screen."""
+
+NOTE_INDENT: Final = 6
+"""Of the lines under a task."""
+
+PIPE_COLUMNS: Final = 120
+"""For arguments, where no screen has an edge: they may be a megabyte, which JSON has whole."""
 
 UNREADABLE: Final = "(unreadable)"
 
@@ -24,18 +30,23 @@ STYLES: Final = {"dead": "red", "running": "green", "done": "green"}
 
 
 def section(title: str, tasks: Sequence[TaskStatus]) -> None:
-    """Print a heading, and each task on one line, its reason or its worker on the next.
+    """Print a heading, and each task on one line, its arguments and its reason or worker below.
 
-    On a line of its own a reason can be read on any screen.
+    On a line of its own a reason can be read on any screen. Arguments are cut to fit on theirs.
     """
+    room = columns(PIPE_COLUMNS) - NOTE_INDENT
     rows = [_cells(task) for task in tasks]
     widths = [min(WIDEST, max(map(cell_len, column))) for column in zip(*rows, strict=True)]
     lines: list[RenderableType] = [Text(title, "bold")]
     for task, row in zip(tasks, rows, strict=True):
         padded = [_padded(cell, width) for cell, width in zip(row, widths, strict=True) if width]
         lines.append(_indented(2, "  ".join(padded).rstrip()))
+        if arguments := _arguments(task):
+            text = stranger(arguments)
+            text.truncate(room, overflow="ellipsis")
+            lines.append(_indented(NOTE_INDENT, text.plain))
         if note := task.reason or task.worker:
-            lines.append(_indented(6, note, "red" if task.state == "dead" else "dim"))
+            lines.append(_indented(NOTE_INDENT, note, "red" if task.state == "dead" else "dim"))
     show(Group(*lines))
 
 
@@ -53,15 +64,22 @@ def _cells(task: TaskStatus) -> list[str]:
     return [printable(task.task_id), printable(name), task.priority or "", began, _since(task)]
 
 
+def _arguments(task: TaskStatus) -> str:
+    """What it is called with, as in `("17", price=97)`; empty for nothing, and if it is unknown."""
+    named = (f"{name}={_json(value)}" for name, value in task.kwargs.items())
+    said = ", ".join([*map(_json, task.args), *named])
+    return said and f"({said})"
+
+
 def _since(task: TaskStatus) -> str:
     """The instant that matters most in its state."""
     match task.state:
         case "delayed":
-            return f"due {_distance(task.due_at)}"
+            return f"due {distance(task.due_at)}"
         case "dead":
-            return f"died {_distance(task.ended_at)}"
+            return f"died {distance(task.ended_at)}"
         case _:
-            return f"enqueued {_distance(task.enqueued_at)}"
+            return f"enqueued {distance(task.enqueued_at)}"
 
 
 def details(task: TaskStatus, queue: str) -> Iterator[tuple[str, str | Text]]:
@@ -81,24 +99,10 @@ def details(task: TaskStatus, queue: str) -> Iterator[tuple[str, str | Text]]:
     if task.reason:
         yield "reason", stranger(task.reason, STYLES.get(task.state, ""))
     for name in ("enqueued", "due", "ended"):
-        if instant := getattr(task, f"{name}_at"):
-            yield name, f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC ({_distance(instant)})"
+        if at := getattr(task, f"{name}_at"):
+            yield name, instant(at)
 
 
 def _json(value: object) -> str:
     """Arguments as they travelled: what another language wrote may be no Python."""
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _distance(instant: datetime | None) -> str:
-    """As in `3 min ago` and `in 2 h`; the clock of this machine may be off by a bit."""
-    if instant is None:
-        return "some time ago"
-    seconds = (instant - datetime.now(UTC)).total_seconds()
-    size, unit = next(
-        (size, unit)
-        for size, unit in ((86400, "d"), (3600, "h"), (60, "min"), (0, "s"))
-        if abs(seconds) >= 2 * size
-    )
-    amount = f"{round(abs(seconds) / (size or 1)):,} {unit}"
-    return f"in {amount}" if seconds > 0 else f"{amount} ago"

@@ -12,6 +12,7 @@ from .. import Holdfast, QueueStats, TaskStatus
 from .confirm import Yes, confirm
 from .connection import FAILED, NOT_FOUND, Embedded, Namespace, Url, connected, fail
 from .found import found_stats, is_used, not_found
+from .help import Commands
 from .output import AsJson, counted, fields, say, show, show_json
 from .task_lines import details, section
 
@@ -28,7 +29,7 @@ AT_ONCE: Final = 1000
 QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue that it was put into.")]
 Ids = Annotated[list[str], typer.Argument(metavar="TASK_ID", help="Which tasks.")]
 
-app = typer.Typer(
+app = Commands(
     name="tasks",
     help="Look at the tasks of a queue; cancel them, and replay the dead.",
     no_args_is_help=True,
@@ -42,10 +43,22 @@ def ls(
     embedded: Embedded = None,
     namespace: Namespace = "holdfast",
     state: Annotated[
-        State | None, typer.Option("--state", help="Only tasks in this state.", show_default="all")
+        State | None,
+        typer.Option(
+            "--state",
+            metavar="STATE",
+            help="Only tasks that are running, queued, delayed or dead.",
+        ),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, max=AT_ONCE, help="Tasks of each state at most.")
+        int,
+        typer.Option(
+            "--limit",
+            metavar="N",
+            min=1,
+            max=AT_ONCE,
+            help=f"Tasks of each state at most, up to {AT_ONCE:,}.",
+        ),
     ] = 10,
     as_json: AsJson = False,
 ) -> None:

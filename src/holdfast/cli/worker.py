@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
-import sys
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from .. import TaskRegistry
+from .address import server_name
 from .connection import WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from .found import like
-from .output import printable, warn
-from .target import checked_module, missing_or_broken, registry_in
+from .logs import log_to_stderr
+from .output import warn
+from .target import Sought, loaded
+
+logger = logging.getLogger("holdfast.worker")
+
+REGISTRY: Final = Sought((TaskRegistry,), "TaskRegistry", "REGISTRY", "tasks", "app.mail:tasks")
 
 
 def worker(
@@ -32,12 +35,22 @@ def worker(
         list[str] | None,
         typer.Option(metavar="NAME[=WEIGHT]", help="Serve this queue only. Repeatable."),
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Tasks that run at once.")] = 50,
+    concurrency: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Tasks that run at once.")
+    ] = 50,
     lease: Annotated[
-        float, typer.Option(min=1.0, help="Seconds until the tasks of a dead worker run elsewhere.")
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=1.0,
+            help="How soon the tasks of a dead worker run elsewhere; at least 1.",
+        ),
     ] = 30.0,
     grace: Annotated[
-        float, typer.Option(min=0.0, help="Seconds that running tasks are given at the end.")
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0.0, help="How long running tasks may take at the end."
+        ),
     ] = 25.0,
     unknown_timeout: Annotated[
         float,
@@ -53,11 +66,9 @@ def worker(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only failures.")] = False,
 ) -> None:
     """Run tasks until SIGTERM or Ctrl-C: what runs is finished or given back, nothing is lost."""
-    level = logging.WARNING if quiet else logging.INFO
-    handler = logging.StreamHandler()
-    handler.setFormatter(_Printable("%(asctime)s %(levelname)s %(message)s"))
-    logging.basicConfig(level=level, handlers=[handler])
-    tasks, weights = _registry(target), _weights(queue)
+    log_to_stderr(logging.WARNING if quiet else logging.INFO)
+    tasks: TaskRegistry = loaded(target, REGISTRY)
+    weights = _weights(queue)
     _check_queues(weights or (), tasks)
     with connected(url, embedded, namespace) as hf:
         try:
@@ -71,26 +82,16 @@ def worker(
             )
         except ValueError as error:
             fail(str(error), code=WRONG_USAGE)
+        shares = weights or dict.fromkeys(tasks.queues(), 1)
+        logger.info(
+            "worker %s: %s, namespace %r, queues %s, concurrency %d",
+            runner.name,
+            server_name(url, embedded),
+            hf.namespace,
+            ", ".join(f"{name}={weight}" for name, weight in shares.items()),
+            concurrency,
+        )
         runner.run(until_idle=until_idle)
-
-
-def _registry(target: str) -> TaskRegistry:
-    """The registry that MODULE:REGISTRY names, the current folder included."""
-    module_name, _, path = target.partition(":")
-    name = checked_module(module_name)
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        module = importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (the user's module may raise anything)
-        missing_or_broken(name, error)
-    return registry_in(module, path or "tasks")
-
-
-class _Printable(logging.Formatter):
-    """Makes control characters visible: tasks and their errors are text of strangers."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return "\n".join(map(printable, super().format(record).split("\n")))
 
 
 def _weights(queues: list[str] | None) -> dict[str, int] | None:

@@ -3,34 +3,48 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, TypeVar
 
-from ..core.bell import Bell
-from ..core.call._sync import Caller
-from ..core.catalog._sync import Catalog
-from ..core.clock import Duration
-from ..core.connections.settings import Client, Settings
-from ..core.names import Namespace
-from ..core.runtime._sync import in_thread
+from ..completions import keys as completion_keys
+from ..completions._sync import Completions
+from ..completions.limits import checked_limit
+from ..completions.recent._sync import Recent
+from ..core.clock import Duration, to_seconds
+from ..core.codec import JSON, Codec
+from ..counters import keys as counter_keys
+from ..counters._sync import Counter
+from ..counters.buffer._sync import CounterBuffer
+from ..counters.known._sync import known_counters
+from ..counters.shape import USUAL_KEEP, USUAL_PRECISIONS, Shape
+from ..locks import keys as lock_keys
+from ..locks._sync import Lock, LockAll, Semaphore
+from ..locks.fenced._sync import Fenced
+from ..locks.places._sync import Places
+from ..locks.states import LockState, SemaphoreState
+from ..locks.terms import Terms
+from ..messages import keys as message_keys
+from ..messages._sync import Mailbox
+from ..messages.chat._sync import Chat, create_chat
+from ..messages.inbox._sync import Inbox
+from ..messages.terms import DEFAULT_IDLE_S, DEFAULT_KEEP, Founding, Keep, Overflow
 from ..queues import keys as queue_keys
 from ..queues._sync import Queue
 from ..queues.handle._sync import TaskHandle
-from ..queues.producer._sync import Producer
 from ..queues.registry import TaskRegistry
 from ..queues.task import Call, checked_call, checked_capacity
 from ..queues.worker.plan import Plan
 from ..queues.worker.worker import Worker
+from ..rows import keys as row_keys
+from ..rows._sync import RowCache
+from ..rows.source import RowSource
+from ..rows.terms import Terms as RowTerms
+from .logs._sync import Logs
 
 R = TypeVar("R")
 
-DEFAULT_NAMESPACE = "holdfast"
 
-
-class Holdfast:
+class Holdfast(Logs):
     """Application building blocks on one Valkey or Redis.
 
     It opens connections of its own, like those of the client it is given, and closes only these.
@@ -43,80 +57,94 @@ class Holdfast:
         namespace: keeps this application's data apart from others' on the same server.
     """
 
-    def __init__(
+    # Locks and semaphores
+
+    def lock(
         self,
-        redis: Client,
+        name: str,
         *,
-        namespace: str = DEFAULT_NAMESPACE,
-    ) -> None:
-        self._begin(Settings.of(redis), namespace)
-
-    @classmethod
-    def from_url(cls, url: str, *, namespace: str = DEFAULT_NAMESPACE) -> Self:
-        """A client for a URL: `redis rediss unix redis+sentinel redis+cluster`.
+        lease: Duration = 10.0,
+        auto_renew: bool = True,
+        max_hold: Duration | None = None,
+    ) -> Lock:
+        """The lock called *name*: at most one holds it at a time.
 
         Args:
-            url: such as `redis://localhost:6379/0`, `redis+sentinel://host:26379/mymaster` or
-                `redis+cluster://host:7000,host:7001`. Several hosts are separated by commas.
-            namespace: see the class.
+            name: what is locked.
+            lease: seconds after which the place of a holder that crashed is free; at least 1.
+            auto_renew: renew the lease of whoever holds it until it is released. Without it a
+                holder has one lease, and `lease.renew()`.
+            max_hold: seconds after which the lease is renewed no more, and is lost; None never.
         """
-        self = cls.__new__(cls)
-        self._begin(Settings.from_url(url), namespace)
-        return self
+        return Lock(
+            self._places(lock_keys.LOCK, name, Terms.checked(lease, auto_renew, max_hold, 1))
+        )
 
-    @classmethod
-    def embedded(
-        cls, folder: str | os.PathLike[str] | None = None, *, namespace: str = DEFAULT_NAMESPACE
-    ) -> Self:
-        """A client with a Valkey server of its own, from the extra `server`.
-
-        Args:
-            folder: keeps the data, and is shared by all processes that open it; the last one out
-                stops the server. None makes a private, temporary one.
-            namespace: see the class.
-
-        Raises:
-            ServerNotFound: there is no server binary; the message says what to install.
-            ServerFailed: the server did not start.
-        """
-        from ..server import EmbeddedServer
-
-        Namespace.of(namespace)  # a wrong one must not leave a server behind
-        server = EmbeddedServer.open(folder)
-        self = cls.from_url(server.url, namespace=namespace)
-        self._opened.callback(server.close)
-        return self
-
-    def _begin(self, settings: Settings, namespace: str) -> None:
-        self._settings = settings
-        self._namespace = Namespace.of(namespace)
-        self._caller = Caller(settings)
-        self._catalog = Catalog(self._caller, self._namespace)
-        self._bell = Bell(settings)
-        self._producer = Producer(self._caller, self._bell, self._catalog, self._namespace)
-        self._opened = ExitStack()
-
-    @property
-    def namespace(self) -> str:
-        """The namespace, as it was given."""
-        return self._namespace.name
-
-    def close(self) -> None:
-        """Close what this client opened. Idempotent."""
-        in_thread(self._bell.close)
-        self._caller.close()
-        in_thread(self._opened.close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
+    def semaphore(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
+        name: str,
+        *,
+        limit: int | None = None,
+        lease: Duration = 10.0,
+        auto_renew: bool = True,
+        max_hold: Duration | None = None,
+    ) -> Semaphore:
+        """The semaphore called *name*: at most *limit* hold it at a time.
+
+        Args:
+            name: what is limited.
+            limit: how many. The server keeps it: the first one to acquire sets it, and
+                `DefinitionConflict` tells whoever says otherwise later. By default what the server
+                has; `NotDefined` if it has none, or forgot it because nobody came for a week.
+            lease: as in `lock`.
+            auto_renew: as in `lock`.
+            max_hold: as in `lock`.
+        """
+        terms = Terms.checked(lease, auto_renew, max_hold, limit)
+        return Semaphore(self._places(lock_keys.SEMAPHORE, name, terms))
+
+    def lock_all(
+        self,
+        names: Iterable[str],
+        *,
+        lease: Duration = 10.0,
+        auto_renew: bool = True,
+        max_hold: Duration | None = None,
+    ) -> LockAll:
+        """Several locks at once, without deadlocks: always taken in the order of their names.
+
+        Args:
+            names: of locks; one that is named twice is taken once.
+            lease: as in `lock`.
+            auto_renew: as in `lock`.
+            max_hold: as in `lock`.
+        """
+        if isinstance(names, str):
+            raise TypeError("lock_all takes several names; for a single one use lock")
+        return LockAll(
+            self.lock(name, lease=lease, auto_renew=auto_renew, max_hold=max_hold)
+            for name in dict.fromkeys(names)
+        )
+
+    def locks(self) -> dict[str, LockState]:
+        """The locks that are held or waited for now, by name; at most 1,000.
+
+        For people and dashboards: it asks for each lock that was in use lately, and may miss one
+        that nobody has held for half a second.
+        """
+        return self._roll.locks()
+
+    def semaphores(self) -> dict[str, SemaphoreState]:
+        """The semaphores that are held or waited for now, by name; as `locks`."""
+        return self._roll.semaphores()
+
+    def fenced(self, key: str) -> Fenced:
+        """The value called *key*, which refuses to be written under an older fence."""
+        return Fenced(self._caller, self._namespace.unit(lock_keys.FENCED, key))
+
+    def _places(self, kind: str, name: str, terms: Terms) -> Places:
+        unit = self._namespace.unit(kind, name)
+        return Places(self._caller, self._renewer, self._lobby, unit, terms)
 
     # Task queues
 
@@ -147,6 +175,7 @@ class Holdfast:
         Raises:
             ServerUnavailable: it is not stored.
             QueueAtCapacity: it is not stored: as many tasks wait as may.
+            DefinitionConflict: it is not stored: the queue has another capacity than was said here.
             OutcomeUnknown: perhaps it is; `repeat()` stores it exactly once.
             PayloadTooLarge: its arguments are over the limit.
         """
@@ -165,6 +194,7 @@ class Holdfast:
             ServerUnavailable: none is stored.
             QueueAtCapacity: none is stored in a queue that has no room for all that go there, nor
                 in those that come after it in *calls*.
+            DefinitionConflict: likewise, for a queue of another capacity than was said here.
             OutcomeUnknown: some are, perhaps; `repeat()` stores the rest, each exactly once.
             PayloadTooLarge: the arguments of one are over the limit; none is stored.
         """
@@ -204,3 +234,164 @@ class Holdfast:
             unknown_timeout=unknown_timeout,
         )
         return Worker(self._settings, plan)
+
+    # Autocomplete
+
+    def recent(self, name: str, *, limit: int | None = None) -> Recent:
+        """The list of recent names called *name*, such as `player:7`.
+
+        Args:
+            name: of the list.
+            limit: how many it keeps, 1 to 1,000. The server keeps it: the first touch after this
+                sets it, and `DefinitionConflict` tells whoever says otherwise later. By default
+                what the server has, at first 100.
+        """
+        unit = self._namespace.unit(completion_keys.RECENT, name)
+        return Recent(self._caller, unit, checked_limit(limit))
+
+    def completions(self, name: str) -> Completions:
+        """The names to be completed that are called *name*, such as `guild:3`."""
+        return Completions(self._caller, self._namespace.unit(completion_keys.COMPLETIONS, name))
+
+    # Counters
+
+    def counter(
+        self, name: str, *, precisions: Iterable[int] | None = None, keep: int | None = None
+    ) -> Counter:
+        """The counter called *name*.
+
+        Args:
+            name: of what is counted.
+            precisions: seconds of one sample, each; at most 16 of them. The server keeps this and
+                *keep*: the first add after this sets them, and `DefinitionConflict` tells whoever
+                says otherwise later. By default what the server has, at first 1 s, 5 s, 1 min,
+                5 min, 1 h, 5 h and 1 day.
+            keep: how many samples of each precision are there at least, up to 1,000; by default
+                120.
+        """
+        shape = None
+        if precisions is not None or keep is not None:
+            shape = Shape.checked(
+                USUAL_PRECISIONS if precisions is None else precisions,
+                USUAL_KEEP if keep is None else keep,
+            )
+        unit = self._namespace.unit(counter_keys.KIND, name)
+        return Counter(self._caller, self._catalog, unit, shape)
+
+    def counter_buffer(self, *, flush_every: Duration = 1.0) -> CounterBuffer:
+        """A buffer that adds to counters of this client once in a while; close it, or the client.
+
+        Args:
+            flush_every: seconds, at least 0.01; so much is lost when the process is killed.
+        """
+        flush_every_s = to_seconds(flush_every, "flush_every")
+        if flush_every_s < 0.01:
+            raise ValueError(f"flush_every must be at least 0.01 s, got {flush_every_s:g}")
+        buffer = CounterBuffer(self._caller, self._catalog, self.counter, flush_every_s)
+        self._buffers.append(buffer)
+        return buffer
+
+    def known_counters(self) -> list[str]:
+        """Names of the counters, in order; at most 1,000, those added to last.
+
+        A counter is one for as long as it keeps any sample. One that nobody has added to for a
+        month is left out all the same, and so is one beyond the 10,000 added to last.
+        """
+        return known_counters(self._caller, self._catalog, self._namespace)
+
+    def row_cache(
+        self,
+        name: str,
+        *,
+        source: RowSource | None = None,
+        shards: int | None = None,
+        lease: Duration = 10.0,
+        ttl: Duration = 60.0,
+        stale_for: Duration = 3600.0,
+        codec: Codec = JSON,
+        into: Any = Any,
+    ) -> RowCache:
+        """The row cache called *name*.
+
+        Args:
+            name: of the cache.
+            source: `SqlRows`, or any object with `load(ids)`; None: this one only reads.
+            shards: parts that spread over a cluster, 1 to 256; kept by the server as of a counter.
+            lease: seconds a load may take before another process does it; at least 1.
+            ttl: seconds a row that nobody scheduled is fresh; an absent one at most 5.
+            stale_for: seconds it may be given out after that.
+            codec: how rows are stored.
+            into: what they are when they are read, such as a dataclass; by default plain JSON.
+        """
+        terms = RowTerms.checked(shards, lease, ttl, stale_for, codec, into)
+        here = (self._caller, self._bell, self._catalog, self._namespace)
+        return RowCache(*here, name, source=source, terms=terms)
+
+    def row_caches(self) -> list[str]:
+        """Names of the row caches, at most 1,000, the latest used first."""
+        return self._catalog.names(row_keys.CACHE)
+
+    # Mailboxes and chats
+
+    def mailbox(
+        self, name: str, *, capacity: int | None = None, overflow: Overflow | None = None
+    ) -> Mailbox:
+        """The mailbox called *name*; it begins with its first message.
+
+        Args:
+            name: of the mailbox, such as the user whose it is.
+            capacity: how many messages may be unread in it, 1 to 100,000. The server keeps it: the
+                first one to send after this sets it, and `DefinitionConflict` tells whoever says
+                otherwise later. By default what the server has, at first 10,000.
+            overflow: what happens to more: `reject` lets `send` raise `MailboxFull`, `drop_oldest`
+                drops the oldest for a newer one. Kept likewise; at first `reject`.
+        """
+        return Mailbox(self._post, name, capacity, overflow)
+
+    def mailboxes(self) -> list[str]:
+        """Names of the mailboxes, at most 1,000, the latest used first."""
+        return self._catalog.names(message_keys.MAILBOX)
+
+    def create_chat(
+        self,
+        members: Iterable[str],
+        *,
+        sender: str,
+        body: Any,
+        chat_id: str | None = None,
+        keep: Keep = DEFAULT_KEEP,
+        idle_ttl: Duration = DEFAULT_IDLE_S,
+        op_id: str | None = None,
+    ) -> Chat:
+        """Begin a chat with its first message.
+
+        Args:
+            members: who is in it, at most 10,000; the sender is, named or not.
+            sender: of the first message.
+            body: the first message: a JSON value or bytes, at most 1 MiB.
+            chat_id: names it; by default a new id.
+            keep: how many messages are kept, the newest 1 to 100,000, read or not; or `until_read`:
+                each until every active member has acknowledged it, and at most 100,000.
+            idle_ttl: with `until_read`: a member who acknowledges and sends nothing for so many
+                seconds (or a timedelta) holds back no messages any more, and gets a `Gap` later.
+            op_id: names this operation, so that doing it again changes nothing (`OutcomeUnknown`).
+
+        Raises:
+            ChatExists: there is a chat with that id already.
+            TooManyMembers: there are more than 10,000.
+            PayloadTooLarge: the body is over the limit.
+        """
+        founding = Founding.checked(members, sender, chat_id, keep, idle_ttl)
+        return create_chat(self._post, founding, body, op_id=op_id)
+
+    def chat(self, chat_id: str) -> Chat:
+        """The chat with that id. Asks nobody whether there is one."""
+        return Chat(self._post, chat_id)
+
+    def chats(self) -> list[str]:
+        """Ids of the chats, at most 1,000, the latest used first. For those of a user: `inbox`."""
+        return self._catalog.names(message_keys.CHAT)
+
+    def inbox(self, user: str) -> Inbox:
+        """All chats of *user*, as a reader of them."""
+        return Inbox(self._post, user)

@@ -6,6 +6,11 @@ from the unit's waiting list and publishes to it (`SPUBLISH`, in the unit's slot
 
 A ring is a hint and may be lost. So every waiter is also woken after each (re)subscription, and
 looks at the state again at least every `RECHECK_S`: a lost ring costs a second, never a message.
+
+What concerns all who wait for a unit is published on a channel of the unit's own, `bell`; a process
+subscribes to it once. There may be thousands of such followers, too many to look every second. They
+are patient instead: nothing is lost as long as the line holds, so the line is asked every
+`RECHECK_S` whether it does, and they are woken whenever it may not have.
 """
 
 from __future__ import annotations
@@ -14,30 +19,27 @@ import contextlib
 import os
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import Any, Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 import msgspec
-from redis.asyncio import connection as flavour
-from redis.exceptions import RedisError
 
 from .clock import backoff_s
 from .connections._async import AsyncRoutes
-from .connections.request import Request
 from .connections.settings import Address, Settings
+from .line import Line
 from .names import Unit
-from .runtime._async import Event, Mutex, Running, cancelled, sleep, spawn, time_limit
+from .rooms import Rooms
+from .runtime._async import Mutex, Running, cancelled, sleep, spawn
 from .runtime.thread import LoopThread, OwnLoop
 
 RECHECK_S: Final = 1.0
 """A waiter looks at the state again this often, rung or not."""
 
-_QUIET_S: Final = 15.0
-"""After this long without a word a line is asked whether it still lives."""
-
-_BROKEN = (RedisError, OSError, TimeoutError)
+IDLE_AUDIENCES: Final = 1024
+"""Broadcasts that a process goes on to hear though nobody follows them now."""
 
 
 class Flag(Protocol):
@@ -84,10 +86,28 @@ class Bell:
         finally:
             exchange.loop.call_soon(exchange.leave, channel)
 
+    @contextmanager
+    def follows(self, units: Iterable[Unit], flag: Flag) -> Iterator[None]:
+        """While the context lasts, what is broadcast about *units* raises *flag*.
+
+        Look after entering, and whenever the flag is raised: by a broadcast, and when one may have
+        been missed. While the line holds there is no need to look by oneself.
+        """
+        audiences, entered = self._here().audiences, list[Unit]()
+        try:
+            for unit in units:
+                audiences.enter(unit, lambda audience: audience.flags.add(flag))
+                entered.append(unit)
+            yield
+        finally:
+            for unit in entered:
+                audiences.leave(unit, lambda audience: audience.flags.discard(flag))
+
     def close(self) -> None:
         """Hang up. Idempotent. Not from the loop in which the subscriptions live."""
         exchange = self._exchanges.pop(os.getpid(), None)
         if exchange is not None:
+            exchange.audiences.close()
             exchange.loop.submit(exchange.close()).result()
             exchange.loop.leave()
 
@@ -107,12 +127,46 @@ class _Listener(msgspec.Struct, frozen=True, eq=False):
 
     flag: Flag
     told: Callable[[bytes], None] | None
+    patient: ClassVar[bool] = False
 
     def ring(self, word: bytes = b"") -> None:
         """Something may be new; *word* says what, if anything."""
         if word and self.told is not None:
             self.told(word)
         self.flag.set()
+
+    def unheard(self) -> None:
+        """There is no line now: nothing to do, it looks by itself."""
+
+
+class _Audience:
+    """The followers of a unit in this process."""
+
+    patient: ClassVar[bool] = True
+
+    def __init__(self, open_: Callable[[_Audience], None], close: Callable[[], None]) -> None:
+        self.flags: set[Flag] = set()
+        self._open = open_
+        self.close: Final = close
+
+    @property
+    def empty(self) -> bool:
+        """Whether nobody follows."""
+        return not self.flags
+
+    def open(self) -> None:
+        """Subscribe."""
+        self._open(self)
+
+    def ring(self, word: bytes = b"") -> None:
+        """Something may be new for all."""
+        del word
+        for flag in list(self.flags):
+            flag.set()
+
+    def unheard(self) -> None:
+        """There is no line now, so let them look."""
+        self.ring()
 
 
 class _Exchange:
@@ -122,22 +176,36 @@ class _Exchange:
         self.name = secrets.token_hex(6)
         self.numbers = count()
         self.loop = loop
+        self.audiences = Rooms(self._audience, IDLE_AUDIENCES)
         self._settings = settings
         self._listening: dict[str, Running[None]] = {}
         self._routes = AsyncRoutes(settings)
-        self._lines: dict[Address, _Line] = {}
+        self._lines: dict[Address, Line] = {}
         self._dialling: defaultdict[Address, Mutex] = defaultdict(Mutex)
 
-    def join(self, unit: Unit, channel: str, listener: _Listener) -> None:
+    def join(self, unit: Unit, channel: str, listener: _Listener | _Audience) -> None:
         """Keep *channel* subscribed where *unit* lives, wherever that moves, until `leave`."""
-        task = spawn(self._listen(unit, channel, listener), f"holdfast bell of {unit}")
-        task.add_done_callback(lambda _: self._listening.pop(channel))
+        before = self._listening.get(channel)
+        work = self._listen(unit, channel, listener, before)
+        task = spawn(work, f"holdfast bell of {unit}")
+        task.add_done_callback(lambda task: self._left(channel, task))
         self._listening[channel] = task
 
     def leave(self, channel: str) -> None:
         """End the subscription of *channel*."""
         if channel in self._listening:
             self._listening[channel].cancel()
+
+    def _left(self, channel: str, task: Running[None]) -> None:
+        if self._listening.get(channel) is task:
+            del self._listening[channel]
+
+    def _audience(self, unit: Unit) -> _Audience:
+        channel, soon = unit.key("bell"), self.loop.call_soon
+        return _Audience(
+            lambda audience: soon(self.join, unit, channel, audience),
+            lambda: soon(self.leave, channel),
+        )
 
     async def close(self) -> None:
         """Unsubscribe everyone, then hang up."""
@@ -146,102 +214,35 @@ class _Exchange:
             await line.close()
         await self._routes.close()
 
-    async def _listen(self, unit: Unit, channel: str, listener: _Listener) -> None:
+    async def _listen(
+        self,
+        unit: Unit,
+        channel: str,
+        listener: _Listener | _Audience,
+        before: Running[None] | None,
+    ) -> None:
+        if before is not None:  # one subscription to a channel ends before the next one begins
+            await cancelled(before)
         failures = 0
         while True:
             generation = self._routes.generation
-            with contextlib.suppress(*_BROKEN):
+            with contextlib.suppress(Exception):  # also of what the user gave
                 address = await self._routes.address(unit)
                 if address is not None:
                     line = await self._line(address)
-                    await line.subscribe(channel, listener)
-                    failures = 0
+                    if await line.subscribe(channel, listener):
+                        failures = 0
             failures += 1
+            if failures > 1:
+                listener.unheard()
             await sleep(backoff_s(failures, 0.02, RECHECK_S))
-            await self._routes.discover(generation)
+            with contextlib.suppress(Exception):
+                await self._routes.discover(generation)
 
-    async def _line(self, address: Address) -> _Line:
+    async def _line(self, address: Address) -> Line:
         async with self._dialling[address]:
             line = self._lines.get(address)
             if line is None or line.dead:
-                line = self._lines[address] = _Line(self._settings, address)
+                line = self._lines[address] = Line(self._settings, address)
                 await line.open()
             return line
-
-
-class _Line:
-    """One subscription connection to one node, for as long as it holds."""
-
-    def __init__(self, settings: Settings, address: Address) -> None:
-        self._timeout_s = settings.timeout_s
-        self._connection = settings.connection(flavour, address)
-        self._listeners: dict[bytes, tuple[_Listener, Event]] = {}
-        self._reading: Running[None] | None = None
-
-    @property
-    def dead(self) -> bool:
-        """Whether it is not open, or not any more."""
-        return self._reading is None or self._reading.done()
-
-    async def open(self) -> None:
-        """Connect; raises what stands in the way."""
-        async with time_limit(self._timeout_s):
-            await self._connection.connect()
-        self._reading = spawn(self._listen(), "holdfast bell")
-
-    async def subscribe(self, channel: str, listener: _Listener) -> None:
-        """Wake *listener* at each ring of *channel*, until the line or the subscription ends."""
-        ended = Event()
-        self._listeners[channel.encode()] = (listener, ended)
-        try:
-            await self._send("SSUBSCRIBE", channel)
-            await ended.wait(None)
-        finally:
-            del self._listeners[channel.encode()]
-            if not self.dead:
-                with contextlib.suppress(*_BROKEN):
-                    await self._send("SUNSUBSCRIBE", channel)
-
-    async def close(self) -> None:
-        """Hang up."""
-        if self._reading is not None:
-            await cancelled(self._reading)
-        await self._end()
-
-    async def _send(self, *command: str) -> None:
-        if not self._connection.is_connected:
-            raise ConnectionError("the line was closed meanwhile")
-        async with time_limit(self._timeout_s):
-            payload = Request.of(*command).payload
-            await self._connection.send_packed_command([payload], check_health=False)
-
-    async def _listen(self) -> None:
-        try:
-            while True:
-                message = await self._connection.read_response(timeout=_QUIET_S)
-                if message is None:
-                    await self._send("PING")
-                    message = await self._connection.read_response(timeout=self._timeout_s)
-                if message is None:
-                    return
-                self._heard(message)
-        except _BROKEN:
-            return
-        finally:
-            await self._end()
-
-    def _heard(self, message: Any) -> None:
-        """A ring, or the confirmation of a subscription: both mean that something may be new."""
-        kind, channel = message[0], message[1]
-        listener, ended = self._listeners.get(channel, (None, None))
-        if listener is None or ended is None:
-            return
-        listener.ring(message[2] if kind == b"smessage" else b"")
-        if kind == b"sunsubscribe":  # the slot has moved to another node
-            ended.set()
-
-    async def _end(self) -> None:
-        for _, ended in self._listeners.values():
-            ended.set()
-        with contextlib.suppress(*_BROKEN):
-            await self._connection.disconnect(nowait=True)

@@ -1,13 +1,15 @@
 """Times. The public edge speaks seconds and datetimes, everything below it whole milliseconds.
 
-Two clocks by purpose: instants that are stored come from the server (`TIME` inside scripts),
-durations that are waited for here come from the local monotonic clock.
+Clocks by purpose: instants that are stored come from the server (`TIME` inside scripts), durations
+that are waited for here come from the local monotonic clock, and how long something lives there is
+told by `since_boot`: the server's time goes on while this machine is suspended.
 """
 
 from __future__ import annotations
 
 import math
 import random
+import sys
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -19,6 +21,13 @@ Instant = float | datetime
 
 MAX_MS = 2**47
 """About 4,460 years: what a duration or an instant may be at most. A double holds it exactly."""
+
+
+def since_boot() -> float:
+    """Seconds on a local clock that never steps, and goes on while the machine is suspended."""
+    if sys.platform == "linux":  # where the monotonic clock stands still meanwhile
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
 
 
 def to_seconds(duration: Duration, what: str = "a duration") -> float:

@@ -45,19 +45,30 @@ class Operation:
     __slots__ = ("_again", "_writers", "id", "label", "number", "writer")
 
     def __init__(
-        self, op_id: str, writers: Writers | None, again: Callable[[str], Any], verb: str = ""
+        self,
+        writer: str,
+        number: int,
+        label: str,
+        op_id: str,
+        again: Callable[[str], Any],
+        writers: Writers | None,
     ) -> None:
+        self.writer = writer
+        self.number = number
+        self.label = label
         self.id = op_id
-        self._writers = writers
         self._again = again
+        self._writers = writers
+
+    @classmethod
+    def named(cls, op_id: str, again: Callable[[str], Any], verb: str = "") -> Operation:
+        """The operation that the user calls *op_id*."""
         if ours := _OURS.fullmatch(op_id):
-            self.writer, self.number = ours[1], int(ours[2])
-            self.label = op_id.removeprefix("hf:")
-        else:
-            name = encode_name(op_id)
-            # A user may call two operations the same: their answers must not meet.
-            self.writer, self.number = f"~{verb}~{name}", 1
-            self.label = name if len(name) <= _LABEL_BYTES else _digest(name)
+            return cls(ours[1], int(ours[2]), op_id.removeprefix("hf:"), op_id, again, None)
+        name = encode_name(op_id)
+        label = name if len(name) <= _LABEL_BYTES else _digest(name)
+        # A user may call two operations the same: their answers must not meet.
+        return cls(f"~{verb}~{name}", 1, label, op_id, again, None)
 
     def part(self, i: int) -> str:
         """The writer of the *i*-th step of an operation in several steps; its number is the same.
@@ -100,12 +111,13 @@ class Writers:
             verb: what the operation does to its unit; needed where several verbs share a unit.
         """
         if op_id is not None:
-            return Operation(op_id, None, again, verb)
+            return Operation.named(op_id, again, verb)
         try:
             writer, number = self._free.pop()
         except IndexError:
             writer, number = new_writer(), 0
-        return Operation(f"hf:{writer}.{number + 1}", self, again, verb)
+        label = f"{writer}.{number + 1}"
+        return Operation(writer, number + 1, label, f"hf:{label}", again, self)
 
     def give_back(self, operation: Operation) -> None:
         """The outcome is known: the writer may go on counting."""

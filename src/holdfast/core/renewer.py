@@ -4,37 +4,55 @@ It serves both halves of a client from the private loop, so a blocked event loop
 computation does not cost the user's leases. Each is renewed when a third of it has passed, many in
 one call per unit; a server that hangs delays only its own units.
 
-Expiry is judged by the local monotonic clock, taken before the request was sent: the server can
-only give a place away later than that. So a holder is told of a loss in time, without any message.
+What it sees held at two looks in a row it notes in the catalog, so that taking a place never waits
+for that, and a place that is held for a moment costs nothing more.
+
+Expiry is judged by a local clock that never steps, taken before the request was sent: the server
+can only give a place away later than that. So a holder is told of a loss in time, without any
+message.
 """
 
 from __future__ import annotations
 
 import contextlib
-import time
+import logging
+import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..errors import HoldfastError
 from .call._async import AsyncCaller
+from .catalog._async import AsyncCatalog
+from .clock import since_boot
 from .connections.settings import Settings
-from .names import Unit
+from .names import Namespace, Unit
 from .runtime._async import Event, spawn
 from .runtime.thread import LoopThread
 from .script import Script
 
+logger: Final = logging.getLogger("holdfast.renewer")
+
 BATCH_LIMIT: Final = 256
 """Leases renewed in one call at most."""
 
-_TICK_S: Final = 0.25
-"""The longest nap between two looks at the leases."""
+LONGEST_NAP_S: Final = 0.25
+"""Between two looks at the leases, so a lease that is due when it is kept may wait so long."""
 
 _QUIET_TICKS: Final = 8
 """Naps without any lease before it falls asleep: waking it costs a busy holder more than these."""
 
 _SHORTEST_NAP_S: Final = 0.02
 """Between two tries while a server does not answer."""
+
+_LOOKED_AT: Final = 1024
+"""Leases whose units are noted, those that were kept first: no more than the catalog remembers, or
+it would note the same ones for ever."""
+
+_NOTING: Final = "noting"
+_NOTING_LEASE_MS: Final = 10_000
+"""Notes travel with the renewals of leases of this, the usual length: they share a connection."""
 
 
 @dataclass(slots=True, eq=False)
@@ -49,8 +67,11 @@ class Lease:
         member: who holds the lease.
         token: which grant of it; a later grant to the same member is another lease.
         lease_ms: how long it lives without renewal.
-        taken_at: local monotonic time before the grant was asked for.
-        on_lost: told once, from the renewer's thread, when it is lost; must be quick.
+        taken_at: by `since_boot`, before the grant was asked for.
+        on_lost: told once, from the renewer's thread or the one that closes it, when it is lost;
+            must be quick.
+        margin_ms: how much sooner than on the server it ends here.
+        until: by `since_boot`, when it is held no longer, renewed or not.
     """
 
     unit: Unit
@@ -61,17 +82,36 @@ class Lease:
     lease_ms: int
     taken_at: float
     on_lost: Callable[[], None]
+    margin_ms: int = 0
+    until: float = math.inf
     lost: bool = field(default=False, init=False)
 
     @property
+    def granted_until(self) -> float:
+        """By `since_boot`: from when on the server may give it away."""
+        return self.taken_at + (self.lease_ms - self.margin_ms) / 1000
+
+    @property
     def ends_at(self) -> float:
-        """Local monotonic time from when on the server may give it away."""
-        return self.taken_at + self.lease_ms / 1000
+        """By `since_boot`: from when on it is lost."""
+        return min(self.granted_until, self.until)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is lost by now."""
+        return self.ends_at <= since_boot()
 
     @property
     def due_at(self) -> float:
         """When to renew it: a third of its life gone leaves two more tries."""
+        if self.granted_until >= self.until:
+            return self.until  # it needs no more: what comes next is its end
         return self.taken_at + self.lease_ms / 3000
+
+    @property
+    def due_in_s(self) -> float:
+        """Seconds until then; below 0 when it is overdue."""
+        return self.due_at - since_boot()
 
     def lose(self) -> None:
         """Tell the holder, once."""
@@ -81,52 +121,66 @@ class Lease:
 
 
 class Renewer:
-    """Renews what it is given until told to stop.
+    """Renews what it is given until told to stop. A forked child renews nothing of its parent's.
 
     Args:
         settings: where the server is.
+        namespace: whose catalog lists the units of the leases; None: nobody's.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, namespace: Namespace | None = None) -> None:
         self._settings = settings
-        self._leases: dict[int, Lease] = {}
-        self._thread: LoopThread | None = None
-        self._rounds: _Rounds | None = None
+        self._namespace = namespace
+        self._rounds: dict[int, _Rounds] = {}
 
     def keep(self, lease: Lease) -> None:
         """Renew *lease* from now on, until `drop` or its loss. Costs no I/O by itself."""
-        if self._thread is None:
-            self._thread = LoopThread.enter()
-            self._rounds = _Rounds(self._settings, self._leases)
-            self._thread.submit(self._rounds.run())
-        self._leases[id(lease)] = lease
-        rounds = self._rounds
-        if rounds is not None and (rounds.asleep or lease.lease_ms < 6000 * _TICK_S):
-            self._thread.call_soon(rounds.wake)
+        rounds = self._rounds.get(os.getpid()) or self._begun()
+        rounds.leases[id(lease)] = lease
+        if rounds.asleep or lease.lease_ms < 6000 * LONGEST_NAP_S:
+            rounds.thread.call_soon(rounds.wake)
 
     def drop(self, lease: Lease) -> None:
         """Stop renewing *lease*."""
-        self._leases.pop(id(lease), None)
+        rounds = self._rounds.get(os.getpid())
+        if rounds is not None:
+            rounds.leases.pop(id(lease), None)
 
     def close(self) -> None:
-        """Stop renewing altogether; what is still held ends by itself. Idempotent."""
-        thread, self._thread = self._thread, None
-        self._leases.clear()
-        if thread is not None and self._rounds is not None:
-            thread.submit(self._rounds.close()).result()
-            thread.leave()
+        """Stop renewing altogether. What is still held ends by itself: told as lost. Idempotent."""
+        rounds = self._rounds.pop(os.getpid(), None)
+        if rounds is not None:
+            for lease in list(rounds.leases.values()):
+                rounds.lose(lease)
+            rounds.thread.submit(rounds.close()).result()
+            rounds.thread.leave()
+
+    def _begun(self) -> _Rounds:
+        made = _Rounds(self._settings, self._namespace, LoopThread.enter())
+        rounds = self._rounds.setdefault(os.getpid(), made)
+        if rounds is made:
+            made.thread.submit(made.run())
+        else:  # another thread was faster
+            made.thread.leave()
+        return rounds
 
 
 class _Rounds:
-    """The work of the renewer, all in the private loop."""
+    """The work of the renewer, all in the private loop of one process."""
 
-    def __init__(self, settings: Settings, leases: dict[int, Lease]) -> None:
+    def __init__(self, settings: Settings, namespace: Namespace | None, thread: LoopThread) -> None:
+        self.thread = thread
+        self.leases: dict[int, Lease] = {}  # shared with the holders; single steps are atomic
+        self.asleep = False
         self._settings = settings
-        self._callers: dict[int, AsyncCaller] = {}
-        self._leases = leases  # shared with the threads of the holders; single steps are atomic
+        self._callers: dict[float, AsyncCaller] = {}
+        self._catalog: AsyncCatalog | None = None
+        if namespace is not None:
+            caller = self._caller(_NOTING_LEASE_MS)
+            self._catalog = AsyncCatalog(caller, namespace, kind="renewals")
+        self._seen: set[Unit] = set()
         self._woken: Event | None = None
         self._closed = False
-        self.asleep = False
         self._quiet = 0
         self._under_way: dict[Any, Any] = {}
 
@@ -140,31 +194,48 @@ class _Rounds:
         self._woken = Event()
         while not self._closed:
             self._woken.clear()
-            now = time.monotonic()
             groups: dict[Any, list[Lease]] = {}
-            for lease in list(self._leases.values()):
-                if lease.ends_at <= now:
-                    self._lose(lease)
-                elif lease.due_at <= now:
+            for lease in list(self.leases.values()):
+                if lease.ended:
+                    self.lose(lease)
+                elif lease.due_in_s <= 0:
                     groups.setdefault((lease.script.name, lease.unit, lease.lease_ms), []).append(
                         lease
                     )
             for group, due in groups.items():
                 if group not in self._under_way:
                     self._under_way[group] = spawn(self._renew(group, due), "holdfast renewal")
+            self._look_for_news()
             await self._woken.wait(self._nap_s())
 
     def _nap_s(self) -> float | None:
         """How long nothing is due; None, to be woken, when there was no lease for a while."""
         # First this, then the look at the leases: `keep` does it the other way round.
         self.asleep = self._quiet >= _QUIET_TICKS
-        leases = list(self._leases.values())
+        leases = list(self.leases.values())
         if not leases:
             self._quiet += 1
-            return None if self.asleep else _TICK_S
+            return None if self.asleep else LONGEST_NAP_S
         self._quiet, self.asleep = 0, False
-        next_due_s = min(lease.due_at for lease in leases) - time.monotonic()
-        return min(max(next_due_s, _SHORTEST_NAP_S), _TICK_S)
+        next_due_s = min(lease.due_in_s for lease in leases)
+        return min(max(next_due_s, _SHORTEST_NAP_S), LONGEST_NAP_S)
+
+    def _look_for_news(self) -> None:
+        """Begin to note what is held now, was held at the last look, and was not noted lately."""
+        if self._catalog is None or _NOTING in self._under_way:
+            return
+        seen = {lease.unit for lease in list(self.leases.values())[:_LOOKED_AT]}
+        news = [unit for unit in seen & self._seen if not self._catalog.has(unit)]
+        self._seen = seen
+        if news:
+            self._under_way[_NOTING] = spawn(self._note(self._catalog, news), "holdfast catalog")
+
+    async def _note(self, catalog: AsyncCatalog, news: list[Unit]) -> None:
+        try:
+            for unit in news:
+                await catalog.note(unit)
+        finally:
+            del self._under_way[_NOTING]
 
     async def close(self) -> None:
         self._closed = True
@@ -175,12 +246,15 @@ class _Rounds:
             await caller.close()
 
     def _caller(self, lease_ms: int) -> AsyncCaller:
-        """A caller whose timeout leaves time for more tries before a lease of this length ends."""
-        if lease_ms not in self._callers:
-            timeout_s = min(self._settings.timeout_s, lease_ms / 6000)
+        """A caller whose timeout leaves time for more tries before a lease of this length ends.
+
+        Leases may have any length, callers have connections: so their timeouts are powers of two.
+        """
+        timeout_s = min(self._settings.timeout_s, 2.0 ** math.floor(math.log2(lease_ms / 6000)))
+        if timeout_s not in self._callers:
             settings = replace(self._settings, timeout_s=timeout_s)
-            self._callers[lease_ms] = AsyncCaller(settings)
-        return self._callers[lease_ms]
+            self._callers[timeout_s] = AsyncCaller(settings)
+        return self._callers[timeout_s]
 
     async def _renew(self, group: Any, due: list[Lease]) -> None:
         try:
@@ -194,18 +268,25 @@ class _Rounds:
     async def _renew_batch(self, batch: list[Lease]) -> None:
         first = batch[0]
         pairs = [part for lease in batch for part in (lease.member, lease.token)]
-        taken_at = time.monotonic()
+        taken_at = since_boot()
         reply = await self._caller(first.lease_ms).call(
             first.script, first.unit, first.keys, [first.lease_ms, *pairs], kind="renewals"
         )
         lost = set(zip(reply[::2], map(int, reply[1::2]), strict=True))
         for lease in batch:
             if (lease.member, lease.token) in lost:
-                self._lose(lease)
+                self.lose(lease)
             else:
                 lease.taken_at = taken_at
 
-    def _lose(self, lease: Lease) -> None:
+    def lose(self, lease: Lease) -> None:
+        """Renew *lease* no more, and tell its holder. From any thread."""
         # A lease that its holder has just given up was not lost.
-        if self._leases.pop(id(lease), None) is not None:
+        if self.leases.pop(id(lease), None) is None:
+            return
+        try:
             lease.lose()
+        except Exception:  # the other leases must be renewed all the same
+            logger.exception(
+                "the holder of a lease of %s could not be told of its loss", lease.unit
+            )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..core import ledger
 from ..core.bell import Bell
-from ..core.call._async import AsyncCaller
+from ..core.call._async import Argument, AsyncCaller
 from ..core.catalog._async import AsyncCatalog
 from ..core.names import Namespace
 from ..core.script import Script
@@ -72,7 +72,7 @@ class AsyncQueue:
             dead,
             waiting_workers,
             paused == 1,
-            capacity if capacity >= 0 else None,
+            capacity or None,
         )
 
     async def tasks(self, state: State = "queued", limit: int = 100) -> list[TaskStatus]:
@@ -125,7 +125,7 @@ class AsyncQueue:
         with self._caller.writers.operation(
             op_id, lambda op_id: self.redefine(capacity=capacity, op_id=op_id), verb="redefine"
         ) as write:
-            args = [write.writer, write.number, value]
+            args: list[Argument] = [write.writer, write.number, value]
             await self._caller.call(REDEFINE, unit, [keys.settings(unit), *ledger.keys(unit)], args)
         self._producer.define(self.name, capacity)
         await self._catalog.note(unit)
@@ -150,13 +150,14 @@ class AsyncQueue:
         limit = LIST_LIMIT if task_ids is None else 0
         unit = self._unit
         names = [keys.dead(unit), keys.bodies(unit), keys.state(unit), *keys.ready(unit)]
+        names += [*keys.due(unit), keys.idle(unit), keys.left_over(unit)]
         with self._caller.writers.operation(
             op_id, lambda op_id: self.replay(task_ids, op_id=op_id), verb="replay"
         ) as write:
             replayed: int = await self._caller.call(
                 REPLAY,
                 unit,
-                [*names, keys.idle(unit), *ledger.keys(unit)],
+                [*names, *ledger.keys(unit)],
                 [write.writer, write.number, limit, *named],
             )
         return replayed

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..core import ledger
 from ..core.bell import Bell
-from ..core.call._sync import Caller
+from ..core.call._sync import Argument, Caller
 from ..core.catalog._sync import Catalog
 from ..core.names import Namespace
 from ..core.script import Script
@@ -73,7 +73,7 @@ class Queue:
             dead,
             waiting_workers,
             paused == 1,
-            capacity if capacity >= 0 else None,
+            capacity or None,
         )
 
     def tasks(self, state: State = "queued", limit: int = 100) -> list[TaskStatus]:
@@ -126,7 +126,7 @@ class Queue:
         with self._caller.writers.operation(
             op_id, lambda op_id: self.redefine(capacity=capacity, op_id=op_id), verb="redefine"
         ) as write:
-            args = [write.writer, write.number, value]
+            args: list[Argument] = [write.writer, write.number, value]
             self._caller.call(REDEFINE, unit, [keys.settings(unit), *ledger.keys(unit)], args)
         self._producer.define(self.name, capacity)
         self._catalog.note(unit)
@@ -149,13 +149,14 @@ class Queue:
         limit = LIST_LIMIT if task_ids is None else 0
         unit = self._unit
         names = [keys.dead(unit), keys.bodies(unit), keys.state(unit), *keys.ready(unit)]
+        names += [*keys.due(unit), keys.idle(unit), keys.left_over(unit)]
         with self._caller.writers.operation(
             op_id, lambda op_id: self.replay(task_ids, op_id=op_id), verb="replay"
         ) as write:
             replayed: int = self._caller.call(
                 REPLAY,
                 unit,
-                [*names, keys.idle(unit), *ledger.keys(unit)],
+                [*names, *ledger.keys(unit)],
                 [write.writer, write.number, limit, *named],
             )
         return replayed

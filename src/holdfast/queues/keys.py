@@ -21,7 +21,8 @@ def state(unit: Unit) -> str:
 
     The token is new with every claim and only grows; it fences completions. `expires` is set while
     the task runs, and `parked` says since when no worker knew it; both in ms, 0 for never. The note
-    is the bell channel and the name of the worker that holds the task; else what went wrong last.
+    is the bell channel and the name of the worker that holds the task, and since when the task was
+    due if it was claimed from among those; else what went wrong last.
     """
     return unit.key("state")
 
@@ -37,7 +38,10 @@ def ready(unit: Unit) -> tuple[str, str, str]:
 
 
 def due(unit: Unit) -> tuple[str, str, str]:
-    """ZSET of delayed, retried and reclaimed tasks, scored by when they may run (ms)."""
+    """ZSET of delayed, retried and reclaimed tasks, scored by when they may run (ms).
+
+    Given back, they have the score that they had before.
+    """
     return unit.key("due:h"), unit.key("due:m"), unit.key("due:l")
 
 
@@ -57,7 +61,10 @@ def expiring(unit: Unit) -> str:
 
 
 def left_over(unit: Unit) -> str:
-    """SET of cancelled ids that still stand in a ready line, until their turn comes."""
+    """SET of ids whose cancelled task still stands in a ready line, until its turn comes.
+
+    As long as it does, a later task of the id never waits in a ready line, but among the due ones.
+    """
     return unit.key("left_over")
 
 
@@ -67,7 +74,10 @@ def awaited(unit: Unit) -> str:
 
 
 def settings(unit: Unit) -> str:
-    """HASH of `paused` while nothing may be claimed, `capacity` if not all may wait. It stays."""
+    """HASH of `paused` while nothing may be claimed, `capacity` once it is said, 0 for no limit.
+
+    It stays.
+    """
     return unit.key("settings")
 
 

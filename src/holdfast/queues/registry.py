@@ -76,7 +76,7 @@ class Task(Generic[P, R]):
         self.timeout_s = timeout_s
         self.ack = ack
         self.result_ttl_ms = result_ttl_ms
-        self.is_async = inspect.iscoroutinefunction(inspect.unwrap(function))
+        self.is_async = inspect.iscoroutinefunction(function)
         self.signature = inspect.signature(function)
         parameters = self.signature.parameters
         kinds = {parameter.kind for parameter in parameters.values()}
@@ -121,6 +121,8 @@ class Task(Generic[P, R]):
         names = self._names
         if names is None or given > len(names):
             return False
+        if given == len(names) and not kwargs:
+            return True
         by_name = names[given:]
         return all(name in kwargs or name in self._optional for name in by_name) and all(
             name in by_name for name in kwargs

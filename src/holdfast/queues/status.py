@@ -155,7 +155,7 @@ def _unended(
         attempts=int(attempts or 0),
         crashes=int(crashes or 0),
         reason="" if state == "running" else text,
-        worker=text.partition(" ")[2] if state == "running" else "",
+        worker=text.partition(" ")[2].partition(" ")[0] if state == "running" else "",
         enqueued_at=_instant(envelope.enqueued_ms),
         due_at=at if state in ("queued", "delayed") else None,
         ended_at=at if state == "dead" else None,

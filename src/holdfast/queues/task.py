@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack
 
 from ..core.clock import Duration, Instant, backoff_s, not_early_ms, to_epoch_ms, to_ms, to_seconds
@@ -18,8 +18,10 @@ Priority = Literal["high", "medium", "low"]
 MAX_TASK_ID_BYTES: Final = 200
 """Ids are repeated in most keys of a queue."""
 
-
 MAX_CAPACITY: Final = 10**12
+
+FARTHEST_S: Final = 1e9
+"""A delay is shorter than that; seconds since 1970 are more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Options(TypedDict, total=False):
     delay: Duration | None
     at: Instant | None
     priority: Priority | None
-    expires: Instant | timedelta | None
+    expires: Duration | datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ class Call(Generic[R]):
         Args:
             task_id: names the task; enqueueing a name that the queue still has changes nothing.
                 By default a unique one is made. At most 200 bytes, no blanks or controls.
-            delay: the task runs no earlier than this many seconds after it was enqueued.
+            delay: the task runs no earlier than this many seconds after it was enqueued; less than
+                a billion (30 years).
             at: the task runs no earlier than this instant; not together with *delay*.
             priority: `high`, `medium` or `low`, instead of the task's own.
             expires: seconds from when it is enqueued (or a timedelta), or an aware datetime: from
@@ -119,6 +122,7 @@ class Call(Generic[R]):
         if delay is not None and at is not None:
             raise ValueError("delay and at exclude each other")
         if delay is not None:
+            _check_from_now(to_seconds(delay, "delay"), "delay", "an instant goes to at=")
             delay_ms = not_early_ms(to_seconds(delay, "delay"))
             changes["wait"] = f"+{delay_ms}" if delay_ms else "0"
         if at is not None:
@@ -165,11 +169,19 @@ def checked_call(call: Any) -> Call[Any]:
     )
 
 
-def _expiry(expires: Instant | timedelta) -> str:
+def _expiry(expires: Duration | datetime) -> str:
     """*expires* as `Call.expires`."""
     if isinstance(expires, datetime):
         return f"@{max(1, to_epoch_ms(expires, 'expires'))}"
-    return f"+{to_ms(expires, 'expires')}"
+    expires_ms = to_ms(expires, "expires")
+    _check_from_now(expires_ms / 1000, "expires", "an instant goes there as an aware datetime")
+    return f"+{expires_ms}"
+
+
+def _check_from_now(seconds: float, what: str, hint: str) -> None:
+    """Refuse an instant where a time from now is meant: everybody adds `time.time()` once."""
+    if seconds >= FARTHEST_S:
+        raise ValueError(f"{what} counts from now, and {seconds:,.0f} s are over 30 years; {hint}")
 
 
 def checked_task_id(task_id: str) -> str:

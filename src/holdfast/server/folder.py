@@ -97,7 +97,11 @@ class Folder:
 
     def user_pids(self) -> tuple[int, ...]:
         """The process ids, as they saw them, of those who hold a seat; one per seat."""
-        taken = [seat.name for seat in self._users.glob("*-*") if is_held(seat)]
+        try:
+            seats = list(self._users.iterdir())
+        except FileNotFoundError:  # a private folder, deleted after its last user
+            return ()
+        taken = [seat.name for seat in seats if is_held(seat)]
         return tuple(sorted(int(name.partition("-")[0]) for name in taken))
 
     def enter(self) -> FileLock:

@@ -20,6 +20,7 @@ class Half:
     """
 
     def __init__(self, name: str) -> None:
+        self.name = name
         self._kind = HALVES[name]
         self._runner = asyncio.Runner()
         self._clients: list[Any] = []

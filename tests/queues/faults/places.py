@@ -86,5 +86,5 @@ class Places:
         assert not claimed - self.state, f"claimed by nobody: {claimed - self.state}"
         waiting = {*in_line, *self.due}
         assert not self.expiring - waiting, f"expire, but do not wait: {self.expiring - waiting}"
-        astray = self.left_over - frozenset(self.ready) | self.left_over & self.bodies
-        assert not astray, f"left over, but not cancelled or not in line: {astray}"
+        astray = self.left_over - frozenset(self.ready)
+        assert not astray, f"left over, but not in line: {astray}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -16,9 +17,12 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, Retry, TaskRegistry, current_task
+from holdfast.core import ledger
+from holdfast.core.names import Namespace
 from holdfast.queues import packing
 from holdfast.queues._sync import REPLAY
 from holdfast.queues.producer._sync import ENQUEUE
+from holdfast.queues.worker import claimer
 from holdfast.queues.worker.claimer import RENEW, STEP
 from queues.faults.halves import HALVES, Half
 
@@ -246,6 +250,25 @@ def test_three_lost_steps_in_a_row_orphan_nothing(
     assert sorted(ran) == list(range(100))
     assert attempts == [1] * 100
     assert direct.queue("lost").dead() == []
+
+
+def test_a_claim_that_the_worker_never_heard_of_and_the_ledger_forgot_is_taken_back(
+    monkeypatch: pytest.MonkeyPatch, standalone: Server, proxy: Proxy, direct: Holdfast
+) -> None:
+    """The worker was cut off for longer than a step is remembered; nobody else is there."""
+    monkeypatch.setattr(claimer, "_FORGOTTEN_S", 1.0)
+    unit = Namespace.of(direct.namespace).unit("queue", "lost")
+    with working(proxy.url, direct.namespace):
+        proxy.drop_replies(1000, match=STEP.sha1.encode())
+        direct.enqueue(note.call("orphan"))
+        eventually(lambda: direct.queue("lost").stats().running == 1)
+        proxy.refuse()
+        time.sleep(1.5)
+        with standalone.client() as client:
+            client.delete(*ledger.keys(unit))
+        proxy.heal()
+        eventually(lambda: ran == ["orphan"], timeout=30)
+    assert attempts == [2]
 
 
 @pytest.mark.parametrize("byte", [0, 1, 4, 9, 30, 80, 200])

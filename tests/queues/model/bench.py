@@ -36,7 +36,7 @@ class Bench:
 
     Attributes:
         plain: may do everything.
-        clients: of Holdfast; only the last one ever says a capacity.
+        clients: of Holdfast; each may say a capacity of its own.
     """
 
     def __init__(self, server: Server, namespace: str) -> None:
@@ -128,7 +128,7 @@ def said(do: Callable[[], T]) -> T | tuple[object, ...]:
     except QueueAtCapacity as error:
         return ("full", error.queue, error.capacity, error.stored)
     except DefinitionConflict as error:
-        return ("conflict", error.stored, error.given)
+        return ("conflict", error.stored, error.given, error.enqueued)
     except ServerRefused as error:
         return ("refused", error.reason.split()[0])
 

@@ -29,6 +29,7 @@ FAR_MS = 3_600_000
 QUEUES = st.sampled_from([0, 0, 0, 0, 0, 0, 1])
 WORKERS = st.integers(0, 2)
 WRITERS = st.integers(0, 1)
+CLIENTS = st.sampled_from([0, 0, 1])
 TASK_IDS = st.sampled_from("abcdefgh")
 WAITS: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [{}, {}, {}, {"delay": SOON_S}, {"delay": FAR_S}, {"at": 1000.0}, {"at": 2000.0}]
@@ -106,7 +107,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.claims: list[list[tuple[str, int]]] = [[], []]
         self.settled: set[tuple[int, str, int]] = set()
         self.values = itertools.count()
-        self.says: dict[int, int] = {}
+        self.says: dict[tuple[int, int], int] = {}  # (client, queue) → the capacity
         self.writers = ["producer00000", "producer00001"]  # they name tasks: always the same
         self.numbers = [0, 0]
         self.operations: list[list[Operation]] = [[], []]
@@ -135,7 +136,7 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(
         queue=QUEUES,
         options=tasks(),
-        client=st.sampled_from([0, 0, 1]),
+        client=CLIENTS,
         writer=WRITERS,
         again=AGAIN,
     )
@@ -162,7 +163,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(
         picks=st.lists(st.tuples(QUEUES, tasks()), min_size=2, max_size=7),
-        client=st.sampled_from([0, 0, 1]),
+        client=CLIENTS,
         writer=WRITERS,
         again=AGAIN,
     )
@@ -218,7 +219,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _enqueued(self, queue: int, new: list[New], client: int) -> tuple[str, Effect]:
         """What becomes of a batch, and how."""
-        says = self.says.get(queue) if client else None
+        says = self.says.get((client, queue))
 
         def effect(model: QueueModel, now_us: int) -> str:
             return model.enqueue(new, len(new), says, now_us)
@@ -229,7 +230,7 @@ class QueueMachine(RuleBasedStateMachine):
         kind, capacity = verdict.split()
         if kind == "full":
             return ("full", self.names[queue], int(capacity), stored)
-        return ("conflict", int(capacity), self.says[queue])
+        return ("conflict", int(capacity) or None, self.says[client, queue], stored)
 
     # Operators
 
@@ -284,8 +285,8 @@ class QueueMachine(RuleBasedStateMachine):
             writer,
             self._op_id(writer),
             lambda op_id: handle.replay(task_ids, op_id=op_id),
-            {queue: lambda model, _: model.replay(task_ids)},
-            self.models[queue].clone().replay(task_ids),
+            {queue: lambda model, now_us: model.replay(task_ids, now_us)},
+            self.models[queue].clone().replay(task_ids, 0),
             again=again,
         )
 
@@ -306,33 +307,36 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(
         queue=QUEUES,
         capacity=st.one_of(st.none(), st.integers(1, 6)),
+        client=CLIENTS,
         writer=WRITERS,
         again=AGAIN,
     )
-    def redefine(self, queue: int, capacity: int | None, writer: int, again: bool) -> None:
+    def redefine(
+        self, queue: int, capacity: int | None, client: int, writer: int, again: bool
+    ) -> None:
         """From now on the client that did it says so, too."""
-        handle = self.bench.clients[1].queue(self.names[queue])
+        handle = self.bench.clients[client].queue(self.names[queue])
 
         def do(op_id: str) -> None:
             handle.redefine(capacity=capacity, op_id=op_id)
-            self._say(queue, capacity)
+            self._say(client, queue, capacity)
 
         def effect(model: QueueModel, _: int) -> None:
-            model.capacity = capacity
+            model.capacity = capacity or 0
 
         self._write(writer, self._op_id(writer), do, {queue: effect}, None, again=again)
 
-    @rule(queue=QUEUES, capacity=st.integers(1, 6))
-    def insist(self, queue: int, capacity: int) -> None:
+    @rule(queue=QUEUES, capacity=st.integers(1, 6), client=CLIENTS)
+    def insist(self, queue: int, capacity: int, client: int) -> None:
         """A client says what the capacity is; nothing is asked yet."""
-        self.bench.clients[1].queue(self.names[queue], capacity=capacity)
-        self._say(queue, capacity)
+        self.bench.clients[client].queue(self.names[queue], capacity=capacity)
+        self._say(client, queue, capacity)
 
-    def _say(self, queue: int, capacity: int | None) -> None:
+    def _say(self, client: int, queue: int, capacity: int | None) -> None:
         if capacity is None:
-            self.says.pop(queue, None)
+            self.says.pop((client, queue), None)
         else:
-            self.says[queue] = capacity
+            self.says[client, queue] = capacity
 
     @rule(queue=QUEUES, task_id=TASK_IDS, worker=WORKERS)
     def wait_for(self, queue: int, task_id: str, worker: int) -> None:
@@ -457,7 +461,7 @@ class QueueMachine(RuleBasedStateMachine):
         held = [
             Verdict(task.task_id, task.token, "release", 0, "")
             for task in self.models[queue].tasks.values()
-            if task.place == "running" and task.note.endswith(f" {workman.name}")
+            if task.place == "running" and task.note.split(" ")[1] == workman.name
         ]
         order = Order("", workman.name, 0, 0, 60_000, 3, tuple(held))
         self._step(queue, workman, order, again=again)
@@ -637,7 +641,7 @@ class QueueMachine(RuleBasedStateMachine):
             dead=model.count("dead"),
             waiting_workers=len(model.idle),
             paused=model.paused,
-            capacity=model.capacity,
+            capacity=model.capacity or None,
         )
 
     def _told(self, queue: int) -> dict[str, list[str] | TaskStatus]:

@@ -37,6 +37,7 @@ class Task:
         attempts: how often it was begun.
         crashes: how many of these ended with their worker.
         parked: since when nobody knew it (ms); 0 for not at all.
+        since: while it runs: when it was due, None if it stood in a ready line.
         note: who runs it, or what went wrong last.
         recorded: whether it was ever claimed, or died.
     """
@@ -51,6 +52,7 @@ class Task:
     attempts: int = 0
     crashes: int = 0
     parked: int = 0
+    since: int | None = None
     note: str = ""
     recorded: bool = False
 
@@ -131,7 +133,10 @@ class Answer:
 
 @dataclass
 class QueueModel:
-    """One queue. Times are given: microseconds of the server's clock."""
+    """One queue. Times are given: microseconds of the server's clock.
+
+    The capacity is None as long as nobody said one, and 0 for no limit.
+    """
 
     tasks: dict[str, Task] = field(default_factory=dict)
     paused: bool = False
@@ -141,6 +146,7 @@ class QueueModel:
     outdated: set[str] = field(default_factory=set)
     idle: dict[str, int] = field(default_factory=dict)
     idle_unsure: bool = False
+    left_over: frozenset[str] = frozenset()
     first: int = 0
     last: int = 0
 
@@ -168,7 +174,7 @@ class QueueModel:
                 self.capacity = says
             elif self.capacity != says:
                 return f"conflict {self.capacity}"
-        if self.capacity is not None and room:
+        if self.capacity and room:
             known = len(new) - len({one.task_id for one in new} - self.tasks.keys())
             if self.count("ready", "due") + room - known > self.capacity:
                 return f"full {self.capacity}"
@@ -181,8 +187,10 @@ class QueueModel:
         return "stored"
 
     def _put_in_line(self, one: New, now_us: int) -> None:
-        task = Task(one.task_id, one.value, one.priority, "ready", self._last_in_line())
-        if one.wait != "0":
+        task = Task(one.task_id, one.value, one.priority, "ready", 0)
+        if one.wait == "0":
+            self._to_the_end(task, now_us // 1000)
+        else:
             task.place, task.at = "due", _instant(one.wait, now_us)
         task.expires = 0 if one.expires == "0" else _instant(one.expires, now_us)
         self.tasks[one.task_id] = task
@@ -206,7 +214,7 @@ class QueueModel:
         self.paused = False
         self._ring()
 
-    def replay(self, task_ids: list[str] | None) -> int:
+    def replay(self, task_ids: list[str] | None, now_us: int) -> int:
         """Put dead tasks in line as new ones: those that died first, or those named, in order."""
         if task_ids is None:
             dead = [task for task in self.tasks.values() if task.place == "dead"]
@@ -216,7 +224,7 @@ class QueueModel:
         for task_id in task_ids:
             task = self.tasks.get(task_id)
             if task is not None and task.place == "dead":
-                task.place, task.at = "ready", self._last_in_line()
+                self._to_the_end(task, now_us // 1000)
                 task.attempts = task.crashes = task.parked = task.expires = 0
                 task.note = ""
                 replayed += 1
@@ -256,9 +264,10 @@ class QueueModel:
         accepted = "".join(str(int(self._settle(one, now_ms))) for one in order.verdicts)
         released = [one for one, yes in zip(order.verdicts, accepted, strict=True) if yes == "1"]
         for one in reversed(released):
-            if one.verb == "release":
+            task = self.tasks.get(one.task_id)
+            if one.verb == "release" and task is not None and task.place == "ready":
                 self.first -= 1
-                self.tasks[one.task_id].at = self.first
+                task.at = self.first
         taken_back = self._take_back(order, now_ms)
         claims, suspect_left = self._claim(order, now_us)
 
@@ -270,7 +279,7 @@ class QueueModel:
         self.idle.pop(order.channel, None)
         if not self.paused and self.line(now_ms):
             self._ring()
-        elif taken_back or any(one.verb != "done" for one in order.verdicts):
+        elif taken_back or order.verdicts or self.count("running", "due"):
             self.idle_unsure = True  # ringing once too often does no harm
         return Answer(0, -1, accepted, tuple(claims))
 
@@ -315,7 +324,11 @@ class QueueModel:
             case "retry":
                 task.place, task.at, task.parked = "due", now_ms + one.ms, 0
             case "release":
-                task.place, task.parked = "ready", 0
+                if task.since is None:
+                    self._to_the_end(task, now_ms)
+                else:
+                    task.place, task.at = "due", task.since
+                task.parked = 0
                 task.attempts -= 1
         return True
 
@@ -330,12 +343,17 @@ class QueueModel:
             task.place, task.at = "due", now_ms + wait_ms
 
     def _take_back(self, order: Order, now_ms: int) -> int:
-        """Running tasks whose lease has ended: their worker is given up, unless it asks now."""
+        """Running tasks whose lease has ended: their worker is given up, unless it asks now.
+
+        Who only settles is no judge of others.
+        """
+        if not order.channel:
+            return 0
         late = [t for t in self.tasks.values() if t.place == "running" and t.at <= now_ms]
         late.sort(key=lambda task: (task.at, task.task_id.encode()))
         taken = 0
         for task in late[:RECLAIM_LIMIT]:
-            if order.channel and task.note.split(" ", 1)[0] == order.channel:
+            if task.note.split(" ", 1)[0] == order.channel:
                 task.at = now_ms + order.lease_ms
                 continue
             task.crashes += 1
@@ -364,10 +382,13 @@ class QueueModel:
                         task.place, task.at = "due", now_ms
                     continue
                 suspects -= 1
+            task.since = task.at if task.place == "due" else None
             task.place, task.at = "running", now_ms + order.lease_ms
             task.token = max(task.token + 1, now_us)
             task.attempts += 1
             task.note, task.recorded = f"{order.channel} {order.worker}", True
+            if task.since is not None:
+                task.note += f" {task.since}"
             claims.append(
                 Claimed(task.task_id, task.token, task.attempts, task.crashes, task.value)
             )
@@ -376,8 +397,9 @@ class QueueModel:
     def _wait_ms(self, now_ms: int, *, suspect_left: bool) -> int:
         watched = ("running",) if self.paused else ("running", "due")
         instants = [task.at for task in self.tasks.values() if task.place in watched]
-        wait_ms = max(0, min(instants) - now_ms) if instants else -1
-        return max(wait_ms, SUSPECT_MS) if suspect_left else wait_ms
+        if suspect_left:  # it is due, and passed over: what counts is what comes next
+            return min([SUSPECT_MS, *(at - now_ms for at in instants if at > now_ms)])
+        return max(0, min(instants) - now_ms) if instants else -1
 
     def _bury(self, task: Task, reason: str, now_ms: int) -> None:
         task.place, task.at, task.note, task.recorded = "dead", now_ms, reason, True
@@ -390,9 +412,13 @@ class QueueModel:
             self.results[task_id] = result
             self.outdated.discard(task_id)
 
-    def _last_in_line(self) -> int:
-        self.last += 1
-        return self.last
+    def _to_the_end(self, task: Task, now_ms: int) -> None:
+        """In line; among the due ones while a cancelled task of its id still stands in line."""
+        if task.task_id in self.left_over:
+            task.place, task.at = "due", now_ms
+        else:
+            self.last += 1
+            task.place, task.at = "ready", self.last
 
     def _ring(self) -> None:
         """Nobody listens here, so every waiting worker is tried, and given up."""
@@ -437,6 +463,7 @@ class QueueModel:
     def adopt(self, seen: Seen) -> None:
         """Take from the server what was open."""
         self.idle, self.idle_unsure = dict(seen.idle), False
+        self.left_over = frozenset(seen.left_over)
         for task_id in self.outdated - seen.results.keys():
             self.outdated.discard(task_id)
             del self.results[task_id]
@@ -465,7 +492,7 @@ class QueueModel:
             attempts=task.attempts,
             crashes=task.crashes,
             reason="" if state == "running" else task.note,
-            worker=task.note.partition(" ")[2] if state == "running" else "",
+            worker=task.note.split(" ")[1] if state == "running" else "",
             due_at=from_epoch_ms(task.at) if task.place == "due" else None,
             ended_at=from_epoch_ms(task.at) if task.place == "dead" else None,
         )

@@ -105,19 +105,21 @@ class Seen:
 
     def in_line(self, priority: int) -> list[str]:
         """The ready line of a priority, without those that were cancelled in it."""
-        return [task_id for task_id in self.ready[priority - 1] if task_id in self.bodies]
+        return [task_id for task_id in self.ready[priority - 1] if task_id not in self.left_over]
 
     def misplaced(self) -> list[str]:
         """Every id is in one place only, and what was cancelled is known to be."""
         problems = []
-        places = [*map(list, (self.leases, self.dead, *self.due)), *self.ready]
+        places = [*map(list, (self.leases, self.dead, *self.due))]
+        places += [self.in_line(priority) for priority in (1, 2, 3)]
         for task_id in self.bodies:
             count = sum(place.count(task_id) for place in places)
             if count != 1:
                 problems.append(f"{task_id} is in {count} places")
-        gone = {entry for line in self.ready for entry in line} - self.bodies.keys()
-        if gone != self.left_over:
-            problems.append(f"left_over has {self.left_over!r}, cancelled in line are {gone!r}")
+        standing = [entry for line in self.ready for entry in line]
+        gone = set(standing) - self.bodies.keys()
+        if gone - self.left_over or any(standing.count(each) != 1 for each in self.left_over):
+            problems.append(f"left_over has {self.left_over!r}, and the lines {standing!r}")
         for name, known in (
             ("state", self.records),
             ("leases", self.leases),

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import typer
-
+from ..help import Commands
+from .chat import command as chat
 from .mail import mail
+from .market import command
+from .sale import sale
+from .traffic.command import traffic
 
-app = typer.Typer(help="See Holdfast at work.", no_args_is_help=True)
+app = Commands(help="See Holdfast at work.", no_args_is_help=True)
+app.command("chat")(chat.chat)
 app.command("mail")(mail)
+app.command("market")(command.market)
+app.command("sale")(sale)
+app.command("traffic")(traffic)
 
 
 @app.callback()

@@ -1,14 +1,8 @@
-"""Fake Game's events, and the example that turns each of them into a task.
-
-The demo runs the same `mail.py` that a user reads and copies: it is not part of the package, but
-lies beside it, at the root of a checkout or inside an installed wheel.
-"""
+"""Fake Game's events, and the tasks of the example `mail.py` that they become."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,9 +12,8 @@ from types import ModuleType
 from typing import Any, Self
 
 from ... import Call, Task
+from .examples import example_file
 
-HERE = Path(__file__).resolve()
-PLACES = (HERE.parents[1] / "examples/fakegame", HERE.parents[4] / "examples/fakegame")
 ARGUMENTS = {  # who goes first stands first
     "reset": ("email", "player", "code"),
     "sale": ("email", "player", "seller", "item", "price"),
@@ -103,18 +96,4 @@ def example_folder() -> Path:
     Raises:
         FileNotFoundError: the examples were not installed; the message says where they should be.
     """
-    for folder in PLACES:
-        if (folder / "mail.py").is_file():
-            return folder
-    raise FileNotFoundError(f"cannot find the example mail.py in {PLACES[0]} or {PLACES[1]}")
-
-
-def load_example(folder: Path) -> ModuleType:
-    """Import `mail.py` under the name that the workers know it by, without touching `sys.path`."""
-    spec = importlib.util.spec_from_file_location("mail", folder / "mail.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["mail"] = module
-    spec.loader.exec_module(module)
-    return module
+    return example_file("fakegame/mail.py").parent

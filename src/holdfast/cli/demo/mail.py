@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 import smtplib
 import tempfile
 from collections import Counter
@@ -16,21 +15,36 @@ import typer
 
 from ..connection import Embedded, Url, fail
 from ..output import console
+from .interruption import INTERRUPTED, end_as_by_ctrl_c
 
 if TYPE_CHECKING:
     from .events import Event
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 KEPT = "stopped; the same command goes on from here"
 GONE = "stopped; nothing is kept without --embedded FOLDER"
 
 Events = Annotated[
-    Path | None, typer.Option("--events", help="JSON lines instead of the 3,000 included events.")
+    Path | None,
+    typer.Option(
+        "--events", metavar="FILE", help="JSON lines instead of the 3,000 included events."
+    ),
 ]
-Count = Annotated[int | None, typer.Option("--count", min=1, help="Only the first so many events.")]
-Workers = Annotated[int, typer.Option("--workers", min=1, max=64, help="Worker processes.")]
+Count = Annotated[
+    int | None,
+    typer.Option("--count", metavar="N", min=1, help="Only the first so many events."),
+]
+Workers = Annotated[
+    int, typer.Option("--workers", metavar="N", min=1, max=64, help="Worker processes, up to 64.")
+]
 Concurrency = Annotated[
-    int, typer.Option("--concurrency", min=1, max=1000, help="Mails that one worker sends at once.")
+    int,
+    typer.Option(
+        "--concurrency",
+        metavar="N",
+        min=1,
+        max=1000,
+        help="Mails that one worker sends at once, up to 1,000.",
+    ),
 ]
 Smtp = Annotated[
     str | None,
@@ -70,7 +84,7 @@ def mail(
     from .screen import screen_on
     from .summary import print_summary
 
-    _end_as_by_ctrl_c()
+    end_as_by_ctrl_c()
     screen = console(stderr=as_json)
     example = _example_folder()
     if smtp:
@@ -100,13 +114,6 @@ def mail(
     else:
         print_summary(report, screen)
     raise typer.Exit(0 if report.ok else 1)
-
-
-def _end_as_by_ctrl_c() -> None:
-    """Have SIGTERM and a closed terminal stop the workers and remove what is temporary, too."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):  # Windows has no SIGHUP
-            signal.signal(getattr(signal, name), signal.default_int_handler)
 
 
 def _example_folder() -> Path:

@@ -19,7 +19,8 @@ from pathlib import Path
 from ... import Holdfast
 from ..connection import connected
 from .crew import Crew
-from .events import LABELS, Event, load_example, task_for
+from .events import LABELS, Event, task_for
+from .examples import load_example
 from .maildir import MailStore
 from .order import judge
 from .patience import insist
@@ -126,7 +127,7 @@ class Mailing:
         wanted = {event.mail_id for event in plan.events}
         self._before = wanted.intersection(store.message_ids() if store else ())
         self._awaited = wanted - self._before
-        example = load_example(plan.example)
+        example = load_example(plan.example / "mail.py")
         self._producer = Producer(hf, plan.events, example, self._before)
         self._kind_of = {event.mail_id: event.kind for event in plan.events}
         self._kinds = Counter(event.kind for event in plan.events)

@@ -9,18 +9,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ...errors import HoldfastError
 from ..clock import backoff_s
 from ..connections._async import AsyncRoutes
-from ..connections.outcome import Busy, Lost, Moved, NoScript, Outcome, Replied, Unsent
+from ..connections.outcome import (
+    Busy,
+    Lost,
+    Moved,
+    NoScript,
+    Outcome,
+    Refused,
+    Replied,
+    Unsent,
+)
 from ..connections.request import ASKING, Request
 from ..connections.settings import Address, Settings
 from ..ledger import Writers
 from ..names import Unit
-from ..runtime._async import is_over, place, sleep
+from ..runtime._async import Gate, is_over, place, sleep
 from ..script import Script
 from .attempt import PLAIN_REDIRECTS, Attempt, said, value
 
 Argument = str | bytes | int
+Step = tuple[Unit, Sequence[str | bytes], Sequence[Argument]]
+
+CROWD: Final = 64
+"""Of those who are in no hurry, so many make their calls at a time."""
 
 _FIRST_PAUSE_S: Final = 0.01
 _LONGEST_PAUSE_S: Final = 0.25
@@ -41,6 +55,14 @@ class AsyncCaller:
     def writers(self) -> Writers:
         """The identities of the writes of this process and loop."""
         return self._session().writers
+
+    @property
+    def crowd(self) -> Gate:
+        """For calls that many may want to make at one moment, and none is in a hurry to.
+
+        Thousands that were sent at once would wait for each other longer than a call may take.
+        """
+        return self._session().crowd
 
     async def call(
         self,
@@ -70,13 +92,58 @@ class AsyncCaller:
             ServerUnavailable: it did not run; `ServerRefused` when the server said why.
             OutcomeUnknown: it may have run.
         """
-        tail = (len(keys), *keys, *args)
-        harmless = harmless or script.readonly
-        attempt = Attempt(script.name, unit, kind, harmless, self.settings.timeout_s)
-        outcome = await self._attempt(attempt, Request.of("EVALSHA", script.sha1, *tail))
+        attempt = Attempt(
+            script.name,
+            unit,
+            kind,
+            self.settings.timeout_s,
+            reading=script.readonly,
+            harmless=harmless,
+        )
+        outcome = await self._attempt(attempt, Request.of_script(script.sha1, keys, args))
         if isinstance(outcome, NoScript):
-            outcome = await self._attempt(attempt, Request.of("EVAL", script.source, *tail))
+            whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
+            outcome = await self._attempt(attempt, whole)
         return value(outcome, attempt)
+
+    async def call_many(
+        self, script: Script, steps: Sequence[Step], *, harmless: bool = False
+    ) -> list[Any]:
+        """Run *script* for each of several units, with as few writes to each server as possible.
+
+        Args:
+            script: the atomic step.
+            steps: unit, keys and arguments of each call, as in `call`.
+            harmless: as in `call`.
+
+        Returns:
+            For each step what the script returned, or the error that `call` would have raised.
+        """
+        first = await self._together(
+            [(unit, Request.of_script(script.sha1, keys, args)) for unit, keys, args in steps]
+        )
+        answers: list[Any] = []
+        for (unit, keys, args), outcome in zip(steps, first, strict=True):
+            if isinstance(outcome, Replied):
+                answers.append(outcome.value)
+                continue
+            try:
+                if isinstance(outcome, Lost | Refused | Unsent):
+                    self._give_up(outcome, script, unit, harmless=harmless)
+                answers.append(await self.call(script, unit, keys, args, harmless=harmless))
+            except HoldfastError as error:
+                answers.append(error)
+        return answers
+
+    def _give_up(self, outcome: Outcome, script: Script, unit: Unit, *, harmless: bool) -> None:
+        """Raise what *outcome* is to the user, unless another try does no harm and may end better.
+
+        One by one, hundreds of calls to a server that is away would take hundreds of timeouts.
+        """
+        timeout_s, reading = self.settings.timeout_s, script.readonly
+        attempt = Attempt(script.name, unit, "calls", timeout_s, reading=reading, harmless=harmless)
+        if not self._worth_waiting(outcome, attempt):
+            value(outcome, attempt)
 
     async def read(self, unit: Unit, *command: Argument, kind: str = "calls") -> Any:
         """Run one command that changes nothing.
@@ -84,7 +151,7 @@ class AsyncCaller:
         Raises:
             ServerUnavailable: it could not be answered.
         """
-        attempt = Attempt(str(command[0]), unit, kind, True, self.settings.timeout_s)
+        attempt = Attempt(str(command[0]), unit, kind, self.settings.timeout_s, reading=True)
         return value(await self._attempt(attempt, Request.of(*command)), attempt)
 
     async def close(self) -> None:
@@ -93,6 +160,24 @@ class AsyncCaller:
         if session is not None:
             await session.routes.close()
 
+    async def _together(self, requests: Sequence[tuple[Unit, Request]]) -> list[Outcome]:
+        """The first outcome of each of *requests*, which travel together where they can."""
+        routes = self._session().routes
+        outcomes: list[Outcome] = [Busy(self.settings.nowhere)] * len(requests)
+        by_node: dict[Address, list[int]] = {}
+        for i, (unit, _) in enumerate(requests):
+            address = routes.known(unit) or await routes.address(unit)
+            if address is not None:
+                by_node.setdefault(address, []).append(i)
+        sent = [
+            (numbers, routes.lane(address, "calls").submit_all(requests[i][1] for i in numbers))
+            for address, numbers in by_node.items()
+        ]
+        for numbers, pending in sent:
+            for i, outcome in zip(numbers, pending, strict=True):
+                outcomes[i] = await outcome
+        return outcomes
+
     async def _attempt(self, attempt: Attempt, request: Request) -> Outcome:
         """Send until the outcome is final: what was surely not applied goes again in time."""
         routes = self._session().routes
@@ -100,7 +185,7 @@ class AsyncCaller:
         while True:
             address = asked or routes.known(attempt.unit) or await routes.address(attempt.unit)
             if address is None:
-                outcome: Outcome = Busy("no node is known to own its slot")
+                outcome: Outcome = Busy(self.settings.nowhere)
             else:
                 whole = ASKING + request if asked else request
                 outcome = await routes.lane(address, attempt.kind).submit(whole)
@@ -150,8 +235,9 @@ class AsyncCaller:
 class _Session:
     """What belongs to one process, and in asyncio to one loop."""
 
-    __slots__ = ("routes", "writers")
+    __slots__ = ("crowd", "routes", "writers")
 
     def __init__(self, settings: Settings) -> None:
         self.routes = AsyncRoutes(settings)
         self.writers = Writers()
+        self.crowd = Gate(CROWD)

@@ -16,13 +16,23 @@ PLAIN_REDIRECTS: Final = 5
 class Attempt:
     """One call under way."""
 
-    __slots__ = ("deadline", "harmless", "kind", "pauses", "redirects", "unit", "verb")
+    __slots__ = ("deadline", "harmless", "kind", "pauses", "reading", "redirects", "unit", "verb")
 
-    def __init__(self, verb: str, unit: Unit, kind: str, harmless: bool, timeout_s: float) -> None:
+    def __init__(
+        self,
+        verb: str,
+        unit: Unit,
+        kind: str,
+        timeout_s: float,
+        *,
+        reading: bool,
+        harmless: bool = False,
+    ) -> None:
         self.verb = verb
         self.unit = unit
         self.kind = kind
-        self.harmless = harmless  # it changes nothing, so it may be sent again at will
+        self.reading = reading
+        self.harmless = harmless or reading  # so it may be sent again at will
         self.deadline = Deadline(timeout_s)
         self.redirects = 0
         self.pauses = 0
@@ -30,6 +40,8 @@ class Attempt:
     @property
     def action(self) -> str:
         """What it does, for messages."""
+        if self.reading:
+            return f"reading {self.unit} ({self.verb})"
         return f"{self.verb} on {self.unit}"
 
 
@@ -41,13 +53,13 @@ def value(outcome: Outcome, attempt: Attempt) -> Any:
         case Lost(reason) | Refused(reason, applied=True) if not attempt.harmless:
             raise OutcomeUnknown(attempt.action, reason)
         case Refused(reason):
-            raise ServerRefused(attempt.action, reason)
+            raise ServerRefused(attempt.action, reason, harmless=attempt.harmless)
         case _:
-            raise ServerUnavailable(attempt.action, said(outcome))
+            raise ServerUnavailable(attempt.action, said(outcome), harmless=attempt.harmless)
 
 
 def said(outcome: Outcome) -> str:
-    """Why it was not applied."""
+    """Why it was not answered, and surely not applied."""
     if isinstance(outcome, Moved):
         return f"slot {outcome.slot} kept moving, last to {outcome.address}"
     return getattr(outcome, "reason", None) or "the server forgot the script just sent"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Final
 
 from ...errors import HoldfastError
@@ -11,9 +12,16 @@ from ..names import Namespace, Unit
 from ..script import Script
 
 NOTE: Final = Script.load("holdfast.core", "note")
+FORGET: Final = Script.load("holdfast.core", "forget")
 
 _AGAIN_S: Final = 3600.0
 """A unit in use is noted this often."""
+
+_PAGE: Final = 1000
+"""Names that are read or noted at once."""
+
+_SILENCE_S: Final = 60.0
+"""A list that cannot be reached is left alone for so long: whoever notes waits for the answer."""
 
 _REMEMBERED: Final = 4096
 """Units whose last note is remembered here; more are just noted more often."""
@@ -25,26 +33,50 @@ class AsyncCatalog:
     Args:
         caller: how to reach the server.
         namespace: whose units.
+        kind: of the calls that note and forget, as in `AsyncCaller.call`.
     """
 
-    def __init__(self, caller: AsyncCaller, namespace: Namespace) -> None:
+    def __init__(self, caller: AsyncCaller, namespace: Namespace, *, kind: str = "calls") -> None:
         self._caller = caller
+        self._kind = kind
         self._namespace = namespace
         self._noted: dict[Unit, float] = {}
+        self._failed: dict[str, float] = {}  # by kind: all units of one are in the same list
+
+    def has(self, unit: Unit) -> bool:
+        """Whether `note` has nothing to do.
+
+        *unit* was noted from here within the hour, or its list could not be reached a moment ago.
+        """
+        now = time.monotonic()
+        return (
+            now - self._noted.get(unit, -_AGAIN_S) < _AGAIN_S
+            or now - self._failed.get(unit.kind, -_SILENCE_S) < _SILENCE_S
+        )
 
     async def note(self, unit: Unit) -> None:
         """Remember that *unit* exists. A hint: a server that cannot be asked is no error here."""
-        now = time.monotonic()
-        if now - self._noted.get(unit, -_AGAIN_S) < _AGAIN_S:
-            return
-        if len(self._noted) >= _REMEMBERED:
+        if not self.has(unit):
+            await self._note(unit.kind, [unit])
+
+    async def note_all(self, kind: str, units: Iterable[Unit]) -> None:
+        """`note` for many units of one *kind*."""
+        new = [unit for unit in units if not self.has(unit)]
+        for i in range(0, len(new), _PAGE):
+            await self._note(kind, new[i : i + _PAGE])
+
+    async def _note(self, kind: str, units: list[Unit]) -> None:
+        if len(self._noted) + len(units) > _REMEMBERED:
             self._noted.clear()
-        self._noted[unit] = now  # at once: many tasks may be enqueued at the same time
-        page = self._page(unit.kind)
+        now = time.monotonic()
+        self._noted.update((unit, now) for unit in units)  # at once: many may come together
+        page, names = self._page(kind), [unit.name for unit in units]
         try:
-            await self._caller.call(NOTE, page, [page.key("names")], [unit.name])
+            await self._caller.call(NOTE, page, [page.key("names")], names, kind=self._kind)
         except HoldfastError:
-            self._noted.pop(unit, None)
+            for unit in units:
+                self._noted.pop(unit, None)
+            self._failed[kind] = time.monotonic()
 
     async def names(self, kind: str, *, start: int = 0, limit: int = 1000) -> list[str]:
         """Names of the units of a *kind*, the latest noted first."""
@@ -53,6 +85,24 @@ class AsyncCatalog:
             page, "ZREVRANGE", page.key("names"), start, start + limit - 1
         )
         return [name.decode() for name in reply]
+
+    async def every(self, kind: str) -> list[str]:
+        """Names of all units of a *kind* that are noted, the latest noted first."""
+        names: list[str] = []
+        full = True
+        while full:
+            page = await self.names(kind, start=len(names), limit=_PAGE)
+            names += page
+            full = len(page) == _PAGE
+        return list(dict.fromkeys(names))  # one that was noted meanwhile has moved
+
+    async def forget(self, unit: Unit) -> None:
+        """Drop *unit* from the list: nothing is left of it."""
+        self._noted.pop(unit, None)
+        page = self._page(unit.kind)
+        await self._caller.call(
+            FORGET, page, [page.key("names")], [unit.name], kind=self._kind, harmless=True
+        )
 
     def _page(self, kind: str) -> Unit:
         return self._namespace.unit("catalog", kind)

@@ -1,149 +1,15 @@
 # Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
-"""One connection, and the map of which connection leads where."""
+"""The map of which connection leads where."""
 
 from __future__ import annotations
 
-import contextlib
-import time
-from typing import Final
-from weakref import WeakSet
-
-from redis import connection as flavour
-from redis.exceptions import RedisError
-
 from ..names import Unit
-from ..runtime._sync import Batcher, Mutex, Slot, notice, time_limit
-from .outcome import ERROR_REPLIES, Lost, Moved, Outcome, Replied, Unsent, of_error
+from ..runtime._sync import Mutex
+from .lane._sync import Lane
+from .outcome import Moved, Outcome, Replied
 from .request import Request
 from .settings import Address, Settings
 from .slots import SlotMap
-
-BATCH_LIMIT = 64
-"""Requests that travel in one write: enough to hide the round trip, few enough to stay fair."""
-
-_IDLE_S: Final = 0.005
-"""A connection unused for longer may have been closed without this side having noticed."""
-
-_BUSY_S: Final = 0.0005
-"""A connection used so shortly before is believed to be open: looking costs a tenth of a call."""
-
-_BROKEN = (RedisError, OSError, TimeoutError)
-
-
-class Wire:
-    """One connection of ours to one server; opened when it is first needed.
-
-    It is used by one caller at a time. What breaks it closes it, and the next use opens it anew.
-    """
-
-    def __init__(self, settings: Settings, address: Address, *, sentinel: bool = False) -> None:
-        self._settings = settings
-        self._address = address
-        self._connection = settings.connection(flavour, address, sentinel=sentinel)
-        self._used_at = 0.0
-
-    def exchange(self, requests: list[Request]) -> list[Outcome]:
-        """Send *requests* in one write and answer each with its outcome, in order."""
-        problem = self._open()
-        if problem is not None:
-            return [Unsent(problem)] * len(requests)
-        outcomes: list[Outcome] = []
-        try:
-            with time_limit(self._settings.timeout_s):
-                payload = b"".join([request.payload for request in requests])
-                self._connection.send_packed_command([payload], check_health=False)
-                for request in requests:  # one by one: what came before a loss counts
-                    single = request.replies == 1
-                    outcomes.append(self._read() if single else self._read_all(request))
-        except _BROKEN as error:
-            self.close(broken=True)
-            outcomes += [Lost(self._explained(error))] * (len(requests) - len(outcomes))
-        except BaseException:
-            self.close(broken=True)
-            raise
-        self._used_at = time.monotonic()
-        return outcomes
-
-    def close(self, *, broken: bool = False) -> None:
-        """Close the connection; a *broken* one without waiting for the other side."""
-        with contextlib.suppress(*_BROKEN):
-            self._connection.disconnect(nowait=broken)
-
-    def _open(self) -> str | None:
-        """Make sure the connection is open; otherwise say why it cannot be."""
-        if self._connection.is_connected:
-            if not self._stale():
-                return None
-            self.close(broken=True)
-        try:
-            with time_limit(self._settings.timeout_s):
-                self._connection.connect()
-        except _BROKEN as error:
-            self.close(broken=True)
-            return self._explained(error)
-        return None
-
-    def _stale(self) -> bool:
-        """Whether the server hung up while the connection was idle, or said what nobody asked."""
-        idle_s = time.monotonic() - self._used_at
-        if idle_s < _BUSY_S:
-            return False
-        if idle_s > _IDLE_S:
-            notice()
-        try:
-            return bool(self._connection.can_read())
-        except _BROKEN:
-            return True
-
-    def _read_all(self, request: Request) -> Outcome:
-        """Read several replies; the first that is an error stands for all."""
-        outcomes = [self._read() for _ in range(request.replies)]
-        values = [each.value for each in outcomes if isinstance(each, Replied)]
-        if len(values) == len(outcomes):
-            return Replied(values)
-        return next(each for each in outcomes if not isinstance(each, Replied))
-
-    def _read(self) -> Outcome:
-        try:
-            return Replied(self._connection.read_response(disconnect_on_error=False))
-        except ERROR_REPLIES as error:
-            return of_error(error, self._address)
-
-    def _explained(self, error: BaseException) -> str:
-        host, port = self._address
-        where = f"{host}:{port}" if port else host
-        return f"{where}: {str(error) or f'no answer within {self._settings.timeout_s:g} s'}"
-
-
-class Lane:
-    """The way of one kind of call to one server: what is submitted together travels together."""
-
-    def __init__(self, settings: Settings, address: Address) -> None:
-        self._settings = settings
-        self._address = address
-        self._own: Slot[Wire] = Slot()
-        self._wires: WeakSet[Wire] = WeakSet()
-        self._batcher: Batcher[Request, Outcome] = Batcher(
-            self._exchange,
-            BATCH_LIMIT,
-            settings.timeout_s,
-            Unsent(f"{address[0]}: calls before it were not answered in {settings.timeout_s:g} s"),
-        )
-        self.submit: Final = self._batcher.submit
-        """Send one request and wait for its outcome."""
-
-    def close(self) -> None:
-        """Finish what is under way, then close the connections."""
-        self._batcher.settle()
-        for wire in list(self._wires):
-            wire.close()
-
-    def _exchange(self, requests: list[Request]) -> list[Outcome]:
-        wire = self._own.value
-        if wire is None:
-            wire = self._own.value = Wire(self._settings, self._address)
-            self._wires.add(wire)
-        return wire.exchange(requests)
 
 
 class Routes:
@@ -212,9 +78,7 @@ class Routes:
     def _ask_sentinels(self) -> None:
         request = Request.of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._settings.service)
         for address in self._settings.addresses:
-            wire = Wire(self._settings, address, sentinel=True)
-            [outcome] = wire.exchange([request])
-            wire.close()
+            outcome = self._ask(address, request, sentinel=True)
             if isinstance(outcome, Replied) and outcome.value:
                 host, port = outcome.value
                 self._primary = (host.decode(), int(port))
@@ -223,9 +87,15 @@ class Routes:
     def _ask_nodes(self) -> None:
         known = () if self._slots is None else self._slots.nodes
         for address in dict.fromkeys((*known, *self._settings.addresses)):
-            wire = Wire(self._settings, address)
-            [outcome] = wire.exchange([Request.of("CLUSTER", "SLOTS")])
-            wire.close()
+            outcome = self._ask(address, Request.of("CLUSTER", "SLOTS"))
             if isinstance(outcome, Replied) and outcome.value:
                 self._slots = SlotMap.parse(outcome.value, address, self._settings.remap)
                 return
+
+    def _ask(self, address: Address, request: Request, *, sentinel: bool = False) -> Outcome:
+        """Ask on a connection of its own."""
+        lane = Lane(self._settings, address, sentinel=sentinel)
+        try:
+            return lane.submit(request)
+        finally:
+            lane.abort()

@@ -5,28 +5,22 @@ from __future__ import annotations
 from typing import Any, Final
 
 import msgspec
-from redis.exceptions import (
-    AskError,
-    AuthenticationError,
-    BusyLoadingError,
-    ClusterDownError,
-    MovedError,
-    NoScriptError,
-    ReadOnlyError,
-    ResponseError,
-    TryAgainError,
-)
 
 from .settings import Address
+from .slots import UNKNOWN_HOSTS
 
 SUPERSEDED: Final = "SUPERSEDED"
 """How the error of `lua/parts/ledger.lua` begins."""
 
-ERROR_REPLIES = (ResponseError, BusyLoadingError, AuthenticationError)
-"""What redis-py raises for an error that the server sent as its reply."""
+_REDIRECTIONS: Final = frozenset(["MOVED", "ASK"])
+_NOT_NOW: Final = frozenset(["TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN"])
 
 
-class Replied(msgspec.Struct, frozen=True):
+class ErrorReply(Exception):
+    """The server answered with an error: the code, and what it said."""
+
+
+class Replied(msgspec.Struct, frozen=True, gc=False):
     """The server answered with a value."""
 
     value: Any
@@ -72,24 +66,29 @@ class NoScript(msgspec.Struct, frozen=True):
 Outcome = Replied | Unsent | Lost | Refused | Moved | Busy | NoScript
 
 
-def of_error(error: Exception, asked: Address) -> Outcome:
-    """The outcome that an error reply of the server at *asked* stands for."""
-    match error:
-        case NoScriptError():
-            return NoScript()
-        case MovedError() | AskError():
-            # An empty host means: the one you asked, at another port.
-            address = (error.host or asked[0], error.port)
-            return Moved(error.slot_id, address, ask=not isinstance(error, MovedError))
-        case TryAgainError() | ClusterDownError() | BusyLoadingError() | ReadOnlyError():
-            return Busy(_text(error))
-    text = _text(error)
+def outcome_of(replies: list[Any], asked: Address) -> Outcome:
+    """The outcome that the replies of the server at *asked* stand for: the first error for all."""
+    for reply in replies:
+        if isinstance(reply, ErrorReply):
+            return _of_error(str(reply), asked)
+    return Replied(replies if len(replies) > 1 else replies[0])
+
+
+def _of_error(text: str, asked: Address) -> Outcome:
+    code, _, rest = text.partition(" ")
+    if code == "NOSCRIPT":
+        return NoScript()
+    if code in _REDIRECTIONS:
+        slot, _, address = rest.partition(" ")
+        host, _, port = address.rpartition(":")
+        if not slot.isdecimal() or not port.isdecimal():  # so it does not say where
+            return Busy(text)
+        # An unknown host means: the one you asked, at another port.
+        host = asked[0] if host in UNKNOWN_HOSTS else host
+        return Moved(int(slot), (host, int(port)), ask=code == "ASK")
+    if code in _NOT_NOW:
+        return Busy(text)
     # An error inside a script ends in "script: <sha1>, on @user_script:<line>.": its earlier lines
     # stand. Every other error was raised before the first line ran; the ledger's, before any write.
-    inside = "script: " in text and not text.startswith(SUPERSEDED)
+    inside = "script: " in text and code != SUPERSEDED
     return Refused(text, applied=inside)
-
-
-def _text(error: Exception) -> str:
-    code = getattr(error, "status_code", None)
-    return f"{code} {error}" if code else str(error)

@@ -149,6 +149,23 @@ class Settings:
             return _of_url(url)
         return _of_many(base, topology, rest)
 
+    @property
+    def nowhere(self) -> str:
+        """What it means that nobody can say where a unit lives."""
+        if self.topology == "sentinel":
+            return f"no Sentinel of {self._asked} says where {self.service!r} is"
+        return f"no node of {self._asked} says who owns its slot"
+
+    def explained(self, address: Address, reason: str) -> str:
+        """Where something went wrong, and why; without a reason, time was over."""
+        host, port = address
+        where = f"{host}:{port}" if port else host
+        return f"{where}: {reason or f'no answer within {self.timeout_s:g} s'}"
+
+    @property
+    def _asked(self) -> str:
+        return ", ".join(f"{host}:{port}" for host, port in self.addresses)
+
     def connection(self, flavour: Any, address: Address, *, sentinel: bool = False) -> Any:
         """A new connection object, not yet connected.
 

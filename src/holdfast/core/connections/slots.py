@@ -9,6 +9,9 @@ from .settings import Address
 
 SLOTS: Final = 16384
 
+UNKNOWN_HOSTS: Final = ("", "?")
+"""What a node says that does not know under which name it is reached: the one you asked."""
+
 
 class SlotMap:
     """The primaries by slot, as one node told it."""
@@ -25,9 +28,8 @@ class SlotMap:
         owners: list[Address | None] = [None] * SLOTS
         nodes: dict[Address, None] = {}
         for first, last, primary, *_ in reply:
-            # An empty host means: the one you asked.
             host = (primary[0] or b"").decode()
-            address = (host if host not in ("", "?") else asked[0], int(primary[1]))
+            address = (asked[0] if host in UNKNOWN_HOSTS else host, int(primary[1]))
             if remap is not None:
                 address = remap(address)
             nodes[address] = None

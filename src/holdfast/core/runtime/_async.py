@@ -4,19 +4,53 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import os
-from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Generic, TypeVar
+import threading
+from collections.abc import Callable, Coroutine, Iterable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from .detached import detached
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 Cancelled = asyncio.CancelledError
+Gate = asyncio.Semaphore
 Mutex = asyncio.Lock
 Running = asyncio.Task
-run_loop = asyncio.run
 sleep = asyncio.sleep
+Guard = threading.Lock  # for a few lines that await nothing; cheaper than a context in Python
+
+LEFTOVER_S = 1.0
+"""How long the end of a loop waits for tasks that ignore their cancellation."""
+
+
+def run_loop(work: Coroutine[Any, Any, None]) -> None:
+    """Do *work* in a loop of its own; as `asyncio.run`, but what it leaves is not waited for."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    main = loop.create_task(work)
+    try:
+        loop.run_until_complete(main)
+    finally:
+        if not main.done():  # interrupted: it ends in its own time
+            main.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                loop.run_until_complete(main)
+        loop.run_until_complete(_tidy())
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+async def _tidy() -> None:
+    """Cancel what is left of a loop, and give it a moment."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    generators = asyncio.get_running_loop().shutdown_asyncgens()
+    await ended([*left, spawn(generators, "holdfast generators")], LEFTOVER_S)
 
 
 def time_limit(seconds: float) -> asyncio.Timeout:
@@ -89,90 +123,133 @@ class Event:
             return self._event.is_set()
 
 
-class Slot(Generic[Item]):
-    """A place for one value. In the blocking half each thread has its own."""
+class Nudge(Event):
+    """A flag for one who waits, which the end of the wait lowers."""
 
-    value: Item | None = None
+    async def wait(self, timeout_s: float | None) -> bool:
+        """Wait until the flag is up, at most *timeout_s* (None: for ever), and lower it."""
+        if not await super().wait(timeout_s):
+            return False
+        self.clear()
+        return True
 
 
-class Batcher(Generic[Item, Outcome]):
-    """Runs what is submitted in one turn of the loop together.
+class Aside:
+    """Runs callbacks of the user where they disturb nobody: in the loop that made this."""
 
-    One batch runs at a time; what is submitted meanwhile makes up the next. A submitter that is
-    cancelled leaves the batch alone: what was begun is finished, and its outcome is dropped.
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+
+    def run(self, function: Callable[[], object]) -> None:
+        """Call *function* soon. From any thread; harmless when the loop is gone."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(function)
+
+
+class Revocation:
+    """A context whose body is cancelled when `revoke` is called, from whatever thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._timeout = asyncio.timeout(None)
+        self.revoked = False
+
+    def revoke(self) -> None:
+        """Cancel the body, if it still runs."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._expire)
+
+    async def __aenter__(self) -> None:
+        await self._timeout.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            await self._timeout.__aexit__(kind, error, traceback)
+        except TimeoutError:
+            self.revoked = True
+
+    def _expire(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the body has ended
+            self._timeout.reschedule(self._loop.time())
+
+
+class Repeating:
+    """Does some work again and again beside the caller, from `start` to `stop`.
+
+    The loop that ends first takes it along.
 
     Args:
-        run: answers each item of a batch with an outcome, in order. It raises nothing.
-        limit: items in a batch at most.
-        patience_s: how long an item may wait for its batch to begin.
-        expired: the outcome of one that waited longer, and was not run.
+        work: what; it raises nothing.
+        every_s: seconds between two times.
+        name: of the task.
     """
 
     def __init__(
-        self,
-        run: Callable[[list[Item]], Awaitable[list[Outcome]]],
-        limit: int,
-        patience_s: float,
-        expired: Outcome,
+        self, work: Callable[[], Coroutine[Any, Any, None]], every_s: float, name: str
     ) -> None:
-        self._run = run
-        self._limit = limit
-        self._patience_s = patience_s
-        self._expired = expired
-        self._waiting: deque[tuple[Item, asyncio.Future[Outcome], float]] = deque()
-        self._pump: asyncio.Task[None] | None = None
+        self._work = work
+        self._every_s = every_s
+        self._name = name
+        self._task: asyncio.Task[None] | None = None
+        self._hurried: Event | None = None
+        self._stopped = False
 
-    def submit(self, item: Item) -> asyncio.Future[Outcome]:
-        """The outcome of *item*, to be awaited."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Outcome] = loop.create_future()
-        self._waiting.append((item, future, loop.time()))
-        if self._pump is None:
-            self._pump = loop.create_task(self._drain(), name="holdfast calls")
-        return future
+    def start(self) -> None:
+        """Begin, unless it has begun."""
+        if self._task is None:
+            self._hurried = Event()
+            self._task = spawn(self._run(), self._name)
 
-    async def _drain(self) -> None:
-        try:
-            while self._waiting:
-                batch = self._take()
-                if not batch:
-                    continue
-                try:
-                    outcomes = await self._run([item for item, _ in batch])
-                except BaseException as error:
-                    for _, future in batch:
-                        if not future.done():
-                            future.set_exception(error)
-                    raise
-                for (_, future), outcome in zip(batch, outcomes, strict=True):
-                    if not future.done():
-                        future.set_result(outcome)
-        finally:
-            self._pump = None
+    def hurry(self) -> None:
+        """Do the work now."""
+        if self._hurried is not None:
+            self._hurried.set()
 
-    def _take(self) -> list[tuple[Item, asyncio.Future[Outcome]]]:
-        """The next batch, without what was cancelled or waited too long before it was sent."""
-        batch: list[tuple[Item, asyncio.Future[Outcome]]] = []
-        now = asyncio.get_running_loop().time()
-        while self._waiting and len(batch) < self._limit:
-            item, future, since = self._waiting.popleft()
-            if future.cancelled():
-                continue
-            if now - since > self._patience_s:
-                future.set_result(self._expired)
-            else:
-                batch.append((item, future))
-        return batch
+    async def stop(self) -> None:
+        """Finish what is being done, and end."""
+        self._stopped = True
+        self.hurry()
+        if self._task is not None:
+            await self._task
 
-    async def settle(self) -> None:
-        """Wait until nothing is under way."""
-        while self._pump is not None:
-            await asyncio.wait([self._pump])
+    def anew(self) -> Repeating:
+        """The same, not begun: for a forked child."""
+        return Repeating(self._work, self._every_s, self._name)
+
+    async def _run(self) -> None:
+        hurried = self._hurried
+        while hurried is not None and not self._stopped:
+            await hurried.wait(self._every_s)
+            hurried.clear()
+            if not self._stopped:
+                await self._work()
 
 
 def spawn(work: Coroutine[Any, Any, Item], name: str) -> asyncio.Task[Item]:
     """Start *work* beside the caller. Whoever spawns keeps the task, or it may vanish."""
     return asyncio.get_running_loop().create_task(work, name=name)
+
+
+_seen_through: set[asyncio.Task[Any]] = set()
+
+
+async def seen_through(work: Coroutine[Any, Any, Item]) -> Item:
+    """Do *work* to its end, also when the caller is cancelled once more while it waits."""
+    task = spawn(work, "holdfast clean-up")
+    _seen_through.add(task)
+    task.add_done_callback(_seen_through.discard)
+    return await asyncio.shield(task)
+
+
+async def ended(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> None:
+    """Wait until *tasks* have ended, for so long at most."""
+    if left := set(tasks):
+        await asyncio.wait(left, timeout=seconds)
 
 
 async def cancelled(*tasks: asyncio.Task[Any]) -> None:
@@ -207,3 +284,22 @@ def being_cancelled() -> bool:
 async def in_thread(function: Callable[..., Item], *args: Any) -> Item:
     """Run a blocking *function* without blocking the loop."""
     return await asyncio.to_thread(function, *args)
+
+
+async def in_time(seconds: float, function: Callable[..., Any], *args: Any) -> Any:
+    """What a *function* of the user's returns, async or plain, if it does so in time.
+
+    A plain one runs in a thread of its own, which is left to itself when the time is over.
+
+    Raises:
+        TimeoutError: it takes longer.
+    """
+    async with asyncio.timeout(seconds):
+        if inspect.iscoroutinefunction(function):
+            return await function(*args)
+        return await asyncio.wrap_future(detached(function, *args))
+
+
+def runs_here(function: Callable[..., Any]) -> bool:
+    """Whether `in_time` can run *function*: here, whatever it is."""
+    return callable(function)

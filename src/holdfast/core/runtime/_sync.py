@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
+import inspect
 import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Generic, TypeVar
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, TypeVar
+
+from .detached import detached
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 sleep = time.sleep
+Gate = threading.Semaphore
 Mutex = threading.Lock
-
-
-def time_limit(seconds: float) -> AbstractContextManager[None]:
-    """No limit of its own: in the blocking half the timeouts of the socket end a body."""
-    del seconds
-    return nullcontext()
-
-
-def notice() -> None:
-    """Nothing to do: sockets are asked directly."""
 
 
 def place() -> object:
@@ -61,36 +57,137 @@ class Event:
 
     def wait(self, timeout_s: float | None) -> bool:
         """Wait until the flag is up, at most *timeout_s* (None: for ever). True when it is."""
+        if timeout_s is not None:  # some centuries at most, or the wait would overflow
+            timeout_s = min(timeout_s, threading.TIMEOUT_MAX)
         return self._event.wait(timeout_s)
 
 
-class Slot(threading.local, Generic[Item]):
-    """A place for one value: each thread has its own."""
+class Nudge:
+    """A flag for one who waits, which the end of the wait lowers. Half the price of an `Event`."""
 
-    value: Item | None = None
+    __slots__ = ("_lowered",)
+
+    def __init__(self) -> None:
+        self._lowered = threading.Lock()  # held as long as the flag is down
+        self._lowered.acquire()
+
+    def set(self) -> None:
+        """Raise the flag."""
+        with suppress(RuntimeError):  # it is up
+            self._lowered.release()
+
+    def wait(self, timeout_s: float | None) -> bool:
+        """Wait until the flag is up, at most *timeout_s* (None: for ever), and lower it."""
+        return self._lowered.acquire(timeout=-1 if timeout_s is None else timeout_s)
 
 
-class Batcher(Generic[Item, Outcome]):
-    """Runs what is submitted at once, in the thread that submits it."""
+class Aside:
+    """Runs callbacks of the user where they disturb nobody: each in a thread of its own."""
 
-    def __init__(
+    def run(self, function: Callable[[], object]) -> None:
+        """Call *function* soon. From any thread."""
+        threading.Thread(target=function, name="holdfast callback", daemon=True).start()
+
+
+class Revocation:
+    """A context whose body would be cancelled; nobody can do that to a thread."""
+
+    def __init__(self) -> None:
+        self.revoked = False
+
+    def revoke(self) -> None:
+        """Nothing: the body has to look by itself."""
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(
         self,
-        run: Callable[[list[Item]], list[Outcome]],
-        limit: int,
-        patience_s: float,
-        expired: Outcome,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
-        del limit, patience_s, expired  # nothing ever waits
-        self._run = run
+        """Nothing to undo."""
 
-    def submit(self, item: Item) -> Outcome:
-        """The outcome of *item*."""
-        return self._run([item])[0]
 
-    def settle(self) -> None:
-        """Nothing is ever under way that its own thread does not wait for."""
+Guard = threading.Lock
+
+
+class Repeating:
+    """Does some work again and again in a thread of its own, from `start` to `stop`.
+
+    Where nobody stops it, it does it a last time when the interpreter ends.
+
+    Args:
+        work: what; it raises nothing.
+        every_s: seconds between two times.
+        name: of the thread.
+    """
+
+    def __init__(self, work: Callable[[], None], every_s: float, name: str) -> None:
+        self._work = work
+        self._every_s = every_s
+        self._name = name
+        self._thread: threading.Thread | None = None
+        self._hurried = threading.Event()
+        self._stopped = False
+
+    def start(self) -> None:
+        """Begin, unless it has begun."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+            atexit.register(self._end)
+
+    def hurry(self) -> None:
+        """Do the work now."""
+        self._hurried.set()
+
+    def stop(self) -> None:
+        """Finish what is being done, and end."""
+        self._stopped = True
+        self.hurry()
+        if self._thread is not None:
+            atexit.unregister(self._end)
+            self._thread.join()
+
+    def anew(self) -> Repeating:
+        """The same, not begun: for a forked child."""
+        return Repeating(self._work, self._every_s, self._name)
+
+    def _run(self) -> None:
+        while not self._stopped:
+            self._hurried.wait(self._every_s)
+            self._hurried.clear()
+            if not self._stopped:
+                self._work()
+
+    def _end(self) -> None:
+        self.stop()
+        self._work()
+
+
+def seen_through(outcome: Item) -> Item:
+    """The outcome of work that was done to its end: nobody cancels a thread."""
+    return outcome
 
 
 def in_thread(function: Callable[..., Item], *args: Any) -> Item:
     """Run a blocking *function*: here, in this thread."""
     return function(*args)
+
+
+def in_time(seconds: float, function: Callable[..., Any], *args: Any) -> Any:
+    """What a *function* of the user's returns, if it does so in time.
+
+    It runs in a thread of its own, which is left to itself when the time is over.
+
+    Raises:
+        TimeoutError: it takes longer.
+    """
+    return detached(function, *args).result(seconds)
+
+
+def runs_here(function: Callable[..., Any]) -> bool:
+    """Whether `in_time` can run *function*: here, if it is not async."""
+    return callable(function) and not inspect.iscoroutinefunction(function)

@@ -25,6 +25,7 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._users = 0
+        self._under_way: set[Future[Any]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="holdfast", daemon=True)
         self._thread.start()
@@ -56,7 +57,11 @@ class LoopThread:
 
     def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         """Run *work* there; the future is of this side."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        # A loop holds its tasks weakly: one that sleeps would vanish with a client nobody closed.
+        self._under_way.add(future)
+        future.add_done_callback(self._under_way.discard)
+        return future
 
     def call_soon(self, function: Any, *args: Any) -> None:
         """Call *function* there, soon."""
@@ -72,6 +77,9 @@ class LoopThread:
                 for task in left:
                     task.cancel()
                 self._loop.run_until_complete(asyncio.wait(left, timeout=0.05))
+            # A connection that was aborted in the last turn is closed in the next one.
+            self._loop.run_until_complete(asyncio.sleep(0))
+            self._loop.run_until_complete(asyncio.sleep(0))
             self._loop.close()
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context, copy_context
+from itertools import takewhile
 from queue import SimpleQueue
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
@@ -38,6 +41,7 @@ class _Job:
             lock when one comes, which not even `with` would surely free (Python 3.14).
         thread: the ident of the thread that runs it, known before *begin* is taken.
         outcome: what it returned or raised, once it has ended.
+        stack: where it was when it was abandoned, the innermost place last.
         sent: whether the interruption is on its way, so that the thread may receive it.
         abandoned: whether it runs though nobody waits for it. Of the loop only.
     """
@@ -49,6 +53,7 @@ class _Job:
         "future",
         "outcome",
         "sent",
+        "stack",
         "steps",
         "thread",
     )
@@ -60,6 +65,7 @@ class _Job:
         self.steps = [_END, _BEGIN]
         self.thread = 0
         self.outcome: _Outcome = (None, None)
+        self.stack: traceback.StackSummary | None = None
         self.sent = False
         self.abandoned = False
 
@@ -116,7 +122,8 @@ class Threads:
         one that runs is abandoned: `Interrupted` is raised in it as soon as it executes Python
         again (a blocking call, such as `time.sleep`, comes to its end before), its thread is taken
         until it really ends, and its outcome is dropped. But if it has ended by then, and the loop
-        was too busy to notice, its outcome is returned or raised all the same.
+        was too busy to notice, its outcome is returned or raised all the same. The cancellation of
+        one that is abandoned has a note, which tells where it was at that moment.
 
         Returns:
             What it returns.
@@ -136,9 +143,11 @@ class Threads:
         self._jobs.put(job)
         try:
             return await future
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
             outcome = self._abandon(job)
             if outcome is None:
+                if job.stack:
+                    cancelled.add_note(_told(job.stack))
                 raise
             result, error = outcome
             if error is not None:
@@ -178,6 +187,7 @@ class Threads:
             else:
                 self._abandoned += 1
                 job.abandoned = True
+                job.stack = _stack(job.thread)
                 self._interrupt(job.thread)
         except IndexError:
             return job.outcome
@@ -262,6 +272,19 @@ def _outcome(context: Context, function: Callable[[], Any]) -> _Outcome:
         return None, _bearable(error)
     except BaseException as error:  # noqa: BLE001 (whatever it is, it is the caller's)
         return None, error
+
+
+def _stack(ident: int) -> traceback.StackSummary:
+    """Where the function is that a thread runs: its own frames; none if it has just ended."""
+    frame = sys._current_frames().get(ident)  # noqa: SLF001 (documented, in spite of its name)
+    places = list(traceback.walk_stack(frame)) if frame is not None else []
+    own = takewhile(lambda place: place[0].f_code.co_filename != __file__, places)
+    # Its lines are read later: not from files, while the function waits for its interruption.
+    return traceback.StackSummary.extract(reversed(list(own)), lookup_lines=False)
+
+
+def _told(stack: traceback.StackSummary) -> str:
+    return f"Its thread was here (most recent call last):\n{''.join(stack.format())}".rstrip()
 
 
 def _bearable(error: StopIteration) -> RuntimeError:

@@ -7,9 +7,9 @@ import contextlib
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from traceback import extract_stack, walk_stack
 from types import FrameType
 from typing import Final
 
@@ -24,8 +24,8 @@ class Blockage:
     """An event loop that does not turn.
 
     Attributes:
-        task: name of the asyncio task that is running; empty when none is, as when another thread
-            does not let go of the interpreter.
+        task: name of the asyncio task that is running; empty when none is, and when it only waits
+            for a thread to start, as another one does not let go of the interpreter.
         where: file, line and function at which the thread of the loop is.
         seconds: for how long so far.
     """
@@ -77,12 +77,18 @@ class Watchdog:
     def _report(self, seconds: float) -> None:
         task = asyncio.current_task(self._loop)
         frame = sys._current_frames().get(self._thread_id)  # noqa: SLF001 (documented, in spite of its name)
-        name = task.get_name() if task is not None else ""
+        name = task.get_name() if task is not None and not _starts_thread(frame) else ""
         self._blocked(Blockage(name, _where(frame), seconds))
+
+
+def _starts_thread(frame: FrameType | None) -> bool:
+    """Whether a thread is started there, which lasts until the new one gets the interpreter."""
+    stack = walk_stack(frame) if frame is not None else ()
+    return any(each.f_code is threading.Thread.start.__code__ for each, _ in stack)
 
 
 def _where(frame: FrameType | None) -> str:
     if frame is None:
         return "an unknown place"
-    [place] = traceback.extract_stack(frame, limit=1)
+    [place] = extract_stack(frame, limit=1)
     return f"{place.filename}:{place.lineno} in {place.name}"

@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from ...core import ledger
 from ...core.bell import RECHECK_S, Bell
-from ...core.call._async import AsyncCaller
+from ...core.call._async import Argument, AsyncCaller
 from ...core.clock import Deadline, Duration, to_seconds
 from ...core.names import Unit
 from ...core.runtime._async import Event
@@ -88,7 +88,7 @@ class AsyncTaskHandle(Generic[R]):
             op_id, lambda op_id: self.cancel(op_id=op_id), verb="cancel"
         ) as operation:
             names = [*self._keys(), keys.awaited(unit), keys.expiring(unit), keys.left_over(unit)]
-            args = [operation.writer, operation.number, name, CANCELLED_KEPT_MS]
+            args: list[Argument] = [operation.writer, operation.number, name, CANCELLED_KEPT_MS]
             cancelled: int = await self._caller.call(
                 CANCEL, unit, [*names, *ledger.keys(unit)], args
             )

@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from ...core import ledger
 from ...core.bell import RECHECK_S, Bell
-from ...core.call._sync import Caller
+from ...core.call._sync import Argument, Caller
 from ...core.clock import Deadline, Duration, to_seconds
 from ...core.names import Unit
 from ...core.runtime._sync import Event
@@ -89,7 +89,7 @@ class TaskHandle(Generic[R]):
             op_id, lambda op_id: self.cancel(op_id=op_id), verb="cancel"
         ) as operation:
             names = [*self._keys(), keys.awaited(unit), keys.expiring(unit), keys.left_over(unit)]
-            args = [operation.writer, operation.number, name, CANCELLED_KEPT_MS]
+            args: list[Argument] = [operation.writer, operation.number, name, CANCELLED_KEPT_MS]
             cancelled: int = self._caller.call(CANCEL, unit, [*names, *ledger.keys(unit)], args)
         return cancelled == 1
 

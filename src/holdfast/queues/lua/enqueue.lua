@@ -25,13 +25,14 @@
 --                  wait ('0': at once, '+ms' from now, '@ms' since 1970),
 --                  expires (likewise; '0': never), envelope
 -- returns  string  one digit per task: 1 stored, 0 its id was known already; or, with nothing stored,
---                  'full CAPACITY' or 'conflict CAPACITY'
+--                  'full CAPACITY' or 'conflict CAPACITY' (0: no limit)
 -- include clock
 -- include bell
 -- include ledger
 -- include capacity
 
 local bodies, leases, dead, left_over = KEYS[1], KEYS[8], KEYS[9], KEYS[12]
+-- include left_over
 local defined, room = ARGV[3], tonumber(ARGV[4])
 local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
@@ -62,7 +63,7 @@ for n, id in ipairs(ids) do
     digits[n], new[id] = '1', true
   end
 end
-if capacity and room > 0 then
+if capacity > 0 and room > 0 then
   local waiting = redis.call('HLEN', bodies) - redis.call('ZCARD', leases) - redis.call('ZCARD', dead)
   if waiting + room_for > capacity then
     return 'full ' .. capacity
@@ -70,20 +71,14 @@ if capacity and room > 0 then
 end
 
 local stored, ready = {}, {{}, {}, {}}  -- what is written in one go
-local any_left_over = redis.call('EXISTS', left_over) == 1
 
 local function put_in_line(id, priority, wait, expires)
-  if any_left_over and redis.call('SREM', left_over, id) == 1 then
-    for line = 2, 4 do
-      if redis.call('LREM', KEYS[line], 1, id) == 1 then
-        break
-      end
-    end
-  end
-  if wait == '0' then
-    table.insert(ready[priority], id)
-  else
+  if wait ~= '0' then
     redis.call('ZADD', KEYS[4 + priority], at_ms(wait), id)
+  elseif has_left_over(id) then
+    redis.call('ZADD', KEYS[4 + priority], now_ms, id)
+  else
+    table.insert(ready[priority], id)
   end
   if expires ~= '0' then
     redis.call('ZADD', KEYS[11], at_ms(expires), id)

@@ -19,14 +19,16 @@
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  which   waiting or dead
--- ARGV[4]  int     limit   ids taken from the lines at most, 1 to 1000
+-- ARGV[4]  int     limit   tasks dropped at most, 1 to 1000
 -- returns  array   tasks dropped, and how many are left
 -- include clock
 -- include ledger
 
 local bodies, state, dead, leases = KEYS[1], KEYS[2], KEYS[9], KEYS[13]
-local awaited = KEYS[10]
+local awaited, left_over = KEYS[10], KEYS[12]
 -- include awaiting
+-- include left_over
+-- include pass_over
 local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
 if answer then
@@ -34,21 +36,43 @@ if answer then
   return {tonumber(dropped), tonumber(left)}
 end
 
+local LOOK_LIMIT = 1000  -- ids taken from the lines at most: they may be places of cancelled tasks
 local limit, dropped, taken = tonumber(ARGV[4]), 0, 0
 
+local function room()
+  return math.min(LOOK_LIMIT - taken, limit - dropped)
+end
+
 local function drop(id)
-  taken = taken + 1
   redis.call('HDEL', state, id)
   redis.call('ZREM', KEYS[11], id)
-  redis.call('SREM', KEYS[12], id)
   tell_awaiting(id)
   dropped = dropped + redis.call('HDEL', bodies, id)
 end
 
 local function drop_from_set(key)
-  local found = redis.call('ZPOPMIN', key, limit - taken)
-  for i = 1, #found, 2 do
-    drop(found[i])
+  for _ = 1, LOOK_LIMIT do
+    local found = redis.call('ZPOPMIN', key, room())
+    if #found == 0 then
+      return
+    end
+    taken = taken + #found / 2
+    for i = 1, #found, 2 do
+      drop(found[i])
+    end
+  end
+end
+
+local function drop_from_list(key)
+  for _ = 1, LOOK_LIMIT do
+    local ids = redis.call('LPOP', key, room()) or {}
+    if #ids == 0 then
+      return
+    end
+    taken = taken + #ids
+    for _, id in ipairs(without_left_over(ids)) do
+      drop(id)
+    end
   end
 end
 
@@ -59,12 +83,10 @@ if ARGV[3] == 'dead' then
 else
   for priority = 1, 3 do
     drop_from_set(KEYS[5 + priority])
-    for _, id in ipairs(redis.call('LPOP', KEYS[2 + priority], limit - taken) or {}) do
-      drop(id)
-    end
+    drop_from_list(KEYS[2 + priority])
   end
-  -- With fewer ids taken than could have been, the lines are empty, whatever a stranger stored.
-  left = taken < limit and 0 or redis.call('HLEN', bodies) - redis.call('ZCARD', leases)
+  -- With room for more the lines are empty, whatever a stranger stored.
+  left = room() > 0 and 0 or redis.call('HLEN', bodies) - redis.call('ZCARD', leases)
     - redis.call('ZCARD', dead)
 end
 ledger_write(ledger, ARGV[1], ARGV[2], dropped .. ' ' .. left)

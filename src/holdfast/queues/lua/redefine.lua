@@ -14,11 +14,8 @@
 local settings = KEYS[1]
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
 if not ledger_answer(ledger, ARGV[1], ARGV[2]) then
-  if ARGV[3] == '0' then
-    redis.call('HDEL', settings, 'capacity')
-  else
-    redis.call('HSET', settings, 'capacity', ARGV[3])
-  end
+  -- No limit is said too: what nobody said is set by the next one who says something.
+  redis.call('HSET', settings, 'capacity', ARGV[3])
   ledger_write(ledger, ARGV[1], ARGV[2], 1)
 end
 return 1

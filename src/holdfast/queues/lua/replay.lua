@@ -7,9 +7,13 @@
 -- KEYS[4]  LIST    ready_h  ids, the next one first
 -- KEYS[5]  LIST    ready_m
 -- KEYS[6]  LIST    ready_l
--- KEYS[7]  ZSET    idle     bell channels of waiting workers
--- KEYS[8]  HASH    even     ledger of even hours
--- KEYS[9]  HASH    odd      ledger of odd hours
+-- KEYS[7]  ZSET    due_h    ids, scored by when they may run (ms)
+-- KEYS[8]  ZSET    due_m
+-- KEYS[9]  ZSET    due_l
+-- KEYS[10] ZSET    idle     bell channels of waiting workers
+-- KEYS[11] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[12] HASH    even     ledger of even hours
+-- KEYS[13] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  int     limit    at most this many of the longest dead; 0: those that are named
@@ -19,7 +23,10 @@
 -- include bell
 -- include ledger
 
-local ledger = ledger_at(KEYS[8], KEYS[9], now_s)
+local left_over = KEYS[11]
+-- include left_over
+
+local ledger = ledger_at(KEYS[12], KEYS[13], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
 if answer then
   return tonumber(answer)
@@ -42,7 +49,11 @@ for _, id in ipairs(ids) do
       -- The token stays: it must go on growing, whoever held the task before.
       token, priority = token or '0', tonumber(priority) or 2
       redis.call('HSET', KEYS[3], id, token .. ':0:0:' .. priority .. ':0:0:')
-      redis.call('RPUSH', KEYS[3 + priority], id)
+      if has_left_over(id) then
+        redis.call('ZADD', KEYS[6 + priority], now_ms, id)
+      else
+        redis.call('RPUSH', KEYS[3 + priority], id)
+      end
       replayed = replayed + 1
     else
       redis.call('HDEL', KEYS[3], id)
@@ -50,7 +61,7 @@ for _, id in ipairs(ids) do
   end
 end
 if replayed > 0 then
-  ring(KEYS[7], now_ms)
+  ring(KEYS[10], now_ms)
 end
 ledger_write(ledger, ARGV[1], ARGV[2], replayed)
 return replayed

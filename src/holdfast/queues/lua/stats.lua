@@ -13,7 +13,7 @@
 -- KEYS[10] SET     left_over  cancelled ids that still stand in a ready line
 -- KEYS[11] HASH    settings   paused, capacity
 -- returns  array   ready (due ones among them), delayed, running, dead, waiting workers, paused (1 or 0),
---                  capacity (-1: no limit)
+--                  capacity (0: no limit)
 -- include clock
 
 local function sum(command, from, to, ...)
@@ -30,5 +30,5 @@ return {
   redis.call('ZCARD', KEYS[7]), redis.call('ZCARD', KEYS[8]),
   redis.call('ZCOUNT', KEYS[9], now_ms, '+inf'),
   redis.call('HEXISTS', KEYS[11], 'paused'),
-  tonumber(redis.call('HGET', KEYS[11], 'capacity') or -1),
+  tonumber(redis.call('HGET', KEYS[11], 'capacity') or 0),
 }

@@ -50,6 +50,8 @@ local IDLE_MS = 30000  -- a waiting worker is believed to be there this long
 
 local out = {-1, -1, ''}
 local paused = redis.call('HEXISTS', settings, 'paused') == 1
+-- include left_over
+-- include pass_over
 -- include awaiting
 -- include record
 -- include unfinished
@@ -70,14 +72,8 @@ if known then
   return out
 end
 
-local put_back_some, settled, kept = false, {}, FIRST_RESULT - 1
-for i = FIRST, #ARGV do
-  settled[#settled + 1] = ARGV[i]
-end
-out[3], put_back_some = settle_all(settled, function()
-  kept = kept + 1
-  return KEYS[kept]
-end)
+local put_back_some
+out[3], put_back_some = settle_all(FIRST, FIRST_RESULT)
 if channel ~= '' then  -- who only settles is no judge of others, nor known to hold anything
   put_back_some = reclaim(max_crashes) > 0 or put_back_some
 end
@@ -91,7 +87,7 @@ write_claims()
 -- Also when nothing was claimed: a copy of this step that comes late must not claim for nobody.
 ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({out[3], claimed}))
 
-if #claimed < want and claimed_bytes < CLAIM_BYTES then
+if claims < want and claimed_bytes < CLAIM_BYTES then
   redis.call('ZADD', idle, now_ms + IDLE_MS, channel)
   redis.call('PEXPIRE', idle, IDLE_MS)
   out[2] = paused and redis.call('ZCARD', leases)

@@ -68,7 +68,7 @@ class AsyncProducer:
         ) as operation:
             task_id = call.task_id or operation.label
             task = packed(call, task_id)
-            await self._store(call.queue, operation.writer, operation.number, [task], 1)
+            await self._store(call.queue, operation.writer, operation.number, [task], 1, 0)
         return self._handle(call, task_id)
 
     async def enqueue_many(
@@ -84,11 +84,8 @@ class AsyncProducer:
             for i, batch in enumerate(batches):
                 # Each step is an operation of its own: repeating the whole repeats what is missing.
                 try:
-                    await self._store(
-                        batch.queue, operation.part(i), operation.number, batch.tasks, batch.room
-                    )
-                except QueueAtCapacity as error:
-                    raise QueueAtCapacity(error.queue, error.capacity, stored) from None
+                    writer, number = operation.part(i), operation.number
+                    await self._store(batch.queue, writer, number, batch.tasks, batch.room, stored)
                 except ServerUnavailable as error:
                     if i == 0:
                         raise
@@ -98,9 +95,15 @@ class AsyncProducer:
         return [self._handle(call, task_id) for call, task_id in zip(calls, ids, strict=True)]
 
     async def _store(
-        self, queue: str, writer: str, number: int, tasks: Sequence[Packed], room: int
+        self,
+        queue: str,
+        writer: str,
+        number: int,
+        tasks: Sequence[Packed],
+        room: int,
+        before: int,
     ) -> None:
-        """Put packed tasks in line, in one step."""
+        """Put packed tasks in line, in one step; *before* tells how many went before them."""
         unit, names = self._target(queue)
         defined = self._capacities.get(queue, "")
         parts = [part for task in tasks for part in task]
@@ -109,9 +112,10 @@ class AsyncProducer:
         )
         verdict, _, capacity = reply.partition(b" ")
         if verdict == b"full":
-            raise QueueAtCapacity(queue, int(capacity))
+            raise QueueAtCapacity(queue, int(capacity), before)
         if verdict == b"conflict":
-            raise DefinitionConflict(f"the capacity of queue {queue!r}", int(capacity), defined)
+            what, stored = f"the capacity of queue {queue!r}", int(capacity) or None
+            raise DefinitionConflict(what, stored, defined, before)
         await self._catalog.note(unit)
 
     def _target(self, queue: str) -> _Target:

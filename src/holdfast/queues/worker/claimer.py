@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -16,7 +14,7 @@ from typing import Any, Final
 from ...core import ledger
 from ...core.bell import RECHECK_S, Bell
 from ...core.call._async import AsyncCaller
-from ...core.clock import Deadline, backoff_s
+from ...core.clock import Deadline, backoff_s, since_boot
 from ...core.names import Unit
 from ...core.renewer import Lease, Renewer
 from ...core.runtime._async import Event, sleep
@@ -25,46 +23,31 @@ from ...core.script import Script
 from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
 from .. import keys
 from .claim import MAX_CRASHES, Claim, Verdict
+from .step import Step
 
 logger = logging.getLogger("holdfast.worker")
 
 STEP: Final = Script.load("holdfast.queues", "step")
+LOOK: Final = Script.load("holdfast.queues", "look")
 RENEW: Final = Script.load("holdfast.queues", "renew")
 
 STEP_LIMIT: Final = 64
 """Verdicts and claims in one step at most. A kill repeats no more finished tasks than this."""
 
 _BUSY_QUEUE_S: Final = 4.0
-"""While others hold or await tasks, look for dead workers and nearer due times this often."""
+"""While others hold or await tasks, look for dead workers this often."""
 
 _EMPTY_QUEUE_S: Final = 20.0
 """With nothing to be found, renew the place among the waiting workers this often."""
+
+_FORGOTTEN_S: Final = 3300.0
+"""A step that is answered after this long may have been made twice: the ledger keeps it for an hour
+by the server's clock, and this is a little less by the local one."""
 
 _LONGEST_PAUSE_S: Final = 1.0
 
 _LONGEST_PARKED_S: Final = 65.0
 """A parked task is looked at by someone after a minute at the latest."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A step that was asked for, and not answered yet.
-
-    Attributes:
-        writer: who asks, as the ledger knows it.
-        number: the how-manieth step of the writer this is.
-        channel: where this worker waits; empty when the step only settles.
-        want: tasks to claim at most.
-        suspects: of these, tasks that may be the next to kill their worker.
-        verdicts: what is settled.
-    """
-
-    writer: str
-    number: int
-    channel: str = ""
-    want: int = 0
-    suspects: int = 0
-    verdicts: Sequence[Verdict] = ()
 
 
 class Claimer:
@@ -78,6 +61,10 @@ class Claimer:
         lease_ms: life of a claim without renewal.
         on_taken_away: told, in the worker's loop, of each claim that is not this worker's any more,
             and why.
+
+    Attributes:
+        telling: claims that have ended, of which the server is being told beside all steps; also
+            those for whose answer nobody waits any more.
     """
 
     def __init__(
@@ -93,9 +80,12 @@ class Claimer:
         self.unit = unit
         self.channel = ""
         self.woken = Event()
+        self._bell: Bell | None = None  # while it listens
+        self._ears = ExitStack()
         self._loop = OwnLoop()
         self._on_taken_away = on_taken_away
         self._taken_away: set[Claim] = set()
+        self.telling: set[Claim] = set()
         self.patience = Deadline(None)  # until when an answer is waited for
         self._running = 0
         self._parked: dict[bytes, Deadline] = {}  # not known here; until they are looked at again
@@ -108,15 +98,15 @@ class Claimer:
         self._verdicts: deque[Verdict] = deque()
         self._leases: dict[Claim, Lease] = {}
         self._writer, self._number = ledger.new_writer(), 0
-        self._pending: _Step | None = None
+        self._pending: Step | None = None
         self._next_step = Deadline(0)
         unit_keys = (keys.bodies(unit), keys.state(unit), keys.leases(unit))
         self._renew_keys = unit_keys
-        self._agenda_keys = (*keys.ready(unit), *keys.due(unit), keys.leases(unit))
+        self._line_keys = (*keys.ready(unit), *keys.due(unit))
+        self._agenda_keys = (*self._line_keys, keys.leases(unit))
         self._step_keys = (
             *unit_keys,
-            *keys.ready(unit),
-            *keys.due(unit),
+            *self._line_keys,
             keys.idle(unit),
             keys.dead(unit),
             keys.expiring(unit),
@@ -165,8 +155,13 @@ class Claimer:
     @contextmanager
     def listening(self, bell: Bell) -> Iterator[None]:
         """While the context lasts, rings about the queue wake this claimer."""
-        with bell.heard(self.unit, self.woken, self._hear) as self.channel:
-            yield
+        with self._ears:
+            self._take_channel(bell)
+            self._bell = bell
+            try:
+                yield
+            finally:
+                self._bell = None
 
     def wake(self) -> None:
         """Have it look now. From its own loop."""
@@ -214,13 +209,17 @@ class Claimer:
         if self._pending is None:
             self._number += 1
             settled = tuple(islice(self._verdicts, STEP_LIMIT))
-            self._pending = _Step(
+            self._pending = Step(
                 self._writer, self._number, self.channel, min(want, STEP_LIMIT), suspects, settled
             )
         # A step whose caller was cancelled is completed first: its claims must reach someone.
-        want, verdicts = self._pending.want, self._pending.verdicts
+        want, verdicts, since = self._pending.want, self._pending.verdicts, self._pending.since
         asked_at, reply = await self._answered(self._pending)
         self._pending = None
+        if self._bell is not None and asked_at - since > _FORGOTTEN_S:
+            # If it was made twice, nobody knows of what it claimed first. On the same channel each
+            # step would keep that alive as this worker's; on another one it ends with its lease.
+            self._take_channel(self._bell)
         wait_ms, self._left, accepted, *claimed = reply
         for verdict, digit in zip(verdicts, accepted.decode(), strict=True):
             self._verdicts.popleft()
@@ -241,8 +240,13 @@ class Claimer:
         Raises:
             ServerUnavailable, OutcomeUnknown: the worker is to end, and its patience is spent.
         """
+        if verdict.claim not in self._leases:  # given back meanwhile; the worker may have ended
+            self._let_go(verdict, accepted=False)
+            return
+        self.telling.add(verdict.claim)
         with self._caller.writers.operation(None, _never_again) as write:
-            _, reply = await self._answered(_Step(write.writer, write.number, verdicts=[verdict]))
+            _, reply = await self._answered(Step(write.writer, write.number, verdicts=[verdict]))
+        self.telling.discard(verdict.claim)
         self._let_go(verdict, accepted=reply[2] == b"1")
 
     async def leave(self) -> None:
@@ -263,17 +267,20 @@ class Claimer:
                 # Also what others run: should they vanish, this worker has to notice.
                 found = await self._caller.read(unit, "EXISTS", *self._agenda_keys)
                 return bool(found)
-            found = await self._caller.read(unit, "EXISTS", *keys.ready(unit))
-            return bool(found)  # a ring was lost, or reached a worker that cannot take more
+            # A ring may have been lost, or have reached a worker that cannot take more.
+            wait_ms = await self._caller.call(LOOK, unit, self._line_keys, [])
         except HoldfastError:
             return True  # then the step finds out, and says so
+        if 0 <= wait_ms / 1000 < self._next_step.left_s():
+            self._next_step = Deadline(wait_ms / 1000)
+        return self._next_step.passed
 
     async def wait(self, *, look: bool) -> None:
         """Sleep until woken, or for `RECHECK_S`; with *look* only until a step is due anyway."""
         due_s = self._next_step.left_s() if look else RECHECK_S
         await self.woken.wait(min(RECHECK_S, due_s))
 
-    async def _answered(self, step: _Step) -> tuple[float, list[Any]]:
+    async def _answered(self, step: Step) -> tuple[float, list[Any]]:
         """The answer to *step*, and when it was asked for.
 
         Raises:
@@ -289,7 +296,7 @@ class Claimer:
                 results.append(self._result_prefix + claim.key)
         failures, unsure = 0, False
         while True:
-            asked_at = time.monotonic()
+            asked_at = since_boot()
             try:
                 reply = await self._caller.call(STEP, self.unit, [*self._step_keys, *results], args)
             except (ServerUnavailable, OutcomeUnknown) as error:
@@ -306,6 +313,11 @@ class Claimer:
                 if failures:
                     logger.warning("%s answers again, after %d failures", self.unit, failures)
                 return asked_at, reply
+
+    def _take_channel(self, bell: Bell) -> None:
+        """From now on be rung on another channel, and known to the server by it."""
+        self._ears.close()
+        self.channel = self._ears.enter_context(bell.heard(self.unit, self.woken, self._hear))
 
     def _keep(self, claim: Claim, asked_at: float) -> None:
         """Have the lease of *claim* renewed."""
@@ -339,14 +351,18 @@ class Claimer:
 
     def _let_go(self, verdict: Verdict, *, accepted: bool) -> None:
         claim = verdict.claim
-        self._renewer.drop(self._leases.pop(claim))
+        lease = self._leases.pop(claim, None)
+        if lease is not None:
+            self._renewer.drop(lease)
         self._taken_away.discard(claim)
+        # Either the server refuses what it was told by then, or what was stopped for that reason.
+        expected = claim in self.telling or verdict.verb == "release"
+        self.telling.discard(claim)
         if accepted and verdict.verb == "park" and verdict.ms:
             self._parked[claim.key] = Deadline(min(_LONGEST_PARKED_S, verdict.ms / 1000))
         if not accepted:
             logger.log(
-                # It was stopped for that very reason, and that was told.
-                logging.DEBUG if verdict.verb == "release" else logging.WARNING,
+                logging.DEBUG if expected else logging.WARNING,
                 "task %s of %s ended as %r after it was taken away; that does not count",
                 claim.task_id,
                 self.unit,

@@ -6,6 +6,7 @@ import inspect
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -99,17 +100,20 @@ class Runner:
         try:
             async with limit:
                 return await self._result(task, args, kwargs)
-        except TimeoutError:
+        except TimeoutError as error:
             if not limit.expired():
                 raise
-            raise TimeoutError(f"it took longer than its timeout, {task.timeout_s:g} s") from None
+            late = TimeoutError(f"it took longer than its timeout, {task.timeout_s:g} s")
+            for note in getattr(error.__context__, "__notes__", ()):  # where its thread was
+                late.add_note(note)
+            raise late from None
 
     async def _result(self, task: Task[..., Any], args: Any, kwargs: Any) -> Any:
         function: Callable[..., Any] = task.function
         try:
             if task.is_async:
                 return await function(*args, **kwargs)
-            result = await self._threads.run(lambda: function(*args, **kwargs))
+            result = await self._threads.run(partial(function, *args, **kwargs))
             if inspect.isawaitable(result):  # an async function behind a plain decorator
                 return await result
         except Cancelled as error:

@@ -22,6 +22,7 @@ from ...core.runtime._async import (
     Event,
     Running,
     cancelled,
+    ended,
     in_thread,
     notice,
     sleep,
@@ -47,6 +48,9 @@ _GATHER_S: Final = 0.002
 
 _BLOCKED_S: Final = 1.0
 """A task that keeps the event loop from turning for so long is named in the log."""
+
+_NOTE_S: Final = 300.0
+"""How often a worker sees to it that its queues are listed; mostly there is nothing to do."""
 
 _FAREWELL_S: Final = 5.0
 """How long a worker that is cancelled tries to give its tasks back."""
@@ -86,6 +90,7 @@ class Shift:
         most = min(STEP_LIMIT, max(1, plan.concurrency // 2))
         self._places = Places(weights, plan.concurrency, most)
         self._running: dict[Claim, _Run] = {}
+        self._deaf = False  # no place is left: plain functions that nobody waits for have them all
         self._suspects: set[Claim] = set()  # with two at once, nobody could tell who killed us
         self._suspect_asked = Deadline(0)  # until then another step may bring one
         self._finished = 0
@@ -128,8 +133,10 @@ class Shift:
     async def _note(self) -> None:
         """Have the queues listed, also those that only other languages put tasks into."""
         catalog = AsyncCatalog(self._caller, self._plan.namespace)
-        for unit in self._plan.weights:
-            await catalog.note(unit)
+        while True:
+            for unit in self._plan.weights:
+                await catalog.note(unit)
+            await sleep(_NOTE_S)
 
     async def end(self) -> None:
         """Give back what still runs, and close everything."""
@@ -268,15 +275,31 @@ class Shift:
             self._suspects.remove(claim)
             for name in self._claimers:  # the next one may be in any of the queues
                 self._places.hunger(name)
-        self._places.withhold(self._threads.abandoned)
+        self._withhold()
         self._places.vacate()
         run.claimer.finished(_last_word(claim, task))
         self._wake_next()
 
     def _free_thread(self) -> None:
         """A plain function has ended that nobody waited for any more."""
-        self._places.withhold(self._threads.abandoned)
+        self._withhold()
         self._wake_next()
+
+    def _withhold(self) -> None:
+        """Leave the places to plain functions that still run though nobody waits for them."""
+        abandoned = self._threads.abandoned
+        self._places.withhold(abandoned)
+        deaf = abandoned >= self._plan.concurrency
+        if deaf and not self._deaf:
+            logger.warning(
+                "worker %s has no place left: %d plain functions run on after their timeout or "
+                "cancellation, each in its thread; give what they wait for a timeout of its own",
+                self._worker,
+                abandoned,
+            )
+        elif self._deaf and not deaf:
+            logger.info("worker %s has a place again", self._worker)
+        self._deaf = deaf
 
     def _stop_claim(self, claim: Claim, why: str) -> None:
         """Stop a task that is not this worker's any more: others may run it by now."""
@@ -299,15 +322,18 @@ class Shift:
             self._stopped.clear()
             await self._stopped.wait(self._grace.left_s())
         self._gives_back = True
-        for claim in self._running:
-            logger.warning("task %s did not end in time, given back", claim.task_id)
+        for claim, run in self._running.items():
+            if claim not in run.claimer.telling:
+                logger.warning("task %s did not end in time, given back", claim.task_id)
         await self._stop_all(_FAREWELL_S)
 
     async def _stop_all(self, seconds: float) -> None:
         """Stop what runs; what does not let itself be stopped is given back, and runs on."""
-        with contextlib.suppress(TimeoutError):
-            async with time_limit(seconds):
-                await cancelled(*(run.task for run in self._running.values()))
+        for share in (0.75, 0.25):  # again, since on Python 3.11 `asyncio.wait_for` may swallow one
+            tasks = [run.task for run in self._running.values()]
+            for task in tasks:
+                task.cancel()
+            await ended(tasks, share * seconds)
         for claim, run in list(self._running.items()):
             logger.error("task %s ignores that it is cancelled, and runs on", claim.task_id)
             del self._running[claim]

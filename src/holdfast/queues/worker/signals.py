@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,46 +21,62 @@ def stopping_on_signals(stop: Callable[[], None], hurry: Callable[[], None]) -> 
     or the end of the process.
 
     Outside of the main thread, which alone may set handlers, nothing happens. Nor does it to a
-    signal that the program handles or ignores in a way of its own.
+    signal that the program handles or ignores in a way of its own, nor in a child that is forked
+    within the block.
 
     Args:
         stop: asks for the end; called from the handler.
         hurry: asks for it at once; likewise.
     """
-    usual: dict[int, Any] = {}
-    received: list[int] = []
-
-    def restore() -> None:
-        for number, handler in usual.items():
-            if signal.getsignal(number) is handle:  # not if a task has set another one
-                signal.signal(number, handler)
-
-    def handle(number: int, _: FrameType | None) -> None:
-        received.append(number)
-        if len(received) == 1:
-            stop()
-        else:
-            restore()
-            hurry()
-
+    handler = _Handler(stop, hurry)
     try:
-        for number in _HANDLED:
-            handler = signal.getsignal(number)
-            if handler is signal.SIG_DFL or handler is signal.default_int_handler:
-                if not _set(number, handle):
-                    break
-                usual[number] = handler
+        handler.set()
         yield
     finally:
-        restore()
-    if len(received) > 1:
-        signal.raise_signal(received[1])
+        handler.restore()
+    if len(handler.received) > 1:
+        signal.raise_signal(handler.received[1])
 
 
-def _set(number: int, handler: Callable[[int, FrameType | None], None]) -> bool:
-    """Whether *handler* could be set."""
-    try:
-        signal.signal(number, handler)
-    except ValueError:  # not in the main thread
-        return False
-    return True
+class _Handler:
+    """What the signals call, in the process that made it.
+
+    Attributes:
+        received: the signals so far.
+    """
+
+    def __init__(self, stop: Callable[[], None], hurry: Callable[[], None]) -> None:
+        self.received: list[int] = []
+        self._stop = stop
+        self._hurry = hurry
+        self._owner = os.getpid()
+        self._usual: dict[int, Any] = {}
+
+    def __call__(self, number: int, _: FrameType | None) -> None:
+        if os.getpid() != self._owner:  # a child of a task, which has inherited this
+            self.restore()
+            signal.raise_signal(number)
+            return
+        self.received.append(number)
+        if len(self.received) == 1:
+            self._stop()
+        else:
+            self.restore()
+            self._hurry()
+
+    def set(self) -> None:
+        """Handle the signals that have their usual meaning."""
+        for number in _HANDLED:
+            usual = signal.getsignal(number)
+            if usual is signal.SIG_DFL or usual is signal.default_int_handler:
+                try:
+                    signal.signal(number, self)
+                except ValueError:  # not in the main thread
+                    return
+                self._usual[number] = usual
+
+    def restore(self) -> None:
+        """Give them their usual meaning back, unless a task has set another one."""
+        for number, usual in self._usual.items():
+            if signal.getsignal(number) is self:
+                signal.signal(number, usual)

@@ -1,32 +1,40 @@
 -- The ledger: an operation that is repeated answers what it answered (see core/ledger.py).
 
--- Of two hashes, the one of this hour of the server; the other one holds the hour before.
+-- Of two hashes, the one of this hour of the server; the other one holds the hour before, or, after
+-- the clock was set back, the one to come. A writer has an entry in one of them at most.
 local function ledger_at(even, odd, seconds)
   local hour = math.floor(seconds / 3600)
-  if hour % 2 == 0 then
-    return {this = even, other = odd, until_s = (hour + 2) * 3600}
+  local this, other = even, odd
+  if hour % 2 == 1 then
+    this, other = odd, even
   end
-  return {this = odd, other = even, until_s = (hour + 2) * 3600}
+  return {this = this, other = other, until_s = (hour + 2) * 3600, moves = false}
 end
 
 -- The answer that this operation gave before, nil when it is new.
 local function ledger_answer(ledger, writer, number)
-  -- Both are asked: after the clock was set back, the older entry may be the one of this hour.
-  local last, answer = '0', nil
-  for _, key in ipairs({ledger.this, ledger.other}) do
-    local entry = redis.call('HGET', key, writer)
-    if entry and tonumber(entry:match('^%d+')) > tonumber(last) then
-      last, answer = entry:match('^(%d+) (.*)$')
-    end
+  local entry = redis.call('HGET', ledger.this, writer)
+  if not entry then
+    entry = redis.call('HGET', ledger.other, writer)
+    ledger.moves = entry
   end
-  if tonumber(last) > tonumber(number) then
+  if not entry then
+    return nil
+  end
+  local last, answer = entry:match('^(%d+) (.*)$')
+  if last == number then
+    return answer
+  elseif tonumber(last) > tonumber(number) then
     error({err = 'SUPERSEDED a later operation of this writer was already applied'})
   end
-  return last == number and answer or nil
+  return nil
 end
 
 local function ledger_write(ledger, writer, number, answer)
   if redis.call('HSET', ledger.this, writer, number .. ' ' .. answer) == 1 then
     redis.call('EXPIREAT', ledger.this, ledger.until_s)
+  end
+  if ledger.moves then
+    redis.call('HDEL', ledger.other, writer)
   end
 end

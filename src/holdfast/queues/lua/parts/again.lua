@@ -3,8 +3,8 @@
 
 -- What was claimed under this number before, as far as it is still this worker's.
 local function repeat_claims(before)
-  for _, pair in ipairs(before) do
-    local id, token = pair[1], pair[2]
+  for i = 1, #before, 2 do
+    local id, token = before[i], before[i + 1]
     local task = parse(redis.call('HGET', state, id))
     local body = redis.call('HGET', bodies, id)
     if body and task.token == token and redis.call('ZSCORE', leases, id) then

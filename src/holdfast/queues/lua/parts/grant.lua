@@ -1,7 +1,8 @@
 -- Hands tasks over to the worker that asks.
 -- Expects: state, leases, lease_ms, out, now_ms.
 
-local claimed, claimed_bytes = {}, 0        -- id and token of each, for the ledger
+local claims, claimed_bytes = 0, 0
+local claimed = {}                          -- id and token of each, one after the other, for the ledger
 local leased, recorded, taken = {}, {}, {}  -- what is written once all are claimed
 
 local function answer(id, token, attempts, crashes, body)
@@ -12,7 +13,8 @@ end
 
 local function take(id, token, record)
   taken[id] = true
-  claimed[#claimed + 1] = {id, token}
+  claims = claims + 1
+  claimed[#claimed + 1], claimed[#claimed + 2] = id, token
   leased[#leased + 1], leased[#leased + 2] = now_ms + lease_ms, id
   recorded[#recorded + 1], recorded[#recorded + 2] = id, record
 end

@@ -1,5 +1,5 @@
 -- From which lines the next tasks come.
--- Expects: grant, claim, bodies, state, ready, due, want, now_ms.
+-- Expects: pass_over, grant, claim, bodies, state, ready, due, want, now_ms.
 
 local looked_at = 0
 local CHUNK = 16             -- ids taken from a line at once
@@ -11,11 +11,14 @@ local function room()
   if claimed_bytes >= CLAIM_BYTES or looked_at >= LOOK_LIMIT then
     return 0
   end
-  return math.min(CHUNK, want - #claimed)
+  return math.min(CHUNK, want - claims)
 end
 
 -- Claim what can be claimed of *ids*; *done* is told of each whether it leaves the line.
 local function claim_all(ids, priority, done)
+  if #ids == 0 then
+    return
+  end
   looked_at = looked_at + #ids
   local found, records = redis.call('HMGET', bodies, unpack(ids)), redis.call('HMGET', state, unpack(ids))
   for i, id in ipairs(ids) do
@@ -27,10 +30,13 @@ end
 local function claim_from(priority)
   local passed_over = 0
   while room() > 0 and passed_over < PASS_LIMIT do
-    local ids = redis.call('ZRANGE', due[priority], '-inf', now_ms, 'BYSCORE', 'LIMIT', passed_over,
-      room())
-    if #ids == 0 then
+    local ids, found = {}, redis.call('ZRANGE', due[priority], '-inf', now_ms, 'BYSCORE',
+      'LIMIT', passed_over, room(), 'WITHSCORES')
+    if #found == 0 then
       break
+    end
+    for i = 1, #found, 2 do
+      ids[#ids + 1], due_at[found[i]] = found[i], found[i + 1]
     end
     claim_all(ids, priority, function(id, leaves)
       if leaves then
@@ -45,7 +51,9 @@ local function claim_from(priority)
     if not ids or #ids == 0 then
       break
     end
-    claim_all(ids, priority, function(id, leaves)
+    local standing = without_left_over(ids)
+    looked_at = looked_at + #ids - #standing
+    claim_all(standing, priority, function(id, leaves)
       if not leaves then
         redis.call('ZADD', due[priority], now_ms, id)
       end

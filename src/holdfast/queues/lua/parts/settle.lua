@@ -1,19 +1,16 @@
 -- A worker's verdicts on tasks that it ran.
 -- Expects: awaiting, record, unfinished, bodies, state, leases, now_ms.
 
+local VERDICT = 5  -- arguments of each: id, token, verb, ms, text
+
 local finished = {}  -- ids; forgotten once all verdicts are known
 local now_text = string.format('%.0f', now_ms)
 
 -- done (ms: how long to keep the result, under the key *kept*), retry (ms: to wait), dead,
 -- release (back to the front, nothing spent) or park (ms: at most, in all); text: result or reason.
--- 0 when the lease was lost: someone else has the task, or had the last word.
-local function settle(id, record, token, verb, ms, text, kept)
-  if not record or record:sub(1, #token + 1) ~= token .. ':' or redis.call('ZREM', leases, id) == 0 then
-    return 0
-  end
+local function settle(id, record, verb, ms, text, kept)
   if verb ~= 'done' then
-    settle_unfinished(id, parse(record), verb, ms, text)
-    return 1
+    return settle_unfinished(id, parse(record), verb, ms, text)
   end
   if ms > 0 then
     local ended = 'done:' .. record:match('^%d+:(%d+)') .. ':' .. now_text .. ':' .. text
@@ -23,23 +20,37 @@ local function settle(id, record, token, verb, ms, text, kept)
   end
   finished[#finished + 1] = id
   tell_awaiting(id)
-  return 1
 end
 
--- *settled*: id, token, verb, ms and text, one after the other; *next_kept* gives the next key for a
--- result. One digit per verdict, and whether something is back in line.
-local function settle_all(settled, next_kept)
-  local ids, accepted, put_back_some = {}, {}, false
-  for i = 1, #settled, 5 do
-    ids[#ids + 1] = settled[i]
+-- The verdicts from ARGV[first] on; each that is done has a key for its result, from KEYS[kept] on.
+-- One digit per verdict, and whether something is back in line. 0: the lease was lost, so someone
+-- else has the task, or had the last word.
+local function settle_all(first, kept)
+  local ids, ended, accepted, standing, put_back_some = {}, {}, {}, {}, false
+  for i = first, #ARGV, VERDICT do
+    ids[#ids + 1] = ARGV[i]
   end
-  local records = #ids > 0 and redis.call('HMGET', state, unpack(ids)) or {}
+  if #ids == 0 then
+    return '', false
+  end
+  local records = redis.call('HMGET', state, unpack(ids))
+  for n, score in ipairs(redis.call('ZMSCORE', leases, unpack(ids))) do
+    standing[ids[n]] = score and records[n] or ''
+  end
   for n, id in ipairs(ids) do
-    local i = 5 * n - 4
-    local verb = settled[i + 2]
-    accepted[n] = settle(id, records[n], settled[i + 1], verb, tonumber(settled[i + 3]),
-      settled[i + 4], verb == 'done' and next_kept())
+    local i, record = first + VERDICT * (n - 1), standing[id]
+    local token, verb = ARGV[i + 1], ARGV[i + 2]
+    accepted[n] = '0'
+    if record:sub(1, #token + 1) == token .. ':' then
+      settle(id, record, verb, tonumber(ARGV[i + 3]), ARGV[i + 4], KEYS[kept])
+      accepted[n], ended[#ended + 1] = '1', id
+      standing[id] = ''  -- a second verdict on the same claim comes too late
+    end
+    kept = verb == 'done' and kept + 1 or kept
     put_back_some = put_back_some or verb ~= 'done'
+  end
+  if #ended > 0 then
+    redis.call('ZREM', leases, unpack(ended))
   end
   if #finished > 0 then
     redis.call('HDEL', bodies, unpack(finished))

@@ -1,7 +1,7 @@
 -- What follows from every verdict but done.
--- Expects: awaiting, record, bodies, state, ready, due, expiring, now_ms.
+-- Expects: left_over, awaiting, record, bodies, state, ready, due, expiring, now_ms.
 
-local released = {{}, {}, {}}  -- ids by priority; back in line once all verdicts are known
+local released = {{}, {}, {}}  -- ready ids by priority; back in line once all verdicts are known
 
 -- In line again: from now on the expiry is watched there, not in the record.
 local function put_back(id, task, note)
@@ -36,7 +36,12 @@ local function settle_unfinished(id, task, verb, ms, reason)
     task.parked = 0
     if verb == 'release' then
       task.attempts = task.attempts - 1
-      table.insert(released[task.priority], id)
+      local at = task.note:match('^%S+ %S+ (%d+)$') or has_left_over(id) and now_ms
+      if at then
+        redis.call('ZADD', due[task.priority], at, id)
+      else
+        table.insert(released[task.priority], id)
+      end
     else
       redis.call('ZADD', due[task.priority], now_ms + ms, id)
     end

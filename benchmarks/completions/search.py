@@ -1,0 +1,121 @@
+"""Searches in a guild of ten thousand, by two letters: ten names each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+from typing import Any, Final
+
+import redis
+
+from holdfast import AsyncHoldfast, Holdfast
+
+from ..harness import Bench, Case
+from ..report import Table
+from . import textbook
+from .names import made_up, prefixes
+
+MEMBERS: Final = 10_000
+CLIENTS: Final = 16
+LIMIT: Final = 10
+
+COUNT: Final = 1_000
+TEXTBOOK_PART: Final = 0.2
+CROWDED_PART: Final = 0.05
+"""The textbook's searches disturb each other: it would take too long with as many."""
+
+ALONE_TARGET: Final = 4.0
+CROWD_TARGET: Final = 40.0
+
+Search = Callable[[str], Any]
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """One client, and sixteen at once."""
+    bench.server.clear()
+    names = made_up(MEMBERS)
+    with (
+        redis.Redis.from_url(bench.server.url, decode_responses=True) as client,
+        Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf,
+        ThreadPoolExecutor(CLIENTS) as pool,
+        asyncio.Runner() as runner,
+    ):
+        guild = hf.completions("guild")
+        guild.add_many(names)
+        client.zadd("textbook:members:guild", dict.fromkeys(names, 0))
+        typed = prefixes(names, MEMBERS)
+        ways: dict[str, Search] = {
+            "holdfast": lambda prefix: guild.search(prefix, limit=LIMIT),
+            "textbook": lambda prefix: textbook.search(client, "guild", prefix),
+            "BYLEX by hand": lambda prefix: client.zrangebylex(
+                "textbook:members:guild", f"[{prefix}", f"({prefix}\xff", 0, LIMIT
+            ),
+        }
+        _alike(ways, typed[:20])
+        yield _alone(bench, ways, typed)
+        yield from _crowded(bench, ways, typed, pool, runner)
+
+
+def _alike(ways: dict[str, Search], typed: list[str]) -> None:
+    """All find the same."""
+    for prefix in typed:
+        found = [match.name for match in ways["holdfast"](prefix)]
+        assert found == ways["textbook"](prefix) == ways["BYLEX by hand"](prefix)
+
+
+def _alone(bench: Bench, ways: dict[str, Search], typed: list[str]) -> Table:
+    ours, theirs, by_hand = (Case(name, _one(search, typed)) for name, search in ways.items())
+    theirs = Case(theirs.name, theirs.work, share=TEXTBOOK_PART)
+    return bench.compared("search, one client", ours, [theirs, by_hand], COUNT, target=ALONE_TARGET)
+
+
+def _crowded(
+    bench: Bench,
+    ways: dict[str, Search],
+    typed: list[str],
+    pool: ThreadPoolExecutor,
+    runner: asyncio.Runner,
+) -> Iterator[Table]:
+    threads = {name: _in_threads(pool, search, typed) for name, search in ways.items()}
+    rivals = [
+        Case(f"textbook, {CLIENTS} threads", threads["textbook"], share=CROWDED_PART),
+        Case(f"BYLEX by hand, {CLIENTS} threads", threads["BYLEX by hand"]),
+    ]
+    async_hf = AsyncHoldfast.from_url(bench.server.url, namespace="benchmarks")
+    ours = Case(f"holdfast, {CLIENTS} coroutines", _in_coroutines(runner, async_hf, typed))
+    rivals.append(Case(f"holdfast, {CLIENTS} threads", threads["holdfast"]))
+    title = f"search, {CLIENTS} clients"
+    yield bench.compared(title, ours, rivals, 2 * COUNT, target=CROWD_TARGET)
+    runner.run(async_hf.close())
+
+
+def _one(search: Search, typed: list[str]) -> Callable[[int], object]:
+    def work(count: int) -> None:
+        for prefix in typed[:count]:
+            search(prefix)
+
+    return work
+
+
+def _in_threads(
+    pool: ThreadPoolExecutor, search: Search, typed: list[str]
+) -> Callable[[int], object]:
+    lane = _one(search, typed)
+    return lambda count: list(pool.map(lane, [max(1, count // CLIENTS)] * CLIENTS))
+
+
+def _in_coroutines(
+    runner: asyncio.Runner, hf: AsyncHoldfast, typed: list[str]
+) -> Callable[[int], object]:
+    guild = hf.completions("guild")
+
+    async def lane(count: int) -> None:
+        for _, prefix in zip(range(count), cycle(typed), strict=False):
+            await guild.search(prefix, limit=LIMIT)
+
+    async def work(count: int) -> None:
+        await asyncio.gather(*[lane(max(1, count // CLIENTS)) for _ in range(CLIENTS)])
+
+    return lambda count: runner.run(work(count))

@@ -1,0 +1,86 @@
+"""Adds: one after the other, by 50 coroutines, and through a buffer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from statistics import median
+from typing import Final
+
+import redis
+
+from holdfast import AsyncHoldfast, Holdfast
+
+from ..harness import Bench, Case, comparison, interleaved
+from ..report import Table, Target
+from . import textbook
+
+COROUTINES: Final = 50
+PAGES: Final = [f"page {n}" for n in range(100)]
+FLUSH_EVERY_S: Final = 0.1
+
+COUNT: Final = 1_000
+BUFFERED_COUNT: Final = 500_000
+TEXTBOOK_PART: Final = 0.002
+
+BLOCKING_TARGET: Final = 1.0
+COROUTINES_TARGET: Final = 4.0
+BUFFERED_TARGET: Final = 1_500_000
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """Beside the textbook, which adds one after the other."""
+    bench.server.clear()
+    with (
+        redis.Redis.from_url(bench.server.url) as client,
+        Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf,
+        asyncio.Runner() as runner,
+    ):
+        rival = Case("textbook", _each(lambda: textbook.add(client, "hits")))
+        ours = Case("holdfast", _each(hf.counter("hits").add))
+        yield bench.compared("add, blocking", ours, [rival], COUNT, target=BLOCKING_TARGET)
+        async_hf = AsyncHoldfast.from_url(bench.server.url, namespace="benchmarks")
+        ours = Case(f"holdfast, {COROUTINES} coroutines", _in_coroutines(runner, async_hf))
+        title = f"add, {COROUTINES} coroutines"
+        yield bench.compared(title, ours, [rival], 4 * COUNT, target=COROUTINES_TARGET)
+        runner.run(async_hf.close())
+        yield _buffered(bench, hf, Case(rival.name, rival.work, share=TEXTBOOK_PART))
+
+
+def _each(add: Callable[[], object]) -> Callable[[int], object]:
+    def work(count: int) -> None:
+        for _ in range(count):
+            add()
+
+    return work
+
+
+def _in_coroutines(runner: asyncio.Runner, hf: AsyncHoldfast) -> Callable[[int], object]:
+    hits = hf.counter("hits")
+
+    async def lane(count: int) -> None:
+        for _ in range(count):
+            await hits.add()
+
+    async def work(count: int) -> None:
+        await asyncio.gather(*[lane(max(1, count // COROUTINES)) for _ in range(COROUTINES)])
+
+    return lambda count: runner.run(work(count))
+
+
+def _buffered(bench: Bench, hf: Holdfast, rival: Case) -> Table:
+    """Flushed ten times a second by its thread, and at the end."""
+    buffer = hf.counter_buffer(flush_every=FLUSH_EVERY_S)
+
+    def work(count: int) -> None:
+        add = buffer.add
+        for _ in range(count // len(PAGES)):
+            for page in PAGES:
+                add(page)
+        buffer.flush()
+
+    ours = Case("holdfast, buffered", work)
+    samples = interleaved([ours, rival], bench.rounds, bench.scaled(BUFFERED_COUNT), bench.server)
+    rate = median(1 / sample.wall_s for sample in samples[ours.name])
+    target = Target("adds per second, buffered", rate, BUFFERED_TARGET, at_least=True)
+    return comparison(f"add, buffered, {len(PAGES)} counters", samples, ours, [rival], [target])

@@ -1,0 +1,21 @@
+"""The tables of counters, each a benchmark of its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from ..harness import Bench
+from ..report import Table
+from . import add, memory
+
+PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
+    "add": add.run,
+    "memory": memory.run,
+}
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """All of them."""
+    for part in PARTS.values():
+        yield from part(bench)

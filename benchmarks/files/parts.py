@@ -1,0 +1,22 @@
+"""The tables of files, each a benchmark of its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from ..harness import Bench
+from ..report import Table
+from . import small, steps, transfer
+
+PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
+    "transfer": transfer.run,
+    "steps": steps.run,
+    "small": small.run,
+}
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """All of them."""
+    for part in PARTS.values():
+        yield from part(bench)

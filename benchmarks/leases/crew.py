@@ -1,0 +1,165 @@
+"""The processes of one contender, and their contests."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NoReturn
+
+from ..harness import Bench
+from ..orders import ContenderFailed, Servant, Staff
+from ..venvs import ROOT, interpreter
+from .contender import Brief
+from .contest import Contest
+from .lineup import PACKAGES, Entry
+from .visits import Rules
+from .witness import Witness
+
+LEASE_S: Final = 10
+
+NAME: Final = "contested"
+"""What all want in a contest."""
+
+_STARTING_S: Final = 0.1
+"""Until everybody has heard that there is a contest."""
+
+_LATE_S: Final = 0.1
+"""What begins is not counted for so long, until everybody takes part."""
+
+_REHEARSAL_S: Final = 0.3
+_GLIMPSE_HOLD_S: Final = 0.001
+_FEW: Final = 4
+
+
+class Crew:
+    """The processes of one contender.
+
+    Args:
+        entry: who it is.
+        folder: of its own, for its files.
+        url: of the server.
+        processes: how many.
+        lanes: threads or coroutines in each.
+        lease_s: of whatever they hold.
+    """
+
+    def __init__(
+        self,
+        entry: Entry,
+        folder: Path,
+        url: str,
+        *,
+        processes: int = 1,
+        lanes: int = 1,
+        lease_s: int = LEASE_S,
+    ) -> None:
+        self.entry = entry
+        self.lanes = lanes
+        self._staff = Staff(entry.name, ROOT, {}, folder / "output")
+        witness = folder / "witness"
+        Witness.make(witness, processes * lanes)
+        python = interpreter(entry.library or "", PACKAGES.get(entry.library or ""))
+        command: list[str | Path] = [python, "-m", f"benchmarks.leases.contenders.{entry.adapter}"]
+        options = dict(entry.options)
+        briefs = [
+            Brief(url, str(witness), number * lanes, lanes, lease_s, options)
+            for number in range(processes)
+        ]
+        self.servants = [
+            Servant(self._staff, [*command, json.dumps(asdict(brief))]) for brief in briefs
+        ]
+
+    def contest(
+        self,
+        seconds: float,
+        *,
+        hold_s: float = 0.0,
+        limit: int | None = None,
+        lanes: int | None = None,
+    ) -> Contest:
+        """Let all lanes of all processes want the same place for so long.
+
+        Args:
+            seconds: of it.
+            hold_s: how long each stays inside.
+            limit: of a semaphore; None: it is a lock.
+            lanes: of each process that take part; None: all.
+        """
+        begin_ns = time.monotonic_ns() + round(_STARTING_S * 1e9)
+        count_ns = begin_ns + round(_LATE_S * 1e9)
+        end_ns = count_ns + round(seconds * 1e9)
+        rules = Rules(NAME, limit, lanes, hold_s, begin_ns, count_ns, end_ns)
+        for servant in self.servants:
+            servant.send("contend", **asdict(rules))
+        return Contest.of(seconds, limit or 1, [servant.answer() for servant in self.servants])
+
+    def glimpse(self, seconds: float, limit: int | None = None) -> Contest:
+        """A contest of a few lanes of each process: enough to see whether a lock excludes."""
+        lanes = min(self.lanes, _FEW)
+        return self.contest(seconds, hold_s=_GLIMPSE_HOLD_S, limit=limit, lanes=lanes)
+
+    def rehearse(self, limit: int | None = None) -> None:
+        """Start and connect everybody, and have a short contest."""
+        for servant in self.servants:
+            servant.order("connect", name=NAME, limit=limit)
+        self.glimpse(_REHEARSAL_S, limit)
+
+    def order(self, verb: str, **order: Any) -> dict[str, Any]:
+        """Have its first process do something, and wait for its answer.
+
+        Raises:
+            ContenderFailed: it gave none.
+        """
+        return self.servants[0].order(verb, **order)
+
+    def fail(self, what: str) -> NoReturn:
+        """Raise `ContenderFailed`, with what its processes printed."""
+        self._staff.fail(what)
+
+    def close(self) -> None:
+        """End all its processes."""
+        for servant in self.servants:
+            servant.kill()
+
+
+@contextmanager
+def crews(bench: Bench, entries: Sequence[Entry], **settings: Any) -> Iterator[list[Crew]]:
+    """A crew for each of *entries*, in this order, while the context lasts.
+
+    *settings* are those of `Crew`.
+    """
+    with ExitStack() as opened:
+        found = []
+        for entry in entries:
+            folder = opened.enter_context(TemporaryDirectory(prefix="holdfast-bench-"))
+            crew = Crew(entry, Path(folder), bench.server.url, **settings)
+            opened.callback(crew.close)
+            found.append(crew)
+        yield found
+
+
+def rehearsed(
+    bench: Bench, crews: Sequence[Crew], limit: int | None = None
+) -> tuple[list[Crew], list[str]]:
+    """Those of *crews* that work at all, and what is wrong with the others.
+
+    Raises:
+        ContenderFailed: one that needs nothing but our own packages does not.
+    """
+    able, failures = [], []
+    for crew in crews:
+        bench.server.clear()
+        try:
+            crew.rehearse(limit)
+        except ContenderFailed as failure:
+            if crew.entry.library is None:
+                raise
+            failures.append(f"left out: {failure}")
+        else:
+            able.append(crew)
+    return able, failures

@@ -1,0 +1,73 @@
+"""A lock that nobody else wants: taken and given back, one after the other, in one thread.
+
+That it excludes anybody is seen before each round: then a second process wants it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import Final
+
+from ..harness import Bench, Case, Sample, Taken, best, comparison, interleaved
+from ..report import Table, Target
+from .crew import Crew, crews, rehearsed
+from .lineup import HOLDFAST, LOCKS, OURS, REDIS_PY, chosen
+
+CYCLES: Final = 1_000
+ROUNDS_PART: Final = 5
+
+READS_TARGET: Final = 2.0
+RATE_TARGET: Final = 1.0
+
+_GLIMPSE_S: Final = 0.05
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """One process beside each rival's."""
+    entries = chosen(bench, [HOLDFAST, *LOCKS])
+    with crews(bench, entries, processes=2) as opened:
+        cases, samples, notes = cycled(bench, opened, CYCLES)
+    reads = median(one.reads for one in samples[HOLDFAST.name])
+    rival = next(case for case in cases if case.name == REDIS_PY.name)
+    targets = [
+        Target("round trips per cycle", round(reads, 2), READS_TARGET, at_least=False),
+        best(samples, cases[0], [rival], RATE_TARGET),
+    ]
+    title = "a lock taken and given back, nobody else wants it, one thread"
+    yield comparison(title, samples, cases[0], cases[1:], targets, notes)
+
+
+def cycled(
+    bench: Bench, crews: Sequence[Crew], count: int
+) -> tuple[list[Case], dict[str, list[Sample]], list[str]]:
+    """The cases of *crews* whose locks exclude, what they took for *count* cycles, and notes.
+
+    Raises:
+        ContenderFailed: our own lock let two in at once.
+    """
+    able, notes = rehearsed(bench, crews)
+    broken: dict[str, int] = {}
+    cases = [_case(bench, crew, broken) for crew in able]
+    samples = interleaved(cases, bench.fewer(ROUNDS_PART), bench.scaled(count), bench.server)
+    notes += [f"left out: {name} let {peak} in at once" for name, peak in broken.items()]
+    if not broken:
+        notes.append("in a contest before each round nobody let two in at once")
+    return [case for case in cases if case.name not in broken], samples, notes
+
+
+def _case(bench: Bench, crew: Crew, broken: dict[str, int]) -> Case:
+    def prepare(count: int) -> None:
+        del count
+        bench.server.clear()
+        contest = crew.glimpse(_GLIMPSE_S)
+        if contest.overrun and crew.entry in OURS:
+            crew.fail(f"it let {contest.peak} in at once")
+        if contest.overrun:
+            broken[crew.entry.name] = max(contest.peak, broken.get(crew.entry.name, 0))
+
+    def work(count: int) -> Taken:
+        answer = crew.order("cycle", count=count)
+        return Taken(answer["wall_s"], answer["cpu_s"])
+
+    return Case(crew.entry.name, work, prepare, crew.entry.share)

@@ -1,0 +1,68 @@
+"""What one who waits for a lock asks of the server while nothing happens.
+
+Somebody else has the lock all the time, under a lease so long that its renewals do not show.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from ..harness import Bench
+from ..monitor import watched
+from ..report import Cell, Table, Target
+from .crew import Crew, crews, rehearsed
+from .lineup import LOCKS, OURS, chosen
+
+WATCH_S: Final = 20
+RIVAL_WATCH_S: Final = 4
+"""Rivals do the same over and over."""
+
+SETTLE_S: Final = 2.0
+"""Connecting, subscribing and standing in line are not idleness."""
+
+LEASE_S: Final = 600
+
+TARGET: Final = 2.0
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """One holder, one waiter, a process each."""
+    rows: list[list[Cell]] = []
+    targets, notes = [], []
+    for entry in chosen(bench, [*OURS, *LOCKS]):
+        ours = entry in OURS
+        watch_s = bench.scaled(WATCH_S) if ours else RIVAL_WATCH_S
+        # One crew at a time: also its idle connections count.
+        with crews(bench, [entry], processes=2, lease_s=LEASE_S) as opened:
+            able, failures = rehearsed(bench, opened)
+            notes += failures
+            for crew in able:
+                row, per_s = _watched(bench, crew, watch_s)
+                rows.append(row)
+                if ours:
+                    what = f"commands per second, {entry.name}"
+                    targets.append(Target(what, per_s, TARGET, at_least=False))
+    columns = ("case", "commands/s", "client µs/s", "which, per second")
+    notes += [f"lease {LEASE_S} s: a shorter one adds renewals by the holder, and by BLPOP"]
+    yield Table("one waits for a lock that somebody keeps", columns, rows, targets, notes)
+
+
+def _watched(bench: Bench, crew: Crew, watch_s: int) -> tuple[list[Cell], float]:
+    """The row of *crew*, and its commands per second."""
+    bench.server.clear()
+    keeper, visitor = crew.servants
+    keeper.order("keep")
+    visitor.send("visit")
+    began_s = time.monotonic()
+    time.sleep(SETTLE_S)
+    total, seen = watched(bench.server, watch_s)
+    keeper.order("let_go")
+    cpu_s = visitor.answer()["cpu_s"]
+    waited_s = time.monotonic() - began_s
+    which = ", ".join(
+        f"{name}{' in a script' if inside else ''} {times / watch_s:.2f}"
+        for (name, inside), times in seen.most_common()
+    )
+    return [crew.entry.name, total / watch_s, cpu_s / waited_s * 1e6, which], total / watch_s

@@ -1,0 +1,36 @@
+"""Fifty coroutines of one process, each with a lock of its own that nobody else wants.
+
+That the locks exclude anybody is seen before each round: then some of them want the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..harness import Bench, best, comparison
+from ..report import Table
+from .crew import crews
+from .cycles import cycled
+from .lineup import (
+    HOLDFAST_ASYNCIO,
+    POTTERY_ASYNCIO,
+    REDIS_PY_ASYNCIO,
+    REDIS_PY_ASYNCIO_EACH,
+    chosen,
+)
+
+LANES: Final = 50
+CYCLES: Final = 4_000
+
+TARGET: Final = 3.0
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """Holdfast beside those that have a lock for asyncio."""
+    rivals = [REDIS_PY_ASYNCIO, REDIS_PY_ASYNCIO_EACH, POTTERY_ASYNCIO]
+    with crews(bench, chosen(bench, [HOLDFAST_ASYNCIO, *rivals]), lanes=LANES) as opened:
+        cases, samples, notes = cycled(bench, opened, CYCLES)
+    targets = [best(samples, cases[0], cases[1:], TARGET)]
+    title = f"{LANES} coroutines, a lock each"
+    yield comparison(title, samples, cases[0], cases[1:], targets, notes)

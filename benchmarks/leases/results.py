@@ -1,0 +1,120 @@
+"""Rounds of contests between contenders, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from ..harness import Bench, Case, Sample, Taken, interleaved, ratios
+from ..report import Cell, Table, Target
+from .contest import Contest
+from .crew import Crew
+
+COLUMNS: Final = (
+    "case",
+    "cycles/s",
+    "spread",
+    "wait p50 ms",
+    "p99 ms",
+    "max ms",
+    "max ÷ min",
+    "inside",
+    "reads",
+    "commands",
+    "client µs",
+    "server µs",
+    "ours ÷ this",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """All rounds of all contenders of a table; ours is the first case.
+
+    Attributes:
+        cases: in the order of the table.
+        samples: by the names of the cases.
+        contests: the same rounds.
+    """
+
+    cases: Sequence[Case]
+    samples: Mapping[str, Sequence[Sample]]
+    contests: Mapping[str, Sequence[Contest]]
+
+    @property
+    def honest(self) -> list[str]:
+        """Rivals that never let too many in, the fastest first."""
+        names = [case.name for case in self.cases[1:]]
+        kept = [name for name in names if not any(one.overrun for one in self.contests[name])]
+        return sorted(kept, key=self.rate, reverse=True)
+
+    def rate(self, name: str) -> float:
+        """Cycles per second."""
+        return 1 / median(one.wall_s for one in self.samples[name])
+
+    def typical(self, what: str, name: str | None = None) -> float:
+        """The median round's attribute *what* of a contest, ours by default."""
+        taken = self.contests[name or self.cases[0].name]
+        return float(median(getattr(one, what) for one in taken))
+
+    def times_as_fast(self, rival: str, limit: float) -> Target:
+        """That ours has *limit* times the rate of *rival*."""
+        ours = self.cases[0].name
+        ratio = ratios(self.samples[rival], self.samples[ours]).middle
+        return Target(f"{ours} ÷ {rival}", ratio, limit, at_least=True)
+
+    def table(self, title: str, targets: Sequence[Target], notes: Sequence[str]) -> Table:
+        """As a table."""
+        rows = [self._row(case.name, subject=case is self.cases[0]) for case in self.cases]
+        return Table(title, COLUMNS, rows, targets, [*self._verdicts(), *notes])
+
+    def _row(self, name: str, *, subject: bool) -> list[Cell]:
+        samples, contests = self.samples[name], self.contests[name]
+        rates = [1 / one.wall_s for one in samples]
+        clients = [one.client_s for one in samples if one.client_s is not None]
+        return [
+            name,
+            median(rates),
+            (max(rates) - min(rates)) / median(rates),
+            self.typical("p50_ms", name),
+            self.typical("p99_ms", name),
+            self.typical("longest_ms", name),
+            self.typical("inequality", name),
+            max(one.peak for one in contests),
+            median(one.reads for one in samples),
+            median(one.commands for one in samples),
+            median(clients) * 1e6,
+            median(one.server_s for one in samples) * 1e6,
+            None if subject else ratios(samples, self.samples[self.cases[0].name]),
+        ]
+
+    def _verdicts(self) -> list[str]:
+        broken = [
+            f"BROKEN: {name} let {max(one.peak for one in contests)} in at once "
+            f"in {sum(one.overrun for one in contests)} of {len(contests)} rounds; no rival"
+            for name, contests in self.contests.items()
+            if any(one.overrun for one in contests)
+        ]
+        return broken or ["nobody ever let too many in"]
+
+
+def contested(
+    bench: Bench, crews: Sequence[Crew], rounds: int, contest: Callable[[Crew], Contest]
+) -> Results:
+    """Have *crews* hold their contests in turn, round after round; the first one warms up."""
+    contests: dict[str, list[Contest]] = {crew.entry.name: [] for crew in crews}
+
+    def case(crew: Crew) -> Case:
+        def work(count: int) -> Taken:
+            del count  # the time is fixed
+            found = contest(crew)
+            contests[crew.entry.name].append(found)
+            return found.taken()
+
+        return Case(crew.entry.name, work, lambda _: bench.server.clear())
+
+    cases = [case(crew) for crew in crews]
+    samples = interleaved(cases, rounds, 1, bench.server)
+    return Results(cases, samples, {name: held[1:] for name, held in contests.items()})

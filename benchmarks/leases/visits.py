@@ -1,0 +1,78 @@
+"""What one waiter saw in one contest."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from .witness import Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Of one contest.
+
+    Attributes:
+        name: of the lock or semaphore.
+        limit: of the semaphore; None: it is a lock.
+        lanes: of each process that take part; None: all.
+        hold_s: how long each stays inside.
+        begin_ns: when all begin, by the system's monotonic clock, the same in all processes.
+        count_ns: from when on visits count: some are late for the beginning.
+        end_ns: when nobody asks any more.
+    """
+
+    name: str
+    limit: int | None
+    lanes: int | None
+    hold_s: float
+    begin_ns: int
+    count_ns: int
+    end_ns: int
+
+    def left_s(self) -> float:
+        """Until all begin."""
+        return max(0.0, (self.begin_ns - time.monotonic_ns()) / 1e9)
+
+
+class Visits:
+    """A waiter's own count: `asks`, `enters` and `leaves`, over and over.
+
+    Args:
+        witness: where it stands while it is inside.
+        number: its own.
+        rules: when visits count, and when it asks no more.
+    """
+
+    def __init__(self, witness: Witness, number: int, rules: Rules) -> None:
+        self._witness = witness
+        self._number = number
+        self._rules = rules
+        self._asked_ns = 0
+        self._waits_us: list[int] = []
+        self._peak = 0
+        self._in_time = 0
+
+    def asks(self) -> bool:
+        """The visit before is over; whether there is time for one more. All have one at least."""
+        now_ns = time.monotonic_ns()
+        if self._waits_us:
+            self._in_time += self._rules.count_ns <= now_ns < self._rules.end_ns
+            if now_ns >= self._rules.end_ns:
+                return False
+        self._asked_ns = now_ns
+        return True
+
+    def enters(self) -> None:
+        """It has the place."""
+        self._waits_us.append((time.monotonic_ns() - self._asked_ns) // 1000)
+        self._peak = max(self._peak, self._witness.enter(self._number))
+
+    def leaves(self) -> None:
+        """It is about to give it back."""
+        self._witness.leave(self._number)
+
+    def told(self) -> dict[str, Any]:
+        """How many visits count, what each of all waited, and how many were in at once."""
+        return {"done": self._in_time, "waits_us": self._waits_us, "peak": self._peak}

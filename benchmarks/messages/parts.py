@@ -1,0 +1,23 @@
+"""The tables of messages, each a benchmark of its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from ..harness import Bench
+from ..report import Table
+from . import fetch, memory, send, waiting
+
+PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
+    "send": send.run,
+    "fetch": fetch.run,
+    "memory": memory.run,
+    "waiting": waiting.run,
+}
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """All of them."""
+    for part in PARTS.values():
+        yield from part(bench)

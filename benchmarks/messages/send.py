@@ -1,0 +1,78 @@
+"""Messages of 100 bytes into one chat: from 8 threads, and from 100 coroutines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+import redis
+
+from holdfast import AsyncHoldfast, Chat, Holdfast
+
+from ..harness import Bench, Case
+from ..report import Table
+from . import textbook
+
+THREADS: Final = 8
+COROUTINES: Final = 100
+
+COUNT: Final = 2_000
+TEXTBOOK_PART: Final = 0.15
+"""It would take too long with as many."""
+
+TARGET: Final = 8.0
+BODY: Final = "x" * 100
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """Beside the textbook with its lock, from as many threads."""
+    bench.server.clear()
+    with (
+        ThreadPoolExecutor(THREADS) as pool,
+        redis.Redis.from_url(bench.server.url, decode_responses=True) as client,
+        Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf,
+        asyncio.Runner() as runner,
+    ):
+        chat = hf.create_chat(["jack", "jill"], sender="jack", body=BODY, chat_id="chat")
+        rival = Case(f"textbook, {THREADS} threads", _textbook(pool, client), share=TEXTBOOK_PART)
+        ours = Case(f"holdfast, {THREADS} threads", _in_threads(pool, chat))
+        title = f"send to one chat, {THREADS} threads"
+        yield bench.compared(title, ours, [rival], COUNT, target=TARGET)
+        async_hf = AsyncHoldfast.from_url(bench.server.url, namespace="benchmarks")
+        ours = Case(f"holdfast, {COROUTINES} coroutines", _in_coroutines(runner, async_hf))
+        title = f"send to one chat, {COROUTINES} coroutines"
+        yield bench.compared(title, ours, [rival], COUNT)
+        runner.run(async_hf.close())
+
+
+def _in_threads(pool: ThreadPoolExecutor, chat: Chat) -> Callable[[int], object]:
+    return _shared(pool, lambda: chat.send(BODY, sender="jack"))
+
+
+def _textbook(pool: ThreadPoolExecutor, client: redis.Redis) -> Callable[[int], object]:
+    return _shared(pool, lambda: textbook.send(client, "chat", "jack", BODY))
+
+
+def _shared(pool: ThreadPoolExecutor, send: Callable[[], object]) -> Callable[[int], object]:
+    """The work of threads that send one message after the other."""
+
+    def lane(count: int) -> None:
+        for _ in range(count):
+            send()
+
+    return lambda count: list(pool.map(lane, [max(1, count // THREADS)] * THREADS))
+
+
+def _in_coroutines(runner: asyncio.Runner, hf: AsyncHoldfast) -> Callable[[int], object]:
+    chat = hf.chat("chat")
+
+    async def lane(count: int) -> None:
+        for _ in range(count):
+            await chat.send(BODY, sender="jack")
+
+    async def work(count: int) -> None:
+        await asyncio.gather(*[lane(max(1, count // COROUTINES)) for _ in range(COROUTINES)])
+
+    return lambda count: runner.run(work(count))

@@ -1,0 +1,1 @@
+"""Row caches beside the textbook's loop, dogpile.cache and cashews."""

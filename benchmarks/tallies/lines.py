@@ -1,0 +1,100 @@
+"""Lines of a log by country, region and city: from a local file, and through a feed.
+
+Ours are committed to the server; the time for that is counted.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from holdfast import GeoKey, GeoTable, Holdfast, LocalFiles
+
+from ..harness import Bench, Case, best, comparison, interleaved
+from ..report import Table, Target
+from . import rivals
+from .sample import write_log, write_table
+
+LINES: Final = 10_000_000
+TEXTBOOK_PART: Final = 0.02
+"""It would take too long with as many."""
+
+POLARS_TARGET: Final = 0.5
+TEXTBOOK_TARGET: Final = 8.0
+FEED_TARGET: Final = 0.25
+CALLS_TARGET: Final = 1.0
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """A table of 3 million networks, and days of a million lines."""
+    lines = bench.scaled(LINES)
+    with (
+        tempfile.TemporaryDirectory(prefix="holdfast-bench-") as name,
+        Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf,
+    ):
+        folder = Path(name)
+        log = folder / "game.log"
+        write_log(log, lines)
+        table = GeoTable.from_geolite2_csv(*write_table(folder))
+        local = Case("holdfast, local file", _local(hf, log, table), lambda _: bench.server.clear())
+        bare = Case("Polars, one query", rivals.polars(log, table))
+        others = [bare, Case("textbook", rivals.textbook(log, table), share=TEXTBOOK_PART)]
+        if duck := rivals.duckdb(log, table):
+            others.append(Case("DuckDB, one query", duck))
+        fed = Case("holdfast, feed", _fed(hf, log, table), lambda _: bench.server.clear())
+        cases = [local, *others, fed]
+        samples = interleaved(cases, bench.fewer(6), lines, bench.server)
+        calls = _calls(bench, hf, log, table, lines)
+        targets = [
+            best(samples, local, [bare], POLARS_TARGET),
+            best(samples, local, [others[1]], TEXTBOOK_TARGET),
+            best(samples, fed, [local], FEED_TARGET),
+            Target("calls for 10,000 lines of a file", calls, CALLS_TARGET, at_least=False),
+        ]
+        title = f"{lines:,} lines by country, region and city; 3,000,000 networks"
+        yield comparison(title, samples, local, [*others, fed], targets)
+
+
+def _local(hf: Holdfast, log: Path, table: GeoTable) -> Callable[[int], object]:
+    numbers = count()
+
+    def work(lines: int) -> None:
+        tally = hf.tally(f"local {next(numbers)}")
+        report = tally.aggregate(LocalFiles(log), key=GeoKey(table))
+        assert report.lines == lines
+
+    return work
+
+
+def _fed(hf: Holdfast, log: Path, table: GeoTable) -> Callable[[int], object]:
+    """Published and counted by two threads of this process."""
+    numbers = count()
+
+    def work(lines: int) -> None:
+        number = next(numbers)
+        feed = hf.file_feed(f"feed {number}", consumers=["one"])
+
+        def publish() -> None:
+            feed.publish(log)
+            feed.seal()
+
+        with ThreadPoolExecutor(1) as pool:
+            publishing = pool.submit(publish)
+            tally = hf.tally(f"fed {number}")
+            report = tally.aggregate(feed.consumer("one"), key=GeoKey(table))
+            publishing.result()
+        assert report.lines == lines
+
+    return work
+
+
+def _calls(bench: Bench, hf: Holdfast, log: Path, table: GeoTable, lines: int) -> float:
+    """Scripts that a tally of the log has the server run, for 10,000 of its lines."""
+    bench.server.clear()
+    bench.server.forget_statistics()
+    hf.tally("calls").aggregate(LocalFiles(log), key=GeoKey(table))
+    return bench.server.spent_on("evalsha").calls / lines * 10_000

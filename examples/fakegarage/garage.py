@@ -1,0 +1,153 @@
+"""Runs the day: starts the processes, kills some, and follows what every phone has on disk."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from .account import Account
+from .check import Count, count, problems
+from .day import Act, Day
+from .journal import Follower
+from .processes import PhoneProcess
+
+NAMESPACE = "fakegarage"
+SETTLE_S = 2.0  # about what it takes to start the processes
+TICK_S = 0.125
+STALL_S = 15.0  # without any news, when the day is over; longer than any call takes
+SAID = 5
+LINGER_S = 0.5  # for what must not come a second time
+
+
+class Garage:
+    """A day with all its phones.
+
+    Args:
+        day: what happens.
+        seed: makes the same day in the processes.
+        server: the socket of the server.
+        folder: a private one for what the phones have on disk. Its path must be short: there are
+            sockets in it.
+
+    Attributes:
+        accounts: of each user: what its phone has done and got.
+        said: the latest messages of which their writers know that they are sent.
+        down: users whose process was killed, and is not back yet.
+    """
+
+    def __init__(self, day: Day, *, seed: int, server: str, folder: Path) -> None:
+        self.day = day
+        self.accounts = {user: Account(user) for user in day.users}
+        self.said: deque[Act] = deque(maxlen=SAID)
+        self._acts = {act.id: act for acts in day.acts.values() for act in acts}
+        self.down: set[str] = set()
+        self._began_at = time.time() + SETTLE_S
+        self._followers = {user: Follower(folder / f"{user}.jsonl") for user in day.users}
+        where = {"server": server, "folder": str(folder), "namespace": NAMESPACE}
+        what = {"seed": seed, "clients": len(day.users), "seconds": day.seconds}
+        self._processes = [
+            PhoneProcess(
+                {**where, **what, "users": users, "began_at": self._began_at},
+                folder / f"process-{number}.log",
+            )
+            for number, users in enumerate(day.processes, 1)
+        ]
+
+    def run(self) -> Iterator[None]:
+        """Let the day pass; pauses now and then, so that one can look at it.
+
+        It ends when everybody has everything, or when nothing comes any more.
+
+        Raises:
+            PhonesFailed: a process ended by itself.
+        """
+        try:
+            for process in self._processes:
+                process.start()
+            yield from self._live()
+        finally:
+            for process in self._processes:
+                process.end()
+        self._follow()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Of the day; more than it lasts when it is over."""
+        return max(0.0, time.time() - self._began_at)
+
+    @property
+    def kills(self) -> int:
+        """How often a process was killed so far."""
+        return sum(process.kills for process in self._processes)
+
+    @property
+    def mailboxes(self) -> Count:
+        """How far it is in all mailboxes."""
+        return count(self.day, self.accounts, chats=False)
+
+    @property
+    def chats(self) -> Count:
+        """How far it is in all chats."""
+        return count(self.day, self.accounts, chats=True)
+
+    def told(self) -> str:
+        """How far it is, in a line."""
+        counts = self.mailboxes, self.chats
+        written, delivered, to_deliver = (
+            sum(getattr(each, name) for each in counts)
+            for name in ("written", "delivered", "to_deliver")
+        )
+        away = sum(
+            user in self.down or not account.signal for user, account in self.accounts.items()
+        )
+        return (
+            f"{self.elapsed_s:5.1f} s  {written:,} written, {delivered:,} of {to_deliver:,} "
+            f"delivered, {away:,} of {len(self.accounts):,} phones away"
+        )
+
+    def problems(self) -> list[str]:
+        """What is not as it must be, in sentences; for when the day is over."""
+        return list(problems(self.day, self.accounts))
+
+    def _live(self) -> Iterator[None]:
+        coming, quiet_since = self._kills(), time.monotonic()
+        while coming or not (self.mailboxes.complete and self.chats.complete):
+            while coming and coming[0][0] <= self.elapsed_s:
+                coming.popleft()[1]()
+            for process in self._processes:
+                process.check()
+            if self._follow() or coming or self.elapsed_s < self.day.seconds:
+                quiet_since = time.monotonic()
+            elif time.monotonic() - quiet_since > STALL_S:
+                return  # the check will say what is missing
+            yield
+            time.sleep(TICK_S)
+        time.sleep(LINGER_S)
+
+    def _kills(self) -> deque[tuple[float, Callable[[], None]]]:
+        """When to do what to which process: kill it, start it again, and so on."""
+        coming: deque[tuple[float, Callable[[], None]]] = deque()
+        for kill in self.day.kills:
+            process = self._processes[kill.process]
+            coming += (kill.at, partial(self._kill, process)), (kill.again_at, process.start)
+        return coming
+
+    def _kill(self, process: PhoneProcess) -> None:
+        process.kill()
+        self.down.update(process.users)
+
+    def _follow(self) -> bool:
+        """Read on in all journals. Whether there was anything new."""
+        moved = False
+        for user, follower in self._followers.items():
+            for record in follower.news():
+                moved = True
+                self.accounts[user].add(record)
+                if "signal" in record:
+                    self.down.discard(user)
+                if record.get("seq") and "done" in record:
+                    self.said.append(self._acts[record["done"]])
+        return moved

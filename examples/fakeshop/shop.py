@@ -1,0 +1,62 @@
+"""The shop: its table, its cache, and how an item is bought. An app would take this from here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
+
+from holdfast import CommitHook, SqlRows
+
+ITEMS = 50
+EACH = 2_000
+EVERY_S = 0.5
+"""So old a row may be, give or take a tenth."""
+
+
+class Base(DeclarativeBase):
+    """Of the tables."""
+
+
+class Stock(Base):
+    """What is left of an item."""
+
+    __tablename__ = "fakeshop_flash_sale"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(60))
+    left: Mapped[int]
+
+
+def open_shop(engine: sa.Engine) -> None:
+    """Put all items on the shelf."""
+    Base.metadata.drop_all(engine)
+    Base.metadata.create_all(engine)
+    with Session(engine) as session, session.begin():
+        session.add_all(Stock(id=n, name=f"item {n}", left=EACH) for n in range(ITEMS))
+
+
+def left_in(engine: sa.Engine) -> int:
+    """How much is left of all items together."""
+    with engine.connect() as connection:
+        return int(connection.execute(sa.select(sa.func.sum(Stock.left))).scalar_one())
+
+
+def cache_of(hf: Any, engine: sa.Engine) -> Any:
+    """The row cache of a client of either half."""
+    return hf.row_cache("flash sale", source=SqlRows(engine, Stock, key="id"))
+
+
+def buy(sessions: sessionmaker[Session], hook: CommitHook | None, item: int) -> bool:
+    """Buy one of an item, if there is one left: the database decides, whatever a page showed."""
+    with sessions.begin() as session:
+        taken = (
+            sa.update(Stock)
+            .where(Stock.id == item, Stock.left > 0)
+            .values(left=Stock.left - 1)
+            .returning(Stock.left)
+        )
+        left = session.execute(taken).scalar_one_or_none()
+        if left == 0 and hook is not None:
+            hook.touch(session, item)  # what is sold out is told at once, the rest can wait
+        return left is not None

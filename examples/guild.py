@@ -1,0 +1,102 @@
+"""Fake Game's guild: names of mates as one types them, and mail that goes only to members.
+
+    python guild.py                        # a small guild, on a Valkey of its own
+    python guild.py redis://localhost      # on yours
+    holdfast demo traffic                  # many players at once
+
+Who joins is found from then on by the beginning of the name, and of each later word of it; who
+leaves is not. A search writes nothing, so it costs about as little as any other read. Whoever was
+written to comes first the next time: the last hundred are kept for each player.
+"""
+
+import secrets
+import sys
+from dataclasses import dataclass
+
+from holdfast import Completions, Holdfast
+from holdfast.server import EmbeddedServer
+
+SHOWN = 10
+"""Names below the line in which somebody types."""
+
+
+class NoSuchMate(Exception):
+    """Mail to somebody who is no member; nothing was sent."""
+
+    def __init__(self, guild: str, name: str) -> None:
+        super().__init__(f"{name} is no member of guild {guild}")
+
+
+@dataclass(frozen=True, slots=True)
+class Guild:
+    """The guild called *name*.
+
+    Members have one name each, of any script and language, as they write it themselves.
+    """
+
+    hf: Holdfast
+    name: str
+
+    def join(self, player: str) -> bool:
+        """Have *player* found. False: the player is a member already."""
+        return self._names.add(player)
+
+    def leave(self, player: str) -> bool:
+        """Have *player* found no more. False: the player was no member."""
+        return self._names.remove(player) > 0
+
+    def mates(self, typed: str) -> list[str]:
+        """Members whose name, or a later word of it, begins with what was *typed* so far."""
+        return [match.name for match in self._names.search(typed, limit=SHOWN)]
+
+    def write(self, sender: str, to: str, text: str) -> int:
+        """Put mail into the box of a member; returns its number there.
+
+        Raises:
+            NoSuchMate: *to* is none.
+        """
+        if not self._names.has(to):
+            raise NoSuchMate(self.name, to)
+        self.hf.recent(f"player:{sender}").touch(to)
+        return self.hf.mailbox(to).send({"guild": self.name, "text": text}, sender=sender)
+
+    def suggestions(self, player: str, typed: str) -> list[str]:
+        """What *player* may mean: first whom the player wrote to lately, then other members."""
+        lately = self.hf.recent(f"player:{player}").match(typed)
+        mates = [name for name in lately if self.has(name)]
+        return list(dict.fromkeys([*mates, *self.mates(typed)]))[:SHOWN]
+
+    def has(self, player: str) -> bool:
+        """Whether *player* is a member."""
+        return self._names.has(player)
+
+    @property
+    def _names(self) -> Completions:
+        return self.hf.completions(f"guild:{self.name}")
+
+
+def main(url: str) -> None:
+    """Some join, one leaves, and mail goes to those who are left."""
+    with Holdfast.from_url(url, namespace=f"fakegame-{secrets.token_hex(4)}") as hf:
+        guild = Guild(hf, "3")
+        for player in ("jeff", "jenny", "jack", "jennifer", "张三", "张伟", "Carla Santos"):
+            guild.join(player)
+        for typed in ("je", "张", "san"):
+            print(f"{typed}: {', '.join(guild.mates(typed))}")
+        guild.write("jack", "jenny", "raid at eight")
+        print(f"je, for jack: {', '.join(guild.suggestions('jack', 'je'))}")
+        guild.leave("jeff")
+        try:
+            guild.write("jack", "jeff", "raid at eight")
+        except NoSuchMate as error:
+            print(error)
+        for player in guild.mates(""):  # on a server of yours nothing is left of it
+            guild.leave(player)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        main(sys.argv[1])
+    else:
+        with EmbeddedServer.open(None) as server:
+            main(server.url)

@@ -1,0 +1,1 @@
+"""`holdfast complete`: names by their beginning."""

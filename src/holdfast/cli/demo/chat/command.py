@@ -1,0 +1,128 @@
+"""The command `holdfast demo chat`."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .... import HoldfastError
+from ...connection import fail
+from ...output import console, counted
+from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .report import Report
+
+SEEDS = 10_000
+
+Seed = Annotated[
+    int | None, typer.Option("--seed", metavar="N", min=0, help="The same day as another time.")
+]
+Clients = Annotated[
+    int, typer.Option("--clients", metavar="N", min=4, max=400, help="How many phones, 4 to 400.")
+]
+Seconds = Annotated[
+    float,
+    typer.Option("--seconds", metavar="S", min=1.0, max=600.0, help="How long the day lasts."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
+
+
+def chat(
+    seed: Seed = None, clients: Clients = 60, seconds: Seconds = 20.0, as_json: AsJson = False
+) -> None:
+    """Let phones that drop off all the time write to each other, and lose nothing.
+
+    The people of Fake Garage send one-to-one messages and talk in group chats
+    for a day in fast motion. Their phones drive through tunnels, where what
+    was sent may arrive while no answer comes back; and the processes in which
+    the phones run are killed, and started again with what was on disk.
+
+    At the end the disks of all phones are compared: the exit code is 1 if
+    anybody misses a message, has one out of order, or got one again after
+    acknowledging it.
+    """
+    # Imported here: no other command needs the phones.
+    from .summary import print_summary
+
+    end_as_by_ctrl_c()
+    seed = random.randrange(SEEDS) if seed is None else seed
+    screen = console(stderr=as_json)
+    with ExitStack() as cleaning:
+        folder = Path(tempfile.mkdtemp(prefix="holdfast-"))
+        cleaning.callback(shutil.rmtree, folder, ignore_errors=True)
+        try:
+            report = _live(_package(), seed, clients, seconds, folder, screen)
+        except KeyboardInterrupt:
+            screen.print("  stopped; nothing is kept")
+            raise typer.Exit(INTERRUPTED) from None
+        if report.problems:
+            cleaning.pop_all()  # somebody will want to look
+    if as_json:
+        typer.echo(json.dumps(report.as_json(), indent=2))
+    else:
+        print_summary(report, screen)
+    raise typer.Exit(1 if report.problems else 0)
+
+
+def _package() -> ModuleType:
+    """The example, with its modules."""
+    from ..examples import example_file, load_example
+
+    try:
+        return load_example(example_file("fakegarage/__init__.py"))
+    except FileNotFoundError as error:
+        fail(str(error))
+
+
+def _introduction(day: Any) -> str:
+    """What one is about to see."""
+    users, chats = len(day.users), len(day.readers) - len(day.users)
+    return (
+        f"{users} phones in {len(day.processes)} processes write one-to-one and in "
+        f"{counted(chats, 'group chat')}.\n  Tunnels cut them off, and processes are killed.\n"
+    )
+
+
+@contextmanager
+def _server() -> Iterator[str]:
+    """The socket of a server that is gone afterwards."""
+    from ....server import EmbeddedServer
+
+    try:
+        server = EmbeddedServer.open(None)
+    except HoldfastError as error:
+        fail(str(error))
+    with server:
+        yield server.socket
+
+
+def _live(
+    example: ModuleType, seed: int, clients: int, seconds: float, folder: Path, console: Console
+) -> Report:
+    """Let the day pass on the screen."""
+    from .report import Report
+    from .screen import screen_on
+
+    day = example.Day.make(seed=seed, clients=clients, seconds=seconds)
+    console.print(f"\n  {_introduction(day)}")
+    with _server() as server:
+        garage = example.Garage(day, seed=seed, server=server, folder=folder)
+        try:
+            with screen_on(console, garage) as screen:
+                for _ in garage.run():
+                    screen.show()
+        except example.PhonesFailed as error:
+            fail(str(error))
+    return Report.of(garage, seed=seed, folder=folder)

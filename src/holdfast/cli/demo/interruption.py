@@ -1,0 +1,14 @@
+"""How a demo ends when it is told to."""
+
+from __future__ import annotations
+
+import signal
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+
+
+def end_as_by_ctrl_c() -> None:
+    """Have SIGTERM and a closed terminal end the demo in good order, too."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # Windows has no SIGHUP
+            signal.signal(getattr(signal, name), signal.default_int_handler)

@@ -1,0 +1,1 @@
+"""`holdfast demo market`: many sellers and buyers on one market, guarded in three ways."""

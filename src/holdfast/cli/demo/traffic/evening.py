@@ -1,0 +1,224 @@
+"""An evening in Fake Game: players open pages, look for guild mates and write to them.
+
+What everybody did is noted here as well, in plain Python. At the end the server has to have the
+same: the counters in each precision, the completions for each prefix, the mail of each player.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+import unicodedata
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Final
+
+from .... import CounterBuffer, Holdfast
+
+PAGES: Final = ("/", "/market", "/guild", "/map", "/shop")
+WEIGHTS: Final = (8, 5, 4, 2, 1)
+MOST_HITS: Final = 40
+"""That a player's page causes at once: it loads what belongs to it."""
+
+FIRST: Final = (
+    *("Anna", "Ben", "Carla", "Dilek", "Émile", "Jack", "Jeff"),
+    *("Jennifer", "Jenny", "Łukasz", "Ömer", "Zoë", "伟", "三"),
+)
+LAST: Final = (
+    *("Santos", "Sanders", "Smith", "O'Hara", "{Bot}"),
+    *("Åberg", "7up", "Schmidt", "张", "李"),
+)
+
+PREFIXES: Final = (
+    "",
+    "j",
+    "JE",
+    "jenn",
+    "san",
+    "s",
+    "{",
+    "7",
+    "张",
+    "é",
+    "e",
+    "伟 张",
+    "o'",
+    "hara",
+)
+"""Looked for at the end."""
+
+THINKS_S: Final = 0.02
+PRECISIONS: Final = (1, 5, 60, 300, 3600, 18_000, 86_400)
+EVERYBODY: Final = 1_000
+GUILD: Final = "3"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What somebody typed, and the names below the line."""
+
+    player: str
+    typed: str
+    found: tuple[str, ...]
+
+
+class Evening:
+    """Players at play, from `start` to `stop`.
+
+    Args:
+        hf: their client.
+        example: the module `guild.py`.
+        players: how many threads of players there are.
+        seed: of what they do.
+
+    Attributes:
+        looks: the latest searches, the last one at the end.
+        searches: how many there were.
+        mails: how many were sent, by receiver.
+        refused: how many were refused, because nobody in the guild has the name.
+        members: who is in the guild.
+        hits: what was counted, by page.
+        failures: of the players' threads.
+    """
+
+    def __init__(self, hf: Holdfast, example: ModuleType, *, players: int, seed: int) -> None:
+        self.looks: deque[Look] = deque(maxlen=6)
+        self.searches = 0
+        self.refused = 0
+        self.mails: Counter[str] = Counter()
+        self.hits: Counter[str] = Counter()
+        self.members: set[str] = set()
+        self.failures: list[Exception] = []
+        self._hf = hf
+        self._example = example
+        self._guild = example.Guild(hf, GUILD)
+        self._dice = random.Random(seed)
+        self._guard = threading.Lock()  # of all that is noted here
+        self._over = threading.Event()
+        self._buffer: CounterBuffer = hf.counter_buffer(flush_every=0.25)
+        self._threads = [
+            threading.Thread(target=self._play, args=(number, random.Random(f"{seed} {number}")))
+            for number in range(players)
+        ]
+
+    def start(self) -> None:
+        """A few found the guild; then all play."""
+        for name in self._dice.sample(everybody(), 40):
+            self._join(name)
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Let everybody finish, and count what has come together. Idempotent."""
+        self._over.set()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
+        self._buffer.close()
+
+    def problems(self) -> Iterator[str]:
+        """What the server has otherwise than it was noted here, in sentences; after the end."""
+        yield from (f"a player failed: {error}" for error in self.failures)
+        for page, hits in self.hits.items():
+            for precision in PRECISIONS:
+                counted = sum(sample.value for sample in self._hf.counter(page).samples(precision))
+                if counted != hits:
+                    yield f"{page} had {hits:,} hits; in samples of {precision} s are {counted:,}"
+        for prefix in sorted(
+            {*(name[:1] for name in everybody()), "", "je", "san", "{", "张", "é"}
+        ):
+            found = self._hf.completions(f"guild:{GUILD}").search(prefix, limit=1000)
+            if {match.name for match in found} != set(starting(self.members, prefix)):
+                yield f"a search for {prefix!r} finds others than the members of that name"
+        for name in everybody():
+            unread = self._hf.mailbox(name).status().unread
+            if unread != self.mails[name]:
+                yield f"{name} was written {self.mails[name]:,} times, and has {unread:,} mails"
+
+    def _play(self, number: int, dice: random.Random) -> None:
+        player = f"player {number + 1}"
+        try:
+            while not self._over.wait(THINKS_S):
+                page, hits = dice.choices(PAGES, WEIGHTS)[0], dice.randint(1, MOST_HITS)
+                for _ in range(hits):
+                    self._buffer.add(page)
+                with self._guard:
+                    self.hits[page] += hits
+                if page == "/guild":
+                    self._at_the_gate(dice)
+                self._look_for(player, dice)
+        except Exception as error:  # noqa: BLE001  (whatever it is, it is told at the end)
+            self.failures.append(error)
+
+    def _at_the_gate(self, dice: random.Random) -> None:
+        """Somebody comes, or goes."""
+        name = dice.choice(everybody())
+        with self._guard:  # so that what is noted is what the server was told last
+            if name in self.members:
+                self._guild.leave(name)
+                self.members.remove(name)
+            else:
+                self._join(name)
+
+    def _join(self, name: str) -> None:
+        self._guild.join(name)
+        self.members.add(name)
+
+    def _look_for(self, player: str, dice: random.Random) -> None:
+        """Type the beginning of a name, letter by letter, and write to whom that finds."""
+        name = dice.choice(everybody())
+        found: list[str] = []
+        for end in range(1, dice.randint(2, 5)):
+            found = self._guild.mates(name[:end])
+            with self._guard:
+                self.searches += 1
+                self.looks.append(Look(player, name[:end], tuple(found)))
+        self._write(player, found[0] if found else name)
+
+    def _write(self, player: str, name: str) -> None:
+        try:
+            self._guild.write(player, name, "raid at eight")
+        except self._example.NoSuchMate:
+            with self._guard:
+                self.refused += 1
+        else:
+            with self._guard:
+                self.mails[name] += 1
+
+
+def everybody() -> list[str]:
+    """All who could be members."""
+    return [f"{first} {last}" for first in FIRST for last in LAST]
+
+
+def starting(names: set[str], prefix: str) -> Iterator[str]:
+    """Those that begin with *prefix*, or of which a later word does: by the rules of the docs."""
+    start = _folded(prefix)
+    for name in names:
+        fold = _folded(name)
+        words = [i for i in range(1, len(fold)) if fold[i].isalnum() and _is_gap(fold[i - 1])]
+        if any(fold.startswith(start, i) for i in [0, *words]):
+            yield name
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).casefold()
+
+
+def _is_gap(letter: str) -> bool:
+    return not letter.isalnum() and not unicodedata.combining(letter)
+
+
+def played(evening: Any, seconds: float, every_s: float) -> Iterator[float]:
+    """Play for so long; yields the seconds so far, now and then."""
+    evening.start()
+    try:
+        began_s = time.monotonic()
+        while (elapsed_s := time.monotonic() - began_s) < seconds and not evening.failures:
+            yield elapsed_s
+            time.sleep(every_s)
+    finally:
+        evening.stop()

@@ -1,0 +1,87 @@
+"""Counts with as many threads as there are cores, and shows how far they are."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any
+
+from ... import Consumer, GeoKey, Holdfast, LocalFiles, TallyReport
+from ..output import console, counted, size
+
+Source = LocalFiles | Consumer
+
+
+def run(hf: Holdfast, name: str, source: Source, key: GeoKey) -> TallyReport:
+    """Count all of *source* into the tally called *name*.
+
+    A feed hands its files out one after the other; those of a folder are counted side by side.
+    """
+    cores = os.cpu_count() or 1
+    threads = cores if isinstance(source, LocalFiles) else 1
+    shared = _Shared(source)
+    with ThreadPoolExecutor(threads) as pool, _Display() as display:
+        runs = [
+            pool.submit(hf.tally(name).aggregate, shared, key=key, progress=display.of(n))
+            for n in range(threads)
+        ]
+        return _sum([run.result() for run in runs])
+
+
+def _sum(reports: list[TallyReport]) -> TallyReport:
+    fields = map(asdict, reports)
+    total: dict[str, int] = {}
+    for each in fields:
+        total = {what: total.get(what, 0) + number for what, number in each.items()}
+    return TallyReport(**total)
+
+
+class _Shared:
+    """Files of one source for several threads."""
+
+    def __init__(self, source: Source) -> None:
+        self._files: Iterator[Any] = source.files()
+        self._lock = threading.Lock()
+
+    def files(self) -> Iterator[Any]:
+        """Those that nobody else has taken."""
+        while True:
+            with self._lock:
+                file = next(self._files, None)
+            if file is None:
+                return
+            yield file
+
+
+class _Display:
+    """A line on the terminal, while it goes on."""
+
+    def __init__(self) -> None:
+        self._status = console(stderr=True).status("reading …")
+        self._reports: dict[int, TallyReport] = {}
+        self._began = time.monotonic()
+
+    def __enter__(self) -> _Display:
+        self._status.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._status.stop()
+
+    def of(self, thread: int) -> Any:
+        """What one of the threads tells its report."""
+
+        def tell(report: TallyReport) -> None:
+            self._reports[thread] = report
+            total = _sum(list(self._reports.values()))
+            rate = total.lines / max(0.001, time.monotonic() - self._began)
+            self._status.update(
+                f"{counted(total.files, 'file')}, {size(total.bytes)}, "
+                f"{counted(total.lines, 'line')} ({rate:,.0f}/s), {total.rejected:,} rejected"
+            )
+
+        return tell

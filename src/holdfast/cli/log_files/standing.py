@@ -1,0 +1,72 @@
+"""`holdfast logs show`: how a feed stands, for people and for scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from ... import FeedStatus
+from ..connection import NOT_FOUND, Embedded, Namespace, Url, connected, fail
+from ..output import AsJson, counted, fields, show_json, size, stranger
+from ..output import show as show_it
+
+Feed = Annotated[str, typer.Option("--feed", metavar="NAME", help="Which feed.")]
+
+FEED = "logs"
+
+
+def show(
+    feed: Feed = FEED,
+    url: Url = None,
+    embedded: Embedded = None,
+    namespace: Namespace = "holdfast",
+    as_json: AsJson = False,
+) -> None:
+    """Show how a feed stands, how far its consumers are, and who holds it up.
+
+    The exit code is 3 if there is no such feed.
+    """
+    with connected(url, embedded, namespace, create=False) as hf:
+        status = hf.file_feed(feed).status()
+    if status.state == "undefined":
+        fail(f"there is no feed {feed!r}", code=NOT_FOUND)
+    if as_json:
+        show_json(status)
+        return
+    show_it(fields(_rows(status)))
+    if status.consumers:
+        show_it(_consumers(status))
+
+
+def _rows(status: FeedStatus) -> Iterator[tuple[str, str]]:
+    yield "feed", status.name
+    yield "state", status.state
+    yield "mode", str(status.mode)
+    yield "memory", f"{size(status.used)} of {size(status.budget)}"
+    yield "files", f"{counted(status.files, 'file')}, {status.publishing:,} being published"
+    yield "to be read", counted(status.left, "file")
+    yield "bytes", size(status.bytes)
+    yield "held up by", ", ".join(status.holders) or "-"
+
+
+def _consumers(status: FeedStatus) -> Table:
+    """A consumer on each line."""
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    table.add_column("consumer", overflow="fold")
+    for column in ("alive", "files", "read", "behind", "damaged", "missed"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for each in status.consumers:
+        table.add_row(
+            stranger(each.name),
+            Text("yes" if each.alive else "no", "" if each.alive else "red"),
+            f"{each.files:,}",
+            size(each.bytes),
+            size(each.behind),
+            f"{each.damaged:,}",
+            Text(f"{each.missed:,}", "red" if each.missed else ""),
+        )
+    return table

@@ -1,0 +1,101 @@
+"""`holdfast logs tally`: count lines, from a folder on all cores, or from a feed."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from ... import BadGeoData, GeoKey, GeoTable, Holdfast, LocalFiles, TallyReport
+from ..connection import FAILED, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
+from ..logs import log_to_stderr
+from ..output import AsJson, counted, say, show_json, size
+from .crew import Source, run
+
+DIMENSIONS: Final = ("country", "region", "city")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The tally.")]
+From = Annotated[
+    Path | None,
+    typer.Option("--from", metavar="DIR", help="A folder of logs, or a log; .gz is unpacked."),
+]
+Feed = Annotated[str | None, typer.Option("--feed", metavar="FEED", help="A feed of logs, and")]
+Consumer = Annotated[
+    str | None, typer.Option("--consumer", metavar="NAME", help="as which of its consumers.")
+]
+Geo = Annotated[
+    Path | None,
+    typer.Option("--geo", metavar="FILE", help="The table: .mmdb, or .csv of networks, and"),
+]
+Locations = Annotated[
+    Path | None, typer.Option("--locations", metavar="FILE", help="the .csv of its places.")
+]
+
+
+def tally(
+    name: Name,
+    from_: From = None,
+    feed: Feed = None,
+    consumer: Consumer = None,
+    geo: Geo = None,
+    locations: Locations = None,
+    url: Url = None,
+    embedded: Embedded = None,
+    namespace: Namespace = "holdfast",
+    as_json: AsJson = False,
+) -> None:
+    """Count lines `ADDRESS DAY …` by country, region and city, each line once.
+
+    With --from DIR on all cores. Do it again when it was interrupted, or when there is more: what
+    is counted does not count twice.
+    """
+    if (from_ is None) is (feed is None) or (feed is None) is not (consumer is None):
+        fail("give --from DIR, or --feed FEED and --consumer NAME", code=WRONG_USAGE)
+    if from_ is not None and not from_.exists():
+        fail(f"there is no {str(from_)!r}", code=WRONG_USAGE)
+    log_to_stderr(logging.WARNING)
+    key = GeoKey(_table(geo, locations))
+    with connected(url, embedded, namespace) as hf:
+        report = run(hf, name, _source(hf, from_, feed, consumer), key)
+    if as_json:
+        show_json({"tally": name}, report)
+    else:
+        _tell(name, report)
+    if report.damaged:
+        raise typer.Exit(FAILED)
+
+
+def _source(hf: Holdfast, from_: Path | None, feed: str | None, consumer: str | None) -> Source:
+    if feed is None or consumer is None:
+        return LocalFiles(from_ or Path())
+    return hf.file_feed(feed).consumer(consumer)
+
+
+def _table(geo: Path | None, locations: Path | None) -> GeoTable:
+    """The table that the options name; ends the command if there is none."""
+    if geo is None:
+        fail("which table of places? Give --geo FILE, as of GeoLite2", code=WRONG_USAGE)
+    try:
+        if geo.suffix == ".csv":
+            if locations is None:
+                fail("a .csv of networks needs that of its places: --locations", code=WRONG_USAGE)
+            return GeoTable.from_geolite2_csv(geo, locations)
+        return GeoTable.from_mmdb(geo)
+    except ModuleNotFoundError as error:
+        fail(str(error))
+    except BadGeoData as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"cannot read {error.filename!r}: {error.strerror}", code=WRONG_USAGE)
+
+
+def _tell(name: str, report: TallyReport) -> None:
+    files = counted(report.files, "file")
+    say(f"tally {name!r}: {counted(report.lines, 'line')} of {files}, {size(report.bytes)}")
+    for what, number in asdict(report).items():
+        if number and what in ("rejected", "damaged", "taken"):
+            noun = "line" if what == "rejected" else "file"
+            say(f"{counted(number, noun)} {what}", style="yellow")

@@ -1,0 +1,61 @@
+"""The gateway, from its first connection to its last."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ... import AsyncHoldfast
+from ..connection import fail
+from ..output import say
+
+if TYPE_CHECKING:
+    from ...web import Tokens
+
+
+async def run(
+    hf: AsyncHoldfast,
+    taken: socket.socket,
+    tokens: Tokens,
+    *,
+    hosts: Sequence[str],
+    proxies: Sequence[str],
+    greeting: Sequence[str],
+) -> None:
+    """Serve until a signal comes.
+
+    Args:
+        hf: where the mailboxes and chats are; it is closed.
+        taken: the socket to serve on.
+        tokens: say who a request comes from.
+        hosts: names by which it is reached, besides those of this machine.
+        proxies: addresses that say whom they ask for.
+        greeting: lines to print as soon as it can be reached.
+    """
+    from ...web import Server, gateway
+    from ...web.guard import LOOPBACK_HOSTS
+
+    def greet() -> None:
+        for line in greeting:
+            say(line)
+
+    served = gateway(hf, authenticator=tokens, hosts=[*LOOPBACK_HOSTS, *hosts])
+    async with hf:
+        await hf.mailboxes()  # a wrong address is told now, and not to the first client
+        await Server(served, proxies=proxies, ready=greet).serve([taken])
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket at *host* and *port*; if that cannot be had, the command ends."""
+    from ...web.server import listening
+
+    try:
+        return listening(host, port)
+    except OSError as error:
+        fail(f"cannot listen on {host}, port {port}: {error.strerror or error}")
+
+
+def origin(host: str, taken: socket.socket) -> str:
+    """The URL of the gateway: of *host*, with the port that was taken."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{taken.getsockname()[1]}"

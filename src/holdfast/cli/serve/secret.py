@@ -1,0 +1,64 @@
+"""The secret that signs tokens: of a file, of a variable, or made for one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from ..connection import WRONG_USAGE, fail
+
+if TYPE_CHECKING:
+    from ...web import Tokens
+
+VARIABLE: Final = "HOLDFAST_SECRET"
+
+HOW: Final = "make one: python -c 'import secrets; print(secrets.token_hex())' > secret"
+
+SecretFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--secret-file",
+        metavar="FILE",
+        envvar="HOLDFAST_SECRET_FILE",
+        help=f"What signs tokens: a line of 32 bytes or more. Or set {VARIABLE}.",
+    ),
+]
+Secret = Annotated[str | None, typer.Option(envvar=VARIABLE, hidden=True)]
+
+
+def secrets_of(file: Path | None, variable: str | None) -> list[bytes]:
+    """The secrets of *file*, one per line and the newest first; or the one of the variable."""
+    if file is None:
+        return [variable.encode()] if variable else []
+    try:
+        lines = file.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError:
+        fail(f"the secret in {str(file)!r} must be text; {HOW}", code=WRONG_USAGE)
+    except OSError as error:
+        fail(f"the secret in {str(file)!r} cannot be read: {error.strerror}", code=WRONG_USAGE)
+    found = [line.strip().encode() for line in lines if line.strip()]
+    if not found:
+        fail(f"{str(file)!r} holds no secret; {HOW}", code=WRONG_USAGE)
+    return found
+
+
+def tokens_of(secrets: list[bytes]) -> Tokens:
+    """What makes and checks tokens; an unfit secret, or a missing extra, ends the command."""
+    try:
+        from ...web import Tokens
+    except ModuleNotFoundError as error:
+        fail(str(error))
+    try:
+        return Tokens(*secrets)
+    except ValueError as error:
+        fail(f"{error}; {HOW}", code=WRONG_USAGE)
+
+
+def token_of(tokens: Tokens, user: str, lifetime_s: float) -> str:
+    """A token for *user*; what cannot be one ends the command."""
+    try:
+        return tokens.issue(user, lifetime=lifetime_s)
+    except ValueError as error:
+        fail(str(error), code=WRONG_USAGE)

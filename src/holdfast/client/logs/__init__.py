@@ -1,0 +1,1 @@
+"""The blocks for logs: files and tallies."""

@@ -1,0 +1,64 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Files and tallies of a client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...core.clock import Duration
+from ...files import keys as file_keys
+from ...files._sync import FileFeed
+from ...files.definition import Definition, Mode
+from ...files.desk._sync import Desk
+from ...tallies import keys as tally_keys
+from ...tallies._sync import Tally
+from ..opening._sync import Opening
+
+
+class Logs(Opening):
+    """The blocks for logs; see `Holdfast`."""
+
+    # Files
+
+    def file_feed(
+        self,
+        name: str,
+        *,
+        consumers: Iterable[str] | None = None,
+        budget: int | None = None,
+        mode: Mode | None = None,
+        lease: Duration | None = None,
+    ) -> FileFeed:
+        """The feed called *name*, through which files go to their consumers.
+
+        The server keeps the settings: whoever gives any of them begins the feed with its first call
+        (what is not given is as said here), and `DefinitionConflict` tells whoever says otherwise
+        later. Give none of them to take what the server has; `NotDefined` if it has nothing.
+
+        Args:
+            name: of the feed.
+            consumers: their names, up to 100. With `share` none means whoever comes.
+            budget: bytes of the server's memory that it may use, 1 MiB to 1 TiB; at first 256 MiB.
+            mode: `broadcast`: each file goes to each consumer; `share`: to one of them.
+            lease: seconds, at least 1, at first 30: after so long without a sign of life a consumer
+                counts as dead. What it held goes to others; in `broadcast` nobody waits for it any
+                more, and what it has not read is dropped when the room is needed.
+        """
+        given = Definition.checked(consumers, budget, mode, lease)
+        unit = self._namespace.unit(file_keys.KIND, name)
+        return FileFeed(Desk(self._caller, self._bell, self._renewer, self._catalog, unit, given))
+
+    def file_feeds(self) -> list[str]:
+        """Names of the feeds that were published to within the month; at most 1,000."""
+        return self._catalog.names(file_keys.KIND)
+
+    # Tallies
+
+    def tally(self, name: str) -> Tally:
+        """The tally called *name*: how many lines there were, by day and dimension."""
+        unit = self._namespace.unit(tally_keys.KIND, name)
+        return Tally(self._caller, self._catalog, unit)
+
+    def tallies(self) -> list[str]:
+        """Names of the tallies that were counted for within the month, in order; at most 1,000."""
+        return sorted(self._catalog.names(tally_keys.KIND))

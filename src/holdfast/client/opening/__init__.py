@@ -1,0 +1,1 @@
+"""What a client opens when it begins, and closes when it ends."""

@@ -1,0 +1,126 @@
+"""What a client opens when it begins, and closes when it ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Final, Self
+
+from ...core.bell import Bell
+from ...core.call._async import AsyncCaller
+from ...core.catalog._async import AsyncCatalog
+from ...core.connections.settings import Client, Settings
+from ...core.names import Namespace
+from ...core.renewer import Renewer
+from ...core.runtime._async import in_thread
+from ...counters.buffer._async import AsyncCounterBuffer
+from ...errors import HoldfastError
+from ...locks.lobby import Lobby
+from ...locks.roll._async import AsyncRoll
+from ...messages.post._async import AsyncPost
+from ...queues.producer._async import AsyncProducer
+
+logger: Final = logging.getLogger("holdfast")
+
+DEFAULT_NAMESPACE: Final = "holdfast"
+
+
+class AsyncOpening:
+    """Everything of a client but its blocks; see `AsyncHoldfast`."""
+
+    def __init__(
+        self,
+        redis: Client,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+    ) -> None:
+        self._begin(Settings.of(redis), namespace)
+
+    @classmethod
+    def from_url(cls, url: str, *, namespace: str = DEFAULT_NAMESPACE) -> Self:
+        """A client for a URL: `redis rediss unix redis+sentinel redis+cluster`.
+
+        Args:
+            url: such as `redis://localhost:6379/0`, `redis+sentinel://host:26379/mymaster` or
+                `redis+cluster://host:7000,host:7001`. Several hosts are separated by commas.
+            namespace: see the class.
+        """
+        self = cls.__new__(cls)
+        self._begin(Settings.from_url(url), namespace)
+        return self
+
+    @classmethod
+    def embedded(
+        cls, folder: str | os.PathLike[str] | None = None, *, namespace: str = DEFAULT_NAMESPACE
+    ) -> Self:
+        """A client with a Valkey server of its own, from the extra `server`.
+
+        Args:
+            folder: keeps the data, and is shared by all processes that open it; the last one out
+                stops the server. None makes a private, temporary one.
+            namespace: see the class.
+
+        Raises:
+            ServerNotFound: there is no server binary; the message says what to install.
+            ServerFailed: the server did not start.
+        """
+        from ...server import EmbeddedServer
+
+        Namespace.of(namespace)  # a wrong one must not leave a server behind
+        server = EmbeddedServer.open(folder)
+        self = cls.from_url(server.url, namespace=namespace)
+        self._opened.callback(server.close)
+        return self
+
+    def _begin(self, settings: Settings, namespace: str) -> None:
+        self._settings = settings
+        self._namespace = Namespace.of(namespace)
+        self._caller = AsyncCaller(settings)
+        self._catalog = AsyncCatalog(self._caller, self._namespace)
+        self._bell = Bell(settings)
+        self._renewer = Renewer(settings, self._namespace)
+        self._lobby = Lobby(self._bell)
+        self._roll = AsyncRoll(self._caller, self._catalog, self._namespace)
+        self._producer = AsyncProducer(self._caller, self._bell, self._catalog, self._namespace)
+        self._buffers: list[AsyncCounterBuffer] = []
+        self._post = AsyncPost(self._caller, self._bell, self._catalog, self._namespace)
+        self._opened = ExitStack()
+
+    @property
+    def namespace(self) -> str:
+        """The namespace, as it was given."""
+        return self._namespace.name
+
+    async def close(self) -> None:
+        """Close what this client opened. Idempotent.
+
+        What is still held is renewed no more: its holders are told that it is lost, and the places
+        are free when their leases end. Counts that are buffered are added.
+        """
+        await self._close_buffers()
+        await in_thread(self._renewer.close)
+        self._lobby.close()
+        await in_thread(self._bell.close)
+        await self._caller.close()
+        await in_thread(self._opened.close)
+
+    async def _close_buffers(self) -> None:
+        """Flush them, as far as the server lets itself be asked."""
+        while self._buffers:
+            try:
+                await self._buffers.pop().close()
+            except HoldfastError as error:
+                logger.warning("counts are lost with their buffer: %s", error)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()

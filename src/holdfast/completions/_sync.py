@@ -1,0 +1,179 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Names that are found by their beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any, Final
+
+from ..core import ledger
+from ..core.call._sync import Argument, Caller
+from ..core.names import Unit
+from ..core.script import Script
+from . import keys
+from .folding import MAX_FOLDED_BYTES, WHOLE, WORD, checked, checked_name, folded, places
+from .limits import checked_limit
+from .match import Match
+
+ADD: Final = Script.load("holdfast.completions", "add")
+REMOVE: Final = Script.load("holdfast.completions", "remove")
+SEARCH: Final = Script.load("holdfast.completions", "search")
+
+AT_ONCE: Final = 100
+"""Names that one call adds: with all their words still no more than `unpack` takes."""
+
+GONE_AT_ONCE: Final = 1000
+"""Entries that one call removes."""
+
+Named = str | tuple[str, str | None]
+"""A name, or a name and its id."""
+
+
+class Completions:
+    """Names of any script and language, found by their beginning and by that of their words.
+
+    Case and accents do not matter. Reading writes nothing, so it works on a replica and for a user
+    who may not write. Names stay until they are removed.
+
+    Made by `Holdfast.completions`.
+    """
+
+    def __init__(self, caller: Caller, unit: Unit) -> None:
+        self._caller = caller
+        self._unit = unit
+
+    def __repr__(self) -> str:
+        return f"Completions({self._unit.name!r})"
+
+    def add(
+        self,
+        name: str,
+        *,
+        id: str | None = None,
+        op_id: str | None = None,
+    ) -> bool:
+        """Have *name* found. False: it was there already, with this id.
+
+        Args:
+            name: of 512 bytes at most, without NUL; found by its first 16 words.
+            id: what else a match is to tell; several may have the same name.
+            op_id: see `OutcomeUnknown`.
+
+        Raises:
+            InvalidName: it cannot be kept.
+        """
+        members = _members([(name, id)])
+        with self._caller.writers.operation(
+            op_id, lambda op_id: self.add(name, id=id, op_id=op_id), verb="add"
+        ) as write:
+            args: list[Argument] = [write.writer, write.number, 1, *members]
+            return bool(self._call(ADD, args))
+
+    def add_many(
+        self, names: Iterable[Named], *, progress: Callable[[int], object] | None = None
+    ) -> int:
+        """Have many names found; how many of them are new.
+
+        Args:
+            names: names, or pairs of a name and its id. Taken as they come, a hundred at a time.
+            progress: called with how many were added so far.
+
+        Raises:
+            InvalidName: one cannot be kept; the hundreds before it are there.
+            ServerUnavailable: likewise; calling again with all of them does no harm.
+        """
+        if isinstance(names, str):
+            raise TypeError("add_many takes several names; for a single one use add")
+        rest, new, done = iter(names), 0, 0
+        while chunk := [_pair(each) for each in islice(rest, AT_ONCE)]:
+            members = _members(chunk)
+            with self._caller.writers.operation(None, _never, verb="add") as write:
+                args: list[Argument] = [write.writer, write.number, len(chunk), *members]
+                new += self._call(ADD, args, harmless=True)
+            done += len(chunk)
+            if progress is not None:
+                progress(done)
+        return new
+
+    def remove(
+        self,
+        name: str,
+        *,
+        id: str | None = None,
+        op_id: str | None = None,
+    ) -> int:
+        """Have *name* found no more; how many entries it had.
+
+        Args:
+            name: as it was added, to the letter.
+            id: only the entry with this id; None: all entries that have the name.
+            op_id: see `OutcomeUnknown`.
+        """
+        stands, ending = places(checked_name(name)), checked(id or "", "an id")
+        gone = part = 0
+        with self._caller.writers.operation(
+            op_id, lambda op_id: self.remove(name, id=id, op_id=op_id), verb="remove"
+        ) as write:
+            while gone == part * GONE_AT_ONCE:
+                args: list[Argument] = [write.part(part), write.number, ending, *stands]
+                gone += self._call(REMOVE, args)
+                part += 1
+        return gone
+
+    def search(self, prefix: str, *, limit: int = 10) -> list[Match]:
+        """The names that begin with *prefix*; after them those of which a later word does.
+
+        Within both in the order of their folded forms.
+
+        Args:
+            prefix: whatever case and accents; empty for the first names of all.
+            limit: how many at most, 1 to 1,000.
+        """
+        if checked_limit(limit) is None:
+            raise TypeError("limit must be an int")
+        start = folded(checked(prefix, "a prefix"))
+        if len(start.encode()) > MAX_FOLDED_BYTES:
+            return []
+        found = self._caller.call(SEARCH, self._unit, [keys.index(self._unit)], [start, limit])
+        return [Match.parse(member) for member in found]
+
+    def has(self, name: str) -> bool:
+        """Whether *name* is there, to the letter, with whatever id."""
+        stands = places(checked_name(name))[0].encode()
+        first, last = b"[" + stands, b"(" + stands + b"\xff"
+        index = keys.index(self._unit)
+        return bool(
+            self._caller.read(self._unit, "ZRANGE", index, first, last, "BYLEX", "LIMIT", 0, 1)
+        )
+
+    def count(self) -> int:
+        """How many names there are; one with several ids counts so often."""
+        index = keys.index(self._unit)
+        reply: int = self._caller.read(self._unit, "ZLEXCOUNT", index, f"[{WHOLE}", f"({WORD}")
+        return reply
+
+    def _call(self, script: Script, args: list[Argument], *, harmless: bool = False) -> Any:
+        names = [keys.index(self._unit), *ledger.keys(self._unit)]
+        return self._caller.call(script, self._unit, names, args, harmless=harmless)
+
+
+def _pair(named: Named) -> tuple[str, str | None]:
+    return (named, None) if isinstance(named, str) else named
+
+
+def _members(names: Iterable[tuple[str, str | None]]) -> list[str]:
+    """What stands in the index for *names*: whole names first, then their words."""
+    whole: list[str] = []
+    words: list[str] = []
+    for name, id_ in names:
+        ending = checked(id_ or "", "an id")
+        first, *others = places(checked_name(name))
+        whole.append(first + ending)
+        words += [place + ending for place in others]
+    return whole + words
+
+
+def _never(op_id: str) -> None:
+    """Calls that are repeated here until they are answered leave nothing to repeat."""
+    raise AssertionError(op_id)

@@ -1,0 +1,22 @@
+#!lua flags=allow-oom
+-- completions/drop: take a name off the recent ones.
+--
+-- KEYS[1]  LIST    names   the latest first
+-- KEYS[2]  HASH    even    ledger of even hours
+-- KEYS[3]  HASH    odd     ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  string  name
+-- returns  int     1 it was there, 0 it was not
+-- include clock
+-- include ledger
+
+local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+if answer then
+  return tonumber(answer)
+end
+
+local gone = math.min(1, redis.call('LREM', KEYS[1], 0, ARGV[3]))
+ledger_write(ledger, ARGV[1], ARGV[2], gone)
+return gone

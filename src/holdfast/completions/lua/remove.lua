@@ -1,0 +1,40 @@
+#!lua flags=allow-oom
+-- completions/remove: have a name found no more.
+--
+-- KEYS[1]  ZSET    index   members: `kind key NUL name NUL id`
+-- KEYS[2]  HASH    even    ledger of even hours
+-- KEYS[3]  HASH    odd     ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  string  id      of the entry; '' all that have the name
+-- ARGV[4]  string  first of the members without their ids, that of the whole name first
+-- returns  int     how many entries are gone; AT_ONCE: there may be more
+-- include clock
+-- include ledger
+
+local FIRST = 4
+local AT_ONCE = 1000
+local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+if answer then
+  return tonumber(answer)
+end
+
+local index, id = KEYS[1], ARGV[3]
+local function entries(place)
+  if id ~= '' then
+    return {place .. id}
+  end
+  return redis.call(
+    'ZRANGE', index, '[' .. place, '(' .. place .. '\255', 'BYLEX', 'LIMIT', 0, AT_ONCE)
+end
+
+local gone = 0
+for i = #ARGV, FIRST, -1 do  -- the whole name last: it counts
+  gone = 0
+  for _, member in ipairs(entries(ARGV[i])) do
+    gone = gone + redis.call('ZREM', index, member)
+  end
+end
+ledger_write(ledger, ARGV[1], ARGV[2], gone)
+return gone

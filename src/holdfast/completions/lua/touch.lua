@@ -1,0 +1,38 @@
+#!lua
+-- completions/touch: a name was used, so it is the first of the recent ones.
+--
+-- KEYS[1]  LIST    names   the latest first
+-- KEYS[2]  STRING  limit   how many are kept
+-- KEYS[3]  HASH    even    ledger of even hours
+-- KEYS[4]  HASH    odd     ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  string  name
+-- ARGV[4]  string  given    the limit that the caller says it has; '' it does not say
+-- ARGV[5]  int     usual    the limit where nobody has said
+-- ARGV[6]  int     kept_ms  how long all of it is kept
+-- returns  string  '' or, with nothing changed, the limit that is stored
+-- include clock
+-- include ledger
+
+local ledger = ledger_at(KEYS[3], KEYS[4], now_s)
+if ledger_answer(ledger, ARGV[1], ARGV[2]) then
+  return ''
+end
+
+local given = ARGV[4]
+local stored = redis.call('GET', KEYS[2])
+if stored and given ~= '' and stored ~= given then
+  return stored
+end
+if given ~= '' and not stored then
+  stored = given
+  redis.call('SET', KEYS[2], given)
+end
+redis.call('LREM', KEYS[1], 0, ARGV[3])
+redis.call('LPUSH', KEYS[1], ARGV[3])
+redis.call('LTRIM', KEYS[1], 0, tonumber(stored or ARGV[5]) - 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[6])
+redis.call('PEXPIRE', KEYS[2], ARGV[6])
+ledger_write(ledger, ARGV[1], ARGV[2], 1)
+return ''

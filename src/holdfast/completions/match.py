@@ -1,0 +1,25 @@
+"""What a search finds."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import msgspec
+
+
+class Match(msgspec.Struct, frozen=True):
+    """A name that was found.
+
+    Attributes:
+        name: as it was added.
+        id: what it was added with; None: nothing.
+    """
+
+    name: str
+    id: str | None = None
+
+    @classmethod
+    def parse(cls, member: bytes) -> Self:
+        """The match of `key NUL name NUL id`."""
+        _, name, id_ = member.decode().split("\0")
+        return cls(name, id_ or None)

@@ -1,0 +1,108 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""The names that somebody used lately."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...core import ledger
+from ...core.call._sync import Argument, Caller
+from ...core.names import Unit
+from ...core.script import Script
+from ...errors import DefinitionConflict
+from .. import keys
+from ..folding import checked, checked_name, folded
+from ..limits import MAX_LIMIT, USUAL_LIMIT, checked_limit
+
+TOUCH: Final = Script.load("holdfast.completions", "touch")
+DROP: Final = Script.load("holdfast.completions", "drop")
+REDEFINE: Final = Script.load("holdfast.completions", "redefine")
+
+
+class Recent:
+    """A short list of names, the latest used first.
+
+    A name is known by its exact spelling; looking for it overlooks case and accents.
+
+    Made by `Holdfast.recent`.
+    """
+
+    def __init__(self, caller: Caller, unit: Unit, limit: int | None) -> None:
+        self._caller = caller
+        self._unit = unit
+        self._limit = limit
+
+    def __repr__(self) -> str:
+        return f"Recent({self._unit.name!r})"
+
+    def touch(self, name: str, *, op_id: str | None = None) -> None:
+        """*name* was used: it comes first. What is beyond the limit is forgotten.
+
+        Args:
+            name: of 512 bytes at most, without NUL.
+            op_id: see `OutcomeUnknown`.
+
+        Raises:
+            InvalidName: it cannot be kept.
+            DefinitionConflict: another limit is stored.
+        """
+        checked_name(name)
+        with self._caller.writers.operation(
+            op_id, lambda op_id: self.touch(name, op_id=op_id), verb="touch"
+        ) as write:
+            names = [keys.names(self._unit), keys.limit(self._unit), *ledger.keys(self._unit)]
+            given: Argument = "" if self._limit is None else self._limit
+            args: list[Argument] = [
+                write.writer,
+                write.number,
+                name,
+                given,
+                USUAL_LIMIT,
+                keys.KEPT_MS,
+            ]
+            stored: bytes = self._caller.call(TOUCH, self._unit, names, args)
+        if stored:
+            raise DefinitionConflict(f"the limit of {self._unit}", int(stored), self._limit)
+
+    def remove(self, name: str, *, op_id: str | None = None) -> bool:
+        """Forget *name*. False: it was not there."""
+        checked_name(name)
+        with self._caller.writers.operation(
+            op_id, lambda op_id: self.remove(name, op_id=op_id), verb="drop"
+        ) as write:
+            names = [keys.names(self._unit), *ledger.keys(self._unit)]
+            args: list[Argument] = [write.writer, write.number, name]
+            return bool(self._caller.call(DROP, self._unit, names, args))
+
+    def all(self) -> list[str]:
+        """All of them, the latest first."""
+        names = self._caller.read(self._unit, "LRANGE", keys.names(self._unit), 0, MAX_LIMIT - 1)
+        return [name.decode() for name in names]
+
+    def match(self, prefix: str, *, limit: int | None = None) -> list[str]:
+        """Those that begin with *prefix*, whatever case and accents, the latest first.
+
+        Args:
+            prefix: empty for all.
+            limit: how many at most; None for all.
+        """
+        start = folded(checked(prefix, "a prefix"))
+        checked_limit(limit)
+        return [name for name in self.all() if folded(name).startswith(start)][:limit]
+
+    def redefine(self, *, limit: int, op_id: str | None = None) -> None:
+        """Change for everyone how many are kept.
+
+        Args:
+            limit: 1 to 1,000; what is beyond it is forgotten at once.
+            op_id: see `OutcomeUnknown`.
+        """
+        if checked_limit(limit) is None:
+            raise TypeError("limit must be an int")
+        with self._caller.writers.operation(
+            op_id, lambda op_id: self.redefine(limit=limit, op_id=op_id), verb="redefine"
+        ) as write:
+            names = [keys.names(self._unit), keys.limit(self._unit), *ledger.keys(self._unit)]
+            args: list[Argument] = [write.writer, write.number, limit, keys.KEPT_MS]
+            self._caller.call(REDEFINE, self._unit, names, args)
+        self._limit = limit

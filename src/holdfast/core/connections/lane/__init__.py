@@ -1,0 +1,1 @@
+"""The way of one kind of call to one server."""

@@ -1,0 +1,265 @@
+"""The way of one kind of call to one server, on asyncio. Hand-written twin of `_sync.py`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, Final
+
+from ..outcome import Lost, Outcome, Unsent, outcome_of
+from ..request import Request
+from ..settings import Address, Settings
+from ..stream._async import AsyncPlainStream, AsyncStream, open_stream
+
+MAX_UNDER_WAY: Final = 256
+"""Calls that are sent and not answered. The others wait here, where nothing has happened to them
+yet: should the server not answer in time, they are `Unsent` and these are `Lost`."""
+
+MAX_BYTES_UNDER_WAY: Final = 4 * 2**20
+
+_FRESH_S: Final = 0.001
+"""A connection unused for longer may have been closed without the loop having noticed."""
+
+_GRACE_S: Final = 0.02
+"""An overdue call has so long still: a loop that was busy hears first what has come meanwhile."""
+
+_DRAINED_S: Final = 0.005
+"""Between two looks whether the replies that nobody waits for have come."""
+
+
+class _Call:
+    """A request, and who waits for its outcome."""
+
+    __slots__ = ("future", "request", "since")
+
+    def __init__(self, request: Request, future: asyncio.Future[Outcome], since: float) -> None:
+        self.request = request
+        self.future = future
+        self.since = since  # when it was submitted, then when it was sent
+
+
+class AsyncLane:
+    """One connection, opened when it is first needed, on which many calls are under way.
+
+    What is submitted in one turn of the loop travels in one write. The replies come in the same
+    order; that of a call whose caller was cancelled is read and dropped. What breaks the connection
+    ends all calls under way, and the next one opens it anew.
+    """
+
+    def __init__(self, settings: Settings, address: Address, *, sentinel: bool = False) -> None:
+        self._settings = settings
+        self._address = address
+        self._sentinel = sentinel
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[_Call] = deque()
+        self._under_way: deque[_Call] = deque()
+        self._bytes_under_way = 0
+        self._replies: list[Any] = []  # to the oldest call under way, as far as they have come
+        self._stream: AsyncStream | AsyncPlainStream | None = None
+        self._opening: asyncio.Task[AsyncStream | AsyncPlainStream] | None = None
+        self._sending: asyncio.Handle | None = None
+        self._watching: asyncio.TimerHandle | None = None
+        self._overdue: _Call | None = None
+        self._used_at = 0.0
+
+    def submit(self, request: Request) -> asyncio.Future[Outcome]:
+        """Send one request; its outcome is to be awaited."""
+        now, future = self._loop.time(), self._loop.create_future()
+        self._waiting.append(_Call(request, future, now))
+        if self._sending is None:
+            if self._under_way or self._stream is None:
+                self._send_soon()
+            elif now - self._used_at > _FRESH_S:
+                self._send_after(self._stream.turns_to_notice)
+            else:  # the first one need not wait for others of this turn
+                self._send()
+        return future
+
+    def submit_all(self, requests: Iterable[Request]) -> list[asyncio.Future[Outcome]]:
+        """Send requests together; each outcome is to be awaited."""
+        return [self.submit(request) for request in requests]
+
+    async def close(self) -> None:
+        """Finish what is under way, then close the connection."""
+        while self._under_way or self._waiting or self._opening is not None:
+            pending: list[asyncio.Future[Any]] = [
+                call.future for call in (*self._under_way, *self._waiting) if not call.future.done()
+            ]
+            if self._opening is not None:
+                pending.append(self._opening)
+            if pending:
+                await asyncio.wait(pending)
+            else:
+                await asyncio.sleep(_DRAINED_S)
+        stream, self._stream = self._stream, None
+        self._watch_no_more()
+        if stream is not None:
+            await stream.close()
+
+    def abort(self) -> None:
+        """Hang up at once; what waits here is not sent any more."""
+        reason = "the connection was closed"
+        self._refuse(Unsent(self._explained(reason)))
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            opening.cancel()
+        self._break(reason)
+        self._watch_no_more()
+
+    def _send_soon(self) -> None:
+        """Send what is submitted until the next turn of the loop."""
+        if self._sending is None:
+            self._sending = self._loop.call_soon(self._send)
+
+    def _send_after(self, turns: int) -> None:
+        """Send when the loop has looked what has come, such as the end of the connection."""
+        # What a turn sees is heard at its end, so sending comes one later.
+        turn = self._loop.call_soon
+        self._sending = turn(self._send_after, turns - 1) if turns else turn(self._send)
+
+    def _send(self) -> None:
+        """Send what waits, as far as it may be under way."""
+        self._sending = None
+        stream, now = self._stream, self._loop.time()
+        if stream is None:
+            self._open(now)
+            return
+        if stream.ending:
+            self._break("the connection broke")
+            return
+        payloads, late = [], now - self._settings.timeout_s
+        while self._waiting and self._has_room():
+            call = self._waiting.popleft()
+            if call.future.done() or call.since < late:
+                self._dismiss(call)
+                continue
+            call.since = now
+            self._under_way.append(call)
+            self._bytes_under_way += len(call.request.payload)
+            payloads.append(call.request.payload)
+        if payloads:
+            stream.write(b"".join(payloads))
+            if self._watching is None:
+                self._watch()
+
+    def _has_room(self) -> bool:
+        return not self._under_way or (
+            len(self._under_way) < MAX_UNDER_WAY and self._bytes_under_way < MAX_BYTES_UNDER_WAY
+        )
+
+    def _hear(self, reply: Any) -> None:
+        """A reply to the oldest call under way."""
+        if not self._under_way:
+            self._break("the server said what nobody asked")
+            return
+        call = self._under_way[0]
+        self._replies.append(reply)
+        if len(self._replies) < call.request.replies:
+            return
+        outcome = outcome_of(self._replies, self._address)
+        self._replies = []
+        self._under_way.popleft()
+        self._bytes_under_way -= len(call.request.payload)
+        if not call.future.done():
+            call.future.set_result(outcome)
+        if self._waiting:
+            self._send_soon()
+        elif not self._under_way:
+            self._used_at = self._loop.time()
+
+    def _break(self, reason: str) -> None:
+        """Hang up, and begin anew."""
+        if self._stream is not None:
+            self._stream.abort()
+            self._ended(reason)
+
+    def _ended(self, reason: str) -> None:
+        """The connection is gone, and what was under way on it is lost."""
+        self._stream = None
+        calls, self._under_way = self._under_way, deque()
+        self._bytes_under_way = 0
+        self._replies = []
+        lost = Lost(self._explained(reason))
+        for call in calls:
+            if not call.future.done():
+                call.future.set_result(lost)
+        if self._waiting:
+            self._send_soon()
+
+    def _watch(self) -> None:
+        """See that the oldest call under way is answered in time: one timer for all of them."""
+        self._watching = None
+        overdue, self._overdue = self._overdue, None
+        if not self._under_way:
+            return
+        oldest, now = self._under_way[0], self._loop.time()
+        due = oldest.since + self._settings.timeout_s
+        if due > now:
+            self._watching = self._loop.call_at(due, self._watch)
+        elif oldest is overdue:
+            self._break("")
+        else:
+            self._overdue = oldest
+            self._watching = self._loop.call_later(_GRACE_S, self._watch)
+
+    def _watch_no_more(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
+
+    def _open(self, now: float) -> None:
+        """Connect for those who still wait, then send."""
+        if self._opening is not None:
+            return
+        late, waiting = now - self._settings.timeout_s, self._waiting
+        self._waiting = deque()
+        for call in waiting:
+            if call.future.done() or call.since < late:
+                self._dismiss(call)
+            else:
+                self._waiting.append(call)
+        if self._waiting:
+            opening = open_stream(
+                self._settings, self._address, self._hear, self._ended, sentinel=self._sentinel
+            )
+            self._opening = self._loop.create_task(opening, name="holdfast calls")
+            self._opening.add_done_callback(self._opened)
+
+    def _opened(self, opening: asyncio.Task[AsyncStream | AsyncPlainStream]) -> None:
+        problem = None if opening.cancelled() else opening.exception()
+        opened = problem is None and not opening.cancelled()
+        if opening is not self._opening:  # nobody wants it any more
+            if opened:
+                opening.result().abort()
+            return
+        self._opening = None
+        if opened:
+            self._stream = opening.result()
+            self._used_at = self._loop.time()
+            self._send()
+        elif isinstance(problem, ConnectionError):
+            self._refuse(Unsent(str(problem)))
+        elif problem is not None:  # what the user gave failed, such as a provider of credentials
+            self._refuse(problem)
+        elif self._waiting:  # a loop that ends cancels all tasks, but those who clean up may call
+            self._send_soon()
+
+    def _dismiss(self, call: _Call) -> None:
+        """Not send a call that waited for too long, or whose caller is gone."""
+        if not call.future.done():
+            call.future.set_result(Unsent(self._explained("calls before it took too long")))
+
+    def _refuse(self, problem: Unsent | BaseException) -> None:
+        """Answer all that waits with *problem*."""
+        calls, self._waiting = self._waiting, deque()
+        for call in calls:
+            if call.future.done():
+                continue
+            if isinstance(problem, Unsent):
+                call.future.set_result(problem)
+            else:
+                call.future.set_exception(problem)
+
+    def _explained(self, reason: str) -> str:
+        return self._settings.explained(self._address, reason)

@@ -1,0 +1,138 @@
+"""The way of one kind of call to one server, for threads. Hand-written twin of `_async.py`."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterable
+from typing import Final
+from weakref import WeakSet
+
+from ..outcome import Lost, Outcome, Unsent, outcome_of
+from ..request import Request
+from ..settings import Address, Settings
+from ..stream._sync import PlainStream, Stream, open_stream
+from ..stream.redispy import BROKEN
+
+_TOGETHER: Final = 64
+"""Requests that travel in one write."""
+
+_FRESH_S: Final = 0.0005
+"""A connection used so shortly before is believed to be open: looking costs a tenth of a call."""
+
+
+class Lane:
+    """A connection for each thread that calls, opened when it is first needed."""
+
+    def __init__(self, settings: Settings, address: Address, *, sentinel: bool = False) -> None:
+        self._settings = settings
+        self._address = address
+        self._sentinel = sentinel
+        self._own = _Own()
+        self._wires: WeakSet[_Wire] = WeakSet()
+        self._listing = threading.Lock()
+
+    def submit(self, request: Request) -> Outcome:
+        """Send one request; its outcome."""
+        return self._exchange([request])[0]
+
+    def submit_all(self, requests: Iterable[Request]) -> list[Outcome]:
+        """Send requests together, so many at a time; their outcomes."""
+        left, outcomes = list(requests), list[Outcome]()
+        while left:
+            together, left = left[:_TOGETHER], left[_TOGETHER:]
+            outcomes += self._exchange(together)
+        return outcomes
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._listing:
+            wires = list(self._wires)
+        for wire in wires:
+            wire.close()
+
+    abort = close
+
+    def _exchange(self, requests: list[Request]) -> list[Outcome]:
+        free = self._own.free
+        wire = free.pop() if free else self._wire()
+        try:
+            return wire.exchange(requests)
+        finally:
+            free.append(wire)
+
+    def _wire(self) -> _Wire:
+        wire = _Wire(self._settings, self._address, sentinel=self._sentinel)
+        with self._listing:
+            self._wires.add(wire)
+        return wire
+
+
+class _Own(threading.local):
+    """The connections of one thread that are not in use.
+
+    One, as a rule. But a signal handler or a finalizer may call while the same thread is in the
+    middle of a call: it must not read the other's reply, so it takes another connection.
+    """
+
+    def __init__(self) -> None:
+        self.free: list[_Wire] = []
+
+
+class _Wire:
+    """The connection of one thread. What breaks it closes it, and the next use opens it anew."""
+
+    def __init__(self, settings: Settings, address: Address, *, sentinel: bool) -> None:
+        self._settings = settings
+        self._address = address
+        self._sentinel = sentinel
+        self._stream: Stream | PlainStream | None = None
+        self._used_at = 0.0
+
+    def exchange(self, requests: list[Request]) -> list[Outcome]:
+        """Send *requests* in one write and answer each with its outcome, in order."""
+        try:
+            stream = self._open()
+        except ConnectionError as error:
+            return [Unsent(str(error))] * len(requests)
+        outcomes: list[Outcome] = []
+        try:
+            stream.write(b"".join([request.payload for request in requests]))
+            until = time.monotonic() + self._settings.timeout_s
+            for request in requests:  # one by one: what came before a loss counts
+                replies = [stream.read(until) for _ in range(request.replies)]
+                outcomes.append(outcome_of(replies, self._address))
+        except Exception as error:  # noqa: BLE001 (a class of the user's may raise anything)
+            self.close()
+            reason = "" if isinstance(error, TimeoutError) else str(error) or repr(error)
+            lost = Lost(self._settings.explained(self._address, reason))
+            outcomes += [lost] * (len(requests) - len(outcomes))
+        except BaseException:  # interrupted: nobody will read these replies
+            self.close()
+            raise
+        self._used_at = time.monotonic()
+        return outcomes
+
+    def close(self) -> None:
+        """Hang up. Also from another thread."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
+
+    def _open(self) -> Stream | PlainStream:
+        """The connection, open as far as can be seen.
+
+        Raises:
+            ConnectionError: it cannot be opened.
+        """
+        stream = self._stream
+        if stream is not None:
+            if time.monotonic() - self._used_at < _FRESH_S:
+                return stream
+            with contextlib.suppress(*BROKEN):
+                if not stream.stale():
+                    return stream
+            self.close()
+        stream = self._stream = open_stream(self._settings, self._address, sentinel=self._sentinel)
+        return stream

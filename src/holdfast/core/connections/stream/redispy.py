@@ -1,0 +1,58 @@
+"""What depends on how redis-py is made inside: its errors, and what lies under its connections.
+
+redis-py opens, secures and authenticates connections. To write and read through it then costs
+several times what the bytes themselves cost, so these go past it. It has no public way to what
+lies underneath: nothing else here knows its private names, and a test fails when they change.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from redis.exceptions import (
+    AuthenticationError,
+    BusyLoadingError,
+    RedisError,
+    ResponseError,
+)
+
+from ..outcome import ErrorReply
+
+if TYPE_CHECKING:
+    import asyncio
+
+BROKEN: Final = (RedisError, OSError, TimeoutError, AttributeError, ValueError)
+"""What redis-py raises on a broken connection; the last two on one that another thread closes."""
+
+ERROR_REPLIES: Final = (ResponseError, BusyLoadingError, AuthenticationError)
+"""What it raises for an error that the server sent as its reply."""
+
+
+def error_reply(error: Exception) -> ErrorReply:
+    """What the server said, of which redis-py has made *error*."""
+    code = getattr(error, "status_code", None)
+    return ErrorReply(f"{code} {error}" if code else str(error))
+
+
+def native(connection: Any) -> bool:
+    """Whether a connection is of a class of redis-py's own, so that it can be taken over."""
+    return type(connection).__module__.partition(".")[0] == "redis"
+
+
+async def taken_over(connection: Any) -> asyncio.StreamWriter:
+    """What an open asyncio connection writes to; the connection forgets it.
+
+    Raises:
+        ConnectionError: the server hung up, or said what would be lost now.
+    """
+    writer = connection._writer  # noqa: SLF001
+    if await connection.can_read() or writer.transport.is_closing():
+        raise ConnectionError("the server hung up, or said what nobody asked")
+    connection._reader = connection._writer = None  # noqa: SLF001
+    return cast("asyncio.StreamWriter", writer)
+
+
+def socket_of(connection: Any) -> socket.socket:
+    """The socket of an open blocking connection, which goes on to own it."""
+    return cast("socket.socket", connection._sock)  # noqa: SLF001

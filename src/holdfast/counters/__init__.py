@@ -1,0 +1,1 @@
+"""Time-series counters: how often something happened, per second, minute, hour and day."""

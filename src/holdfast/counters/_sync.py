@@ -1,0 +1,226 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""How often something happened."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from ..core import ledger
+from ..core.call._sync import Argument, Caller, Step
+from ..core.catalog._sync import Catalog
+from ..core.clock import Duration, Instant, from_epoch_ms, to_epoch_ms, to_seconds
+from ..core.ledger import Operation
+from ..core.names import Unit
+from ..core.script import Script
+from ..errors import CounterOverflow, DefinitionConflict, TimeOutOfRange
+from . import keys
+from .sample import Sample, Samples
+from .shape import Shape
+from .state import CounterState
+
+ADD: Final = Script.load("holdfast.counters", "add")
+DEFINITION: Final = Script.load("holdfast.counters", "definition")
+SAMPLES: Final = Script.load("holdfast.counters", "samples")
+REDEFINE: Final = Script.load("holdfast.counters", "redefine")
+
+USUAL: Final = Shape()
+
+MAX_COUNT: Final = 2**63 - 1
+
+
+class Counter:
+    """Counts per second, minute, hour, …: all precisions together, by the server's clock.
+
+    Each precision keeps its latest samples; older ones vanish by themselves, and so does a counter
+    to which nobody adds any more.
+
+    Made by `Holdfast.counter`.
+    """
+
+    def __init__(self, caller: Caller, catalog: Catalog, unit: Unit, shape: Shape | None) -> None:
+        self._caller = caller
+        self._catalog = catalog
+        self.unit = unit
+        self._given = shape
+        self._shape = shape  # as far as is known here
+        # Of each add, what depends on the shape only: two dozen strings.
+        self._parts: tuple[Shape, tuple[str, ...], tuple[Argument, ...]] | None = None
+
+    def __repr__(self) -> str:
+        return f"Counter({self.unit.name!r})"
+
+    def add(self, count: int = 1, *, at: Instant | None = None, op_id: str | None = None) -> None:
+        """Count, in all precisions or in none.
+
+        Args:
+            count: how many; less than 2^63 either way, below zero takes away.
+            at: when it happened; None: now. Where samples of that time are gone already it counts
+                in the coarser precisions only. Up to a minute ahead of the server's clock is now.
+            op_id: see `OutcomeUnknown`.
+
+        Raises:
+            TimeOutOfRange: *at* is too far ahead, or so old that no precision keeps it.
+            CounterOverflow: a sample would be 2^63 or more.
+            DefinitionConflict: other precisions are stored.
+        """
+        amount = checked_count(count)
+        at_ms: Argument = "" if at is None else to_epoch_ms(at, "at")
+        if amount == 0:
+            return
+        with self._caller.writers.operation(
+            op_id, lambda op_id: self.add(count, at=at, op_id=op_id), verb="add"
+        ) as write:
+            reply: bytes | None = None
+            while reply is None or not self.understood(reply):
+                reply = self._caller.call(ADD, *self.step(write, amount, at_ms))
+        self.judge(reply)
+        self._catalog.note(self.unit)
+
+    def step(self, write: Operation, amount: int, at_ms: Argument) -> Step:
+        """What `ADD` is called with. The shape may be guessed: the server says if it is wrong."""
+        shape = self._shape or USUAL
+        if self._parts is None or self._parts[0] is not shape:
+            names = (*self._names(), *shape.chunks(self.unit))
+            self._parts = shape, names, (str(shape), shape.keep, *shape.precisions)
+        _, names, about = self._parts
+        return self.unit, names, (write.writer, write.number, amount, at_ms, *about)
+
+    def understood(self, reply: bytes) -> bool:
+        """Whether `ADD` has judged. False: another shape is stored, known by now; try once more.
+
+        Raises:
+            DefinitionConflict: it is not the shape that the user has said.
+        """
+        verdict, _, told = reply.decode().partition(" ")
+        if verdict == "shape":
+            self._learn(told)
+        return verdict != "shape"
+
+    def judge(self, reply: bytes) -> None:
+        """Raise what `ADD` has against it: TimeOutOfRange or CounterOverflow."""
+        verdict, _, told = reply.decode().partition(" ")
+        if verdict == "overflow":
+            raise CounterOverflow(str(self.unit))
+        if verdict:
+            ahead_s = int(told) / 1000 if verdict == "ahead" else None
+            raise TimeOutOfRange(str(self.unit), ahead_s)
+
+    def samples(
+        self, precision: int, *, start: Instant | None = None, end: Instant | None = None
+    ) -> Samples:
+        """What was counted per bucket of *precision* seconds, the oldest first, without gaps.
+
+        Args:
+            precision: one of the counter's.
+            start: from the bucket of this instant on; by default as many as it keeps. What is not
+                kept any more is left out.
+            end: to the bucket of this instant; by default the one that has just begun.
+
+        Raises:
+            ValueError: the counter has no such precision.
+        """
+        first_s = None if start is None else to_epoch_ms(start, "start") // 1000
+        last_s = None if end is None else to_epoch_ms(end, "end") // 1000
+        shape, now_s, counts = self._read(precision)
+        current = now_s // precision
+        oldest = (current // shape.keep - 1) * shape.keep
+        first = current - shape.keep + 1 if first_s is None else first_s // precision
+        last = current if last_s is None else min(current, last_s // precision)
+        return Samples(
+            Sample(from_epoch_ms(bucket * precision * 1000), counts.get(bucket, 0))
+            for bucket in range(max(first, oldest, 0), last + 1)
+        )
+
+    def total(self, window: Duration) -> int:
+        """The sum of the last *window* seconds, in whole buckets of the finest precision for it.
+
+        The bucket that has just begun is one of them: so it is up to a bucket less than *window*.
+
+        Raises:
+            ValueError: so much is not kept, or it is no length of time.
+        """
+        window_s = to_seconds(window, "window")
+        if window_s == 0:
+            raise ValueError("window must be more than 0 seconds")
+        shape = self._shape or self._stored()
+        precision = shape.finest(window_s)
+        _, now_s, counts = self._read(precision)
+        current = now_s // precision
+        first = current - math.ceil(window_s / precision) + 1
+        return sum(value for bucket, value in counts.items() if first <= bucket <= current)
+
+    def rate(self, window: Duration) -> float:
+        """How many per second, over the last *window* seconds; as `total`."""
+        return self.total(window) / to_seconds(window, "window")
+
+    def inspect(self) -> CounterState | None:
+        """What it keeps; None: nobody has added to it, or not for so long that all is gone."""
+        told = self._caller.call(DEFINITION, self.unit, [keys.definition(self.unit)], [])
+        if told is None:
+            return None
+        shape = Shape.parse(told.decode())
+        return CounterState(shape.precisions, shape.keep)
+
+    def redefine(self, *, precisions: tuple[int, ...], keep: int, op_id: str | None = None) -> None:
+        """Change for everyone what is kept. A new precision begins empty.
+
+        Args:
+            precisions: seconds of one sample, each.
+            keep: samples of each that are there at least.
+            op_id: see `OutcomeUnknown`.
+        """
+        shape = Shape.checked(precisions, keep)
+        with self._caller.writers.operation(
+            op_id,
+            lambda op_id: self.redefine(precisions=precisions, keep=keep, op_id=op_id),
+            verb="redefine",
+        ) as write:
+            kept_s = 2 * shape.keep * shape.precisions[-1]
+            args: list[Argument] = [write.writer, write.number, str(shape), kept_s]
+            self._caller.call(REDEFINE, self.unit, self._names(), args)
+        self._shape = shape
+        self._given = shape if self._given is not None else None
+
+    def _read(self, precision: int) -> tuple[Shape, int, dict[int, int]]:
+        """The shape, the server's time (s), and the samples of *precision* by bucket."""
+        chunks = [keys.chunk(self.unit, precision, parity) for parity in (0, 1)]
+        names = [keys.definition(self.unit), *chunks]
+        told, now_s, even, odd = self._caller.call(SAMPLES, self.unit, names, [])
+        shape = self._learn(told.decode()) if told else self._shape or Shape()
+        if precision not in shape.precisions:
+            known = ", ".join(map(str, shape.precisions))
+            raise ValueError(f"{self.unit} has no precision of {precision} s; it has {known}")
+        flat = [*even, *odd]
+        return shape, int(now_s), dict(zip(map(int, flat[::2]), map(int, flat[1::2]), strict=True))
+
+    def _stored(self) -> Shape:
+        """What the server keeps; the usual where it keeps nothing."""
+        state = self.inspect()
+        self._shape = Shape() if state is None else Shape(state.precisions, state.keep)
+        return self._shape
+
+    def _learn(self, told: str) -> Shape:
+        """Take what is stored; DefinitionConflict if the user has said otherwise."""
+        stored = Shape.parse(told)
+        if self._given not in (None, stored):
+            raise DefinitionConflict(f"the shape of {self.unit}", told, str(self._given))
+        self._shape = stored
+        return stored
+
+    def _names(self) -> list[str]:
+        return [keys.definition(self.unit), *ledger.keys(self.unit)]
+
+
+def checked_count(count: Any) -> int:
+    """*count*, if it is one.
+
+    Raises:
+        TypeError: it is not a whole number.
+        ValueError: it is beyond 2^63.
+    """
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise TypeError(f"count must be an int, got {type(count).__name__} {count!r}")
+    if abs(count) > MAX_COUNT:
+        raise ValueError(f"count must be within ±{MAX_COUNT}, got {count}")
+    return count

@@ -1,0 +1,1 @@
+"""Counts that are collected here and added to the server's counters once in a while."""

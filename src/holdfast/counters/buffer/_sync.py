@@ -1,0 +1,244 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Counts that are collected here and added to the server's counters once in a while."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from os import getpid
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from ...core.call._sync import Caller
+from ...core.catalog._sync import Catalog
+from ...core.ledger import Operation
+from ...core.runtime._sync import Guard, Repeating
+from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
+from .. import keys
+from .._sync import ADD, MAX_COUNT, Counter, checked_count
+
+logger: Final = logging.getLogger("holdfast.counters")
+
+MAX_NAMES: Final = 10_000
+"""With counts for so many names it flushes at once."""
+
+TOGETHER: Final = 500
+"""Adds that travel together: no more than the server answers within a timeout."""
+
+FORGOTTEN_S: Final = 3000.0
+"""After this long nobody can say any more whether a flush without an answer was counted."""
+
+
+class _Due(NamedTuple):
+    """An add that is to be made, or that was and had no answer; then it is repeated.
+
+    Attributes:
+        counter: which.
+        amount: what is added.
+        op_id: under which it was made; None: it was not.
+        since: local monotonic time of the first try.
+    """
+
+    counter: Counter
+    amount: int
+    op_id: str | None
+    since: float
+
+
+class CounterBuffer:
+    """Adds to many counters at the price of a few.
+
+    What is added waits here, at most for one interval, and counts at the moment of its flush. A
+    flush whose reply is lost is repeated and counts once. A process that is killed loses what it
+    has not flushed: one interval at most. One that ends in good order loses nothing if the buffer
+    is closed, by itself (`with`) or with its client; the blocking one flushes by itself when the
+    interpreter ends.
+
+    It may be used from all threads of its process, and begins empty in a forked child.
+
+    Made by `Holdfast.counter_buffer`.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        catalog: Catalog,
+        counter: Callable[[str], Counter],
+        flush_every_s: float,
+    ) -> None:
+        self._caller = caller
+        self._catalog = catalog
+        self._counter = counter
+        self._pid = getpid()
+        self._guard = Guard()
+        self._counters: dict[str, Counter] = {}  # they know their shapes
+        self._counts: dict[str, int] = {}
+        self._unsettled: list[_Due] = []
+        self._closed = False
+        self._flushes = Repeating(self._flush_quietly, flush_every_s, "holdfast counters")
+
+    def __repr__(self) -> str:
+        return f"<buffer with counts for {len(self._counts):,} counters>"
+
+    def add(self, name: str, count: int = 1) -> None:
+        """Count, soon. Costs no I/O.
+
+        Args:
+            name: of the counter.
+            count: how many; less than 2^63 either way.
+
+        Raises:
+            InvalidName: there can be no such counter.
+            ValueError: the buffer is closed.
+        """
+        if count.__class__ is not int or not -MAX_COUNT <= count <= MAX_COUNT:
+            checked_count(count)
+        if self._pid != getpid():
+            self._begin_anew()
+        self._guard.acquire()  # this way a third less than `with`, for all of an add
+        try:
+            self._counts[name] += count
+        except KeyError:
+            self._begin(name, count)
+        finally:
+            self._guard.release()
+
+    def flush(self) -> None:
+        """Add what has come together to the counters.
+
+        Raises:
+            HoldfastError: something could not be added. What may be added later, is.
+        """
+        if self._pid != getpid():
+            self._begin_anew()
+        now = time.monotonic()
+        with self._guard:
+            due, self._unsettled = self._unsettled, []
+            due += [_Due(self._counters[n], c, None, now) for n, c in self._counts.items() if c]
+            self._counts = {}
+            if len(self._counters) > MAX_NAMES:
+                self._counters = {}
+        problem: HoldfastError | None = None
+        try:
+            while due:
+                part, due = due[:TOGETHER], due[TOGETHER:]
+                problems = self._settle(part)
+                problem = problems[-1] if problems else problem
+                if len(problems) == len(part) and all(map(_is_away, problems)):
+                    break  # the others would wait as long for nothing
+        finally:
+            self._keep(due)
+        if problem is not None:
+            raise problem
+
+    def close(self) -> None:
+        """Flush, and take no more. Idempotent.
+
+        Raises:
+            HoldfastError: what is left could not be added, and is lost.
+        """
+        if self._closed or self._pid != getpid():
+            return
+        self._closed = True
+        self._flushes.stop()
+        try:
+            self.flush()
+        finally:
+            self._counts, self._unsettled = {}, []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _settle(self, part: Sequence[_Due]) -> list[HoldfastError]:
+        """Add *part*, or keep what may be added later; what stood in the way."""
+        writers = self._caller.writers
+        left = [(one, writers.operation(one.op_id, _never, verb="add")) for one in part]
+        problems: list[HoldfastError] = []
+        try:
+            while left:  # a second time only those whose shape was another one
+                steps = [one.counter.step(write, one.amount, "") for one, write in left]
+                answers = zip(left, self._caller.call_many(ADD, steps), strict=True)
+                left = []
+                for (one, write), answer in answers:
+                    if isinstance(answer, bytes) and not one.counter.understood(answer):
+                        left.append((one, write))
+                    elif problem := self._conclude(one, write, answer):
+                        problems.append(problem)
+        finally:  # who is cancelled does not know what was added
+            self._keep(one._replace(op_id=write.id) for one, write in left)
+        self._catalog.note_all(keys.KIND, [one.counter.unit for one in part])
+        return problems
+
+    def _conclude(
+        self, one: _Due, write: Operation, answer: bytes | HoldfastError
+    ) -> HoldfastError | None:
+        """Settle *one*, or keep it for the next flush; the error that stood in the way."""
+        try:
+            with write:
+                if isinstance(answer, HoldfastError):
+                    raise answer
+                one.counter.judge(answer)
+        except (OutcomeUnknown, ServerUnavailable) as error:
+            unknown = isinstance(error, OutcomeUnknown)
+            self._keep([one._replace(op_id=write.id) if unknown else one])
+            return error
+        except HoldfastError as error:
+            return error
+        return None
+
+    def _keep(self, left: Iterable[_Due]) -> None:
+        """Have the next flush add *left*."""
+        now = time.monotonic()
+        with self._guard:
+            for one in left:
+                name = one.counter.unit.name
+                if one.op_id is None:  # not applied, so it may go with what comes in between
+                    self._counters[name] = one.counter
+                    self._counts[name] = self._counts.get(name, 0) + one.amount
+                elif now - one.since < FORGOTTEN_S:
+                    self._unsettled.append(one)
+                else:
+                    logger.error("nobody knows whether %d were added to %r", one.amount, name)
+
+    def _flush_quietly(self) -> None:
+        try:
+            self.flush()
+        except HoldfastError as error:
+            logger.warning("counts are kept for the next flush: %s", error)
+
+    def _begin(self, name: str, count: int) -> None:
+        """Take the first count of a name."""
+        if self._closed:
+            raise ValueError("the counter buffer is closed")
+        if name not in self._counters:
+            self._counters[name] = self._counter(name)
+        if not self._counts:
+            self._flushes.start()
+        self._counts[name] = count
+        if len(self._counts) == MAX_NAMES:
+            self._flushes.hurry()
+
+    def _begin_anew(self) -> None:
+        """In a forked child: what is here belongs to the parent."""
+        self._pid = getpid()
+        self._guard = Guard()
+        self._counters, self._counts, self._unsettled = {}, {}, []
+        self._flushes = self._flushes.anew()
+
+
+def _is_away(error: HoldfastError) -> bool:
+    return isinstance(error, ServerUnavailable | OutcomeUnknown)
+
+
+def _never(op_id: str) -> None:
+    """Flushes are repeated here until they are answered, which leaves nothing to repeat."""
+    raise AssertionError(op_id)

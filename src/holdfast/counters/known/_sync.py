@@ -1,0 +1,49 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Which counters there are."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from ...core.call._sync import Caller, Step
+from ...core.catalog._sync import Catalog
+from ...core.names import Namespace, Unit
+from ...errors import HoldfastError, ServerRefused
+from .. import keys
+from .._sync import DEFINITION
+
+LISTED: Final = 1000
+"""Names that one call returns at most."""
+
+_TOGETHER: Final = 500
+"""Counters that are asked for at once."""
+
+
+def known_counters(caller: Caller, catalog: Catalog, namespace: Namespace) -> list[str]:
+    """Names of the counters that keep anything, in order; of too many those added to last.
+
+    The catalog says which there may be. It is told what has vanished; who may not write leaves that
+    to others.
+    """
+    known: list[str] = []
+    names = catalog.every(keys.KIND)
+    for i in range(0, len(names), _TOGETHER):
+        units = [namespace.unit(keys.KIND, name) for name in names[i : i + _TOGETHER]]
+        steps: list[Step] = [(unit, [keys.definition(unit)], []) for unit in units]
+        answers = caller.call_many(DEFINITION, steps)
+        for unit, answer in zip(units, answers, strict=True):
+            if isinstance(answer, HoldfastError):
+                raise answer
+            if answer is not None:
+                known.append(unit.name)
+            else:
+                _forget(catalog, unit)
+        if len(known) >= LISTED:
+            break
+    return sorted(known[:LISTED])
+
+
+def _forget(catalog: Catalog, unit: Unit) -> None:
+    with suppress(ServerRefused):
+        catalog.forget(unit)

@@ -1,0 +1,80 @@
+"""What a counter keeps: frozen, and decided before any I/O."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Self
+
+from ..core.names import Unit
+from . import keys
+
+MAX_PRECISIONS: Final = 16
+MAX_PRECISION_S: Final = 366 * 86_400
+MAX_KEEP: Final = 1000
+"""Samples of one precision: they go in one reply, at most twice as many."""
+
+USUAL_PRECISIONS: Final = (1, 5, 60, 300, 3600, 18_000, 86_400)
+USUAL_KEEP: Final = 120
+"""With up to 128 fields a hash is small: six bytes for a sample instead of fifty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Precisions of a counter, and how many samples it keeps of each.
+
+    Attributes:
+        precisions: seconds, ascending.
+        keep: samples of each that are there at least.
+    """
+
+    precisions: tuple[int, ...] = USUAL_PRECISIONS
+    keep: int = USUAL_KEEP
+
+    @classmethod
+    def checked(cls, precisions: Iterable[int], keep: int) -> Self:
+        """The shape that a user asks for.
+
+        Raises:
+            TypeError: not whole numbers.
+            ValueError: none, too many, one twice, or out of range.
+        """
+        given = tuple(precisions)
+        for value in (*given, keep):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"precisions and keep must be ints, got {value!r}")
+        if not 0 < len(given) <= MAX_PRECISIONS:
+            raise ValueError(f"a counter has 1 to {MAX_PRECISIONS} precisions, got {len(given)}")
+        if len(set(given)) < len(given):
+            raise ValueError(f"a precision is given twice: {given}")
+        if min(given) < 1 or max(given) > MAX_PRECISION_S:
+            raise ValueError(f"precisions must be 1 to {MAX_PRECISION_S} seconds, got {given}")
+        if not 1 <= keep <= MAX_KEEP:
+            raise ValueError(f"keep must be 1 to {MAX_KEEP:,} samples, got {keep}")
+        return cls(tuple(sorted(given)), keep)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The shape that the server keeps as *text*."""
+        precisions, _, keep = text.partition(" ")
+        return cls(tuple(map(int, precisions.split(","))), int(keep))
+
+    def __str__(self) -> str:
+        return f"{','.join(map(str, self.precisions))} {self.keep}"
+
+    def chunks(self, unit: Unit) -> list[str]:
+        """The keys of all samples: of each precision the even and the odd chunk."""
+        return [keys.chunk(unit, p, parity) for p in self.precisions for parity in (0, 1)]
+
+    def finest(self, window_s: float) -> int:
+        """The finest precision that has samples for the last *window_s* seconds.
+
+        Raises:
+            ValueError: none has.
+        """
+        for precision in self.precisions:
+            if math.ceil(window_s / precision) <= self.keep:
+                return precision
+        longest_s = self.precisions[-1] * self.keep
+        raise ValueError(f"{window_s:g} s are more than it keeps, {longest_s:,} s")

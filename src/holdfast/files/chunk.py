@@ -1,0 +1,161 @@
+"""A chunk: a piece of a file as it is stored, packed and checked by itself.
+
+    offset 0      1          5                  37
+           codec  CRC-32     digest             payload
+                  of the unpacked bytes; of the file up to and with this chunk
+
+All chunks of a file but the last hold `BLOCK` unpacked bytes, so an offset tells the chunk. The
+digest chains the checksums: BLAKE2b of the digest before, the CRC-32 and the length. A chunk that
+is missing, twice, swapped or of another file breaks the chain, and files with the same digest have
+the same content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Literal, NamedTuple
+
+Codec = Literal["zlib", "zstd"]
+
+BLOCK: Final = 130_944
+"""Unpacked bytes of a chunk: with what the server adds 128 KiB, a class of its allocator."""
+
+WINDOW: Final = 8
+"""Chunks that travel together."""
+
+EMPTY: Final = b""
+"""The digest of nothing."""
+
+DIGEST_AT: Final = 6
+"""Where the digest stands in a chunk, counted from 1 as Lua does."""
+
+_HEAD: Final = struct.Struct(">cI32s")
+_LINK: Final = struct.Struct(">II")
+
+_STORED, _ZLIB, _ZSTD = b"r", b"z", b"s"
+
+_WORTH: Final = 0.9
+"""A chunk that does not shrink to this is stored as it is, and so are a few after it."""
+
+_UNTRIED: Final = 15
+
+
+class Unpacked(NamedTuple):
+    """A chunk, unpacked and checked by itself.
+
+    Attributes:
+        data: the bytes.
+        digest: of the file up to and with them, as the chunk says.
+        link: what the digest has to follow from, with the digest before.
+    """
+
+    data: bytes
+    digest: bytes
+    link: bytes
+
+    def follows(self, before: bytes) -> bool:
+        """Whether it comes after what has this digest."""
+        return _chained(before, self.link) == self.digest
+
+
+class Packer:
+    """Makes chunks, one after the other.
+
+    Args:
+        codec: how they are compressed; None not at all.
+    """
+
+    def __init__(self, codec: Codec | None) -> None:
+        self._compress = _compressor(codec)
+        self._skip = 0
+
+    def pack(self, data: bytes, before: bytes) -> tuple[bytes, bytes]:
+        """The chunk of *data*, after what has the digest *before*; and the digest with it."""
+        crc = zlib.crc32(data)
+        digest = _chained(before, _LINK.pack(crc, len(data)))
+        codec, payload = _STORED, data
+        if self._compress is not None and not self._skip:
+            codec, payload = self._compress(data)
+            if len(payload) > _WORTH * len(data):
+                codec, payload, self._skip = _STORED, data, _UNTRIED
+        elif self._skip:
+            self._skip -= 1
+        return _HEAD.pack(codec, crc, digest) + payload, digest
+
+
+def digest_after(data: bytes, before: bytes) -> bytes:
+    """The digest of a file up to and with *data*, a whole chunk."""
+    return _chained(before, _LINK.pack(zlib.crc32(data), len(data)))
+
+
+def unpack(chunk: bytes | None) -> Unpacked:
+    """What is in a chunk.
+
+    Raises:
+        ValueError: it is not what was stored; says what is wrong.
+    """
+    if chunk is None:
+        raise ValueError("it is missing on the server")
+    if len(chunk) < _HEAD.size:
+        raise ValueError(f"it has {len(chunk)} bytes, too few for a chunk")
+    codec, crc, digest = _HEAD.unpack_from(chunk)
+    data = _unpacked(codec, chunk[_HEAD.size :])
+    if len(data) > BLOCK:
+        raise ValueError(f"it unpacks to more than {BLOCK:,} bytes")
+    if zlib.crc32(data) != crc:
+        raise ValueError("its checksum is wrong")
+    return Unpacked(data, digest, _LINK.pack(crc, len(data)))
+
+
+def _chained(before: bytes, link: bytes) -> bytes:
+    return hashlib.blake2b(before + link, digest_size=16).hexdigest().encode()
+
+
+def _compressor(codec: Codec | None) -> Callable[[bytes], tuple[bytes, bytes]] | None:
+    if codec is None:
+        return None
+    if codec == "zlib":
+        return lambda data: (_ZLIB, zlib.compress(data, 1))
+    compress = zstd().compress
+    return lambda data: (_ZSTD, compress(data, 1))
+
+
+def _unpacked(codec: bytes, payload: bytes) -> bytes:
+    """At most one byte more than a chunk may have, so that nothing unpacks to gigabytes."""
+    if codec == _STORED:
+        return payload
+    if codec == _ZLIB:
+        return _bounded(zlib.decompressobj(), zlib.error, payload)
+    if codec == _ZSTD:
+        return _bounded(zstd().ZstdDecompressor(), zstd().ZstdError, payload)
+    raise ValueError(f"nothing is known of codec {codec!r}")
+
+
+def _bounded(opener: Any, problem: type[Exception], payload: bytes) -> bytes:
+    try:
+        return bytes(opener.decompress(payload, BLOCK + 1))
+    except problem as error:
+        raise ValueError(f"it cannot be unpacked: {error}") from None
+
+
+def zstd() -> Any:
+    """The module for Zstandard: of Python 3.14, or its backport.
+
+    Raises:
+        ModuleNotFoundError: says what to install.
+    """
+    with suppress(ModuleNotFoundError):
+        from compression import zstd as module
+
+        return module
+    try:
+        from backports import zstd as module
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "Zstandard needs Python 3.14 or the extra: pip install 'holdfast[zstd]'"
+        ) from None
+    return module

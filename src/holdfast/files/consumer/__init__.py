@@ -1,0 +1,1 @@
+"""Consumers: who gets which file."""

@@ -1,0 +1,112 @@
+"""What a feed is to be, as the server keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, Literal, get_args
+
+import msgspec
+
+from ..core.clock import Duration, to_ms
+from ..core.names import encode_name
+from ..errors import DecodeError
+
+Mode = Literal["broadcast", "share"]
+
+DEFAULT_BUDGET: Final = 2**28
+DEFAULT_LEASE_S: Final = 30.0
+MIN_BUDGET: Final = 2**20
+MAX_BUDGET: Final = 2**40
+MAX_CONSUMERS: Final = 100
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """The settings of a feed.
+
+    Attributes:
+        mode: `broadcast`: each file to each consumer; `share`: each file to one of them.
+        budget: bytes of memory of the server.
+        lease_ms: after so long without a sign of life a consumer counts as dead.
+        consumers: their names, in order; none, in `share`: whoever comes.
+    """
+
+    mode: Mode
+    budget: int
+    lease_ms: int
+    consumers: tuple[str, ...]
+
+    @classmethod
+    def checked(
+        cls,
+        consumers: Iterable[str] | None,
+        budget: int | None,
+        mode: Mode | None,
+        lease: Duration | None,
+    ) -> Definition | None:
+        """What the user says, if anything; what is not said is the usual.
+
+        Raises:
+            ValueError, TypeError: it cannot be.
+        """
+        if (consumers, budget, mode, lease) == (None, None, None, None):
+            return None
+        mode = "broadcast" if mode is None else mode
+        if mode not in get_args(Mode):
+            raise ValueError(f"mode must be 'broadcast' or 'share', got {mode!r}")
+        names = _checked_names(consumers)
+        if not names and mode == "broadcast":
+            raise ValueError("a feed needs the names of its consumers, unless they share the files")
+        return cls(
+            mode,
+            checked_budget(DEFAULT_BUDGET if budget is None else budget),
+            checked_lease(DEFAULT_LEASE_S if lease is None else lease),
+            names,
+        )
+
+    @classmethod
+    def parse(cls, packed: bytes) -> Definition:
+        """The definition that is stored as *packed*.
+
+        Raises:
+            DecodeError: it is none.
+        """
+        try:
+            return msgspec.msgpack.decode(packed, type=cls)
+        except msgspec.DecodeError as error:
+            raise DecodeError("the definition of a feed", str(error)) from None
+
+    def packed(self) -> bytes:
+        """As it is stored."""
+        return msgspec.msgpack.encode(self)
+
+    def __str__(self) -> str:
+        who = ", ".join(self.consumers) or "anybody"
+        return f"{self.mode} to {who}; {self.budget:,} bytes; lease {self.lease_ms / 1000:g} s"
+
+
+def checked_budget(budget: Any) -> int:
+    """*budget*, if it is one."""
+    if isinstance(budget, bool) or not isinstance(budget, int):
+        raise TypeError(f"budget must be an int, got {type(budget).__name__} {budget!r}")
+    if not MIN_BUDGET <= budget <= MAX_BUDGET:
+        raise ValueError(f"budget must be {MIN_BUDGET:,} to {MAX_BUDGET:,} bytes, got {budget:,}")
+    return budget
+
+
+def checked_lease(lease: Duration) -> int:
+    """*lease* in milliseconds."""
+    lease_ms = to_ms(lease, "lease")
+    if lease_ms < 1000:
+        raise ValueError(f"lease must be at least 1 s, got {lease_ms / 1000:g} s")
+    return lease_ms
+
+
+def _checked_names(consumers: Iterable[str] | None) -> tuple[str, ...]:
+    if isinstance(consumers, str):
+        raise TypeError("consumers are several names; for a single one give a list of one")
+    names = tuple(sorted(set(consumers or ())))
+    for name in names:
+        encode_name(name)
+    if len(names) > MAX_CONSUMERS:
+        raise ValueError(f"a feed has at most {MAX_CONSUMERS} named consumers, not {len(names)}")
+    return names

@@ -1,0 +1,1 @@
+"""The calls about one feed, and what their verdicts mean."""

@@ -1,0 +1,152 @@
+"""What all who publish to a feed or read it share."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+from ...core import ledger
+from ...core.bell import Bell
+from ...core.call._async import Argument, AsyncCaller
+from ...core.catalog._async import AsyncCatalog
+from ...core.names import Unit
+from ...core.renewer import Renewer
+from ...core.script import Script
+from ...errors import (
+    DefinitionConflict,
+    FeedAborted,
+    FeedCrowded,
+    FeedLost,
+    FeedSealed,
+    NotDefined,
+)
+from .. import keys
+from ..definition import Definition
+from ..states import FeedStatus
+
+STATUS: Final = Script.load("holdfast.files", "status")
+
+ALL_KEYS: Final = (
+    keys.meta,
+    keys.names,
+    keys.files,
+    keys.chunks,
+    keys.places,
+    keys.alive,
+    keys.consumers,
+    keys.opened,
+    keys.waiting,
+)
+"""In the order in which the scripts take them."""
+
+_STATUS_KEYS: Final = (
+    keys.meta,
+    keys.files,
+    keys.places,
+    keys.alive,
+    keys.consumers,
+    keys.opened,
+)
+
+BULK: Final = "bulk"
+"""The kind of calls that carry chunks: others do not wait for them."""
+
+
+class AsyncDesk:
+    """The calls about one feed.
+
+    Args:
+        caller: how to reach the server.
+        bell: how to wait for it.
+        renewer: keeps the sessions of consumers alive.
+        catalog: lists the feeds.
+        unit: the feed.
+        given: what the user says it is to be; None: what it is.
+    """
+
+    def __init__(
+        self,
+        caller: AsyncCaller,
+        bell: Bell,
+        renewer: Renewer,
+        catalog: AsyncCatalog,
+        unit: Unit,
+        given: Definition | None,
+    ) -> None:
+        self.unit = unit
+        self.bell = bell
+        self.renewer = renewer
+        self.keys = tuple(key(unit) for key in ALL_KEYS)
+        self.channel = unit.key("bell")
+        self.given = given
+        self._caller = caller
+        self._catalog = catalog
+
+    @property
+    def name(self) -> str:
+        """Of the feed."""
+        return self.unit.name
+
+    @property
+    def packed(self) -> bytes:
+        """What the user says, as the scripts take it."""
+        return b"" if self.given is None else self.given.packed()
+
+    async def ask(self, script: Script, *args: Argument, kind: str = "calls") -> Any:
+        """One step that may be repeated at will, and so is when its reply is lost."""
+        return await self._caller.call(script, self.unit, self.keys, args, kind=kind, harmless=True)
+
+    async def chunks(self, number: int, index: int, count: int) -> list[bytes | None]:
+        """Chunks of a file as they are stored; None for one that is not there."""
+        # Not by a script, which would copy them twice.
+        fields = [f"{number}:{i}" for i in range(index, index + count)]
+        found: list[bytes | None] = await self._caller.read(
+            self.unit, "HMGET", keys.chunks(self.unit), *fields, kind=BULK
+        )
+        return found
+
+    async def settle(self, script: Script, *args: Argument) -> Any:
+        """One step that counts once, and whose reply is asked for again."""
+        names = (*self.keys, *ledger.keys(self.unit))
+        with self._caller.writers.operation(None, lambda _: None) as write:
+            steps = [write.writer, write.number, *args]
+            return await self._caller.call(script, self.unit, names, steps, harmless=True)
+
+    async def note(self) -> None:
+        """The feed is in use."""
+        await self._catalog.note(self.unit)
+
+    async def definition(self) -> Definition | None:
+        """What the server keeps; None: nothing."""
+        packed = await self._caller.read(self.unit, "HGET", keys.meta(self.unit), "definition")
+        return None if packed is None else Definition.parse(packed)
+
+    async def status(self) -> FeedStatus:
+        """How the feed stands."""
+        names = tuple(key(self.unit) for key in _STATUS_KEYS)
+        return FeedStatus.parse(self.name, await self._caller.call(STATUS, self.unit, names, []))
+
+    async def replace(self, script: Script, before: bytes, definition: bytes) -> Any:
+        """Change the definition, if it still is *before*."""
+        names = (keys.meta(self.unit),)
+        args = [before, definition]
+        return await self._caller.call(script, self.unit, names, args, harmless=True)
+
+    def refuse(self, reply: Any) -> NoReturn:
+        """Raise what a verdict means that is no answer."""
+        match bytes(reply[0]):
+            case b"undefined":
+                raise NotDefined(f"what {self.unit} is to be")
+            case b"conflict":
+                stored = Definition.parse(reply[1])
+                raise DefinitionConflict(
+                    f"the definition of {self.unit}", str(stored), str(self.given)
+                )
+            case b"sealed":
+                raise FeedSealed(self.name)
+            case b"aborted":
+                raise FeedAborted(self.name)
+            case b"crowded":
+                raise FeedCrowded(self.name, "consumers")
+            case b"many":
+                raise FeedCrowded(self.name, "files")
+        raise FeedLost(self.name)

@@ -1,0 +1,146 @@
+"""Lines: cutting a stream of bytes where they end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from .chunk import BLOCK
+
+MAX_LINE: Final = 64 << 10
+
+
+class Block(NamedTuple):
+    """Whole lines of a file, or whatever bytes.
+
+    Blocks are contiguous: each begins where the one before ends.
+
+    Attributes:
+        offset: where it begins in the unpacked bytes of the file.
+        end: where the next one begins.
+        data: the lines with their ends; the last line of a file may have none.
+        overlong: 1 for a line that is too long and was left out, a block of its own without data.
+    """
+
+    offset: int
+    end: int
+    data: bytes
+    overlong: int = 0
+
+
+class Cutter:
+    """Makes blocks of whole lines.
+
+    Args:
+        offset: where the first line begins.
+        max_line: bytes that a line may have, without its end.
+    """
+
+    def __init__(self, offset: int, max_line: int = MAX_LINE) -> None:
+        self._offset = offset
+        self._max_line = max_line
+        self._rest = b""
+        self._skipped = 0  # bytes of an overlong line whose end has not come
+
+    @property
+    def needed(self) -> int:
+        """The offset from which on bytes are needed for the next block."""
+        return self._offset + self._skipped
+
+    def cut(self, data: bytes) -> Iterator[Block]:
+        """The blocks that *data* completes."""
+        if self._skipped:
+            end = data.find(b"\n") + 1
+            if not end:
+                self._skipped += len(data)
+                return
+            yield self._overlong(self._skipped + end)
+            data = data[end:]
+        data = self._rest + data
+        end = data.rfind(b"\n") + 1
+        yield from self._whole(data[:end])
+        self._rest = data[end:]
+        if len(self._rest) > self._max_line + 1:  # one more may be half of its end
+            self._skipped, self._rest = len(self._rest), b""
+
+    def finish(self) -> Iterator[Block]:
+        """What is left at the end of the file."""
+        if self._skipped or len(self._rest) > self._max_line:
+            yield self._overlong(self._skipped or len(self._rest))
+        elif self._rest:
+            yield self._block(self._rest)
+        self._rest = b""
+
+    def _whole(self, lines: bytes) -> Iterator[Block]:
+        """Blocks of *lines*, which all have their ends."""
+        begin = at = 0
+        while at + self._max_line < len(lines):
+            end = lines.rfind(b"\n", at, at + self._max_line + 1) + 1
+            if end:
+                at = end
+                continue
+            if begin < at:
+                yield self._block(lines[begin:at])
+            begin = lines.index(b"\n", at) + 1
+            # A carriage return is of the end, not of the line.
+            if begin - at <= self._max_line + 2 and lines[begin - 2 : begin] == b"\r\n":
+                yield self._block(lines[at:begin])
+            else:
+                yield self._overlong(begin - at)
+            at = begin
+        if begin < len(lines):
+            yield self._block(lines[begin:])
+
+    def _block(self, data: bytes) -> Block:
+        offset, self._offset = self._offset, self._offset + len(data)
+        return Block(offset, self._offset, data)
+
+    def _overlong(self, size: int) -> Block:
+        offset, self._offset = self._offset, self._offset + size
+        self._skipped = 0
+        return Block(offset, self._offset, b"", 1)
+
+
+class Raw:
+    """Makes blocks of whatever comes.
+
+    Args:
+        offset: where it begins.
+    """
+
+    def __init__(self, offset: int) -> None:
+        self._offset = offset
+
+    @property
+    def needed(self) -> int:
+        """The offset from which on bytes are needed for the next block."""
+        return self._offset
+
+    def cut(self, data: bytes) -> Iterator[Block]:
+        """*data* as a block."""
+        offset, self._offset = self._offset, self._offset + len(data)
+        if data:
+            yield Block(offset, self._offset, data)
+
+    def finish(self) -> Iterator[Block]:
+        """Nothing is ever left."""
+        return iter(())
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    """The lines of *data*, without their ends."""
+    *lines, last = data.split(b"\n")
+    if b"\r\n" in data:
+        lines = [line[:-1] if line.endswith(b"\r") else line for line in lines]
+    if last:  # without an end, so a carriage return is of the line
+        lines.append(last)
+    return lines
+
+
+def checked_max_line(max_line: Any) -> int:
+    """*max_line*, if it is one."""
+    if isinstance(max_line, bool) or not isinstance(max_line, int):
+        raise TypeError(f"max_line must be an int, got {type(max_line).__name__}")
+    if not 1 <= max_line <= BLOCK:
+        raise ValueError(f"max_line must be 1 to {BLOCK:,} bytes, got {max_line:,}")
+    return max_line

@@ -1,0 +1,1 @@
+"""Files of this machine, read like those of a feed."""

@@ -1,0 +1,160 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Files of this machine, for whoever reads those of a feed as well."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from ...core.runtime._sync import in_thread
+from ...errors import DamagedFile
+from ..lines import MAX_LINE, Block, Cutter, checked_max_line
+from ..source import MAX_UNPACKED, Damage, Source, packing_of, published_name
+from ..walking import walked
+
+PathLike = str | os.PathLike[str]
+
+PIECES: Final = 32
+"""Read at a time, without asking between them: 4 MiB."""
+
+HEAD: Final = 4096
+"""Of the first line so much tells a file from the next one that gets its name."""
+
+
+class LocalFiles:
+    """Files of this machine, read like those that a consumer of a feed gets.
+
+    `.gz` and `.zst` are unpacked. Where a folder is given, all regular files in it and in the
+    folders within are meant, and are called by their paths from there on.
+
+    A file has one identity as long as its name and its first line stay: it may grow meanwhile, and
+    what was counted of it is not counted again. When its name is given to another one, as by a
+    rotation, that one is new.
+
+    Args:
+        paths: a file or a folder, or several.
+        max_unpacked: bytes that a compressed file may unpack to.
+    """
+
+    def __init__(
+        self, paths: PathLike | Iterable[PathLike], *, max_unpacked: int = MAX_UNPACKED
+    ) -> None:
+        given = [paths] if isinstance(paths, str | os.PathLike) else paths
+        self._paths = [Path(path) for path in given]
+        self._max_unpacked = max_unpacked
+
+    def __repr__(self) -> str:
+        return f"LocalFiles({', '.join(repr(str(path)) for path in self._paths)})"
+
+    def files(self) -> Iterator[LocalFile]:
+        """One after the other; each is a context."""
+        for name, path in in_thread(lambda: list(self._found())):
+            yield LocalFile(path, name, self._max_unpacked)
+
+    def _found(self) -> Iterator[tuple[str, Path]]:
+        """Name and path of each; where several were given, all of the path is the name."""
+        several = len(self._paths) > 1
+        for path in self._paths:
+            if not path.is_dir():
+                yield path.as_posix() if several else path.name, path
+                continue
+            for inside in walked(path, {}):
+                yield (inside if several else inside.relative_to(path)).as_posix(), inside
+
+
+class LocalFile:
+    """One file of this machine, while it is read.
+
+    Made by `LocalFiles.files`.
+
+    Attributes:
+        id: tells these contents from others; known once it is open.
+        name: what it is called.
+        offset: where reading begins, always 0.
+    """
+
+    def __init__(self, path: Path, name: str, max_unpacked: int) -> None:
+        self.id = ""
+        self.name: Final = name
+        self.offset: Final = 0
+        self._path = path
+        self._max_unpacked = max_unpacked
+        self._source: Source | None = None
+        self._head = b""
+        self._problem = ""
+
+    def __repr__(self) -> str:
+        return f"LocalFile({self.name!r})"
+
+    def blocks(
+        self, *, start: int | None = None, max_line: int = MAX_LINE, keep: bool = False
+    ) -> Iterator[Block]:
+        """Its lines, some mebibytes at a time; once.
+
+        Args:
+            start: where to begin, an offset at which a line begins.
+            max_line: bytes of a line at most; a longer one is a block of its own, without data.
+            keep: as of a feed; a file stays anyway.
+
+        Raises:
+            DamagedFile: after the lines before the damage.
+        """
+        del keep
+        begin = start or 0
+        cutter, at, data = Cutter(begin, checked_max_line(max_line)), 0, self._head
+        while data:
+            for block in cutter.cut(data[max(0, begin - at) :]):
+                yield block
+            at += len(data)
+            data = in_thread(self._more)
+        if self._problem:
+            raise DamagedFile(None, self.name, self._problem)
+        for block in cutter.finish():
+            yield block
+
+    def ack(self, upto: int | None = None) -> None:
+        """Nothing: a file stays where it is."""
+        del upto
+
+    def __enter__(self) -> Self:
+        in_thread(self._open)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._source is not None:
+            in_thread(self._source.close)
+
+    def _open(self) -> None:
+        packing = packing_of(self.name)
+        try:
+            self._source = Source(self._path, packing, self._max_unpacked)
+        except (OSError, ValueError) as error:
+            raise DamagedFile(None, self.name, f"it cannot be read: {error}") from None
+        self._head = self._more()
+        line = self._head[:HEAD].partition(b"\n")[0]
+        name = published_name(self.name, packing).encode("utf-8", "surrogateescape")
+        self.id = hashlib.blake2b(name + b"\0" + line, digest_size=16).hexdigest()
+
+    def _more(self) -> bytes:
+        """The next piece; none at the end, and after what is wrong."""
+        source = self._source
+        blocks: list[bytes] = []
+        try:
+            while source is not None and not self._problem and len(blocks) < PIECES:
+                if not (block := source.block()):
+                    break
+                blocks.append(block)
+        except (Damage, OSError) as error:
+            self._problem = str(error)
+            if source is not None:
+                blocks.append(source.rest())
+        return b"".join(blocks)

@@ -1,0 +1,33 @@
+#!lua flags=allow-oom
+-- files/abort: drop everything; publishers and consumers are told.
+--
+-- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[2]  HASH    names      file -> number, state, bytes, digest
+-- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[4]  HASH    chunks     file:index -> chunk
+-- KEYS[5]  HASH    places     where the groups stand
+-- KEYS[6]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[8]  HASH    opened     number -> name of a file that is being published
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
+-- ARGV[1]   string  definition MessagePack; '' what is stored
+-- ARGV[2]   string  epoch      of the feed, once it is known here; '' any
+-- ARGV[3]   string  bell       channel of the feed
+-- returns  array   verdict: aborted; or what refuses it
+-- include clock
+-- include bell
+
+local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- include feed
+-- include life
+
+local bell = ARGV[3]
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then
+  return refused
+end
+ring(waiting, now_ms)
+over('aborted')
+redis.call('SPUBLISH', bell, '')
+return {'aborted'}

@@ -1,0 +1,94 @@
+#!lua
+-- files/claim: the next file of a consumer, with its chunk if it is a small one.
+--
+-- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[2]  HASH    names      file -> number, state, bytes, digest
+-- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[4]  HASH    chunks     file:index -> chunk
+-- KEYS[5]  HASH    places     where the groups stand
+-- KEYS[6]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[8]  HASH    opened     number -> name of a file that is being published
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
+-- ARGV[1]   string  definition MessagePack; '' what is stored
+-- ARGV[2]   string  epoch      of the feed, once it is known here; '' any
+-- ARGV[3]   string  session    who claims: 13 digits and the name of the consumer
+-- ARGV[4]   int     turn       which claim of the session this is; again, it answers the same
+-- ARGV[5]   int     small      bytes of a chunk that is sent along
+-- returns  array   verdict: file: epoch, number, token, acked, name, what is shown of it, the chunk; wait: epoch,
+--                  how long nobody gives a file back (ms; '' nobody has one); again; end; missed: how
+--                  many; stranger; crowded; or what refuses it
+-- include clock
+
+local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- include feed
+-- include life
+-- include places
+-- include pick
+-- include shown
+
+local EXPIRED = 10     -- sessions that ended without a word, swept in one go
+local CROWD = 1000     -- consumers of a feed at most
+local session, turn, small = ARGV[3], ARGV[4], tonumber(ARGV[5])
+local consumer = session:sub(14)
+
+found(ARGV[1], ARGV[2])
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then
+  return refused
+elseif feed.state == 'over' then
+  return {'end'}
+end
+local group = group_of(consumer)
+if not group then
+  return {'stranger'}
+elseif redis.call('HLEN', consumers) >= CROWD and not redis.call('HGET', consumers, consumer) then
+  return {'crowded'}
+end
+
+for _, gone in ipairs(redis.call('ZRANGE', alive, '-inf', now_ms, 'BYSCORE', 'LIMIT', 0, EXPIRED)) do
+  redis.call('ZREM', alive, gone)
+  redis.call('HDEL', places, '*' .. gone)
+  if #terms.consumers == 0 then  -- whoever comes may read: so names come and go
+    redis.call('HDEL', consumers, gone:sub(14))
+  end
+end
+redis.call('ZADD', alive, text(now_ms + terms.lease_ms), session)
+local record = show_life(consumer)
+if record.untold > 0 then
+  return {'missed', record.untold}
+end
+
+local function given(number, file, place)
+  save()
+  local told = {'file', feed.epoch, text(number), text(place.token), text(place.acked), file.name}
+  show(told, file)
+  local only = file.count == 1 and text(number) .. ':0'
+  if only and redis.call('HSTRLEN', chunks, only) <= small then
+    told[#told + 1] = redis.call('HGET', chunks, only)
+  end
+  return told
+end
+
+local last = redis.call('HGET', places, '*' .. session) or ''
+local before = tonumber(last:match('^' .. turn .. ' (.*)$') or nil)
+if before then  -- the reply was lost
+  local file, place = file_at(before), place_of(group, before)
+  if file and place.session == session then
+    return given(before, file, place)
+  end
+end
+local number, file, place, rest = pick(group)
+if number then
+  place.session, place.token = session, redis.call('HINCRBY', meta, 'token', 1)
+  place.read = place.acked  -- it begins there again
+  redis.call('HSET', places, group .. ':' .. text(number), cmsgpack.pack(place))
+  redis.call('HSET', places, '*' .. session, turn .. ' ' .. text(number))
+  return given(number, file, place)
+end
+save()
+if rest.all and feed.state == 'sealed' then
+  return {'end'}
+end
+return {rest.more and 'again' or 'wait', feed.epoch, rest.held_ms and text(rest.held_ms) or ''}

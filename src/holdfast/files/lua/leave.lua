@@ -1,0 +1,39 @@
+#!lua flags=allow-oom
+-- files/leave: a session of a consumer ends; what it holds may be given to others.
+--
+-- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[2]  HASH    names      file -> number, state, bytes, digest
+-- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[4]  HASH    chunks     file:index -> chunk
+-- KEYS[5]  HASH    places     where the groups stand
+-- KEYS[6]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[8]  HASH    opened     number -> name of a file that is being published
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
+-- ARGV[1]   string  epoch      of the feed
+-- ARGV[2]   string  session
+-- ARGV[3]   int     told       of so many files that it missed the consumer was told
+-- ARGV[4]   string  bell       channel of the feed
+-- returns  int     1; 0: there is nothing to leave
+-- include clock
+
+local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- include feed
+-- include life
+
+local session, told, bell = ARGV[2], tonumber(ARGV[3]), ARGV[4]
+
+if refusal('', ARGV[1]) or feed.state == 'over' then
+  return 0
+end
+redis.call('ZREM', alive, session)
+redis.call('HDEL', places, '*' .. session)
+if told > 0 then
+  local record = record_of(session:sub(14))
+  record.untold = math.max(0, record.untold - told)
+  keep_record(session:sub(14), record)
+end
+save()
+redis.call('SPUBLISH', bell, '')
+return 1

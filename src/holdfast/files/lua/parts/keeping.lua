@@ -1,0 +1,41 @@
+-- How places and files are kept, and let go.
+-- Expects: feed, life, places, room, files, chunks.
+
+local allowance = 512  -- chunks dropped in one go
+
+local function keep_place(group, number, place)
+  redis.call('HSET', places, group .. ':' .. text(number), cmsgpack.pack(place))
+end
+
+-- From now on the file is nothing to this group any more.
+local function settle(number, file, group)
+  local place = place_of(group, number)
+  redis.call('HINCRBY', meta, 'done:' .. group, text(file.bytes - place.counted))
+  redis.call('HDEL', places, group .. ':' .. text(number))
+  file.done = file.done:sub(1, group - 1) .. '1' .. file.done:sub(group + 1)
+  if not file.done:find('0') then
+    feed.left = feed.left - 1
+  end
+  return file.bytes - place.counted
+end
+
+local function drop(number, file, upto)
+  local last = math.min(upto, file.floor + allowance)
+  for i = file.floor, last - 1 do
+    local chunk = text(number) .. ':' .. i
+    local bytes = charge(redis.call('HSTRLEN', chunks, chunk))
+    feed.used, file.kept = feed.used - bytes, file.kept - bytes
+    redis.call('HDEL', chunks, chunk)
+  end
+  allowance = allowance - math.max(0, last - file.floor)
+  file.floor = math.max(file.floor, last)
+end
+
+local function keep_file(number, file)
+  if file.done:find('0') or file.state == 'open' or file.floor < file.count then
+    redis.call('HSET', files, text(number), cmsgpack.pack(file))
+  else
+    redis.call('HDEL', files, text(number))
+    feed.used = feed.used - file.cost
+  end
+end

@@ -1,0 +1,44 @@
+-- Room for more, at the cost of those who are behind.
+-- Expects: feed, life, places, room, keeping, opened.
+
+local LOOK = 256  -- files looked at in one go
+
+-- Those given up miss a file that nobody else has still to read.
+local function pass_by(number, file, gone)
+  for g = 1, #file.done do
+    if not settled(file, g) and not gone[g] then
+      return
+    end
+  end
+  for g = 1, #file.done do
+    if not settled(file, g) then
+      local record = record_of(terms.consumers[g])
+      record.missed, record.untold = record.missed + 1, record.untold + 1
+      keep_record(terms.consumers[g], record)
+      settle(number, file, g)
+    end
+  end
+end
+
+-- Drop what is not needed, the oldest first, until so many bytes fit. A file that is too large to be
+-- kept whole while it is published also loses what was read and not acknowledged: else its publisher
+-- and its readers would wait for each other.
+local function make_room(bytes)
+  local gone, share = given_up(), terms.budget / 2 / math.max(1, redis.call('HLEN', opened))
+  for number = feed.low, math.min(feed.top, feed.low + LOOK - 1) do
+    if feed.used + bytes <= terms.budget or allowance == 0 then
+      return
+    end
+    local file = file_at(number)
+    if file then
+      local too_large = file.state == 'open' and file.kept > share
+      drop(number, file, needed(number, file, too_large, gone))
+      if file.state ~= 'open' then
+        pass_by(number, file, gone)
+      end
+      keep_file(number, file)
+    elseif number == feed.low then
+      feed.low = number + 1
+    end
+  end
+end

@@ -1,0 +1,106 @@
+#!lua
+-- files/put: the next chunks of a file, as many as there is room for; and perhaps its end.
+--
+-- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[2]  HASH    names      file -> number, state, bytes, digest
+-- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[4]  HASH    chunks     file:index -> chunk
+-- KEYS[5]  HASH    places     where the groups stand
+-- KEYS[6]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[8]  HASH    opened     number -> name of a file that is being published
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
+-- ARGV[1]   string  definition MessagePack; '' what is stored
+-- ARGV[2]   string  epoch      of the feed that this is about; '' any
+-- ARGV[3]   string  bell       channel of the feed
+-- ARGV[4]   string  waiter     channel of this publisher, if it waits for room; '' it does not
+-- ARGV[5]   string  name       of the file
+-- ARGV[6]   int     at         index of the first of the chunks
+-- ARGV[7]   string  before     digest of the file up to there
+-- ARGV[8]   int     bytes      of the file with all these chunks, unpacked
+-- ARGV[9]   string  ending     whole, damaged; '' there is more
+-- ARGV[10]  string  problem    what is damaged
+-- ARGV[11]  int     digest_at  where it stands in a chunk
+-- ARGV[12]  string  first of   the chunks
+-- returns  array   verdict: stored, full, published, elsewhere, changed, sealed, many; then epoch, room
+--                  (bytes), and of the file: number, bytes, state, count, digest; or what refuses it
+-- include clock
+
+local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- include feed
+-- include life
+-- include places
+-- include room
+-- include keeping
+-- include pressure
+-- include intake
+
+local WAIT_MS = 5000  -- a publisher that waits says so again sooner
+local DIGEST = 32     -- its length
+local FIRST = 12
+local bell, waiter, name, digest_at = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[11])
+local at, before, bytes = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
+
+found(ARGV[1], ARGV[2])
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then
+  return refused
+end
+local function digest_of(i)
+  return ARGV[i]:sub(digest_at, digest_at + DIGEST - 1)
+end
+
+local entry = entry_of(name)
+if entry.state then
+  return answer('published', entry.number, entry)
+end
+local need = entry.number and 0 or file_cost(name)
+for i = FIRST, #ARGV do
+  need = need + charge(#ARGV[i])
+end
+if feed.used + need > terms.budget then
+  make_room(need)
+end
+local file, verdict
+if entry.number then
+  file = file_at(entry.number)
+elseif at > 0 then
+  return answer('elsewhere', 0)
+else
+  file, verdict = begin(name)
+end
+local number = entry.number or feed.top
+
+if file then
+  local next = FIRST + file.count - at  -- the first chunk that is new
+  if next < FIRST or next > #ARGV + 1 then
+    return answer('elsewhere', number, file)
+  elseif (next == FIRST and before or digest_of(next - 1)) ~= file.digest then
+    return answer('changed', number, file)
+  end
+  verdict = 'stored'
+  for i = next, #ARGV do
+    if verdict == 'stored' and feed.used + charge(#ARGV[i]) <= terms.budget then
+      take_in(number, file, ARGV[i], digest_of(i))
+    else
+      verdict = 'full'
+    end
+  end
+  local grown = verdict == 'stored' and bytes or file.count * BLOCK
+  redis.call('HINCRBY', meta, 'bytes', text(grown - file.bytes))
+  file.bytes = grown
+  if verdict == 'stored' and ARGV[9] ~= '' then
+    finish(number, file, ARGV[9], ARGV[10])
+  end
+  keep_file(number, file)
+  redis.call('SPUBLISH', bell, '')
+end
+if verdict == 'full' and waiter ~= '' then
+  redis.call('ZADD', waiting, text(now_ms + WAIT_MS), waiter)
+end
+save()
+if feed.state == 'sealed' and feed.left == 0 then
+  over('over')
+end
+return answer(verdict, number, file)

@@ -1,0 +1,60 @@
+#!lua flags=allow-oom
+-- files/read: how far the reader of a file has come, and what more there is of it.
+--
+-- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[2]  HASH    names      file -> number, state, bytes, digest
+-- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[4]  HASH    chunks     file:index -> chunk
+-- KEYS[5]  HASH    places     where the groups stand
+-- KEYS[6]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[8]  HASH    opened     number -> name of a file that is being published
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
+-- ARGV[1]   string  epoch      of the feed
+-- ARGV[2]   string  session    who holds the file
+-- ARGV[3]   int     number     of the file
+-- ARGV[4]   int     token      of the grant
+-- ARGV[5]   int     acked      bytes that it is done with
+-- ARGV[6]   int     read       bytes that it may do without, if their room is needed
+-- returns  array   verdict: shown: then that; lost; or what refuses it
+-- include clock
+-- include bell
+
+local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- include feed
+-- include life
+-- include places
+-- include room
+-- include keeping
+-- include shown
+
+local session, number = ARGV[2], tonumber(ARGV[3])
+local acked, read = tonumber(ARGV[5]), tonumber(ARGV[6])
+
+local refused = refusal('', ARGV[1])
+if refused then
+  return refused
+end
+local consumer = session:sub(14)
+local group, file = group_of(consumer), file_at(number)
+local place = file and group and place_of(group, number)
+if not place or place.session ~= session or place.token ~= tonumber(ARGV[4]) then
+  return {'lost'}
+end
+redis.call('ZADD', alive, text(now_ms + terms.lease_ms), session)
+local record = show_life(consumer)
+if read > place.read or acked > place.acked then
+  place.acked = math.max(place.acked, acked)
+  place.read = math.max(place.read, read, acked)
+  local more = math.max(0, place.read - place.counted)
+  place.counted, record.bytes = place.counted + more, record.bytes + more
+  redis.call('HINCRBY', meta, 'done:' .. group, text(more))
+  keep_record(consumer, record)
+  keep_place(group, number, place)
+  drop(number, file, needed(number, file, false, {}))
+  keep_file(number, file)
+  ring(waiting, now_ms)
+end
+save()
+return show({'shown'}, file)

@@ -1,0 +1,57 @@
+#!lua
+-- files/seal: no more files: whoever has read all of them is done.
+--
+-- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[2]  HASH    names      file -> number, state, bytes, digest
+-- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[4]  HASH    chunks     file:index -> chunk
+-- KEYS[5]  HASH    places     where the groups stand
+-- KEYS[6]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[8]  HASH    opened     number -> name of a file that is being published
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
+-- ARGV[1]   string  definition MessagePack; '' what is stored
+-- ARGV[2]   string  epoch      of the feed, once it is known here; '' any
+-- ARGV[3]   string  force      what is said to be wrong with files that are still being published; '' that is refused
+-- ARGV[4]   string  bell       channel of the feed
+-- returns  array   verdict: sealed; opened: names of files that are being published; or what refuses it
+-- include clock
+
+local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- include feed
+-- include life
+-- include places
+-- include room
+-- include intake
+
+local force, bell = ARGV[3], ARGV[4]
+local SHOWN = 20  -- names of opened files that are told, in two parts
+
+found(ARGV[1], ARGV[2])
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then
+  return refused
+elseif feed.state == 'over' then
+  return {'sealed'}
+end
+local left = redis.call('HGETALL', opened)
+if #left > 0 and force == '' then
+  local told = {'opened', #left / 2}
+  for i = 2, math.min(#left, SHOWN), 2 do
+    told[#told + 1] = left[i]
+  end
+  return told
+end
+for i = 1, #left, 2 do
+  local file = file_at(tonumber(left[i]))
+  finish(tonumber(left[i]), file, 'damaged', force)
+  redis.call('HSET', files, left[i], cmsgpack.pack(file))
+end
+feed.state = 'sealed'
+save()
+if feed.left == 0 then
+  over('over')
+end
+redis.call('SPUBLISH', bell, '')
+return {'sealed'}

@@ -1,0 +1,77 @@
+#!lua flags=allow-oom
+-- files/settle: a consumer is done with a file, or gives it back.
+--
+-- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[2]  HASH    names      file -> number, state, bytes, digest
+-- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[4]  HASH    chunks     file:index -> chunk
+-- KEYS[5]  HASH    places     where the groups stand
+-- KEYS[6]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[8]  HASH    opened     number -> name of a file that is being published
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
+-- KEYS[10] HASH    even       ledger of even hours
+-- KEYS[11] HASH    odd        ledger of odd hours
+-- ARGV[1]   string  writer
+-- ARGV[2]   int     count      the number of the operation
+-- ARGV[3]   string  epoch      of the feed
+-- ARGV[4]   string  session    who holds the file
+-- ARGV[5]   int     number     of the file
+-- ARGV[6]   int     token      of the grant
+-- ARGV[7]   string  outcome    whole, damaged; back
+-- ARGV[8]   int     acked      bytes that it is done with
+-- ARGV[9]   string  bell       channel of the feed
+-- returns  array   verdict: settled, lost; or what refuses it
+-- include clock
+-- include ledger
+-- include bell
+
+local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- include feed
+-- include life
+-- include places
+-- include room
+-- include keeping
+
+local session, number, outcome = ARGV[4], tonumber(ARGV[5]), ARGV[7]
+local acked, bell = tonumber(ARGV[8]), ARGV[9]
+
+local ledger = ledger_at(KEYS[10], KEYS[11], now_s)
+if ledger_answer(ledger, ARGV[1], ARGV[2]) then
+  return {'settled'}
+end
+local refused = refusal('', ARGV[3])
+if refused then
+  return refused
+end
+local consumer = session:sub(14)
+local group, file = group_of(consumer), file_at(number)
+local place = file and group and place_of(group, number)
+if not place or place.session ~= session or place.token ~= tonumber(ARGV[6]) then
+  return {'lost'}
+end
+
+if outcome == 'back' then
+  place.session, place.acked = '', math.max(place.acked, acked)
+  keep_place(group, number, place)
+else
+  local record = show_life(consumer)
+  record.bytes = record.bytes + settle(number, file, group)
+  record.files = record.files + 1
+  record.damaged = record.damaged + (outcome == 'damaged' and 1 or 0)
+  keep_record(consumer, record)
+end
+drop(number, file, needed(number, file, false, {}))
+keep_file(number, file)
+save()
+if feed.state == 'sealed' and feed.left == 0 then
+  over('over')
+else
+  ring(waiting, now_ms)
+end
+if outcome == 'back' or feed.state == 'over' then  -- nobody else waits for anything new
+  redis.call('SPUBLISH', bell, '')
+end
+ledger_write(ledger, ARGV[1], ARGV[2], 'settled')
+return {'settled'}

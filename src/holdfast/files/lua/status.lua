@@ -1,0 +1,52 @@
+#!lua flags=no-writes
+-- files/status: how a feed stands, and who holds it up.
+--
+-- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[2]  HASH    files      number -> what is known of the file
+-- KEYS[3]  HASH    places     where the groups stand
+-- KEYS[4]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[5]  HASH    consumers  what they have done
+-- KEYS[6]  HASH    opened     number -> name of a file that is being published
+-- returns  array   nothing: there is none; or definition, epoch, state, used, left, bytes, files, of
+--                  which open, now (ms), those who hold it up, names and records of the consumers, and
+--                  of the groups the bytes that they are done with
+-- include clock
+
+local meta, files, places = KEYS[1], KEYS[2], KEYS[3]
+local alive, consumers, opened = KEYS[4], KEYS[5], KEYS[6]
+-- include feed
+-- include places
+-- include room
+
+local LOOK = 1000  -- files looked at in one go
+
+-- Those who need the oldest chunk that is kept.
+local function holders()
+  local found = {}
+  for number = feed.low, math.min(feed.top, feed.low + LOOK - 1) do
+    local file = file_at(number)
+    if file then
+      for g = 1, #file.done do
+        local place = not settled(file, g) and place_of(g, number)
+        if place and math.floor(place.acked / BLOCK) <= file.floor then
+          found[#found + 1] = terms.mode == 'share' and place.session:sub(14) or terms.consumers[g]
+        end
+      end
+      return found
+    end
+  end
+  return found
+end
+
+if not feed then
+  return {}
+end
+local known = redis.call('HMGET', meta, 'bytes')
+local told = {feed.said, feed.epoch, feed.state, text(feed.used), text(feed.left), known[1]}
+told[7], told[8] = text(feed.top), text(redis.call('HLEN', opened))
+told[9], told[10] = text(now_ms), holders()
+told[11], told[12] = redis.call('HGETALL', consumers), {}
+for g = 1, groups() do
+  told[12][g] = redis.call('HGET', meta, 'done:' .. g) or '0'
+end
+return told

@@ -1,0 +1,54 @@
+"""Where a file is saved: names are data, and never lead out of the folder."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Final
+
+PARTS: Final = ".holdfast"
+"""The folder within the folder in which files grow until they are whole."""
+
+_LONGEST: Final = 200
+"""Bytes of one part of a path; most file systems take 255."""
+
+# Control characters, what Windows refuses, and the escape itself.
+_ESCAPED: Final = re.compile(rb'[\x00-\x1f\x7f<>:"\\|?*%]')
+
+
+def saved_path(folder: Path, name: str) -> Path:
+    """Where the file called *name* is saved: always within *folder*, each name elsewhere.
+
+    Slashes make folders. What a file system could misunderstand is percent-encoded: `..`, empty
+    parts, control characters; a part that is too long ends in a digest of itself.
+
+    Raises:
+        ValueError: a link within the folder leads out of it.
+    """
+    *folders, last = name.split("/")
+    parts = [_part(part, "%2F") for part in folders] + [_part(last, "%")]
+    if parts[0].casefold() == PARTS:
+        parts[0] = f"%2E{parts[0][1:]}"
+    path = folder.joinpath(*parts)
+    if not path.parent.resolve().is_relative_to(folder.resolve()):
+        raise ValueError(f"{str(path)!r} would be outside of {str(folder)!r}: a link leads there")
+    return path
+
+
+def part_path(folder: Path, file_id: str) -> Path:
+    """Where a file grows."""
+    return folder / PARTS / f"{file_id}.part"
+
+
+def _part(part: str, empty: str) -> str:
+    raw = part.encode("utf-8", "surrogateescape")
+    safe = _ESCAPED.sub(lambda found: b"%%%02X" % found[0][0], raw)
+    if not safe:
+        return empty
+    if not safe.strip(b"."):
+        safe = b"%2E" + safe[1:]
+    if len(safe) > _LONGEST:
+        digest = hashlib.blake2b(raw, digest_size=16).hexdigest().encode()
+        safe = safe[: _LONGEST - len(digest) - 1] + b"%" + digest
+    return safe.decode("utf-8", "surrogateescape")

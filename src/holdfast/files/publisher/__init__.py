@@ -1,0 +1,1 @@
+"""Publishing: a file becomes chunks, sent as the budget allows."""

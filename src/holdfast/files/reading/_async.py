@@ -1,0 +1,330 @@
+"""A file of a feed, as a consumer reads it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from ...core.runtime._async import Nudge, in_thread, seen_through
+from ...core.script import Script
+from ...errors import DamagedFile, FileTaken, HoldfastError
+from ..chunk import BLOCK, EMPTY, WINDOW
+from ..desk._async import AsyncDesk
+from ..lines import MAX_LINE, Block, Cutter, Raw, checked_max_line, lines_of
+from ..saving import Saving
+from ..session._async import AsyncSession
+from ..view import Chain, Grant, View
+
+READ: Final = Script.load("holdfast.files", "read")
+SETTLE: Final = Script.load("holdfast.files", "settle")
+
+LOOK_S: Final = 5.0
+"""About so often one who waits for more of a file looks by itself."""
+
+
+class AsyncFeedFile:
+    """One file, held by a consumer; a context: at its end the file is done with.
+
+    When the block ends normally, the whole file is acknowledged and does not come again, read to
+    its end or not. On an exception it is given back from where it was acknowledged; on a
+    `DamagedFile` of its own it is done with too, since another try would end there again.
+
+    What was read and not acknowledged comes again when the consumer crashes. Only a file that is
+    larger than half of the budget cannot be kept so long: acknowledge as you go, or use `save_to`.
+
+    Made by `AsyncConsumer.files`.
+
+    Attributes:
+        id: tells it from all other files, for all who read it; no blanks.
+        name: as it was published; any text.
+        offset: bytes that were acknowledged before: reading begins there.
+    """
+
+    def __init__(self, desk: AsyncDesk, session: AsyncSession, grant: Grant) -> None:
+        self.id: Final = grant.file_id
+        self.name: Final = grant.name
+        self.offset: Final = grant.acked
+        self._desk = desk
+        self._grant = grant
+        self._session = session
+        self._view = grant.view
+        self._acked = grant.acked
+        self._read = grant.acked
+        self._position = grant.acked
+        self._progress: _Progress | None = None
+        self._overlong = 0
+        self._keep = False
+        self._told = False
+
+    def __repr__(self) -> str:
+        return f"AsyncFeedFile({self._desk.name!r}, {self.name!r})"
+
+    @property
+    def size(self) -> int | None:
+        """Its bytes, unpacked; None as long as it is being published."""
+        return None if self._view.state == "open" else self._view.size
+
+    @property
+    def position(self) -> int:
+        """Up to where its bytes were handed out."""
+        return self._position if self._progress is None else self._progress.position
+
+    @property
+    def overlong(self) -> int:
+        """Lines that were too long and left out, up to here."""
+        return self._overlong
+
+    async def lines(self, *, max_line: int = MAX_LINE) -> AsyncIterator[bytes]:
+        """Its lines, without their ends (a newline, with or without a carriage return).
+
+        Args:
+            max_line: bytes of a line at most, up to 128 KiB; longer ones are left out and counted
+                in `overlong`.
+
+        Raises:
+            DamagedFile: after the lines before the damage.
+            FileTaken: another has it now.
+        """
+        async for block in self.blocks(max_line=max_line):
+            self._progress = progress = _Progress(block)
+            for progress.done, line in enumerate(lines_of(block.data), 1):
+                yield line
+            self._stand(block.end)
+
+    async def blocks(
+        self,
+        *,
+        start: int | None = None,
+        max_line: int = MAX_LINE,
+        raw: bool = False,
+        keep: bool = False,
+    ) -> AsyncIterator[Block]:
+        """Its lines in blocks of about a mebibyte, for those who count them by the thousands.
+
+        Args:
+            start: where to begin, an offset at which a line begins; by default `offset`.
+            max_line: as in `lines`; a longer one is a block of its own, without data.
+            raw: all bytes, wherever lines end.
+            keep: keep all on the server until it is acknowledged, however large the file is. An
+                empty block says that more comes only later, and perhaps not before an `ack`.
+
+        Raises:
+            DamagedFile, FileTaken: as `lines`.
+        """
+        at = self.offset if start is None else start
+        cutter = Raw(at) if raw else Cutter(at, checked_max_line(max_line))
+        self._keep = keep
+        async for data in self._data(at):
+            if keep and not data:
+                yield Block(self.position, self.position, b"")
+            for block in cutter.cut(data):
+                self._hand_out(block)
+                yield block
+            # Not the beginning of a line whose end is to come: who acknowledges as it goes, and
+            # dies now, begins again there.
+            self._read_to(cutter.needed)
+        for block in cutter.finish():
+            self._hand_out(block)
+            yield block
+
+    async def ack(self, upto: int | None = None) -> None:
+        """What comes before *upto* is done with: a next reader begins there. Harmless to repeat.
+
+        Args:
+            upto: an offset at which a line begins; by default the end of what was handed out.
+
+        Raises:
+            FileTaken: another has it now.
+        """
+        self._acked = max(self._acked, self.position if upto is None else upto)
+        await self._look(0)
+
+    async def save_to(self, folder: str | os.PathLike[str]) -> Path:
+        """Write it into *folder*, unpacked, under its name: in one step when it is whole.
+
+        A name may hold slashes, which make folders; it never leads out of *folder*. What was
+        written before a crash is taken up again.
+
+        Returns:
+            Where it is.
+
+        Raises:
+            DamagedFile: nothing is there.
+            FileTaken: another has the file now.
+            OSError: it cannot be written.
+        """
+        saving = await in_thread(Saving, Path(folder), self.name, self.id)
+        chain = Chain(saving.count, saving.digest)
+        try:
+            async for blocks in self._windows(chain):
+                await in_thread(saving.write, blocks)
+                self._read_to(chain.index * BLOCK)
+            path = await in_thread(saving.finish)
+        except DamagedFile:
+            await in_thread(saving.discard)
+            raise
+        finally:
+            await in_thread(saving.close)
+        self._stand(chain.size)
+        return path
+
+    async def __aenter__(self) -> Self:
+        self._session.enter()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                reply = await seen_through(self._settle("whole"))
+                if reply[0] != b"settled":
+                    self._refuse(reply)
+            elif not isinstance(error, FileTaken):
+                own = isinstance(error, DamagedFile) and error.file == self.name
+                with suppress(HoldfastError):  # its lease ends by itself; what is raised is worse
+                    await seen_through(self._settle("damaged" if own else "back"))
+        finally:
+            await self._session.exit()
+
+    async def _settle(self, outcome: str) -> Any:
+        grant = self._grant
+        return await self._desk.settle(
+            SETTLE,
+            grant.epoch,
+            grant.session,
+            grant.number,
+            grant.token,
+            outcome,
+            self._acked,
+            self._desk.channel,
+        )
+
+    async def _data(self, start: int) -> AsyncIterator[bytes]:
+        """Its bytes from *start* on, a window at a time."""
+        skip = start % BLOCK
+        async for blocks in self._windows(Chain(start // BLOCK, None if start >= BLOCK else EMPTY)):
+            data = b"".join(blocks)
+            yield data[skip:] if skip else data
+            skip = 0 if blocks else skip
+
+    async def _windows(self, chain: Chain) -> AsyncIterator[list[bytes]]:
+        """What is in its chunks, from where *chain* is; waits for more until it is whole.
+
+        When only what is acknowledged may go, and something is not, it says so with nothing before
+        it waits: the publisher may wait for the same room.
+        """
+        while True:
+            view = self._view
+            if chain.index < view.floor:
+                raise self._gone()
+            if chain.index < view.count:
+                blocks = await self._fetched(chain, min(WINDOW, view.count - chain.index))
+                self._told = False
+                yield blocks
+                if view.state == "whole" and chain.index == view.count:
+                    break
+                if not self._told:  # by an acknowledgement
+                    await self._look(chain.index)
+            elif view.state != "open":
+                break
+            elif not await self._look(chain.index):
+                if self._keep and self._acked < self.position:
+                    yield []
+                await self._news(chain.index)
+        self._check_end(chain)
+
+    def _check_end(self, chain: Chain) -> None:
+        """Whether the file is whole, and what was read is what was published."""
+        if self._view.state == "damaged":
+            raise self._damaged(self._view.problem)
+        try:
+            chain.finish(self._view)
+        except ValueError as error:
+            raise self._damaged(str(error)) from None
+
+    def _read_to(self, offset: int) -> None:
+        """What comes before *offset* may go, if need be."""
+        if not self._keep:
+            self._read = max(self._read, offset)
+
+    async def _fetched(self, chain: Chain, count: int) -> list[bytes]:
+        """What is in the next *count* chunks, which are there, or were."""
+        chunks: list[bytes | None] = [self._view.small]
+        if chunks == [None]:
+            chunks = await self._desk.chunks(self._grant.number, chain.index, count)
+        if None in chunks:
+            await self._look(chain.index)
+            if chain.index < self._view.floor:
+                raise self._gone()
+        try:
+            return await in_thread(chain.take, chunks)
+        except ValueError as error:
+            raise self._damaged(str(error)) from None
+
+    async def _look(self, index: int) -> bool:
+        """Say how far this is, and see how the file stands; False: no more than *index* chunks."""
+        grant = self._grant
+        await self._session.live()
+        reply = await self._desk.ask(
+            READ, grant.epoch, grant.session, grant.number, grant.token, self._acked, self._read
+        )
+        if reply[0] != b"shown":
+            self._refuse(reply)
+        self._view = view = View.of(reply[1:])
+        self._told = True
+        return view.count > index or view.state != "open"
+
+    async def _news(self, index: int) -> None:
+        """Wait until there is more of it than *index* chunks."""
+        flag = Nudge()
+        with self._desk.bell.follows([self._desk.unit], flag):
+            while not await self._look(index):
+                await flag.wait(LOOK_S)
+
+    def _hand_out(self, block: Block) -> None:
+        self._overlong += block.overlong
+        self._stand(block.end)
+
+    def _stand(self, offset: int) -> None:
+        """Everything up to *offset* was handed out."""
+        self._position, self._progress = offset, None
+
+    def _gone(self) -> DamagedFile:
+        return self._damaged(
+            f"its first {self._view.floor * BLOCK:,} bytes are gone: they were not acknowledged "
+            "when their room was needed"
+        )
+
+    def _damaged(self, problem: str) -> DamagedFile:
+        return DamagedFile(self._desk.name, self.name, problem)
+
+    def _refuse(self, reply: Any) -> None:
+        if reply[0] == b"lost":
+            raise FileTaken(self._desk.name, self.name)
+        self._desk.refuse(reply)
+
+
+class _Progress:
+    """How many of the lines of a block were handed out."""
+
+    __slots__ = ("_block", "done")
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self.done = 0
+
+    @property
+    def position(self) -> int:
+        """The offset behind them."""
+        block, at = self._block, 0
+        for _ in range(self.done):
+            at = (block.data.find(b"\n", at) + 1) or len(block.data)
+        return block.offset + at if block.data else block.end

@@ -1,0 +1,1 @@
+"""A run of a consumer through the files of a feed."""

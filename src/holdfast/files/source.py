@@ -1,0 +1,234 @@
+"""What is published: a file or a stream, read in blocks and unpacked on the way.
+
+All of it blocks.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Literal, Protocol
+
+from ..errors import InvalidName
+from .chunk import BLOCK, zstd
+
+Packing = Literal["gzip", "zstd"]
+
+MAX_UNPACKED: Final = 2**36
+"""What a compressed file may unpack to, unless its publisher says otherwise."""
+
+MAX_NAME_BYTES: Final = 1024
+
+_SUFFIXES: Final[dict[str, Packing]] = {".gz": "gzip", ".zst": "zstd"}
+
+_PIECE: Final = 64 << 10
+"""Bytes read from a compressed file at a time; each may unpack to a thousand times as many."""
+
+_GZIP: Final = 31
+"""To zlib: a gzip header and trailer, whose checksum and length it then checks."""
+
+
+class Readable(Protocol):
+    """A file object opened for reading bytes."""
+
+    def read(self, size: int, /) -> bytes | None: ...
+
+
+class Damage(Exception):
+    """What is published is not what it should be; says why."""
+
+
+class Source:
+    """The blocks of one file.
+
+    Args:
+        origin: a path, or a file object opened for reading bytes.
+        packing: how it is compressed; None: not at all.
+        limit: bytes that it may unpack to.
+
+    Raises:
+        OSError: it cannot be opened.
+        ValueError: it is no regular file.
+    """
+
+    def __init__(
+        self, origin: str | os.PathLike[str] | Readable, packing: Packing | None, limit: int
+    ) -> None:
+        self._own: Any = None
+        self._left: int | None = None  # bytes of a file, as long as it was when it was opened
+        if isinstance(origin, str | os.PathLike):
+            self._open(Path(origin))
+        else:
+            self._file: Any = origin
+        self._limit = limit
+        self._packed = packing is not None
+        self._pieces = _UNPACKERS[packing](self._read)
+        self._held = bytearray()
+        self._total = 0
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the file as it is stored here, if it has a size."""
+        return self._size
+
+    def block(self) -> bytes:
+        """The next block: of `BLOCK` bytes, or the last one; empty when there is none any more.
+
+        Raises:
+            Damage: it is shorter than it was, or does not unpack.
+            OSError: it cannot be read.
+        """
+        if not self._held and not self._packed:
+            whole = next(self._pieces, b"")
+            if len(whole) == BLOCK:
+                return whole
+            self._held += whole
+        while len(self._held) < BLOCK:
+            piece = next(self._pieces, None)
+            if piece is None:
+                break
+            self._held += piece
+            self._total += len(piece)
+            if self._packed and self._total > self._limit:
+                raise Damage(f"it unpacks to more than {self._limit:,} bytes")
+        block = bytes(self._held[:BLOCK])
+        del self._held[:BLOCK]
+        return block
+
+    def rest(self) -> bytes:
+        """What was unpacked before the damage, less than a block."""
+        rest = bytes(self._held[:BLOCK])
+        self._held.clear()
+        return rest
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._own is not None:
+            self._own.close()
+
+    _size: int | None = None
+
+    def _open(self, path: Path) -> None:
+        # Not to wait for the other end of a pipe that somebody left in the folder.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        regular = False
+        try:
+            about = os.fstat(descriptor)
+            regular = stat.S_ISREG(about.st_mode)
+        finally:
+            if not regular:
+                os.close(descriptor)
+        if not regular:
+            raise ValueError(f"only regular files can be published, {str(path)!r} is none")
+        self._file = self._own = open(descriptor, "rb", buffering=0)  # noqa: SIM115, PTH123
+        self._size = self._left = about.st_size
+
+    def _read(self, size: int) -> bytes:
+        """Up to *size* bytes; none at the end, where a file ended when it was opened."""
+        if self._left is None:
+            return self._file.read(size) or b""
+        wanted = min(size, self._left)
+        data = self._file.read(wanted) if wanted else b""
+        if len(data) < wanted and not data:
+            at = (self._size or 0) - self._left
+            raise Damage(f"it shrank from {self._size:,} bytes to {at:,} while it was read")
+        self._left -= len(data)
+        return bytes(data)
+
+
+def packing_of(name: str) -> Packing | None:
+    """How a file of this name is compressed, as far as the name tells."""
+    return _SUFFIXES.get(PurePosixPath(name).suffix.lower())
+
+
+def published_name(name: str, packing: Packing | None) -> str:
+    """What a file is called on the feed: an unpacked one without the suffix of its packing."""
+    suffix = PurePosixPath(name).suffix
+    unpacked = packing is not None and _SUFFIXES.get(suffix.lower()) == packing
+    return name[: -len(suffix)] if unpacked else name
+
+
+def encoded_name(name: str) -> bytes:
+    """*name* as it is stored: any text, also of a file whose name is none.
+
+    Raises:
+        InvalidName: it is too long, or no text.
+        TypeError: it is no string.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"a name must be a str, got {type(name).__name__}")
+    try:
+        encoded = name.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise InvalidName(name, f"not valid Unicode at position {error.start}") from None
+    if len(encoded) > MAX_NAME_BYTES:
+        raise InvalidName(name, f"it takes {len(encoded)} bytes, the limit is {MAX_NAME_BYTES}")
+    return encoded
+
+
+def decoded_name(encoded: bytes) -> str:
+    """The name that `encoded_name` was given."""
+    return encoded.decode("utf-8", "surrogateescape")
+
+
+def _plain(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    while data := read(BLOCK):
+        yield data
+
+
+def _gzip(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    """What several members unpack to, one after the other (RFC 1952, section 2.2)."""
+    member, data = 0, read(_PIECE)
+    while data:
+        member += 1
+        opener = zlib.decompressobj(_GZIP)
+        while not opener.eof:
+            try:
+                piece = opener.decompress(data, BLOCK)
+            except zlib.error as error:
+                raise Damage(f"member {member} of the gzip file: {error}") from None
+            data = opener.unconsumed_tail
+            if piece:
+                yield piece
+            elif not opener.eof and not data:
+                data = read(_PIECE)
+                if not data:
+                    raise Damage(f"the gzip file ends within its member {member}")
+        data = opener.unused_data
+        # Padding is allowed, as of a tape.
+        while not (data := data.lstrip(b"\0") if member else data):
+            data = read(_PIECE)
+            if not data:
+                return
+
+
+def _zstd(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    """What several frames unpack to, one after the other (RFC 8878, section 3)."""
+    module = zstd()
+    frame, data = 0, read(_PIECE)
+    while data:
+        frame += 1
+        opener = module.ZstdDecompressor()
+        while not opener.eof:
+            try:
+                piece = opener.decompress(data, BLOCK)
+            except module.ZstdError as error:
+                raise Damage(f"frame {frame} of the Zstandard file: {error}") from None
+            data = b""
+            if piece:
+                yield piece
+            elif not opener.eof and opener.needs_input:
+                data = read(_PIECE)
+                if not data:
+                    raise Damage(f"the Zstandard file ends within its frame {frame}")
+        data = opener.unused_data or read(_PIECE)
+
+
+_UNPACKERS: Final[dict[Packing | None, Callable[[Callable[[int], bytes]], Iterator[bytes]]]] = {
+    None: _plain,
+    "gzip": _gzip,
+    "zstd": _zstd,
+}

@@ -1,0 +1,171 @@
+"""Locks and semaphores as their users see them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
+
+from ..core.call._async import Argument
+from ..core.clock import Deadline, Duration, to_seconds
+from ..core.script import Script
+from .lease._async import AsyncLease
+from .places._async import AsyncPlaces
+from .states import LockState, SemaphoreState, lock_state, semaphore_state
+from .terms import checked_limit
+from .turn._async import AsyncTurn
+
+INSPECT: Final = Script.load("holdfast.locks", "inspect")
+REDEFINE: Final = Script.load("holdfast.locks", "redefine")
+
+
+class _AsyncHeld:
+    """What locks and semaphores have in common."""
+
+    def __init__(self, places: AsyncPlaces) -> None:
+        self._places = places
+
+    @property
+    def name(self) -> str:
+        """As it was given."""
+        return self._places.unit.name
+
+    @asynccontextmanager
+    async def hold(self, *, timeout: Duration | None = None) -> AsyncIterator[AsyncLease]:
+        """Hold a place while the block runs.
+
+        In asyncio the body is cancelled when the lease is lost. A thread cannot be cancelled: there
+        the body looks at `lease.lost` itself.
+
+        Args:
+            timeout: seconds to wait for a place; None for ever, 0 not at all.
+
+        Raises:
+            LockTimeout: none was free in time.
+            LeaseLost: at the end of the block: the lease was lost while it ran. Not if the body
+                raised something else.
+        """
+        async with await self.acquire(timeout=timeout) as lease:
+            yield lease
+
+    async def acquire(self, *, timeout: Duration | None = None) -> AsyncLease:
+        """Wait for a place: first come, first served.
+
+        A cancelled or failed call leaves neither a place nor a waiter behind, as long as the server
+        can be told.
+
+        Args:
+            timeout: seconds to wait; None for ever, 0 not at all.
+
+        Returns:
+            The lease. Release it, or use it as a context.
+
+        Raises:
+            LockTimeout: no place was free in time.
+            ServerUnavailable: the server cannot be asked. If it went away in the middle of the
+                call, a place may stay taken until a lease has passed.
+        """
+        timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
+        return await AsyncTurn(self._places, timeout_s).lease()
+
+    async def try_acquire(self) -> AsyncLease | None:
+        """A place if one is free and nobody waits for it, else None.
+
+        Raises:
+            ServerUnavailable: the server cannot be asked. If it went away in the middle of the
+                call, a place may stay taken until a lease has passed.
+        """
+        return await AsyncTurn(self._places, 0).lease_at_once()
+
+
+class AsyncLock(_AsyncHeld):
+    """A lock by name: at most one holds it at a time.
+
+    Made by `AsyncHoldfast.lock`; costs nothing, and serves all tasks and threads.
+    """
+
+    def __repr__(self) -> str:
+        return f"AsyncLock({self.name!r})"
+
+    async def inspect(self) -> LockState:
+        """Who holds it now, and who waits."""
+        return lock_state(
+            await self._places.caller.call(INSPECT, self._places.unit, self._places.names[:3], [])
+        )
+
+
+class AsyncSemaphore(_AsyncHeld):
+    """A semaphore by name: at most so many hold it at a time.
+
+    Made by `AsyncHoldfast.semaphore`; costs nothing, and serves all tasks and threads.
+    """
+
+    def __repr__(self) -> str:
+        return f"AsyncSemaphore({self.name!r})"
+
+    async def inspect(self) -> SemaphoreState:
+        """Who holds it now, and who waits."""
+        return semaphore_state(
+            await self._places.caller.call(INSPECT, self._places.unit, self._places.names[:3], [])
+        )
+
+    async def redefine(self, *, limit: int, op_id: str | None = None) -> None:
+        """Change how many may hold at once, for everyone.
+
+        With a higher limit those who wait get the new places at once. With a lower one nobody loses
+        a place: nobody gets one until enough were given back. Who still says the old limit gets
+        `DefinitionConflict`, whoever is waiting as well when it asks next.
+
+        Args:
+            limit: how many.
+            op_id: see `OutcomeUnknown`.
+        """
+        places, size = self._places, checked_limit(limit)
+        with places.caller.writers.operation(
+            op_id, lambda op_id: self.redefine(limit=limit, op_id=op_id), verb="redefine"
+        ) as write:
+            args: list[Argument] = [write.writer, write.number, size]
+            await places.caller.call(REDEFINE, places.unit, places.names, args)
+
+
+class AsyncLockAll:
+    """Several locks at once, for whoever needs all of them.
+
+    They are always taken in the order of their names, so that no two holders wait for each other.
+
+    Made by `AsyncHoldfast.lock_all`.
+    """
+
+    def __init__(self, locks: Iterable[AsyncLock]) -> None:
+        self._locks = sorted(locks, key=lambda lock: lock.name)
+
+    def __repr__(self) -> str:
+        return f"AsyncLockAll({[lock.name for lock in self._locks]!r})"
+
+    @asynccontextmanager
+    async def hold(
+        self, *, timeout: Duration | None = None
+    ) -> AsyncIterator[dict[str, AsyncLease]]:
+        """Hold all of them while the block runs, or none.
+
+        Args:
+            timeout: seconds to wait for all together; None for ever, 0 not at all.
+
+        Yields:
+            The leases by name.
+
+        Raises:
+            LockTimeout: one was not free in time; those taken before it are given back.
+            LeaseLost: one was lost, before the block or while it ran.
+        """
+        deadline = Deadline(None if timeout is None else to_seconds(timeout, "timeout"))
+        leases: dict[str, AsyncLease] = {}
+        async with AsyncExitStack() as stack:
+            for lock in self._locks:
+                left_s = None if timeout is None else deadline.left_s()
+                held = lock.hold(timeout=left_s)
+                leases[lock.name] = await stack.enter_async_context(held)
+            for lease in leases.values():
+                if lease.lost:  # while the others were waited for
+                    await lease.release()
+            yield leases

@@ -1,0 +1,1 @@
+"""Values that are written under a fence."""

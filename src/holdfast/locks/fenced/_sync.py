@@ -1,0 +1,66 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""A value that refuses writers who were overtaken."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...core import ledger
+from ...core.call._sync import Argument, Caller
+from ...core.codec import JSON, decoded, encoded
+from ...core.names import Unit
+from ...core.script import Script
+from ...errors import StaleFence
+from .. import keys
+
+SET: Final = Script.load("holdfast.locks", "set")
+
+MAX_FENCE: Final = 2**53 - 1
+"""What a script can compare exactly; as microseconds this is the year 2255."""
+
+
+class Fenced:
+    """A JSON value on the server, written under a fence.
+
+    A holder that was paused for longer than its lease still believes in it, and may write when the
+    next one has written already. The fence tells them apart.
+
+    Made by `Holdfast.fenced`.
+    """
+
+    def __init__(self, caller: Caller, unit: Unit) -> None:
+        self._caller = caller
+        self._unit = unit
+
+    def __repr__(self) -> str:
+        return f"Fenced({self._unit.name!r})"
+
+    def set(self, value: Any, fence: int, *, op_id: str | None = None) -> None:
+        """Store *value*, unless one was stored under a later fence.
+
+        Args:
+            value: what JSON can say, 1 MiB at most.
+            fence: `lease.fence` of the lock that guards it.
+            op_id: see `OutcomeUnknown`.
+
+        Raises:
+            StaleFence: one was; nothing is changed.
+        """
+        if isinstance(fence, bool) or not isinstance(fence, int):
+            raise TypeError(f"fence must be an int, got {type(fence).__name__}")
+        if not 0 < fence <= MAX_FENCE:
+            raise ValueError(f"fence must be 1 to {MAX_FENCE}, got {fence}")
+        data = encoded(JSON, value, str(self._unit))
+        with self._caller.writers.operation(
+            op_id, lambda op_id: self.set(value, fence, op_id=op_id), verb="set"
+        ) as write:
+            names = [keys.fenced(self._unit), *ledger.keys(self._unit)]
+            args: list[Argument] = [write.writer, write.number, fence, data]
+            later: bytes = self._caller.call(SET, self._unit, names, args)
+        if later:
+            raise StaleFence(str(self._unit), fence, int(later))
+
+    def get(self) -> Any:
+        """What was stored last; None when nothing was."""
+        data = self._caller.read(self._unit, "HGET", keys.fenced(self._unit), "value")
+        return None if data is None else decoded(JSON, data, Any, str(self._unit))

@@ -1,0 +1,199 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""The lease of one place."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Final, Self
+
+from ...core.clock import Duration, from_epoch_ms, since_boot, to_seconds
+from ...core.runtime._sync import Aside, Event, Revocation, seen_through
+from ...errors import HoldfastError, LeaseLost
+from ..loss import Loss
+from ..places._sync import Places
+
+logger: Final = logging.getLogger("holdfast.locks")
+
+
+class Lease:
+    """A place that is held, and a context that gives it back.
+
+    It belongs to whoever has this object, whatever task or thread that is, and is renewed from a
+    thread of its own until it is released. A forked child has no part in it.
+
+    Made by `acquire`, `try_acquire` and `hold`.
+
+    Attributes:
+        fence: a number higher than that of every earlier lease of the same lock, and unique.
+        holder: `host:process id:number`, as others see it.
+    """
+
+    def __init__(
+        self, places: Places, holder: str, fence: int, taken_at: float, *, uncertain: bool
+    ) -> None:
+        self.fence = fence
+        self.holder = holder
+        self._places = places
+        self._uncertain = uncertain
+        self._pid = os.getpid()
+        self._released = False  # by its holder
+        self._given_back = False  # as the server knows
+        self._revocation: Revocation | None = None
+        self._watchers: set[Event] = set()
+        self._loss = Loss()
+        self._kept = places.keep(holder, fence, taken_at, self._loss)
+
+    def __repr__(self) -> str:
+        state = "released" if self._released else "lost" if self.lost else "held"
+        return f"<{state} lease of {self._places.unit}, fence {self.fence}>"
+
+    @property
+    def lost(self) -> bool:
+        """Whether the place may be someone else's by now. Asks nobody: the local clock tells.
+
+        Once lost, a lease never comes back. One that was released is not lost.
+        """
+        if self._pid != os.getpid():
+            return True
+        if not self._released and not self._loss.told and self._kept.ended:
+            self._places.drop(self._kept)
+            self._loss.tell()
+        return self._loss.told
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until it is lost unless it is renewed; 0 when it is lost or released."""
+        if self._released or self.lost:
+            return 0.0
+        return max(0.0, self._kept.ends_at - since_boot())
+
+    def wait_lost(self, timeout: Duration | None = None) -> bool:
+        """Wait until it is lost or released, at most *timeout* seconds (None: for ever).
+
+        Returns:
+            Whether it is lost: False at the end of the time, and when it was released.
+        """
+        timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
+        told = Event()
+        self._watchers.add(told)  # first this, then the look: `release` does it the other way round
+        self._loss.heard_by(told.set)
+        try:
+            if not self._released and not self.lost:
+                told.wait(timeout_s)
+        finally:
+            self._watchers.discard(told)
+            self._loss.unheard_by(told.set)
+        return self.lost
+
+    def on_lost(self, callback: Callable[[], object]) -> None:
+        """Call *callback* when it is lost, at once if it is.
+
+        In asyncio it is called by the event loop; in the blocking half in a thread of its own.
+        """
+        aside = Aside()
+        self._loss.heard_by(lambda: aside.run(callback))
+
+    def renew(self) -> None:
+        """Let it live for a whole lease from now on, also beyond its `max_hold`.
+
+        Only needed with `auto_renew=False`, or to go on after `max_hold`.
+
+        Raises:
+            LeaseLost: it is lost, or was released.
+            ServerUnavailable: the server cannot be asked; what is left of the lease stays.
+        """
+        if self._released or self.lost:
+            raise self._lost("it was released" if self._released else "it was not renewed in time")
+        asked_at = since_boot()
+        if not self._places.renew(self.holder, self.fence):
+            self._places.drop(self._kept)
+            self._loss.tell()
+            raise self._lost("the server does not know of it any more")
+        self._kept.taken_at = asked_at
+        longest_s = self._places.terms.longest_hold_s
+        if longest_s is not None:
+            self._kept.until = asked_at + longest_s
+        if self._loss.told:  # and who was told of a loss may have stopped
+            raise self._lost("it ended while it was renewed")
+
+    def release(self) -> None:
+        """Give the place back; whoever waits longest has it then. Again it does nothing.
+
+        Raises:
+            LeaseLost: it was lost before; says when, and who has the place, as far as is known.
+            ServerUnavailable: the server cannot be asked; the place is free when the lease ends, or
+                once it is released again.
+        """
+        if self._given_back:
+            return
+        lost, again = self.lost, self._released
+        self._released = True
+        for watcher in list(self._watchers):
+            watcher.set()
+        if self._pid != os.getpid():
+            raise self._lost("it belongs to the process that this one was forked from")
+        self._places.drop(self._kept)
+        try:
+            reply = self._places.give_back(self.holder, over=self._uncertain)
+        except HoldfastError:
+            if lost:
+                raise self._lost("it was not renewed in time; who has it cannot be asked") from None
+            raise
+        except BaseException:  # cancelled: the place must not stay behind
+            with suppress(HoldfastError):  # then the place ends by itself
+                seen_through(self._places.give_back(self.holder, over=True))
+            raise
+        self._given_back = True
+        if again and not lost:  # it was held until the first try, whatever became of it since
+            return
+        if reply[0] == b"lost":
+            successor = reply[3].decode(errors="backslashreplace").removeprefix("?") or None
+            at = from_epoch_ms(int(float(reply[2])))
+            raise LeaseLost(str(self._places.unit), self.fence, at, successor)
+        if lost or reply[0] == b"gone":
+            raise self._lost()
+
+    def __enter__(self) -> Self:
+        if self._released:
+            raise self._lost("it was released")
+        self._revocation = Revocation()
+        self._revocation.__enter__()
+        self._loss.heard_by(self._revocation.revoke)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        revocation, self._revocation = self._revocation, None
+        if revocation is not None:
+            revocation.__exit__(kind, error, traceback)
+        # What the body raised says more than the loss, unless the loss is why it was cancelled.
+        body_raised = error is not None and not (revocation is not None and revocation.revoked)
+        try:
+            self.release()
+        except LeaseLost:
+            if not body_raised:
+                raise
+        except HoldfastError as problem:
+            logger.warning("%s is free only when its lease ends: %s", self._places.unit, problem)
+        if revocation is not None and revocation.revoked:  # the body had released it by itself
+            raise self._lost()
+
+    def __del__(self) -> None:
+        if getattr(self, "_released", True) or self.lost:  # also where it was never whole
+            return
+        self._places.drop(self._kept)
+        warnings.warn(f"{self!r} was never released", ResourceWarning, source=self, stacklevel=2)
+
+    def _lost(
+        self, reason: str = "it was not renewed in time, its client was closed, or it was forgotten"
+    ) -> LeaseLost:
+        return LeaseLost(str(self._places.unit), self.fence, reason=reason)

@@ -1,0 +1,26 @@
+#!lua
+-- locks/set: store a value, unless one was stored under a later fence.
+--
+-- KEYS[1]  HASH    fenced  value, fence
+-- KEYS[2]  HASH    even    ledger of even hours
+-- KEYS[3]  HASH    odd     ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  int     fence   of the lease under which this is written
+-- ARGV[4]  string  value   as JSON
+-- returns  string  the later fence, with nothing stored; '' stored
+-- include clock
+-- include ledger
+
+local fenced, fence, value = KEYS[1], ARGV[3], ARGV[4]
+local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+if not answer then
+  local stored = redis.call('HGET', fenced, 'fence') or '0'
+  answer = tonumber(stored) > tonumber(fence) and stored or ''
+  if answer == '' then
+    redis.call('HSET', fenced, 'value', value, 'fence', fence)
+  end
+  ledger_write(ledger, ARGV[1], ARGV[2], answer)
+end
+return answer

@@ -1,0 +1,1 @@
+"""Takes places and gives them back: the protocol of one unit."""

@@ -1,0 +1,129 @@
+"""The places of one lock or semaphore, as a process takes them and gives them back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...core import ledger
+from ...core.call._async import Argument, AsyncCaller
+from ...core.clock import since_boot
+from ...core.names import Unit
+from ...core.renewer import Lease as Kept
+from ...core.renewer import Renewer
+from ...core.script import Script
+from ...errors import OutcomeUnknown, ServerUnavailable
+from .. import keys
+from ..lobby import Lobby
+from ..loss import Loss
+from ..terms import Terms
+
+ACQUIRE: Final = Script.load("holdfast.locks", "acquire")
+RELEASE: Final = Script.load("holdfast.locks", "release")
+RENEW: Final = Script.load("holdfast.locks", "renew")
+
+
+class AsyncPlaces:
+    """What all acquisitions of one unit share.
+
+    Args:
+        caller: how to reach the server.
+        renewer: keeps what is held.
+        lobby: where to wait.
+        unit: the lock or semaphore.
+        terms: on which places are held.
+    """
+
+    def __init__(
+        self, caller: AsyncCaller, renewer: Renewer, lobby: Lobby, unit: Unit, terms: Terms
+    ) -> None:
+        self.caller = caller
+        self.lobby = lobby
+        self.unit = unit
+        self.terms = terms
+        self.names = (keys.state(unit), keys.holders(unit), keys.line(unit), *ledger.keys(unit))
+        self._renewer = renewer
+
+    async def ask(self, member: str, ticket: str, *, again: bool) -> Any:
+        """One call of `acquire.lua`: its reply.
+
+        Args:
+            member: the acquisition.
+            ticket: its place in line; `0` for a new one, empty when it does not wait.
+            again: the same was asked before, and the reply was lost.
+        """
+        limit: Argument = "" if self.terms.limit is None else self.terms.limit
+        channel = self.lobby.channel(self.unit)
+        args: list[Argument] = [member, self.terms.lease_ms, limit, channel, ticket]
+        return await self._call(ACQUIRE, args, harmless=again)
+
+    async def give_back(self, member: str, waiter: str = "", *, over: bool) -> Any:
+        """End an acquisition, whatever has become of it: the reply of `release.lua`.
+
+        Args:
+            member: the acquisition.
+            waiter: as it may stand in line.
+            over: a call of it may still be on its way to the server.
+        """
+        channel = self.lobby.channel(self.unit)
+        args: list[Argument] = [member, channel, waiter, int(over)]
+        try:
+            return await self._call(RELEASE, args)
+        except OutcomeUnknown:
+            # Again it answers `gone` if the lost call has done it, and nobody else can have.
+            reply = await self._call(RELEASE, args, harmless=True)
+            reply[0] = b"released" if reply[0] == b"gone" else reply[0]
+            return reply
+
+    async def renew(self, member: str, fence: int) -> bool:
+        """Let a place live for a whole lease from now on; False when it is lost."""
+        args: list[Argument] = [self.terms.lease_ms, member, fence]
+        lost = await self.caller.call(RENEW, self.unit, self.names[:2], args, harmless=True)
+        return not lost
+
+    def keep(self, member: str, fence: int, taken_at: float, loss: Loss) -> Kept:
+        """Have a place renewed, as the terms say.
+
+        Args:
+            member: the acquisition.
+            fence: of its grant.
+            taken_at: by `since_boot`, from when on its lease counts; in the past when it is an
+                heir's, who has only a short claim.
+            loss: is told when it is lost.
+        """
+        kept = Kept(
+            self.unit,
+            RENEW,
+            self.names[:2],
+            member.encode(),
+            fence,
+            self.terms.lease_ms,
+            taken_at,
+            loss.tell,
+            self.terms.margin_ms,
+        )
+        if self.terms.longest_hold_s is not None:
+            kept.until = since_boot() + self.terms.longest_hold_s
+        self._renewer.keep(kept)
+        return kept
+
+    def drop(self, kept: Kept) -> None:
+        """Renew a place no more."""
+        self._renewer.drop(kept)
+
+    async def _call(
+        self, script: Script, args: Sequence[Argument], *, harmless: bool = False
+    ) -> Any:
+        """Run *script*, and pass on what it says to waiters of this process."""
+        missed = True  # a reply that is lost may have spared somebody here a ring
+        try:
+            reply = await self.caller.call(script, self.unit, self.names, args, harmless=harmless)
+            self.lobby.hear(self.unit, reply[1])
+            missed = harmless  # it repeats what was lost before
+        except ServerUnavailable:  # else it did not run
+            missed = harmless
+            raise
+        finally:
+            if missed:
+                self.lobby.stir(self.unit)
+        return reply

@@ -1,0 +1,1 @@
+"""Which locks and semaphores are in use."""

@@ -1,0 +1,301 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""The chat as its members see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...core.clock import Duration
+from ...core.script import Script
+from ...errors import (
+    ChatExists,
+    HoldfastError,
+    NoSuchChat,
+    NoSuchMessage,
+    NotAMember,
+    TooManyMembers,
+)
+from .. import keys
+from ..body import encoded_body
+from ..message import Message, Undecodable
+from ..post._sync import Post
+from ..states import ChatStatus, chat_status
+from ..terms import (
+    DEFAULT_IDLE_S,
+    MAX_LIMIT,
+    MAX_MEMBERS,
+    Founding,
+    Keep,
+    Start,
+    check_edges,
+    checked_count,
+    checked_idle_ms,
+    checked_keep,
+    checked_name,
+    checked_reader,
+    checked_seq,
+    checked_start,
+)
+
+CREATE: Final = Script.load("holdfast.messages", "create")
+SEND: Final = Script.load("holdfast.messages", "send")
+JOIN: Final = Script.load("holdfast.messages", "join")
+SURVEY: Final = Script.load("holdfast.messages", "survey")
+LEAVE: Final = Script.load("holdfast.messages", "leave")
+
+
+class Chat:
+    """A chat by id: its members send to all of them, and read in their inboxes.
+
+    Made by `Holdfast.chat` and `Holdfast.create_chat`; costs nothing, and serves all
+    tasks and threads. It ends when its last member leaves.
+    """
+
+    def __init__(self, post: Post, chat_id: str) -> None:
+        self._post = post
+        self._log = post.chat(chat_id)
+        self.chat_id = chat_id
+
+    def __repr__(self) -> str:
+        return f"Chat({self.chat_id!r})"
+
+    def send(self, body: Any, *, sender: str, op_id: str | None = None) -> int:
+        """Send a message to all members.
+
+        Args:
+            body: a JSON value, or bytes; at most 1 MiB, and no empty text.
+            sender: a member.
+            op_id: see `OutcomeUnknown`.
+
+        Returns:
+            Its number.
+
+        Raises:
+            NoSuchChat: there is none.
+            NotAMember: the sender is no member.
+            PayloadTooLarge: the body is over the limit.
+        """
+        checked_name(sender, "a sender")
+        stored = encoded_body(body, str(self._log.unit))
+        with self._post.caller.writers.operation(
+            op_id, lambda op_id: self.send(body, sender=sender, op_id=op_id), verb="send"
+        ) as write:
+            reply = self._log.write(SEND, write, self._log.bell, sender, stored)
+        if reply[0] == b"missing":
+            raise NoSuchChat(self.chat_id)
+        if reply[0] == b"stranger":
+            raise NotAMember(sender, self.chat_id)
+        self._post.catalog.note(self._log.unit)
+        return int(reply[1])
+
+    def join(
+        self,
+        user: str,
+        *,
+        start: Start = "now",
+        by: str | None = None,
+        op_id: str | None = None,
+    ) -> bool:
+        """Make *user* a member. Who is one already stays where it is.
+
+        Args:
+            user: who.
+            start: what it reads: `now`, what is sent from now on; `floor`, all that is kept; or
+                the number of the first message to read.
+            by: who adds it, and must be a member; None: anybody may.
+            op_id: see `OutcomeUnknown`.
+
+        Returns:
+            Whether it became one by this call.
+
+        Raises:
+            NoSuchChat: there is none.
+            NotAMember: *by* is no member.
+            NoSuchMessage: *start* is beyond the next message.
+            TooManyMembers: 10,000 are members already.
+        """
+        checked_name(user, "a member")
+        first, adding = checked_start(start), checked_reader(by)
+        with self._post.caller.writers.operation(
+            op_id, lambda op_id: self.join(user, start=start, by=by, op_id=op_id), verb="join"
+        ) as write:
+            [note] = self._post.index.enlist([user], self.chat_id)
+            reply = self._log.write(JOIN, write, user, first, MAX_MEMBERS, adding)
+        if reply[0] not in (b"joined", b"member") and reply[1:] != [b"member"]:
+            self._take_off(user, note)
+        match reply[0]:
+            case b"missing":
+                raise NoSuchChat(self.chat_id)
+            case b"stranger":
+                raise NotAMember(adding, self.chat_id)
+            case b"full":
+                raise TooManyMembers(f"chat {self.chat_id!r}", int(reply[1]) + 1, MAX_MEMBERS)
+            case b"beyond":
+                raise NoSuchMessage(str(self._log.unit), int(first), int(reply[1]))
+        _enlist_again(self._post, [user], self.chat_id)
+        return bool(reply[0] == b"joined")
+
+    def leave(self, user: str, *, op_id: str | None = None) -> bool:
+        """Let *user* be a member no longer. When the last one leaves, the chat is gone.
+
+        Args:
+            user: who.
+            op_id: see `OutcomeUnknown`.
+
+        Returns:
+            Whether it was a member; False also if there is no such chat.
+        """
+        checked_name(user, "a member")
+        with self._post.caller.writers.operation(
+            op_id, lambda op_id: self.leave(user, op_id=op_id), verb="leave"
+        ) as write:
+            noted = self._post.index.noted(user, self.chat_id)
+            answer = self._log.write(LEAVE, write, user)
+        self._take_off(user, noted)
+        if answer == b"last":
+            self._forget()
+        return bool(answer != b"stranger")
+
+    def _take_off(self, user: str, noted: bytes | None) -> None:
+        """Take the chat off the list of *user*, unless it was noted anew since then."""
+        if noted is not None:
+            self._post.index.strike(user, {self.chat_id: noted}, age_ms=0)
+
+    def members(self, *, reader: str | None = None) -> Mapping[str, int]:
+        """The members, and the number up to which each has acknowledged.
+
+        Args:
+            reader: who wants to know, and must be a member; None: anybody may.
+
+        Raises:
+            NoSuchChat: there is none.
+            NotAMember: *reader* is no member.
+        """
+        who, name = checked_reader(reader), keys.cursors(self._log.unit)
+        reply = self._post.caller.read(self._log.unit, "ZRANGE", name, 0, MAX_MEMBERS, "WITHSCORES")
+        if not reply:
+            raise NoSuchChat(self.chat_id)
+        pairs = zip(reply[::2], reply[1::2], strict=True)
+        found = {user.decode(): int(float(seq)) for user, seq in pairs}
+        if who and who not in found:
+            raise NotAMember(who, self.chat_id)
+        return found
+
+    def read_by(self, seq: int, *, reader: str | None = None) -> list[str]:
+        """The members who have acknowledged the message *seq*.
+
+        Args:
+            seq: its number.
+            reader: as of `members`.
+
+        Raises:
+            NoSuchChat, NotAMember: as of `members`.
+        """
+        checked_seq(seq)
+        members = self.members(reader=reader)
+        return [user for user, read_seq in members.items() if read_seq >= seq]
+
+    def status(self, *, limit: int = 100) -> ChatStatus:
+        """What it keeps, and who holds that back; for people and dashboards.
+
+        Args:
+            limit: members at most, those furthest behind; 1 to 1,000.
+
+        Raises:
+            NoSuchChat: there is none.
+        """
+        unit, caller = self._log.unit, self._post.caller
+        checked_count(limit, "limit", MAX_LIMIT)
+        names = [keys.meta(unit), keys.cursors(unit), keys.active(unit)]
+        reply = caller.call(SURVEY, unit, names, [limit])
+        if not reply[2]:
+            raise NoSuchChat(self.chat_id)
+        stored_bytes = caller.read(unit, "MEMORY", "USAGE", keys.log(unit))
+        return chat_status(reply, stored_bytes or 0)
+
+    def history(
+        self,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = 50,
+        reader: str | None = None,
+    ) -> list[Message | Undecodable]:
+        """Messages that are kept, read or not; the oldest of them first, as people read.
+
+        Args:
+            before: those before this number, to go back page by page; None the newest ones.
+            after: instead the oldest ones after this number, to follow what is sent.
+            limit: how many at most, 1 to 1,000; fewer come if they take more than 4 MiB.
+            reader: who wants to see them, and must be a member; None: anybody may.
+
+        Raises:
+            NoSuchChat: there is none.
+            NotAMember: *reader* is no member.
+        """
+        checked_count(limit, "limit", MAX_LIMIT)
+        check_edges(before, after)
+        who = checked_reader(reader)
+        return self._log.page(limit, before=before, after=after, reader=who)
+
+    def redefine(
+        self,
+        *,
+        keep: Keep,
+        idle_ttl: Duration = DEFAULT_IDLE_S,
+        op_id: str | None = None,
+    ) -> None:
+        """Change how long messages are kept, for everyone, from the next message on.
+
+        Args:
+            keep: as in `Holdfast.create_chat`.
+            idle_ttl: likewise.
+            op_id: see `OutcomeUnknown`.
+
+        Raises:
+            NoSuchChat: there is none.
+        """
+        stored, idle_ms = checked_keep(keep), checked_idle_ms(idle_ttl)
+        with self._post.caller.writers.operation(
+            op_id,
+            lambda op_id: self.redefine(keep=keep, idle_ttl=idle_ttl, op_id=op_id),
+            verb="redefine",
+        ) as write:
+            self._log.redefine(write, "", [("keep", stored), ("idle_ms", idle_ms)])
+
+    def _forget(self) -> None:
+        try:
+            self._post.catalog.forget(self._log.unit)
+        except HoldfastError:  # a list for people: it forgets by itself
+            return
+
+
+def _enlist_again(post: Post, users: list[str], chat_id: str) -> None:
+    """Note once more that *users* have a chat, now that they have, and wake them.
+
+    A reader may have taken the first note for a left-over meanwhile. This one is a hint to a hint.
+    """
+    try:
+        post.index.enlist(users, chat_id, ring=True)
+    except HoldfastError:
+        return
+
+
+def create_chat(post: Post, founding: Founding, body: Any, *, op_id: str | None) -> Chat:
+    """Begin a chat; see `Holdfast.create_chat`."""
+    stored = encoded_body(body, "a new chat")
+    with post.caller.writers.operation(
+        op_id, lambda op_id: create_chat(post, founding, body, op_id=op_id), verb="create_chat"
+    ) as write:
+        chat_id = founding.chat_id or write.label
+        log = post.chat(chat_id)
+        # Before the chat: whoever is a member of it must find it.
+        post.index.enlist(founding.members, chat_id)
+        said = (founding.sender, stored, founding.keep, founding.idle_ms)
+        answer = log.write(CREATE, write, *said, *founding.members)
+    if answer == b"exists":
+        raise ChatExists(chat_id)
+    _enlist_again(post, founding.members, chat_id)
+    post.catalog.note(log.unit)
+    return Chat(post, chat_id)

@@ -1,0 +1,1 @@
+"""The inbox: all chats of one user."""

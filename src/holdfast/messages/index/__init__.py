@@ -1,0 +1,1 @@
+"""Which chats a user has: a hint, repaired on reading."""

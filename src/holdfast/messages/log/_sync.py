@@ -1,0 +1,108 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""One log."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...core import ledger
+from ...core.call._sync import Argument, Caller
+from ...core.names import Unit
+from ...core.script import Script
+from ...errors import NoSuchChat, NoSuchMessage, NotAMember, StaleBatch
+from .. import keys
+from ..message import Message, Undecodable, messages_of
+
+ACK: Final = Script.load("holdfast.messages", "ack")
+PAGE: Final = Script.load("holdfast.messages", "page")
+REDEFINE: Final = Script.load("holdfast.messages", "redefine")
+
+REPLY_BYTES: Final = 4 << 20
+"""What the messages of one answer may take."""
+
+
+class Log:
+    """The log of a mailbox or chat.
+
+    Args:
+        caller: how to reach the server.
+        unit: the mailbox or chat.
+    """
+
+    def __init__(self, caller: Caller, unit: Unit) -> None:
+        self.unit = unit
+        self.bell = unit.key("bell")
+        self.read_keys = (keys.meta(unit), keys.log(unit), keys.cursors(unit))
+        self.keys = (*self.read_keys, keys.active(unit))
+        self.written_keys = (*self.keys, *ledger.keys(unit))
+        self._caller = caller
+
+    def write(self, script: Script, operation: ledger.Operation, *args: Argument) -> Any:
+        """One atomic step that counts once."""
+        return self._caller.call(
+            script, self.unit, self.written_keys, [operation.writer, operation.number, *args]
+        )
+
+    def ack(self, reader: str, epoch: int, upto: int) -> None:
+        """*reader* is done with all up to *upto*; harmless to repeat.
+
+        Args:
+            reader: who.
+            epoch: of what was read; 0: it does not matter.
+            upto: the number.
+
+        Raises:
+            NoSuchChat, NotAMember, StaleBatch, NoSuchMessage: nothing was changed.
+        """
+        reply = self._caller.call(
+            ACK, self.unit, self.keys, [reader, epoch or "", upto], harmless=True
+        )
+        match reply[0]:
+            case b"acked":
+                return
+            case b"missing" if self.unit.kind == keys.CHAT:
+                raise NoSuchChat(self.unit.name)
+            case b"stranger":
+                raise NotAMember(reader, self.unit.name)
+            case b"beyond":
+                raise NoSuchMessage(str(self.unit), upto, int(reply[1]))
+        if epoch:
+            raise StaleBatch(str(self.unit), epoch)
+        raise NoSuchMessage(str(self.unit), upto, 0)
+
+    def page(
+        self, limit: int, *, before: int | None, after: int | None, reader: str = ""
+    ) -> list[Message | Undecodable]:
+        """Messages that are kept, the oldest first: the newest ones, or those around a number.
+
+        Args:
+            limit: how many at most.
+            before: the newest before this number; None of all.
+            after: instead the oldest after this number.
+            reader: who must be one; empty: anybody may look.
+
+        Raises:
+            NoSuchChat: there is none; an unknown mailbox is empty.
+            NotAMember: *reader* is none.
+        """
+        edges = ["" if edge is None else edge for edge in (before, after)]
+        args = [reader, *edges, limit, REPLY_BYTES]
+        verdict, *found = self._caller.call(PAGE, self.unit, self.read_keys, args)
+        if verdict == b"missing" and self.unit.kind == keys.CHAT:
+            raise NoSuchChat(self.unit.name)
+        if verdict == b"stranger":
+            raise NotAMember(reader, self.unit.name)
+        messages = [message for entries in found for message in messages_of(entries)]
+        return messages if after is not None else messages[::-1]
+
+    def redefine(
+        self, operation: ledger.Operation, owner: str, settings: list[tuple[str, Argument]]
+    ) -> None:
+        """Change settings; *owner* is whose mailbox it is, empty for a chat.
+
+        Raises:
+            NoSuchChat: there is none.
+        """
+        pairs = [part for pair in settings for part in pair]
+        if self.write(REDEFINE, operation, owner, *pairs) == b"missing":
+            raise NoSuchChat(self.unit.name)

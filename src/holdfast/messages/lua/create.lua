@@ -1,0 +1,42 @@
+#!lua
+-- messages/create: begin a chat with its members and its first message.
+--
+-- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since
+-- KEYS[2]  STREAM  log      number-ms -> sender, body
+-- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
+-- KEYS[4]  HASH    active   member -> last sign of life (s since epoch)
+-- KEYS[5]  HASH    even     ledger of even hours
+-- KEYS[6]  HASH    odd      ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  string  sender   one of the members
+-- ARGV[4]  string  body     its first message
+-- ARGV[5]  string  keep     a number of messages, or until_read
+-- ARGV[6]  int     idle_ms  until_read: a member silent for longer holds nothing back
+-- ARGV[7]  string  first of the members
+-- returns  string  created, or exists
+-- include clock
+-- include ledger
+
+local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local sender, body, keep, idle_ms = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+-- include log
+
+local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
+if ledger_answer(ledger, ARGV[1], ARGV[2]) then
+  return 'created'
+end
+if epoch then
+  return 'exists'
+end
+found()
+redis.call('HSET', meta, 'keep', keep, 'idle_ms', idle_ms, 'since', text(now_ms))
+local FIRST = 7
+for i = FIRST, #ARGV do
+  redis.call('ZADD', cursors, ARGV[i] == sender and 1 or 0, ARGV[i])
+end
+append(sender, body)
+remember()
+live_on()
+ledger_write(ledger, ARGV[1], ARGV[2], 1)
+return 'created'

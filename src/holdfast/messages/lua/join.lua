@@ -1,0 +1,51 @@
+#!lua
+-- messages/join: a user becomes a member of a chat; who is one already stays where it is.
+--
+-- KEYS[1]  HASH    meta     epoch, top, floor, keep
+-- KEYS[2]  STREAM  log      number-ms -> sender, body
+-- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
+-- KEYS[4]  HASH    active   member -> last sign of life (s since epoch)
+-- KEYS[5]  HASH    even     ledger of even hours
+-- KEYS[6]  HASH    odd      ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  string  user
+-- ARGV[4]  string  start    now, floor, or the number of the first message it is to read
+-- ARGV[5]  int     most     members of a chat
+-- ARGV[6]  string  by       who adds it, and must be a member; '' it is not said
+-- returns  array   verdict: joined, member (it was one); or missing, stranger (who adds it is none):
+--                  what it would be otherwise, full: members, beyond: top
+-- include clock
+-- include ledger
+
+local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local user, start, most, by = ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
+-- include log
+
+local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+if answer then
+  return {answer}
+elseif not epoch then
+  return {'missing'}
+end
+answer = redis.call('ZSCORE', cursors, user) and 'member' or 'joined'
+if by ~= '' and not redis.call('ZSCORE', cursors, by) then
+  return {'stranger', answer}
+elseif answer == 'joined' then
+  local members = redis.call('ZCARD', cursors)
+  if members >= most then
+    return {'full', members}
+  end
+  local cursor = start == 'now' and top or start == 'floor' and floor - 1 or tonumber(start) - 1
+  if cursor > top then
+    return {'beyond', text(top)}
+  end
+  redis.call('ZADD', cursors, text(cursor), user)
+  if redis.call('HGET', meta, 'keep') == 'until_read' then
+    show_life(user)
+  end
+  live_on()
+end
+ledger_write(ledger, ARGV[1], ARGV[2], answer)
+return {answer}

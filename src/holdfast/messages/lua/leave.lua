@@ -1,0 +1,42 @@
+#!lua flags=allow-oom
+-- messages/leave: a user is no longer a member of a chat; with the last one it is gone.
+--
+-- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since, counted
+-- KEYS[2]  STREAM  log      number-ms -> sender, body
+-- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
+-- KEYS[4]  HASH    active   member -> last sign of life (s since epoch)
+-- KEYS[5]  HASH    even     ledger of even hours
+-- KEYS[6]  HASH    odd      ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  string  user
+-- returns  string  left, stranger (it was none), or last: the chat is no more
+-- include clock
+-- include ledger
+
+local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local user = ARGV[3]
+-- include log
+-- include life
+-- include retention
+
+local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+if answer then
+  return answer
+end
+local cursor = tonumber(redis.call('ZSCORE', cursors, user) or nil)
+answer = cursor and 'left' or 'stranger'
+if cursor then
+  redis.call('ZREM', cursors, user)
+  redis.call('HDEL', active, user)
+  if redis.call('ZCARD', cursors) == 0 then
+    redis.call('UNLINK', meta, log, cursors, active)
+    answer = 'last'
+  else
+    retain(cursor)
+    remember()
+  end
+end
+ledger_write(ledger, ARGV[1], ARGV[2], answer)
+return answer

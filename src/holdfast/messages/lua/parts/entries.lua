@@ -1,0 +1,20 @@
+-- Entries of a log, as they are stored and as a reply has them.
+
+-- When an entry was sent (ms).
+local function sent_ms(entry)
+  local ms = entry[1]:match('%d+$')
+  return #ms < 15 and ms or '0'  -- another program may have written anything
+end
+
+-- A page of them in one list, three each: id, sender, body; and the bytes that these take. A reply
+-- of few tables is made, sent and read in half the time.
+local function flat(page)
+  local parts, bytes, n = {}, 0, 0
+  for _, entry in ipairs(page) do
+    local sender, body = entry[2][1], entry[2][2]
+    parts[n + 1], parts[n + 2], parts[n + 3] = entry[1], sender, body
+    bytes = bytes + #sender + #body
+    n = n + 3
+  end
+  return parts, bytes
+end

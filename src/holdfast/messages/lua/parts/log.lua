@@ -1,0 +1,52 @@
+-- What is known of a log, and how it grows and shrinks.
+-- Expects: meta, log, cursors, active, now_s, now_ms, now_us.
+
+local KEPT_S = 400 * 86400  -- what nobody uses is forgotten
+
+local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'day')
+local epoch, top, floor = known[1], tonumber(known[2]) or 0, tonumber(known[3]) or 1
+
+local function text(n)
+  return string.format('%.0f', n)
+end
+
+-- Begins it. What an eviction may have left of an earlier one must not be mistaken for its own.
+local function found()
+  redis.call('UNLINK', log, cursors, active)
+  epoch = text(now_us)
+  redis.call('HSET', meta, 'epoch', epoch, 'top', '0', 'floor', '1')
+end
+
+local function live_on()
+  local day = text(math.floor(now_s / 86400))
+  if known[4] ~= day then  -- once a day will do
+    redis.call('HSET', meta, 'day', day)
+    for _, key in ipairs({meta, log, cursors, active}) do
+      redis.call('EXPIRE', key, KEPT_S)
+    end
+  end
+end
+
+local function show_life(reader)
+  local since_s = now_s - math.floor(tonumber(epoch) / 1000000)
+  if redis.call('HSET', active, reader, text(since_s)) == 1 then
+    redis.call('EXPIRE', active, KEPT_S)
+  end
+end
+
+local function append(sender, body)
+  top = top + 1
+  redis.call('XADD', log, text(top) .. '-' .. text(now_ms), sender, body)
+end
+
+-- The blocks of the stream that lie below go at once, single messages with their block.
+local function drop_below(number)
+  if number > floor then
+    floor = number
+    redis.call('XTRIM', log, 'MINID', '~', text(floor))
+  end
+end
+
+local function remember()
+  redis.call('HSET', meta, 'top', text(top), 'floor', text(floor))
+end

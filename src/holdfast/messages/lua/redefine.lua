@@ -1,0 +1,41 @@
+#!lua
+-- messages/redefine: settings of a mailbox or chat, whatever was said before.
+--
+-- KEYS[1]  HASH    meta     epoch, top, floor and the settings
+-- KEYS[2]  STREAM  log      number-ms -> sender, body
+-- KEYS[3]  ZSET    cursors  readers, scored by what they have acknowledged
+-- KEYS[4]  HASH    active   reader -> last sign of life (s since epoch)
+-- KEYS[5]  HASH    even     ledger of even hours
+-- KEYS[6]  HASH    odd      ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  string  owner    of a mailbox, which begins with this if need be; '' a chat
+-- ARGV[4]  string  first of the settings, two arguments each: name, value
+-- returns  string  done, or missing: there is no such chat
+-- include clock
+-- include ledger
+
+local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local owner = ARGV[3]
+-- include log
+
+local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
+if ledger_answer(ledger, ARGV[1], ARGV[2]) then
+  return 'done'
+end
+if not epoch and owner == '' then
+  return 'missing'
+elseif not epoch then
+  found()
+  redis.call('ZADD', cursors, 0, owner)
+end
+local FIRST = 4
+for i = FIRST, #ARGV, 2 do
+  redis.call('HSET', meta, ARGV[i], ARGV[i + 1])
+  if ARGV[i] == 'keep' then  -- silence counts from here on
+    redis.call('HSET', meta, 'since', text(now_ms))
+  end
+end
+live_on()
+ledger_write(ledger, ARGV[1], ARGV[2], 'done')
+return 'done'

@@ -1,0 +1,29 @@
+#!lua flags=no-writes
+-- messages/status: what waits in a mailbox, and whether its reader has been here.
+--
+-- KEYS[1]  HASH    meta     epoch, top, floor, capacity, overflow, dropped
+-- KEYS[2]  STREAM  log      number-ms -> sender, body
+-- KEYS[3]  ZSET    cursors  its owner, scored by what was acknowledged
+-- KEYS[4]  HASH    active   its owner -> last sign of life (s since epoch)
+-- ARGV[1]  string  owner
+-- returns  array   unread, when the oldest of these was sent (ms; '' none), last sign of life (ms; ''
+--                  none), cursor, dropped, capacity, overflow
+
+local meta, log, owner = KEYS[1], KEYS[2], ARGV[1]
+-- include capacity
+-- include entries
+-- include life
+
+local known = redis.call('HMGET', meta, 'top', 'floor', 'epoch')
+local top, floor = tonumber(known[1]) or 0, tonumber(known[2]) or 1
+local cursor = redis.call('ZSCORE', KEYS[3], owner) or '0'
+local read = math.max(tonumber(cursor), floor - 1)
+local first
+if read < top then
+  first = redis.call('XRANGE', log, string.format('%.0f', read + 1), '+', 'COUNT', 1)[1]
+end
+return {
+  string.format('%.0f', math.max(0, top - read)), first and sent_ms(first) or '',
+  life_ms(redis.call('HGET', KEYS[4], owner), known[3]), cursor,
+  string.format('%.0f', dropped), capacity, overflow,
+}

@@ -1,0 +1,19 @@
+#!lua flags=allow-oom
+-- messages/strike: take chats off the list of a user, unless they were noted anew meanwhile.
+--
+-- KEYS[1]  ZSET    chats   ids, scored by when they were noted (ms)
+-- ARGV[1]  int     age_ms  younger notes stay: somebody may be about to join
+-- ARGV[2]  string  first of the chats, two arguments each: id, when it was noted (ms)
+-- returns  int     how many were taken off
+-- include clock
+
+local chats, age_ms = KEYS[1], tonumber(ARGV[1])
+local FIRST = 2
+local struck = 0
+for i = FIRST, #ARGV, 2 do
+  local noted = redis.call('ZSCORE', chats, ARGV[i])
+  if noted == ARGV[i + 1] and math.max(0, now_ms - tonumber(noted)) >= age_ms then
+    struck = struck + redis.call('ZREM', chats, ARGV[i])
+  end
+end
+return struck

@@ -1,0 +1,25 @@
+#!lua flags=no-writes
+-- messages/survey: what a chat keeps, and for whom.
+--
+-- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since
+-- KEYS[2]  ZSET    cursors  members, scored by what they have acknowledged
+-- KEYS[3]  HASH    active   member -> last sign of life (s since epoch)
+-- ARGV[1]  int     limit    members at most: those furthest behind, 1,000 at most
+-- returns  array   now (ms), how many members, epoch ('' there is no such chat), top, floor, keep,
+--                  idle_ms, since; then for each member: name, cursor, last sign of life (ms; '' none)
+-- include clock
+-- include life
+
+local meta, cursors, active, limit = KEYS[1], KEYS[2], KEYS[3], tonumber(ARGV[1])
+local found = {string.format('%.0f', now_ms), redis.call('ZCARD', cursors)}
+local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'keep', 'idle_ms', 'since')
+for n = 1, 6 do
+  found[#found + 1] = known[n] or ''
+end
+local behind = redis.call('ZRANGE', cursors, 0, limit - 1, 'WITHSCORES')
+for i = 1, #behind, 2 do
+  found[#found + 1] = behind[i]
+  found[#found + 1] = behind[i + 1]
+  found[#found + 1] = life_ms(redis.call('HGET', active, behind[i]), known[1])
+end
+return found

@@ -1,0 +1,1 @@
+"""What all mailboxes, chats and inboxes of a client share."""

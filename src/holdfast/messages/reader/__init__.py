@@ -1,0 +1,1 @@
+"""Reading: what a reader remembers and how it waits."""

@@ -1,0 +1,69 @@
+"""Ids of rows: ints, texts, or tuples of these; on the server they are JSON."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Final
+
+import msgspec
+
+from ..errors import InvalidName
+
+RowId = int | str | tuple[int | str, ...]
+"""The id of a row: `1` and `"1"` are two; a tuple is a key of several columns."""
+
+MAX_ID_BYTES: Final = 512
+"""Of an id as JSON: it is repeated in every call."""
+
+MAX_PARTS: Final = 16
+
+_INT64: Final = 2**63
+
+
+def member_of(row_id: Any) -> str:
+    """*row_id* as it is written on the server. Injective: two ids never meet.
+
+    Raises:
+        TypeError: it is neither an int, a str, nor a tuple of these.
+        ValueError: a number beyond 64 bits, a text with a NUL (no database has one), no part.
+        InvalidName: it is too long, or not valid Unicode.
+    """
+    if row_id.__class__ is int and -_INT64 <= row_id < _INT64:
+        return str(row_id)
+    if isinstance(row_id, tuple):
+        if not 1 <= len(row_id) <= MAX_PARTS:
+            raise ValueError(f"an id has 1 to {MAX_PARTS} parts, got {row_id!r}")
+        for part in row_id:
+            _check(part)
+    else:
+        _check(row_id)
+    try:
+        member = msgspec.json.encode(row_id).decode()
+    except UnicodeEncodeError as error:
+        raise InvalidName(str(row_id), f"not valid Unicode at position {error.start}") from None
+    if len(member.encode()) > MAX_ID_BYTES:
+        raise InvalidName(member, f"as an id it takes more than {MAX_ID_BYTES} bytes")
+    return member
+
+
+def id_of(member: str | bytes) -> RowId:
+    """The id that `member_of` was given."""
+    row_id: Any = msgspec.json.decode(member)
+    return tuple(row_id) if isinstance(row_id, list) else row_id
+
+
+def shard_of(member: str, shards: int) -> int:
+    """In which of the shards a row lies: the CRC-32 of its JSON says so."""
+    return zlib.crc32(member.encode()) % shards if shards > 1 else 0
+
+
+def _check(part: Any) -> None:
+    if isinstance(part, bool) or not isinstance(part, int | str):
+        raise TypeError(
+            f"an id is an int, a str or a tuple of these, got {type(part).__name__} {part!r}"
+        )
+    if isinstance(part, str):
+        if "\0" in part:
+            raise ValueError(f"an id holds no NUL, got {part!r}")
+    elif not -_INT64 <= part < _INT64:
+        raise ValueError(f"an id is a number of 64 bits at most, got {part!r}")

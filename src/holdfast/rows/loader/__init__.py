@@ -1,0 +1,1 @@
+"""Loading rows from their source."""

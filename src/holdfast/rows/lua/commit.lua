@@ -1,0 +1,72 @@
+#!lua
+-- rows/commit: what became of rows that were leased. Only those count whose lease still stands.
+--
+-- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
+-- KEYS[2]  HASH    plan      scheduled rows -> every_ms:read_ms
+-- KEYS[3]  ZSET    loads     rows that are loaded, scored by the token of the load
+-- KEYS[4]  HASH    troubles  rows that failed, '' all -> at_ms:failures:why
+-- KEYS[5]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
+-- ARGV[1]  int     token
+-- ARGV[2]  int     read_ms   before it the rows were not read
+-- ARGV[3]  string  bell      channel of those who wait for rows
+-- ARGV[4]  string  why       nothing could be loaded; '' something could
+-- ARGV[5]  int     stale_ms  how long a row is given out after it was fresh
+-- ARGV[6]  int     absent_ms  how long a row is fresh that is not there, if it is not scheduled
+-- ARGV[7]  int     ttl_ms    how long another one is
+-- ARGV[8]  string  first of the rows: id, verb, body, thousandths of the period until the next time;
+--                  '=' it is as body says, '-' it is not there, '!' failed, body says why, '<' it was
+--                  not tried, '~' nothing is planned for it
+-- returns  array   a digit for each (0 refused, 1 stored, 2 it was so before, 3 something else), ms
+--                  until a row is due (-1 none is scheduled)
+-- include clock
+
+local due, plan, loads, troubles = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local token, read_ms, bell, why = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local stale_ms, absent_ms, ttl_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local FIRST = 8
+local FIRST_ROW = 5
+-- include text
+-- include troubles
+-- include store
+
+if why ~= '' then
+  note_trouble('', why)
+end
+local ids, digits, ended = {}, {}, {}
+for i = FIRST, #ARGV, 4 do
+  ids[#ids + 1] = ARGV[i]
+end
+local scores = redis.call('ZMSCORE', loads, unpack(ids))
+local planned = redis.call('HMGET', plan, unpack(ids))
+for i = FIRST, #ARGV, 4 do
+  local verb, body = ARGV[i + 1], ARGV[i + 2]
+  local n = (i - FIRST) / 4 + 1
+  local id, row, digit = ids[n], FIRST_ROW + n - 1, 0
+  if tonumber(scores[n] or nil) == tonumber(token) then
+    local every = (planned[n] or ''):match('^%d+')
+    local pause_ms = (every or 0) * ARGV[i + 3] / 1000
+    ended[#ended + 1], digit = id, 3
+    if verb == '=' or verb == '-' then
+      digit = store(id, KEYS[row], verb .. body, every)
+    elseif verb == '!' then
+      pause_ms = math.min(pause_ms, RETRY_MS * 2 ^ math.min(note_trouble(id, body), 6))
+    elseif verb == '<' then
+      pause_ms = 0
+    elseif not every then
+      redis.call('ZREM', due, id)
+      redis.call('DEL', KEYS[row])
+    end
+    if every then
+      later[#later + 1], later[#later + 2] = text(now_ms + math.ceil(pause_ms)), id
+    end
+  end
+  digits[n] = digit
+end
+note_stored()
+if #ended > 0 then
+  redis.call('ZREM', loads, unpack(ended))
+end
+redis.call('SPUBLISH', bell, '')
+local head = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
+local wait = head[2] and text(math.max(0, tonumber(head[2]) - now_ms)) or '-1'
+return {table.concat(digits), wait}

@@ -1,0 +1,23 @@
+#!lua flags=no-writes
+-- rows/explain: all that the server knows of one row.
+--
+-- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
+-- KEYS[2]  HASH    plan      scheduled rows -> every_ms:read_ms
+-- KEYS[3]  ZSET    loads     rows that are loaded, scored by the token of the load
+-- KEYS[4]  HASH    troubles  rows that failed, '' all -> at_ms:failures:why
+-- KEYS[5]  STRING  row       read_ms:fresh_ms:stale_ms:body
+-- ARGV[1]  string  id
+-- returns  array   now (ms), when it is due (ms), its plan, the token of its load, its trouble,
+--                  that of all, the row; '' where there is nothing
+-- include clock
+
+local id = ARGV[1]
+return {
+  string.format('%.0f', now_ms),
+  redis.call('ZSCORE', KEYS[1], id) or '',
+  redis.call('HGET', KEYS[2], id) or '',
+  redis.call('ZSCORE', KEYS[3], id) or '',
+  redis.call('HGET', KEYS[4], id) or '',
+  redis.call('HGET', KEYS[4], '') or '',
+  redis.call('GET', KEYS[5]) or '',
+}

@@ -1,0 +1,32 @@
+#!lua flags=allow-oom
+-- rows/invalidate: rows have changed; nothing that was read of them before now is kept.
+--
+-- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
+-- KEYS[2]  ZSET    loads     rows that are loaded, scored by the token of the load
+-- KEYS[3]  HASH    troubles  rows that failed, '' all -> at_ms:failures:why
+-- KEYS[4]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
+-- ARGV[1]  string  bell      channel of the refreshers
+-- ARGV[2]  string  waiting   channel of those who wait for rows
+-- ARGV[3]  string  first of the ids
+-- returns  int     how many copies were dropped
+-- include clock
+
+local due, bell, waiting = KEYS[1], ARGV[1], ARGV[2]
+local FIRST = 3
+local FIRST_ROW = 4
+local gone, scheduled = 0, 0
+for i = FIRST, #ARGV do
+  local row = FIRST_ROW + (i - FIRST)
+  gone = gone + redis.call('DEL', KEYS[row])
+  redis.call('ZREM', KEYS[2], ARGV[i])  -- what is being loaded may be from before
+  redis.call('HDEL', KEYS[3], ARGV[i])
+  if redis.call('ZSCORE', due, ARGV[i]) then
+    redis.call('ZADD', due, 'XX', string.format('%.0f', now_ms), ARGV[i])
+    scheduled = scheduled + 1
+  end
+end
+if scheduled > 0 then
+  redis.call('SPUBLISH', bell, '')
+end
+redis.call('SPUBLISH', waiting, '')
+return gone

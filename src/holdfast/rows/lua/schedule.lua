@@ -1,0 +1,51 @@
+#!lua
+-- rows/schedule: have rows refreshed. New ones are due at once; others are due no later than a new
+-- period says, and else when they were.
+--
+-- KEYS[1]  ZSET    due    scheduled rows, scored by when they are due (ms)
+-- KEYS[2]  HASH    plan   scheduled rows -> every_ms:read_ms
+-- KEYS[3]  HASH    even   ledger of even hours
+-- KEYS[4]  HASH    odd    ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  string  bell   channel of the refreshers
+-- ARGV[4]  string  first of pairs: id, every_ms
+-- returns  int     how many were not scheduled before
+-- include clock
+-- include ledger
+-- include text
+
+local due, plan, bell = KEYS[1], KEYS[2], ARGV[3]
+local FIRST = 4
+local KEPT_S = 400 * 86400  -- what nobody refreshes any more is forgotten
+local ledger = ledger_at(KEYS[3], KEYS[4], now_s)
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+if answer then
+  return tonumber(answer)
+end
+local head = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
+local earliest, new = tonumber(head[2]) or math.huge, 0
+local ring = false
+for i = FIRST, #ARGV, 2 do
+  local id, every = ARGV[i], ARGV[i + 1]
+  local before, seen = (redis.call('HGET', plan, id) or ''):match('^(%d+):(%d+)')
+  local at_ms = before == every and math.huge or before and now_ms + tonumber(every) or now_ms
+  local due_ms = tonumber(redis.call('ZSCORE', due, id) or nil)
+  if not before or not due_ms then
+    new, at_ms = new + 1, now_ms
+  end
+  if before ~= every then
+    redis.call('HSET', plan, id, every .. ':' .. (seen or '0'))
+  end
+  if at_ms < (due_ms or math.huge) then
+    redis.call('ZADD', due, text(at_ms), id)
+    ring = ring or at_ms < earliest
+  end
+end
+redis.call('EXPIRE', due, KEPT_S)
+redis.call('EXPIRE', plan, KEPT_S)
+ledger_write(ledger, ARGV[1], ARGV[2], new)
+if ring then  -- else its refreshers are awake already, or will be in time
+  redis.call('SPUBLISH', bell, '')
+end
+return new

@@ -1,0 +1,1 @@
+"""Readers who find nothing: one of them loads, the others wait."""

@@ -1,0 +1,1 @@
+"""Whoever keeps the rows fresh."""

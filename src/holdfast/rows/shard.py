@@ -1,0 +1,106 @@
+"""One shard, and what it answers: no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ..core.names import Unit
+from . import keys
+
+
+class Shard:
+    """One shard, and where its rows lie.
+
+    Attributes:
+        unit: the shard.
+        arrivals: what those follow who wait for its rows; its refreshers follow the shard itself.
+    """
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.arrivals = replace(unit, prefix=unit.key("loaded:"))  # a channel, and no key
+        self.due, self.plan = keys.due(unit), keys.plan(unit)
+        self.loads, self.troubles = keys.loads(unit), keys.troubles(unit)
+        self._row = keys.row(unit, "")
+
+    def rows(self, members: Iterable[str]) -> list[str]:
+        """The keys of rows."""
+        return [self._row + member for member in members]
+
+
+class Lease(NamedTuple):
+    """The right to store what is loaded.
+
+    Attributes:
+        shard: of the rows.
+        token: which lease.
+        read_ms: when it was given, by the server's clock: the rows are read after that.
+    """
+
+    shard: Shard
+    token: bytes
+    read_ms: bytes
+
+
+class Claims(NamedTuple):
+    """Rows that were due, and are leased now.
+
+    Attributes:
+        lease: of all of them.
+        wait_ms: until another row is due; -1: none is scheduled.
+        members: those to be loaded.
+        lost: those for which nothing is planned any more.
+    """
+
+    lease: Lease
+    wait_ms: int
+    members: list[str]
+    lost: list[str]
+
+    @classmethod
+    def of(cls, shard: Shard, reply: list[Any]) -> Claims:
+        """From the answer of `lua/claim.lua`."""
+        token, now_ms, wait_ms, *claimed = reply
+        pairs = list(zip(claimed[::2], claimed[1::2], strict=True))
+        return cls(
+            Lease(shard, token, now_ms),
+            int(wait_ms),
+            [member.decode() for member, planned in pairs if planned],
+            [member.decode() for member, planned in pairs if not planned],
+        )
+
+
+class Committed(NamedTuple):
+    """What came of storing rows.
+
+    Attributes:
+        digits: by row: `0` refused, `1` stored, `2` it was so before, `3` something else.
+        waits_ms: by shard, until another row is due; -1: none is scheduled.
+    """
+
+    digits: dict[str, str]
+    waits_ms: dict[Shard, int]
+
+
+class Taken(NamedTuple):
+    """What a reader is told who misses rows.
+
+    Attributes:
+        lease: of those that it has to load.
+        words: by row: `load`, `look`, `wait` or `failed`, and what belongs to it.
+    """
+
+    lease: Lease
+    words: dict[str, tuple[str, str]]
+
+    @classmethod
+    def of(cls, shard: Shard, members: Iterable[str], reply: list[Any]) -> Taken:
+        """From the answer of `lua/take.lua`."""
+        token, now_ms, *said = reply
+        words: dict[str, tuple[str, str]] = {}
+        for member, word in zip(members, said, strict=True):
+            verb, _, rest = word.decode(errors="replace").partition(" ")
+            words[member] = (verb, rest)
+        return cls(Lease(shard, token, now_ms), words)

@@ -1,0 +1,1 @@
+"""The rows of a cache on the server: every call to it."""

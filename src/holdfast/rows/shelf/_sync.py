@@ -1,0 +1,271 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""The rows of one cache on the server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ...core import ledger
+from ...core.call._sync import Argument, Caller, Step
+from ...core.catalog._sync import Catalog
+from ...core.names import Namespace, Unit
+from ...core.script import Script
+from ...errors import DefinitionConflict
+from .. import keys
+from ..ids import shard_of
+from ..row import Copy
+from ..shard import Claims, Committed, Lease, Shard, Taken
+from ..source import Verdict
+from ..terms import MAX_BATCH, Terms, jitter_permille
+
+CLAIM: Final = Script.load("holdfast.rows", "claim")
+COMMIT: Final = Script.load("holdfast.rows", "commit")
+DEFINE: Final = Script.load("holdfast.rows", "define")
+EXPLAIN: Final = Script.load("holdfast.rows", "explain")
+GET: Final = Script.load("holdfast.rows", "get")
+INVALIDATE: Final = Script.load("holdfast.rows", "invalidate")
+SCHEDULE: Final = Script.load("holdfast.rows", "schedule")
+STATUS: Final = Script.load("holdfast.rows", "status")
+TAKE: Final = Script.load("holdfast.rows", "take")
+UNSCHEDULE: Final = Script.load("holdfast.rows", "unschedule")
+
+CALL_BYTES: Final = 4 << 20
+"""What the rows of one call, or of one answer, may take."""
+
+QUIET_MS: Final = 1000
+"""What could not be loaded is not tried again by readers for so long."""
+
+_KEPT_S: Final = 400 * 86_400
+_LEARNT_S: Final = 3600.0
+"""After this long the server is asked again how many shards there are."""
+
+
+class Shelf:
+    """Every call to the server about one cache.
+
+    Args:
+        caller: how to reach the server.
+        catalog: where caches in use are noted.
+        namespace: whose cache.
+        name: of the cache.
+        terms: what this program says about it.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        catalog: Catalog,
+        namespace: Namespace,
+        name: str,
+        terms: Terms,
+    ) -> None:
+        self.name = name
+        self.terms = terms
+        self._caller = caller
+        self._catalog = catalog
+        self._namespace = namespace
+        self._cache = namespace.unit(keys.CACHE, name)
+        self._shards: tuple[Shard, ...] = ()
+        self._learnt_at = -_LEARNT_S
+
+    def shards(self, *, create: bool = True) -> tuple[Shard, ...]:
+        """All shards; none if nobody has said how many, and *create* is false.
+
+        Raises:
+            DefinitionConflict: there are not as many as this program says.
+        """
+        if time.monotonic() - self._learnt_at < _LEARNT_S:
+            return self._shards
+        given, usual = self.terms.shards or "", 1 if create else ""
+        definition = [keys.definition(self._cache)]
+        args: list[Argument] = [given, usual, _KEPT_S]
+        number = int(self._caller.call(DEFINE, self._cache, definition, args, harmless=True) or 0)
+        if number == 0:
+            return ()
+        if self.terms.shards not in (None, number):
+            raise DefinitionConflict(f"the shards of {self._cache}", number, self.terms.shards)
+        if number != len(self._shards):
+            names = [f"{self.name}/{i}" for i in range(number)]
+            units = [self._namespace.unit(keys.SHARD, name) for name in names]
+            self._shards = tuple(map(Shard, units))
+        self._learnt_at = time.monotonic()
+        self._catalog.note(self._cache)
+        return self._shards
+
+    def get_one(self, member: str) -> Copy | None:
+        """What the cache has of a row."""
+        shards = self.shards(create=False)
+        if not shards:
+            return None
+        shard = shards[shard_of(member, len(shards))]
+        names = [shard.plan, *shard.rows((member,))]
+        reply = self._caller.call(GET, shard.unit, names, [CALL_BYTES, member])
+        return Copy.of(int(reply[0]), reply[1], reply[2])
+
+    def get(self, members: Sequence[str]) -> dict[str, Copy]:
+        """What the cache has of rows."""
+        shards = self.shards(create=False)
+        found: dict[str, Copy] = {}
+        left = list(_parted(shards, members))
+        while left:
+            steps: list[Step] = [
+                (shard.unit, [shard.plan, *shard.rows(part)], [CALL_BYTES, *part])
+                for shard, part in left
+            ]
+            rest: list[tuple[Shard, Sequence[str]]] = []
+            for (shard, part), reply in zip(left, self._run(GET, steps), strict=True):
+                now_ms, told = int(reply[0]), reply[1:]
+                for i, member in enumerate(part[: len(told) // 2]):
+                    copy = Copy.of(now_ms, told[2 * i], told[2 * i + 1])
+                    if copy is not None:
+                        found[member] = copy
+                if len(told) // 2 < len(part):
+                    rest.append((shard, part[len(told) // 2 :]))
+            left = rest
+        return found
+
+    def arrivals(self, members: Iterable[str]) -> set[Unit]:
+        """What those follow who wait for rows."""
+        shards = self.shards()
+        return {shards[shard_of(member, len(shards))].arrivals for member in members}
+
+    def claim(self, limit: int) -> list[Claims]:
+        """Lease at most *limit* rows that are due, from all shards alike."""
+        shards = self.shards()
+        share = -(-limit // len(shards))
+        steps: list[Step] = [
+            (shard.unit, [shard.due, shard.plan, shard.loads], [share, self.terms.lease_ms])
+            for shard in shards
+        ]
+        # What a lost reply has leased comes again when that lease ends.
+        replies = self._run(CLAIM, steps, harmless=True)
+        return [Claims.of(shard, reply) for shard, reply in zip(shards, replies, strict=True)]
+
+    def take(self, wanted: Mapping[str, int]) -> list[Taken]:
+        """Lease rows for a reader: row → when the copy was read that it has seen (ms), 0 none."""
+        parts = list(_parted(self.shards(), list(wanted)))
+        steps: list[Step] = []
+        for shard, part in parts:
+            names = [shard.plan, shard.loads, shard.troubles, *shard.rows(part)]
+            pairs = [word for member in part for word in (member, wanted[member])]
+            steps.append((shard.unit, names, [self.terms.lease_ms, QUIET_MS, *pairs]))
+        replies = self._run(TAKE, steps, harmless=True)
+        return [
+            Taken.of(shard, part, reply)
+            for (shard, part), reply in zip(parts, replies, strict=True)
+        ]
+
+    def commit(
+        self, leases: Iterable[tuple[Lease, Mapping[str, Verdict]]], trouble: str
+    ) -> Committed:
+        """Store what was loaded, as far as the leases still stand."""
+        steps: list[Step] = []
+        told: list[tuple[Lease, list[tuple[str, Verdict]]]] = []
+        for lease, verdicts in leases:
+            for part in _chunks(verdicts):
+                steps.append(self._commit(lease, part, trouble))
+                told.append((lease, part))
+        replies = self._run(COMMIT, steps, harmless=True)
+        committed = Committed({}, {})
+        for (lease, part), (digits, wait_ms) in zip(told, replies, strict=True):
+            committed.waits_ms[lease.shard] = int(wait_ms)
+            for (member, _), digit in zip(part, digits.decode(), strict=True):
+                committed.digits[member] = digit
+        return committed
+
+    def _commit(self, lease: Lease, part: list[tuple[str, Verdict]], trouble: str) -> Step:
+        shard, terms = lease.shard, self.terms
+        names = [shard.due, shard.plan, shard.loads, shard.troubles]
+        args: list[Argument] = [lease.token, lease.read_ms, shard.arrivals.key("bell"), trouble]
+        args += [terms.stale_ms, terms.absent_ttl_ms, terms.ttl_ms]
+        for member, verdict in part:
+            args += [member, verdict.verb, verdict.body, jitter_permille()]
+        return shard.unit, [*names, *shard.rows(member for member, _ in part)], args
+
+    def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> int:
+        """Have rows refreshed: row → period (ms); how many were not."""
+        steps: list[Step] = []
+        for number, (shard, part) in enumerate(_parted(self.shards(), list(periods))):
+            unit = shard.unit
+            pairs = [word for member in part for word in (member, periods[member])]
+            args: list[Argument] = [write.part(number), write.number, unit.key("bell"), *pairs]
+            steps.append((unit, [shard.due, shard.plan, *ledger.keys(unit)], args))
+        return sum(self._run(SCHEDULE, steps))
+
+    def unschedule(self, members: Sequence[str], write: ledger.Operation) -> int:
+        """Have rows refreshed no more, and drop their copies; how many were scheduled."""
+        steps: list[Step] = []
+        for number, (shard, part) in enumerate(_parted(self.shards(), members)):
+            unit = shard.unit
+            names = [shard.due, shard.plan, shard.loads, shard.troubles, *ledger.keys(unit)]
+            writer = f"{write.part(number)}-"
+            args: list[Argument] = [writer, write.number, shard.arrivals.key("bell"), *part]
+            steps.append((unit, [*names, *shard.rows(part)], args))
+        return sum(self._run(UNSCHEDULE, steps))
+
+    def invalidate(self, members: Sequence[str]) -> int:
+        """Drop copies, and have nothing stored that was read before; how many there were."""
+        steps: list[Step] = []
+        for shard, part in _parted(self.shards(create=False), members):
+            names = [shard.due, shard.loads, shard.troubles, *shard.rows(part)]
+            bells = [shard.unit.key("bell"), shard.arrivals.key("bell")]
+            steps.append((shard.unit, names, [*bells, *part]))
+        return sum(self._run(INVALIDATE, steps, harmless=True))
+
+    def explain(self, member: str) -> list[bytes]:
+        """What `lua/explain.lua` answers; nothing if there is no such cache."""
+        for shard, part in _parted(self.shards(create=False), [member]):
+            names = [shard.due, shard.plan, shard.loads, shard.troubles, *shard.rows(part)]
+            reply: list[bytes] = self._caller.call(EXPLAIN, shard.unit, names, [member])
+            return reply
+        return []
+
+    def status(self) -> list[Any]:
+        """What `lua/status.lua` answers for each shard."""
+        shards = self.shards(create=False)
+        steps: list[Step] = [
+            (shard.unit, [shard.due, shard.loads, shard.troubles], []) for shard in shards
+        ]
+        return self._run(STATUS, steps)
+
+    def _run(self, script: Script, steps: Sequence[Step], *, harmless: bool = False) -> list[Any]:
+        """The answers of all *steps*; raises the error of the first that has none."""
+        if len(steps) == 1:
+            unit, names, args = steps[0]
+            return [self._caller.call(script, unit, names, args, harmless=harmless)]
+        answers = self._caller.call_many(script, steps, harmless=harmless)
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
+
+
+def _parted(
+    shards: Sequence[Shard], members: Sequence[str]
+) -> Iterator[tuple[Shard, Sequence[str]]]:
+    """*members* by their shard, at most `MAX_BATCH` of them together."""
+    parts: Mapping[int, Sequence[str]] = {0: members}
+    if len(shards) != 1:
+        by_shard: dict[int, list[str]] = {}
+        for member in members if shards else ():
+            by_shard.setdefault(shard_of(member, len(shards)), []).append(member)
+        parts = by_shard
+    for number, part in parts.items():
+        for start in range(0, len(part), MAX_BATCH):
+            yield shards[number], part[start : start + MAX_BATCH]
+
+
+def _chunks(verdicts: Mapping[str, Verdict]) -> Iterator[list[tuple[str, Verdict]]]:
+    """*verdicts* in parts of at most `CALL_BYTES` and `MAX_BATCH`."""
+    part: list[tuple[str, Verdict]] = []
+    size = 0
+    for member, verdict in verdicts.items():
+        if part and (size + len(verdict.body) > CALL_BYTES or len(part) == MAX_BATCH):
+            yield part
+            part, size = [], 0
+        part.append((member, verdict))
+        size += len(verdict.body)
+    if part:
+        yield part

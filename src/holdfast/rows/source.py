@@ -1,0 +1,89 @@
+"""Where rows come from, and what became of loading them: frozen, and no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from ..core.codec import Codec, encoded
+from ..errors import PayloadTooLarge
+from .ids import RowId
+
+
+class RowSource(Protocol):
+    """What a row cache loads from: any object with this method, async or plain.
+
+    It is called from several threads.
+    """
+
+    def load(self, ids: Sequence[RowId]) -> Any:
+        """The rows with these *ids*, at most 500: a mapping of id → row (column → value).
+
+        An id that is not in it, or has None, is a row that does not exist. An exception instead of
+        a row says why this one cannot be had. What is raised concerns all: an OSError (such as
+        ConnectionError or TimeoutError) that nothing can be loaded now; of anything else it is
+        found out which rows are to blame.
+        """
+
+
+class Verdict(NamedTuple):
+    """What became of loading a row, as `lua/commit.lua` takes it.
+
+    Attributes:
+        verb: `=` loaded, `-` not there, `!` failed, `<` not tried, `~` not scheduled any more.
+        body: the encoded row, or why it failed.
+    """
+
+    verb: str
+    body: bytes = b""
+
+    @property
+    def why(self) -> str:
+        """Why it failed."""
+        return self.body.decode(errors="replace")
+
+
+NOT_TRIED = Verdict("<")
+NOT_SCHEDULED = Verdict("~")
+
+
+class Loaded(NamedTuple):
+    """What became of loading some rows.
+
+    Attributes:
+        verdicts: by row.
+        trouble: why nothing could be loaded any more; empty: all was tried.
+        late: that is because the time was over.
+    """
+
+    verdicts: dict[str, Verdict]
+    trouble: str = ""
+    late: bool = False
+
+
+def verdict_on(row: Any, codec: Codec, what: str) -> Verdict:
+    """What is stored of a *row* that a source returned."""
+    if row is None:
+        return Verdict("-")
+    if isinstance(row, BaseException):
+        return failure(row)
+    value = dict(row) if isinstance(row, Mapping) else row
+    try:
+        return Verdict("=", encoded(codec, value, what))
+    except (TypeError, PayloadTooLarge) as error:
+        return failure(error)
+
+
+def failure(error: BaseException) -> Verdict:
+    """That a row failed by *error*."""
+    return Verdict("!", told(error).encode(errors="replace"))
+
+
+def told(error: BaseException) -> str:
+    """An *error* in one line of at most 300 characters."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:300] if text else type(error).__name__
+
+
+class Unreadable(OSError):
+    """The source can load nothing now, whichever row is asked for."""

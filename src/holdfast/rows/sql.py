@@ -1,0 +1,210 @@
+"""Rows of a SQL database, by SQLAlchemy 2 Core (extra `sql`). Nothing of it is imported before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from .ids import RowId
+from .source import Unreadable
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Engine, Select, Table
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+KEY: Final = "holdfast_key_{}"
+"""What key columns are called in the answer, beside the columns that are asked for."""
+
+
+class SqlRows:
+    """A table, or some of its rows and columns, as the source of a row cache.
+
+    All rows of a batch are selected by one statement: `= ANY(array)` on PostgreSQL, else `IN`.
+
+    Args:
+        engine: of SQLAlchemy 2; an `AsyncEngine` serves the asyncio half only. Rows are read as
+            they are committed, outside of all transactions.
+        table: a `Table`, a mapped class, or a name, which is looked up now (not with an
+            `AsyncEngine`).
+        key: the column that ids are of, or several for ids that are tuples. It must be unique.
+        columns: those to be cached; by default all.
+        where: a condition that all rows fulfil; others are absent.
+
+    Raises:
+        ValueError: there is no such table or column.
+    """
+
+    def __init__(
+        self,
+        engine: Engine | AsyncEngine,
+        table: Table | type[Any] | str,
+        *,
+        key: str | Sequence[str],
+        columns: Iterable[str] | None = None,
+        where: ColumnElement[bool] | None = None,
+    ) -> None:
+        self._engine, self._is_async = _engine(engine)
+        self.table = _table(engine, table)
+        names = (key,) if isinstance(key, str) else tuple(key)
+        self.key = _columns(self.table, names, "key")
+        chosen = [c.name for c in self.table.columns] if columns is None else list(columns)
+        wanted = _columns(self.table, chosen, "columns")
+        self._names = [column.name for column in wanted]
+        self._statement = self._select(wanted, where)
+
+    def __repr__(self) -> str:
+        return f"SqlRows({self.table.fullname!r})"
+
+    @property
+    def load(self) -> Callable[[Sequence[RowId]], Any]:
+        """Loads the rows with some ids; async with an `AsyncEngine`. See `RowSource`."""
+        return self._load_async if self._is_async else self._load
+
+    def id_of(self, values: Sequence[Any]) -> RowId:
+        """The id of a row from the *values* of its key columns."""
+        parts = tuple(value if isinstance(value, int | str) else str(value) for value in values)
+        return parts[0] if len(self.key) == 1 else parts
+
+    def _load(self, ids: Sequence[RowId]) -> dict[RowId, Any]:
+        from sqlalchemy.exc import SQLAlchemyError
+
+        asked, rows = self._bound(ids)
+        if asked:
+            try:
+                with self._engine.connect() as connection:
+                    found = connection.execute(self._statement, {"ids": list(asked)}).fetchall()
+            except SQLAlchemyError as error:
+                raise _judged(error) from error
+            self._take(found, asked, rows)
+        return rows
+
+    async def _load_async(self, ids: Sequence[RowId]) -> dict[RowId, Any]:
+        from sqlalchemy.exc import SQLAlchemyError
+
+        asked, rows = self._bound(ids)
+        if asked:
+            try:
+                async with self._engine.connect() as connection:
+                    answer = await connection.execute(self._statement, {"ids": list(asked)})
+                    found = answer.fetchall()
+            except SQLAlchemyError as error:
+                raise _judged(error) from error
+            self._take(found, asked, rows)
+        return rows
+
+    def _select(self, wanted: Sequence[Any], where: ColumnElement[bool] | None) -> Select[Any]:
+        from sqlalchemy import any_, bindparam, select, tuple_
+        from sqlalchemy.dialects.postgresql import ARRAY
+
+        labelled = [column.label(KEY.format(i)) for i, column in enumerate(self.key)]
+        statement = select(*labelled, *wanted)
+        if len(self.key) > 1:
+            statement = statement.where(tuple_(*self.key).in_(bindparam("ids", expanding=True)))
+        elif self._engine.dialect.name == "postgresql":
+            # One parameter, whatever the number of ids: one statement to be prepared.
+            array = bindparam("ids", type_=ARRAY(self.key[0].type))
+            statement = statement.where(self.key[0] == any_(array))
+        else:
+            statement = statement.where(self.key[0].in_(bindparam("ids", expanding=True)))
+        return statement if where is None else statement.where(where)
+
+    def _bound(self, ids: Sequence[RowId]) -> tuple[dict[Any, RowId], dict[RowId, Any]]:
+        """Ids by what the database is asked for; and what is wrong with the others."""
+        asked: dict[Any, RowId] = {}
+        rows: dict[RowId, Any] = {}
+        for row_id in ids:
+            parts = row_id if isinstance(row_id, tuple) else (row_id,)
+            try:
+                if isinstance(row_id, tuple) is (len(self.key) == 1):
+                    raise TypeError(f"a key of {len(self.key)} columns, not {row_id!r}")  # noqa: TRY301
+                pairs = zip(self.key, parts, strict=True)
+                bound = tuple(_bound(column, part) for column, part in pairs)
+            except (TypeError, ValueError) as error:
+                rows[row_id] = error
+            else:
+                asked[bound[0] if len(bound) == 1 else bound] = row_id
+        return asked, rows
+
+    def _take(
+        self, found: Iterable[Any], asked: Mapping[Any, RowId], rows: dict[RowId, Any]
+    ) -> None:
+        """Note what was *found* in *rows*."""
+        names, width = self._names, len(self.key)
+        for row in found:
+            row_id = asked.get(row[0] if width == 1 else tuple(row[:width]))
+            if row_id is not None:
+                rows[row_id] = dict(zip(names, row[width:], strict=True))
+
+
+def _bound(column: Any, part: Any) -> Any:
+    """*part* of an id as its *column* holds it."""
+    try:
+        wanted = column.type.python_type
+    except NotImplementedError:
+        return part
+    if wanted is UUID:
+        return UUID(str(part))
+    if wanted in (int, str) and not isinstance(part, wanted):
+        held, given = wanted.__name__, type(part).__name__
+        raise TypeError(f"column {column.name!r} holds {held}, not {given} {part!r}")
+    return part
+
+
+def _engine(engine: Any) -> tuple[Any, bool]:
+    """*engine*, for reading outside of transactions, and whether it is async."""
+    from sqlalchemy import Engine
+    from sqlalchemy.ext.asyncio import AsyncEngine
+    from sqlalchemy.pool import SingletonThreadPool
+
+    if not isinstance(engine, Engine | AsyncEngine):
+        raise TypeError(f"expected an engine of SQLAlchemy, got {type(engine).__name__}")
+    if isinstance(engine.pool, SingletonThreadPool):
+        raise ValueError(  # noqa: TRY004 (it is an engine)
+            "this engine has a database in memory for each thread: give it poolclass=StaticPool "
+            "and connect_args={'check_same_thread': False}, or a file"
+        )
+    is_async = isinstance(engine, AsyncEngine)
+    if engine.dialect.name == "sqlite":  # a SELECT begins no transaction there
+        return engine, is_async
+    return engine.execution_options(isolation_level="AUTOCOMMIT"), is_async
+
+
+def _table(engine: Any, table: Any) -> Table:
+    from sqlalchemy import Engine, MetaData, Table
+    from sqlalchemy.exc import NoSuchTableError
+
+    found = getattr(table, "__table__", table)
+    if isinstance(found, Table):
+        return found
+    if not isinstance(table, str):
+        raise TypeError(f"expected a Table, a mapped class or a name, got {table!r}")
+    if not isinstance(engine, Engine):
+        raise TypeError(f"with an AsyncEngine give a Table, not the name {table!r}")
+    schema, _, name = table.rpartition(".")
+    try:
+        return Table(name, MetaData(), schema=schema or None, autoload_with=engine)
+    except NoSuchTableError:
+        raise ValueError(f"there is no table {table!r}") from None
+
+
+def _columns(table: Table, names: Sequence[str], what: str) -> list[Any]:
+    if not names:
+        raise ValueError(f"{what} must name a column of table {table.fullname!r}")
+    if unknown := [name for name in names if name not in table.columns]:
+        known = ", ".join(column.name for column in table.columns)
+        raise ValueError(
+            f"table {table.fullname!r} has no column {unknown[0]!r} ({what}); it has {known}"
+        )
+    return [table.columns[name] for name in names]
+
+
+def _judged(error: Exception) -> Exception:
+    """*error*, or that nothing can be loaded at all."""
+    from sqlalchemy import exc
+
+    # A wrong value of one row is a DataError, or whatever a type makes of it.
+    of_all = (exc.OperationalError, exc.InterfaceError, exc.ProgrammingError, exc.TimeoutError)
+    if isinstance(error, of_all) or getattr(error, "connection_invalidated", False):
+        return Unreadable(str(getattr(error, "orig", None) or error))
+    return error

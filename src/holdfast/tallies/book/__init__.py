@@ -1,0 +1,1 @@
+"""How counts get into a tally, each once."""

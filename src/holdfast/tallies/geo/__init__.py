@@ -1,0 +1,1 @@
+"""Tables of places: which network is where. They need the extra `geo`."""

@@ -1,0 +1,122 @@
+"""Ranges of addresses and the places that they are in: frozen, and shared by who looks them up.
+
+    starts   0        16777216  16777472  …      sorted; a range ends where the next one begins
+    places   0        17        0         …      0 nowhere, 1 private, others: rows of the places
+
+A gap is a range like any other, with place 0. So one search finds both, and an address that
+nobody knows does not fall to the range before it. Four bytes of start and four of place make
+a range of IPv4; one of IPv6 takes twenty.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final
+
+import polars as pl
+
+from ..addresses import special
+from ..place import PRIVATE, UNKNOWN, Place
+
+NOWHERE: Final = 0
+INSIDE: Final = 1
+FIRST_PLACE: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """The ranges of one kind of addresses, from the first address to the last one.
+
+    Attributes:
+        starts: first address of each, ascending; the first is 0.
+        places: for each the number of its place.
+    """
+
+    starts: pl.Series
+    places: pl.Series
+
+    @classmethod
+    def of(cls, starts: pl.Series, places: pl.Series, version: int) -> Ranges:
+        """Ranges that begin at *starts*, ascending; special ones that nobody has told of added."""
+        kind = pl.UInt32 if version == 4 else pl.UInt128
+        limit = 2**32 if version == 4 else 2**128
+        told = pl.DataFrame({"start": starts.cast(kind), "place": places.cast(pl.UInt32)})
+        ours: dict[int, int] = {0: NOWHERE}
+        for first, after in special(version):
+            ours[first] = INSIDE
+            ours.setdefault(after, NOWHERE)  # unless the next one begins there
+        edges = sorted(edge for edge in ours if edge < limit)
+        outside = pl.DataFrame(
+            {
+                "start": pl.Series(edges, dtype=kind),
+                "ours": pl.Series([ours[edge] for edge in edges], dtype=pl.UInt32),
+            }
+        ).set_sorted("start")
+        every = pl.concat([told["start"], outside["start"]]).unique().sort()
+        filled = (
+            pl.DataFrame({"start": every})
+            .set_sorted("start")
+            .join_asof(told.set_sorted("start"), on="start")
+            .join_asof(outside, on="start")
+            .select(
+                "start",
+                pl.when(pl.col("place").fill_null(NOWHERE) == NOWHERE)
+                .then("ours")
+                .otherwise("place")
+                .alias("place"),
+            )
+        )
+        merged = filled.filter(pl.col("place").ne_missing(pl.col("place").shift(1)))
+        return cls(merged["start"].rechunk(), merged["place"].rechunk())
+
+    def find(self, addresses: pl.Series) -> pl.Series:
+        """The number of the place of each address, which are integers; fastest if ascending."""
+        return self.places.gather(self.starts.search_sorted(addresses, side="right") - 1)
+
+    def find_one(self, address: int) -> int:
+        """The number of the place of one address."""
+        number: int = self.places[bisect.bisect_right(self.starts, address) - 1]
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class Atlas:
+    """All that a table knows.
+
+    Attributes:
+        four: the ranges of IPv4.
+        six: the ranges of IPv6.
+        places: columns `country`, `region` and `city`, which are null where the table says nothing.
+        built_at: epoch seconds, when its maker has made it; None: it does not say.
+    """
+
+    four: Ranges
+    six: Ranges
+    places: pl.DataFrame
+    built_at: int | None
+
+    @classmethod
+    def of(
+        cls,
+        four: Ranges,
+        six: Ranges,
+        places: Sequence[tuple[str | None, str | None, str | None]],
+        built_at: int | None,
+    ) -> Atlas:
+        """The table of these ranges, whose places are numbered from `FIRST_PLACE` on."""
+        rows = [(UNKNOWN, None, None), (PRIVATE, None, None), *places]
+        frame = pl.DataFrame(
+            rows, schema=dict.fromkeys(Place._fields, pl.String), orient="row"
+        ).rechunk()
+        return cls(four, six, frame, built_at)
+
+    def place(self, address: IPv4Address | IPv6Address) -> Place | None:
+        """Where *address* is; None: nobody says."""
+        ranges = self.four if address.version == 4 else self.six
+        number = ranges.find_one(int(address))
+        if number < FIRST_PLACE:
+            return None
+        return Place(*self.places.row(number))

@@ -1,0 +1,221 @@
+"""Counts a block of lines at once, column by column.
+
+Equal pairs of address and day are counted first. What is left, a tenth in logs of people, is looked
+up in the order of its addresses. Where that is fast and what it is measured against: `benchmarks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from io import BytesIO
+from ipaddress import IPv4Address, IPv6Address
+from itertools import islice
+from typing import Final, Literal
+
+import polars as pl
+
+from ..addresses import parsed
+from ..counted import FAR_DAY, MALFORMED, NO_ADDRESS, NO_DAY, OVERLONG, SAMPLES, Sums
+from ..days import Span
+from ..place import UNKNOWN
+from .atlas import FIRST_PLACE, Atlas, Ranges
+from .ipv4 import ipv4_number, is_ipv4
+from .key import DIMENSIONS, GeoKey
+
+_ISO_DAY: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+_PARTS: Final = 16
+"""So many blocks are counted by themselves before their counts are added up."""
+
+
+class PlaceCounter:
+    """Counts lines for one `GeoKey`. What has come together is a count for each day and place."""
+
+    def __init__(self, key: GeoKey) -> None:
+        self._key = key
+        self._begin()
+
+    def _begin(self) -> None:
+        self._sums = Sums()
+        self._atlas: Atlas | None = None
+        self._parts: list[pl.DataFrame] = []
+        self._size = 0
+
+    @property
+    def size(self) -> int:
+        """How many days and places have come together, in all dimensions, about."""
+        return self._size * len(self._key.dimensions)
+
+    def overlong(self, lines: int) -> None:
+        """Count lines that were too long to be read."""
+        self._sums.reject("", OVERLONG, lines)
+
+    def add(self, data: bytes, span: Span) -> None:
+        """Count whole lines."""
+        atlas = self._key.geo.atlas
+        if atlas is not self._atlas:
+            self._name()
+            self._atlas = atlas
+        number = pl.len().cast(pl.UInt64)
+        groups = _read(data, lambda lines: lines.group_by("address", "day").agg(lines=number))
+        days, near = _good_days(groups, span)
+        address, four = pl.col("address"), pl.col("four").is_not_null()
+        groups = groups.with_columns(four=pl.when(is_ipv4(address)).then(ipv4_number(address)))
+        usual = (pl.col("day").is_in(near) & four).fill_null(value=False)
+        found = [_placed(groups.filter(usual), "four", atlas.four)]
+        rest = groups.filter(~usual)
+        if rest.height:
+            rest = _ipv6(rest)
+            is_good = pl.col("day").is_in(near) & (four | pl.col("six").is_not_null())
+            good = rest.filter(is_good.fill_null(value=False))
+            found.append(_placed(good.filter(four), "four", atlas.four))
+            found.append(_placed(good.filter(~four), "six", atlas.six))
+            bad = rest.filter(~is_good.fill_null(value=False))
+            self._reject(data, _explained(bad, days, near))
+        self._parts.append(_added_up(pl.concat(found), "place"))
+        if len(self._parts) >= _PARTS:
+            self._parts = [_added_up(pl.concat(self._parts), "place")]
+        self._size = sum(part.height for part in self._parts)
+
+    def take(self) -> Sums:
+        """What was counted since the last time."""
+        self._name()
+        taken = self._sums
+        self._begin()
+        return taken
+
+    def _name(self) -> None:
+        """Turn the numbers of places into names; those of another table mean something else."""
+        if not self._parts or self._atlas is None:
+            return
+        counts = _added_up(pl.concat(self._parts), "place")
+        self._parts = []
+        for day, lines in counts.group_by("day").agg(pl.col("lines").sum()).iter_rows():
+            self._sums.lines[day] = self._sums.lines.get(day, 0) + lines
+        for dimension, name in _names().items():
+            if dimension in self._key.dimensions:
+                self._add_named(dimension, counts, self._atlas.places.select(name=name)["name"])
+
+    def _add_named(self, dimension: str, counts: pl.DataFrame, names: pl.Series) -> None:
+        """Add the counts of days and places, which have these *names* in a dimension."""
+        # Numbers are added up faster than texts: the first place of a name stands for all.
+        first = pl.col("place").min().over("name")
+        alike = pl.DataFrame({"name": names}).with_row_index("place").select(first)["place"]
+        added = _added_up(counts.with_columns(place=alike.gather(counts["place"])), "place")
+        for (day,), part in added.partition_by("day", as_dict=True).items():
+            column = self._sums.values.setdefault((day, dimension), {})
+            values = names.gather(part["place"]).to_list()
+            for value, lines in zip(values, part["lines"].to_list(), strict=True):
+                column[value] = column.get(value, 0) + lines
+
+    def _reject(self, data: bytes, bad: pl.DataFrame) -> None:
+        told = bad.group_by("under", "problem").agg(pl.col("lines").sum())
+        for day, problem, count in told.iter_rows():
+            self._sums.reject(day, problem, count)
+        wanting = [day for day in told["under"] if len(self._sums.samples.get(day, ())) < SAMPLES]
+        wanted = bad.filter(pl.col("under").is_in(wanting)).group_by("under").head(SAMPLES)
+        if not wanted.height:
+            return
+        lines = _read(data, lambda lines: lines)
+        numbered = lines.with_row_index("number").join(
+            wanted.select("address", "day", "under"), on=["address", "day"], nulls_equal=True
+        )
+        first = numbered.group_by("under", "address", "day").agg(pl.col("number").min())
+        source, position = BytesIO(data), 0
+        for day, number in first.select("under", "number").sort("number").iter_rows():
+            line = next(islice(source, number - position, None))
+            position = number + 1
+            self._sums.sample(day, line.removesuffix(b"\n").removesuffix(b"\r"))
+
+
+def _read(data: bytes, query: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
+    """What *query* makes of the first two fields of every line, null where there is none."""
+    try:
+        return query(_scanned(data, "utf8")).collect()
+    except pl.exceptions.ComputeError:  # not all of it is text; the other way is slower
+        return query(_scanned(data, "utf8-lossy")).collect()
+
+
+def _scanned(data: bytes, encoding: Literal["utf8", "utf8-lossy"]) -> pl.LazyFrame:
+    return pl.scan_csv(
+        data,
+        separator=" ",
+        quote_char=None,
+        has_header=False,
+        schema={"address": pl.String, "day": pl.String},
+        extra_columns="ignore",
+        missing_columns="insert",
+        raise_if_empty=False,
+        encoding=encoding,
+    )
+
+
+def _good_days(groups: pl.DataFrame, span: Span) -> tuple[list[str], list[str]]:
+    """Those of the days of *groups* that are days, and those of them within *span*."""
+    day = pl.col("day")
+    days = (
+        groups.select("day")
+        .unique()
+        .filter(
+            day.str.contains(_ISO_DAY) & day.str.to_date("%Y-%m-%d", strict=False).is_not_null()
+        )
+    )
+    near = days.filter(day.is_between(pl.lit(span.first), pl.lit(span.last)))
+    return days["day"].to_list(), near["day"].to_list()
+
+
+def _ipv6(groups: pl.DataFrame) -> pl.DataFrame:
+    """*groups* with the numbers of IPv6 addresses; those that stand for IPv4 are that."""
+    texts = groups["address"].unique()
+    texts = texts.filter(texts.str.contains(":", literal=True))
+    four, six = [], []
+    for text in texts:
+        found = None
+        with suppress(ValueError):
+            found = parsed(text)
+        four.append(int(found) if isinstance(found, IPv4Address) else None)
+        six.append(int(found) if isinstance(found, IPv6Address) else None)
+    numbers = pl.DataFrame(
+        [texts, pl.Series("four", four, dtype=pl.UInt64), pl.Series("six", six, dtype=pl.UInt128)]
+    )
+    return groups.drop("four").join(numbers, on="address", how="left")
+
+
+def _explained(bad: pl.DataFrame, days: list[str], near: list[str]) -> pl.DataFrame:
+    """*bad* with what is wrong with each (`problem`), and the day that it counts to (`under`)."""
+    day = pl.col("day")
+    return bad.with_columns(
+        problem=pl.when(day.is_null() | pl.col("address").is_null())
+        .then(pl.lit(MALFORMED))
+        .when(~day.is_in(days))
+        .then(pl.lit(NO_DAY))
+        .when(~day.is_in(near))
+        .then(pl.lit(FAR_DAY))
+        .otherwise(pl.lit(NO_ADDRESS))
+    ).with_columns(under=pl.when(pl.col("problem") == NO_ADDRESS).then(day).otherwise(pl.lit("")))
+
+
+def _placed(groups: pl.DataFrame, column: str, ranges: Ranges) -> pl.DataFrame:
+    """Day, place and lines of *groups*, whose addresses are numbers of *column*."""
+    groups = groups.sort(column)  # in order, the search goes through memory in order as well
+    places = ranges.find(groups[column].cast(ranges.starts.dtype))
+    return groups.select("day", "lines", place=places)
+
+
+def _added_up(counts: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The lines of each day and value of *column*."""
+    return counts.group_by("day", column).agg(pl.col("lines").sum())
+
+
+def _names() -> dict[str, pl.Expr]:
+    """What the places of an atlas are called in each dimension."""
+    country, region, city = (pl.col(name).fill_null(UNKNOWN) for name in DIMENSIONS)
+    is_place = pl.int_range(pl.len()) >= FIRST_PLACE
+    return {
+        "country": country,
+        "region": pl.when(is_place).then(pl.format("{}/{}", country, region)).otherwise(country),
+        "city": pl.when(is_place)
+        .then(pl.format("{}/{}/{}", country, region, city))
+        .otherwise(country),
+    }

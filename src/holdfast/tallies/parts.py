@@ -1,0 +1,64 @@
+"""Counts on their way to the server, in pieces that it takes without a pause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Final, NamedTuple
+
+from ..core.names import encode_name
+from .counted import Sums
+
+PART_VALUES: Final = 4000
+"""In one step of the server, which takes some milliseconds."""
+
+DAYS: Final = "days"
+
+
+def counts_of(day: str, dimension: str) -> str:
+    """Name of the counts of a dimension on a day."""
+    return f"of:{day}:{encode_name(dimension)}"
+
+
+def rejects_of(day: str) -> str:
+    """Name of the counts of rejected lines of a day; '' of no day that could be read."""
+    return f"rejected:{day}"
+
+
+class Part(NamedTuple):
+    """Counts for one of the sums.
+
+    Attributes:
+        name: the part of the key of these sums.
+        counts: value and lines, again and again.
+    """
+
+    name: str
+    counts: list[str | int]
+
+
+def parts_of(sums: Sums) -> list[Part]:
+    """All counts of *sums*."""
+    found = [*_cut(DAYS, sums.lines)]
+    for (day, dimension), values in sums.values.items():
+        found += _cut(counts_of(day, dimension), values)
+    for day, reasons in sums.rejected.items():
+        found += _cut(rejects_of(day), reasons)
+    return found
+
+
+def _cut(name: str, counts: Mapping[str, int]) -> Iterator[Part]:
+    items = iter(counts.items())
+    while piece := list(islice(items, PART_VALUES)):
+        yield Part(name, [each for item in piece for each in item])
+
+
+def at_once(parts: list[Part]) -> int:
+    """How many of *parts*, from the end, may go along in one step of the server."""
+    room, number = PART_VALUES, 0
+    for part in reversed(parts):
+        room -= len(part.counts) // 2
+        if room < 0:
+            break
+        number += 1
+    return number

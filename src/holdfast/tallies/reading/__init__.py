@@ -1,0 +1,1 @@
+"""Reads files and commits what is in them."""

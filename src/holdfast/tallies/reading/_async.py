@@ -1,0 +1,171 @@
+"""Reads files, counts their lines here, and commits the counts once in a while."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from ...core.call._async import AsyncCaller
+from ...core.names import Unit
+from ...core.runtime._async import in_thread
+from ...errors import DamagedFile, FileTaken
+from ..book._async import AsyncBook
+from ..counted import Counter
+from ..days import Span
+from ..report import TallyReport
+from ..source._async import AsyncSource, AsyncSourceFile
+
+logger: Final = logging.getLogger("holdfast.tallies")
+
+AT_ONCE: Final = 32 << 20
+"""Bytes that are counted together: what columns cost by themselves is small beside so many."""
+
+COMMIT_VALUES: Final = 300_000
+"""A commit at the latest when so many counts have come together: about 50 MB here."""
+
+COMMIT_S: Final = 10.0
+"""And after so long: what a crash makes somebody do again."""
+
+SPAN_S: Final = 600.0
+"""So long a span of days is believed; it changes at midnight."""
+
+
+class AsyncReading:
+    """One run over a source."""
+
+    def __init__(
+        self,
+        caller: AsyncCaller,
+        unit: Unit,
+        book: AsyncBook,
+        counter: Callable[[], Counter],
+        progress: Callable[[TallyReport], object] | None,
+    ) -> None:
+        self._caller = caller
+        self._unit = unit
+        self._book = book
+        self._new_counter = counter
+        self._progress = progress
+        self._report = TallyReport()
+        self._span: Span | None = None
+        self._span_at = 0.0
+
+    async def run(self, source: AsyncSource) -> TallyReport:
+        """Count all files of *source*."""
+        async for file in source.files():
+            try:
+                async with file:
+                    await self._count(file)
+            except DamagedFile as error:
+                logger.warning("%s", error)
+                self._tell(damaged=1)
+            except FileTaken as error:
+                logger.warning("%s", error)
+                self._tell(taken=1)
+            else:
+                self._tell(files=1)
+        return self._report
+
+    async def _count(self, file: AsyncSourceFile) -> None:
+        """Count what is left of a file, also when others count it at the same time."""
+        counted = await self._book.position(file.id)
+        while True:
+            piece = _Piece(file, counted, self._new_counter())
+            if await self._read(piece):
+                return
+            counted = piece.counted
+
+    async def _read(self, piece: _Piece) -> bool:
+        """Count the file of *piece* to its end; False: another one has counted part of it."""
+        file = piece.file
+        try:
+            async for block in file.blocks(start=max(piece.counted, file.offset), keep=True):
+                if block.overlong:
+                    piece.counter.overlong(block.overlong)
+                if block.data:
+                    piece.waiting.append(block.data)
+                    piece.waiting_bytes += len(block.data)
+                    piece.begin()
+                piece.end = block.end
+                if piece.waiting_bytes >= AT_ONCE:
+                    await self._digest(piece)
+                # A block of nothing: the source waits, perhaps until what is counted is let go.
+                if (block.end == block.offset or piece.is_due) and not await self._commit(piece):
+                    return False
+        except DamagedFile:
+            await self._commit(piece)  # what came before the damage is good
+            raise
+        return await self._commit(piece)
+
+    async def _digest(self, piece: _Piece) -> None:
+        """Count the lines that have come together."""
+        data, piece.waiting, piece.waiting_bytes = piece.waiting, [], 0
+        if data:
+            span = await self._current_span()
+            await in_thread(piece.counter.add, b"".join(data), span)
+            self._tell()
+
+    async def _commit(self, piece: _Piece) -> bool:
+        """Have the server count what was counted here; False: another one was faster."""
+        await self._digest(piece)
+        if piece.end <= piece.counted:
+            return True
+        sums = await in_thread(piece.counter.take)
+        now = await self._book.commit(piece.file.id, piece.counted, piece.end, sums)
+        if now is not None:
+            piece.counted = now
+            return False
+        rejected = sum(sum(reasons.values()) for reasons in sums.rejected.values())
+        self._tell(
+            lines=sum(sums.lines.values()) + rejected,
+            rejected=rejected,
+            bytes=piece.end - max(piece.counted, piece.file.offset),
+            commits=1,
+        )
+        piece.counted, piece.since = piece.end, None
+        await piece.file.ack(piece.end)
+        return True
+
+    async def _current_span(self) -> Span:
+        now = time.monotonic()
+        if self._span is None or now - self._span_at > SPAN_S:
+            seconds, _ = await self._caller.read(self._unit, "TIME")
+            self._span, self._span_at = Span.until(int(seconds)), now
+        return self._span
+
+    def _tell(self, **more: int) -> None:
+        """Add to the report, and show it."""
+        told = {name: getattr(self._report, name) + number for name, number in more.items()}
+        self._report = replace(self._report, **told)
+        if self._progress is not None:
+            self._progress(self._report)
+
+
+class _Piece:
+    """A file from where it is counted on, and what has been read of it since."""
+
+    __slots__ = ("counted", "counter", "end", "file", "since", "waiting", "waiting_bytes")
+
+    def __init__(self, file: AsyncSourceFile, counted: int, counter: Counter) -> None:
+        self.file = file
+        self.counter = counter
+        self.counted = counted
+        self.end = counted
+        self.waiting: list[bytes] = []
+        self.waiting_bytes = 0
+        self.since: float | None = None
+
+    def begin(self) -> None:
+        """There is something that is to be committed."""
+        if self.since is None:
+            self.since = time.monotonic()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for a commit."""
+        return self.counter.size >= COMMIT_VALUES or (
+            self.since is not None and time.monotonic() - self.since > COMMIT_S
+        )

@@ -1,0 +1,172 @@
+# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Reads files, counts their lines here, and commits the counts once in a while."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from ...core.call._sync import Caller
+from ...core.names import Unit
+from ...core.runtime._sync import in_thread
+from ...errors import DamagedFile, FileTaken
+from ..book._sync import Book
+from ..counted import Counter
+from ..days import Span
+from ..report import TallyReport
+from ..source._sync import Source, SourceFile
+
+logger: Final = logging.getLogger("holdfast.tallies")
+
+AT_ONCE: Final = 32 << 20
+"""Bytes that are counted together: what columns cost by themselves is small beside so many."""
+
+COMMIT_VALUES: Final = 300_000
+"""A commit at the latest when so many counts have come together: about 50 MB here."""
+
+COMMIT_S: Final = 10.0
+"""And after so long: what a crash makes somebody do again."""
+
+SPAN_S: Final = 600.0
+"""So long a span of days is believed; it changes at midnight."""
+
+
+class Reading:
+    """One run over a source."""
+
+    def __init__(
+        self,
+        caller: Caller,
+        unit: Unit,
+        book: Book,
+        counter: Callable[[], Counter],
+        progress: Callable[[TallyReport], object] | None,
+    ) -> None:
+        self._caller = caller
+        self._unit = unit
+        self._book = book
+        self._new_counter = counter
+        self._progress = progress
+        self._report = TallyReport()
+        self._span: Span | None = None
+        self._span_at = 0.0
+
+    def run(self, source: Source) -> TallyReport:
+        """Count all files of *source*."""
+        for file in source.files():
+            try:
+                with file:
+                    self._count(file)
+            except DamagedFile as error:
+                logger.warning("%s", error)
+                self._tell(damaged=1)
+            except FileTaken as error:
+                logger.warning("%s", error)
+                self._tell(taken=1)
+            else:
+                self._tell(files=1)
+        return self._report
+
+    def _count(self, file: SourceFile) -> None:
+        """Count what is left of a file, also when others count it at the same time."""
+        counted = self._book.position(file.id)
+        while True:
+            piece = _Piece(file, counted, self._new_counter())
+            if self._read(piece):
+                return
+            counted = piece.counted
+
+    def _read(self, piece: _Piece) -> bool:
+        """Count the file of *piece* to its end; False: another one has counted part of it."""
+        file = piece.file
+        try:
+            for block in file.blocks(start=max(piece.counted, file.offset), keep=True):
+                if block.overlong:
+                    piece.counter.overlong(block.overlong)
+                if block.data:
+                    piece.waiting.append(block.data)
+                    piece.waiting_bytes += len(block.data)
+                    piece.begin()
+                piece.end = block.end
+                if piece.waiting_bytes >= AT_ONCE:
+                    self._digest(piece)
+                # A block of nothing: the source waits, perhaps until what is counted is let go.
+                if (block.end == block.offset or piece.is_due) and not self._commit(piece):
+                    return False
+        except DamagedFile:
+            self._commit(piece)  # what came before the damage is good
+            raise
+        return self._commit(piece)
+
+    def _digest(self, piece: _Piece) -> None:
+        """Count the lines that have come together."""
+        data, piece.waiting, piece.waiting_bytes = piece.waiting, [], 0
+        if data:
+            span = self._current_span()
+            in_thread(piece.counter.add, b"".join(data), span)
+            self._tell()
+
+    def _commit(self, piece: _Piece) -> bool:
+        """Have the server count what was counted here; False: another one was faster."""
+        self._digest(piece)
+        if piece.end <= piece.counted:
+            return True
+        sums = in_thread(piece.counter.take)
+        now = self._book.commit(piece.file.id, piece.counted, piece.end, sums)
+        if now is not None:
+            piece.counted = now
+            return False
+        rejected = sum(sum(reasons.values()) for reasons in sums.rejected.values())
+        self._tell(
+            lines=sum(sums.lines.values()) + rejected,
+            rejected=rejected,
+            bytes=piece.end - max(piece.counted, piece.file.offset),
+            commits=1,
+        )
+        piece.counted, piece.since = piece.end, None
+        piece.file.ack(piece.end)
+        return True
+
+    def _current_span(self) -> Span:
+        now = time.monotonic()
+        if self._span is None or now - self._span_at > SPAN_S:
+            seconds, _ = self._caller.read(self._unit, "TIME")
+            self._span, self._span_at = Span.until(int(seconds)), now
+        return self._span
+
+    def _tell(self, **more: int) -> None:
+        """Add to the report, and show it."""
+        told = {name: getattr(self._report, name) + number for name, number in more.items()}
+        self._report = replace(self._report, **told)
+        if self._progress is not None:
+            self._progress(self._report)
+
+
+class _Piece:
+    """A file from where it is counted on, and what has been read of it since."""
+
+    __slots__ = ("counted", "counter", "end", "file", "since", "waiting", "waiting_bytes")
+
+    def __init__(self, file: SourceFile, counted: int, counter: Counter) -> None:
+        self.file = file
+        self.counter = counter
+        self.counted = counted
+        self.end = counted
+        self.waiting: list[bytes] = []
+        self.waiting_bytes = 0
+        self.since: float | None = None
+
+    def begin(self) -> None:
+        """There is something that is to be committed."""
+        if self.since is None:
+            self.since = time.monotonic()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for a commit."""
+        return self.counter.size >= COMMIT_VALUES or (
+            self.since is not None and time.monotonic() - self.since > COMMIT_S
+        )

@@ -1,0 +1,47 @@
+"""The application: which routes there are, and what stands before them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+
+from .. import AsyncHoldfast
+from . import chats, inbox, mailbox, page, stream
+from .authenticator import Authenticator
+from .gate import Gate
+from .guard import LOOPBACK_HOSTS, Guard
+from .limits import Limits
+from .problems import answer_http_exception
+
+
+def gateway(
+    hf: AsyncHoldfast,
+    *,
+    authenticator: Authenticator,
+    hosts: Iterable[str] = LOOPBACK_HOSTS,
+    limits: Limits | None = None,
+    try_page: bool = True,
+) -> Starlette:
+    """The gateway as an application of its own, or to be mounted in one of yours.
+
+    Args:
+        hf: where the mailboxes and chats are. It is yours to close, after the application.
+        authenticator: says who a request comes from; `Tokens(secret)`, or one of yours.
+        hosts: the names under which clients reach it. Requests for others are refused, as those of
+            a page that resolves its own name to your address. `*`: something before it checks.
+        limits: on rates, sizes and waiting; by default those of `Limits`.
+        try_page: whether `/chat` is there, the page to try it with.
+    """
+    limits = limits or Limits()
+    routes = [*mailbox.ROUTES, *inbox.ROUTES, *chats.ROUTES, *stream.ROUTES]
+    app = Starlette(
+        routes=[*routes, *(page.ROUTES if try_page else [])],
+        middleware=[Middleware(Guard, hosts=hosts, limits=limits)],
+        exception_handlers={HTTPException: answer_http_exception},
+    )
+    app.router.redirect_slashes = False  # no answer before it is known who asks
+    app.state.gate = Gate(hf, authenticator, limits)
+    return app

@@ -1,0 +1,107 @@
+"""`/v1/chats`: group chats, for their members only."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+from starlette.responses import Response
+
+from .. import AsyncChat, Message, Undecodable
+from .problems import Problem
+from .visit import Visit, answer, resource
+from .wire import OCTETS, Content, media_type, messages_json
+
+
+class NewChat(Content):
+    """A chat to be: its other members, and its first message."""
+
+    members: list[str]
+
+
+class NewMember(msgspec.Struct, forbid_unknown_fields=True):
+    """Whom to add."""
+
+    user: str
+
+
+async def listing(visit: Visit) -> Response:
+    """The chats of the user, and how much of each is unread."""
+    unread = await visit.hf.inbox(visit.user).unread()
+    return answer({"chats": [{"id": chat, "unread": count} for chat, count in unread.items()]})
+
+
+async def create(visit: Visit) -> Response:
+    """A new chat. Its id is made here: one that is chosen would tell which chats there are."""
+    wanted = await visit.json(NewChat)
+    chat = await visit.hf.create_chat(
+        wanted.members, sender=visit.user, body=wanted.content(), op_id=visit.op_id
+    )
+    where = f"{visit.request.url.path}/{quote(chat.chat_id, safe='')}"
+    return answer({"id": chat.chat_id}, 201, Location=where)
+
+
+async def send(visit: Visit) -> Response:
+    """Send to all members; the body of the request is the body of the message."""
+    body = await visit.message()
+    seq = await _chat(visit).send(body, sender=visit.user, op_id=visit.op_id)
+    return answer({"seq": seq}, 201)
+
+
+async def history(visit: Visit) -> Response:
+    """Messages that are kept, page by page backwards; or forwards, with `after`."""
+    before, after, limit = visit.edge("before"), visit.edge("after"), visit.whole("limit", 50)
+    messages = await _chat(visit).history(
+        before=before, after=after, limit=limit, reader=visit.user
+    )
+    return answer({"messages": messages_json(messages)})
+
+
+async def message(visit: Visit) -> Response:
+    """One message as it is: the bytes of a picture, or JSON."""
+    seq = visit.seq("seq")
+    found = await _chat(visit).history(before=seq + 1, limit=1, reader=visit.user)
+    match found:
+        case [Message(seq=number, body=bytes(data))] if number == seq:
+            media = media_type(data)
+            extra = {"Content-Disposition": "attachment"} if media == OCTETS else {}
+            return Response(data, 200, extra, media)
+        case [Message(seq=number, body=body)] if number == seq:
+            return answer(body)
+        case [Undecodable(seq=number, reason=reason)] if number == seq:
+            raise Problem("not-found", f"message {seq} cannot be decoded: {reason}")
+    raise Problem("not-found", f"this chat has no message {seq}, or does not keep it any more")
+
+
+async def members(visit: Visit) -> Response:
+    """The members, and the number up to which each has acknowledged."""
+    found = await _chat(visit).members(reader=visit.user)
+    return answer({"members": dict(found)})
+
+
+async def add(visit: Visit) -> Response:
+    """A member adds somebody, who reads what is sent from now on."""
+    wanted = await visit.json(NewMember)
+    await _chat(visit).join(wanted.user, by=visit.user, op_id=visit.op_id)
+    return Response(status_code=204)
+
+
+async def leave(visit: Visit) -> Response:
+    """Be a member no longer. Who is none is done already."""
+    await _chat(visit).leave(visit.user, op_id=visit.op_id)
+    return Response(status_code=204)
+
+
+def _chat(visit: Visit) -> AsyncChat:
+    return visit.hf.chat(visit.name("chat"))
+
+
+ROUTES: Final = [
+    resource("/v1/chats", GET=listing, POST=create),
+    resource("/v1/chats/{chat}/messages", POST=send),
+    resource("/v1/chats/{chat}/messages/{seq}", GET=message),
+    resource("/v1/chats/{chat}/history", GET=history),
+    resource("/v1/chats/{chat}/members", GET=members, POST=add),
+    resource("/v1/chats/{chat}/members/me", DELETE=leave),
+]

@@ -1,0 +1,52 @@
+"""`/chat`: a page to try the gateway with. Plain files, no build step, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import secrets
+from importlib import resources
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+MEDIA: Final = {
+    "chat.js": "text/javascript",
+    "stream.js": "text/javascript",
+    "chat.css": "text/css",
+    "icon.svg": "image/svg+xml",
+}
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'nonce-{nonce}'; "
+    "img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+
+
+async def _page(request: Request) -> Response:
+    """The page itself; only what carries this answer's nonce runs in it."""
+    del request
+    nonce = secrets.token_urlsafe(16)
+    policy = {"Content-Security-Policy": POLICY.format(nonce=nonce)}
+    return Response(_file("chat.html").replace("{nonce}", nonce), 200, policy, "text/html")
+
+
+async def _asset(request: Request) -> Response:
+    name = request.url.path.rpartition("/")[2]
+    return Response(_file(name), media_type=MEDIA[name])
+
+
+async def _home(request: Request) -> Response:
+    return RedirectResponse(request.url_for("chat").path, 307)
+
+
+def _file(name: str) -> str:
+    return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
+
+
+ROUTES: Final = [
+    Route("/", _home),
+    Route("/chat", _page, name="chat"),
+    *(Route(f"/chat/{name}", _asset) for name in MEDIA),
+]

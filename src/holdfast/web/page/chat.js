@@ -1,0 +1,412 @@
+// A phone to try the gateway with. Everything of others becomes a text node, never markup.
+
+import {Stream} from "./stream.js";
+
+const $ = (id) => document.getElementById(id);
+const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const PAGE = 50;
+
+let token, user, stream;
+let shown = null;          // the id of the chat that is open
+const chats = new Map();   // id → {id, members, messages: seq → message, gaps, unread, position, whole}
+const outbox = [];         // what is not sent yet: {key, chat, type, data, body | bytes}
+
+// A token in the link is moved out of sight, and is never part of a request's URL.
+function login() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given) {
+    sessionStorage.setItem("token", given);
+    history.replaceState(null, "", location.pathname);
+  }
+  token = sessionStorage.getItem("token");
+  $("login").hidden = Boolean(token);
+  $("app").hidden = !token;
+  if (!token) return;
+  stream = new Stream(token, {hear, state: show_line, refused: () => logout("The token is not good any more.")});
+  stream.goOnline();
+}
+
+function logout(why = "") {
+  sessionStorage.removeItem("token");
+  stream?.goOffline();
+  $("app").hidden = true;
+  $("login").hidden = false;
+  $("refused").textContent = why;
+  stream = null;
+  shown = null;
+  chats.clear();
+  outbox.length = 0;
+}
+
+// Requests
+
+async function ask(method, path, {type, data, key} = {}) {
+  if (!stream?.wanted) throw new Error("You are offline.");
+  const headers = {Authorization: `Bearer ${token}`};
+  if (type) headers["Content-Type"] = type;
+  if (key) headers["Idempotency-Key"] = key;
+  const answer = await fetch(`v1/${path}`, {method, headers, body: data});
+  const value = answer.status === 204 ? null : await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(value.detail), {status: answer.status});
+  return value;
+}
+
+const ask_json = (method, path, value, key) =>
+  ask(method, path, {type: "application/json", data: JSON.stringify(value), key});
+
+const path_of = (chat) => `chats/${encodeURIComponent(chat.id)}`;
+
+// What the gateway says
+
+function hear(frame) {
+  if (frame.type === "welcome") {
+    user = frame.user;
+    $("user").textContent = user;
+    $("me").textContent = initial(user);
+    document.title = `${user} – Holdfast chat`;
+    refresh();
+    send_outbox();
+  } else if (frame.type === "batch") {
+    take(frame);
+  } else if (frame.type === "error") {
+    notice(frame.problem.detail);
+  }
+}
+
+function take({source, messages, gap, position}) {
+  const chat = chat_of(source.slice("chat:".length));
+  chat.position = position;
+  if (gap?.reason === "reset") chat.messages.clear();
+  if (gap) chat.gaps.push(gap);
+  for (const message of messages) {
+    if (chat.messages.has(message.seq)) continue;
+    if (message.sender !== user) chat.unread += 1;
+    chat.messages.set(message.seq, message);
+  }
+  if (!chat.members.length) load_members(chat);
+  draw(chat);
+  acknowledge(chat);
+}
+
+// Chats that are there without news, and chats that are gone.
+async function refresh() {
+  const known = [...chats.keys()];  // others may come while the answer is under way
+  const {chats: found} = await attempt(() => ask("GET", "chats")) ?? {};
+  if (!found) return;
+  for (const id of known) if (!found.some((each) => each.id === id)) forget(id);
+  for (const {id} of found) {
+    const chat = chat_of(id);
+    load_members(chat);
+    if (!chat.messages.size) load_history(chat, 1);
+  }
+  if (shown) load_history(chats.get(shown));
+  draw_list();
+}
+
+async function load_members(chat) {
+  if (!stream?.wanted) return;
+  const answer = await attempt(() => ask("GET", `${path_of(chat)}/members`));
+  if (!answer) return;
+  chat.members = Object.keys(answer.members).sort();
+  draw(chat);
+}
+
+async function load_history(chat, limit = PAGE, before = "") {
+  if (!stream?.wanted) return;
+  const query = `limit=${limit}${before && `&before=${before}`}`;
+  const answer = await attempt(() => ask("GET", `${path_of(chat)}/history?${query}`));
+  if (!answer) return;
+  for (const message of answer.messages) {
+    if (!chat.messages.has(message.seq)) chat.messages.set(message.seq, message);
+  }
+  if (limit === PAGE && answer.messages.length < PAGE) chat.whole = true;
+  draw(chat);
+}
+
+function chat_of(id) {
+  if (!chats.has(id)) {
+    chats.set(id, {id, members: [], messages: new Map(), gaps: [], unread: 0, position: null, whole: false});
+  }
+  return chats.get(id);
+}
+
+function forget(id) {
+  chats.delete(id);
+  if (shown === id) close_chat();
+  draw_list();
+}
+
+// Who looks at a chat has read it.
+function acknowledge(chat) {
+  if (chat.id !== shown || document.hidden) return;
+  chat.unread = 0;
+  if (chat.position) stream.say({type: "ack", source: `chat:${chat.id}`, position: chat.position});
+  draw_list();
+}
+
+// What the user does
+
+function open_chat(id) {
+  shown = id;
+  const chat = chats.get(id);
+  $("app").classList.add("reading");
+  $("chat").hidden = false;
+  $("empty").hidden = true;
+  $("messages").replaceChildren();
+  draw(chat);
+  acknowledge(chat);
+  load_history(chat);
+  $("text").focus();
+}
+
+function close_chat() {
+  shown = null;
+  $("app").classList.remove("reading");
+  $("chat").hidden = true;
+  $("empty").hidden = false;
+  draw_list();
+}
+
+// What is sent while offline waits here, under a key, so that trying again sends it once.
+function put_in_outbox(entry) {
+  outbox.push({key: crypto.randomUUID(), chat: shown, sender: user, sent_at: new Date().toISOString(), ...entry});
+  draw(chats.get(shown));
+  send_outbox();
+}
+
+let sending = false;
+async function send_outbox() {
+  if (sending) return;
+  sending = true;
+  try {
+    while (outbox.length && stream?.wanted) {
+      const entry = outbox[0], chat = chats.get(entry.chat);
+      try {
+        const {seq} = await ask("POST", `chats/${encodeURIComponent(entry.chat)}/messages`, entry);
+        const {sender, sent_at, body, bytes} = entry;
+        if (chat && !chat.messages.has(seq)) chat.messages.set(seq, {seq, sender, sent_at, body, bytes});
+      } catch (error) {
+        if (!error.status || error.status === 429 || error.status >= 500) {
+          setTimeout(send_outbox, 2000);
+          return;
+        }
+        notice(`Not sent: ${error.message}`);
+      }
+      outbox.shift();
+      if (chat) draw(chat);
+    }
+  } finally {
+    sending = false;
+  }
+}
+
+async function begin_chat(names) {
+  const others = names.split(",").map((name) => name.trim()).filter(Boolean);
+  const made = await attempt(() => ask_json("POST", "chats", {
+    members: [user, ...others], body: `${user} began the chat`,
+  }, crypto.randomUUID()));
+  if (!made) return;
+  const chat = chat_of(made.id);
+  await load_members(chat);
+  open_chat(made.id);
+}
+
+async function send_picture(file) {
+  if (!PICTURES.includes(file.type)) return notice("Only PNG, JPEG, GIF and WebP pictures can be sent.");
+  const data = await file.arrayBuffer();
+  put_in_outbox({type: file.type, data, bytes: {type: file.type, blob: new Blob([data], {type: file.type})}});
+}
+
+async function attempt(work) {
+  try {
+    const answer = await work();
+    $("notice").hidden = true;
+    return answer;
+  } catch (error) {
+    notice(error.message);
+    return undefined;
+  }
+}
+
+function notice(text) {
+  $("notice").textContent = text;
+  $("notice").hidden = false;
+}
+
+// What is on the screen
+
+function element(tag, className, text = "") {
+  const made = document.createElement(tag);
+  made.className = className;
+  made.textContent = text;
+  return made;
+}
+
+const initial = (name) => [...name.trim()][0]?.toUpperCase() ?? "?";
+
+function title(chat) {
+  const others = chat.members.filter((name) => name !== user);
+  return others.join(", ") || (chat.members.length ? "Only you" : "…");
+}
+
+function summary(message) {
+  if (!message) return "";
+  if (message.bytes) return `${message.sender}: picture`;
+  return `${message.sender}: ${words(message)}`;
+}
+
+function words(message) {
+  if ("undecodable" in message) return `(cannot be read: ${message.undecodable})`;
+  const {body} = message;
+  if (typeof body === "string") return body;
+  return typeof body?.text === "string" ? body.text : JSON.stringify(body);
+}
+
+const newest = (chat) => chat.messages.get(Math.max(0, ...chat.messages.keys()));
+
+function draw(chat) {
+  draw_list();
+  if (chat?.id === shown) draw_messages(chat);
+}
+
+function draw_list() {
+  const all = [...chats.values()].sort((a, b) =>
+    (newest(b)?.sent_at ?? "").localeCompare(newest(a)?.sent_at ?? ""));
+  place($("chats"), all.map(chat_row));
+  $("none").hidden = all.length > 0;
+}
+
+// One row per chat for as long as the chat is there: it must not vanish under a finger.
+function chat_row(chat) {
+  if (!chat.row) {
+    const button = element("button", ""), text = element("span", "words");
+    button.type = "button";
+    button.onclick = () => open_chat(chat.id);
+    text.append(element("strong", ""), element("span", "last"));
+    button.append(element("span", "avatar"), text, element("span", "unread"));
+    chat.row = element("li", "");
+    chat.row.append(button);
+  }
+  const part = (selector) => chat.row.querySelector(selector);
+  part("button").classList.toggle("open", chat.id === shown);
+  part(".avatar").textContent = initial(title(chat));
+  part("strong").textContent = title(chat);
+  part(".last").textContent = summary(newest(chat));
+  part(".unread").textContent = chat.unread;
+  part(".unread").hidden = !chat.unread;
+  return chat.row;
+}
+
+// Exactly these rows in this order; those that stay are not touched.
+function place(list, rows) {
+  const wanted = new Set(rows);
+  for (const row of [...list.children]) if (!wanted.has(row)) row.remove();
+  rows.forEach((row, i) => {
+    if (list.children[i] !== row) list.insertBefore(row, list.children[i] ?? null);
+  });
+}
+
+function draw_messages(chat) {
+  $("title").querySelector("h2").textContent = title(chat);
+  const list = $("messages");
+  const at_end = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
+  const rows = [], numbers = [...chat.messages.keys()].sort((a, b) => a - b);
+  if (numbers[0] > 1 && !chat.whole) rows.push(earlier_element(chat, numbers[0]));
+  for (const seq of numbers) {
+    const message = chat.messages.get(seq);
+    rows.push(message.element ??= message_element(message));
+  }
+  for (const gap of chat.gaps) {
+    const after = rows.findIndex((row) => Number(row.dataset.seq) > gap.last);
+    rows.splice(after < 0 ? rows.length : after, 0, gap.element ??= gap_element(gap));
+  }
+  for (const entry of outbox) {
+    if (entry.chat === chat.id) rows.push(entry.element ??= message_element(entry, "pending"));
+  }
+  place(list, rows);
+  if (at_end || outbox.length) list.scrollTop = list.scrollHeight;
+}
+
+function message_element(message, state = "") {
+  const mine = message.sender === user;
+  const row = element("li", `message ${mine ? "mine" : ""} ${state}`);
+  row.dataset.seq = message.seq ?? "";
+  if (!mine) row.append(element("div", "who", message.sender));
+  row.append(message.bytes ? picture(message.bytes) : element("div", "what", words(message)));
+  const at = new Date(message.sent_at).toLocaleTimeString([], {hour: "2-digit", minute: "2-digit"});
+  row.append(element("div", "when", state === "pending" ? "not sent yet" : at));
+  return row;
+}
+
+function earlier_element(chat, before) {
+  const row = element("li", "earlier"), button = element("button", "", "Earlier messages");
+  button.type = "button";
+  button.onclick = () => load_history(chat, PAGE, before);
+  row.append(button);
+  return row;
+}
+
+function gap_element({first, last, reason}) {
+  const count = last - first + 1;
+  return element("li", "gap", reason === "reset"
+    ? "The server lost what was shown here before."
+    : `${count} ${count === 1 ? "message is" : "messages are"} missing here: not kept long enough.`);
+}
+
+function picture({type, base64, blob}) {
+  if (!PICTURES.includes(type)) return element("div", "what", "(a file)");
+  const image = document.createElement("img");
+  image.alt = "Picture";
+  blob ??= new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], {type});
+  image.src = URL.createObjectURL(blob);
+  image.onload = () => {
+    const list = $("messages");
+    if (list.scrollHeight - list.scrollTop - list.clientHeight < 420) list.scrollTop = list.scrollHeight;
+  };
+  return image;
+}
+
+function show_line(state) {
+  for (const word of ["online", "connecting", "offline"]) $("app").classList.toggle(word, word === state);
+  $("line").textContent = state;
+}
+
+$("login").querySelector("form").onsubmit = (event) => {
+  event.preventDefault();
+  sessionStorage.setItem("token", $("token").value.trim());
+  $("token").value = "";
+  $("refused").textContent = "";
+  login();
+};
+$("logout").onclick = () => logout();
+$("line").onclick = () => (stream.wanted ? stream.goOffline() : stream.goOnline());
+$("back").onclick = close_chat;
+$("new").onsubmit = (event) => {
+  event.preventDefault();
+  begin_chat($("with").value);
+  $("with").value = "";
+};
+$("compose").onsubmit = (event) => {
+  event.preventDefault();
+  const body = $("text").value;
+  $("text").value = "";
+  put_in_outbox({type: "application/json", data: JSON.stringify(body), body});
+};
+$("picture").onchange = (event) => {
+  const [file] = event.target.files;
+  event.target.value = "";
+  if (file) send_picture(file);
+};
+$("leave").onclick = async () => {
+  const chat = chats.get(shown);
+  const done = await attempt(async () => (await ask("DELETE", `${path_of(chat)}/members/me`), true));
+  if (done) forget(chat.id);
+};
+document.onvisibilitychange = () => shown && acknowledge(chats.get(shown));
+addEventListener("hashchange", () => {
+  if (location.hash.includes("token=")) {
+    if (stream) logout();
+    login();
+  }
+});
+login();

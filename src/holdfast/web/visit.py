@@ -1,0 +1,191 @@
+"""One request of one user: what it says, checked."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from base64 import urlsafe_b64encode
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from .. import AsyncHoldfast
+from .gate import Gate, new_key
+from .problems import Problem, problem_of
+from .waiting import unless_over
+
+T = TypeVar("T")
+
+MOST_MESSAGES: Final = 500
+"""In one answer."""
+
+LONGEST_KEY: Final = 200
+
+JSON: Final = "application/json"
+
+
+@dataclass(slots=True)
+class Visit:
+    """One request of one user.
+
+    Attributes:
+        gate: what it came in by.
+        request: as it was sent.
+        user: who sent it.
+        key: names what it does, so that doing it again changes nothing.
+    """
+
+    gate: Gate
+    request: Request
+    user: str
+    key: str
+
+    @property
+    def hf(self) -> AsyncHoldfast:
+        """Where the mailboxes and chats are."""
+        return self.gate.hf
+
+    @property
+    def op_id(self) -> str:
+        """The key, bound to the user: nobody can repeat what somebody else did."""
+        return op_id(self.user, self.key)
+
+    def name(self, param: str) -> str:
+        """A name in the path."""
+        try:
+            return unquote_to_bytes(self.request.path_params[param]).decode()
+        except UnicodeDecodeError:
+            raise Problem("bad-request", f"the {param} in the path is not UTF-8") from None
+
+    def seq(self, param: str) -> int:
+        """The number of a message in the path."""
+        return _whole(self.request.path_params[param], "the number of a message", 1, 2**53 - 2)
+
+    def whole(self, param: str, default: int, most: int = MOST_MESSAGES) -> int:
+        """A number of things in the query, 1 to *most*."""
+        given = self.request.query_params.get(param)
+        return default if given is None else _whole(given, param, 1, most)
+
+    def edge(self, param: str) -> int | None:
+        """The number of a message in the query; None: there is none."""
+        given = self.request.query_params.get(param)
+        return None if given is None else _whole(given, param, 0, 2**53 - 1)
+
+    def timeout(self) -> float:
+        """The seconds in the query for which to wait; by default none."""
+        given, most = self.request.query_params.get("timeout", "0"), self.gate.limits.timeout
+        try:
+            seconds = float(given)
+        except ValueError:
+            seconds = math.nan
+        if not 0 <= seconds <= most:  # also NaN
+            raise Problem("bad-request", f"timeout must be 0 to {most:g} seconds, got {given!r}")
+        return seconds
+
+    async def waited(self, fetch: Callable[[float], Awaitable[T]], nothing: T) -> T:
+        """What *fetch* gives within the timeout; *nothing* when the gateway closes meanwhile."""
+        timeout = self.timeout()
+        if not timeout:
+            return await fetch(0.0)
+        with self.gate.places.one(self.user):
+            found = await unless_over(self.request, self.gate.closing, fetch(timeout))
+        return nothing if found is None else found
+
+    async def raw(self) -> bytes:
+        """The body, which is refused as soon as it is too large."""
+        limit, body = self.gate.limits.request_bytes, bytearray()
+        announced = self.request.headers.get("content-length", "0")
+        if announced.isdecimal() and int(announced) > limit:
+            raise _too_large(limit)
+        async for part in self.request.stream():
+            body += part
+            if len(body) > limit:
+                raise _too_large(limit)
+        return bytes(body)
+
+    async def message(self) -> Any:
+        """The body of a message: the value of JSON, or the bytes of anything else."""
+        media = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not media:
+            hint = f"{JSON}, or image/png and the like for bytes"
+            raise Problem("unknown-media", f"say in Content-Type what the message is: {hint}")
+        data = await self.raw()
+        return decoded(data, Any) if media == JSON else data
+
+    async def json(self, kind: type[T]) -> T:
+        """The body, which must be such an object in JSON."""
+        found: T = decoded(await self.raw(), kind)
+        return found
+
+
+def decoded(data: bytes | str, kind: Any) -> Any:
+    """A value of JSON that a client sent.
+
+    Raises:
+        Problem: it is no JSON, or not of this *kind*; it says where.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except RecursionError:
+        raise Problem("bad-request", "the JSON is nested too deeply") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Problem("bad-request", f"the JSON cannot be taken: {error}") from None
+
+
+def answer(value: Any, status: int = 200, **headers: str) -> Response:
+    """*value* as JSON."""
+    return Response(msgspec.json.encode(value), status, headers, JSON)
+
+
+def op_id(user: str, key: str) -> str:
+    """What a write is called that *user* calls *key*."""
+    named = hashlib.sha256(msgspec.json.encode((user, key))).digest()
+    return f"web-{urlsafe_b64encode(named[:15]).decode()}"  # short: it may become the id of a chat
+
+
+Handler = Callable[[Visit], Awaitable[Response]]
+
+
+def resource(path: str, **handlers: Handler) -> Route:
+    """What lies at *path*: one handler for each method."""
+    handlers |= {"HEAD": handlers["GET"]} if "GET" in handlers else {}
+
+    async def endpoint(request: Request) -> Response:
+        gate: Gate = request.app.state.gate
+        key = None
+        try:
+            user = await gate.user_of(request)
+            gate.users.demand(user, "this user")
+            key = _key(request)
+            return await handlers[request.method](Visit(gate, request, user, key))
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
+        except Exception as error:  # noqa: BLE001 (the last one to catch it: `problem_of` logs it)
+            return problem_of(error, key).response()
+
+    return Route(path, endpoint, methods=list(handlers))
+
+
+def _key(request: Request) -> str:
+    given = request.headers.get("idempotency-key")
+    if given is None:
+        return new_key()
+    if not 0 < len(given) <= LONGEST_KEY:
+        raise Problem("bad-request", f"an Idempotency-Key has 1 to {LONGEST_KEY} characters")
+    return given
+
+
+def _whole(given: str, what: str, least: int, most: int) -> int:
+    if not (given.isascii() and given.isdecimal() and least <= int(given[:20]) <= most):
+        raise Problem("bad-request", f"{what} must be {least} to {most:,}, got {given[:40]!r}")
+    return int(given)
+
+
+def _too_large(limit: int) -> Problem:
+    return Problem("too-large", f"a request takes at most {limit:,} bytes; send a reference")

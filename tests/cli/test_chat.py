@@ -1,0 +1,298 @@
+"""`holdfast chat`: who is where, what was said, who holds messages back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from cli.programs import CTRL_C, on_terminal
+from faults.processes import Process
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import Chat, Holdfast
+
+
+@pytest.fixture
+def chat(hf: Holdfast) -> Chat:
+    """Three members; two messages."""
+    chat = hf.create_chat(
+        ["jason22", "jeff24", "jill"], sender="jason22", body="hello", chat_id="827"
+    )
+    chat.send({"text": "hi"}, sender="jeff24")
+    return chat
+
+
+def test_chats_are_listed(chat: Chat, hf: Holdfast, run: Run) -> None:
+    """With and without `ls`, for people and for scripts."""
+    hf.create_chat(["uma"], sender="uma", body="x", chat_id="0", keep="until_read")
+    listed = run("chat", "ls")
+    assert listed.exit_code == 0, listed.output
+    header, other, busy = listed.stdout.splitlines()
+    assert header.split() == ["chat", "members", "messages", "memory", "newest"]
+    assert other.split()[:3] == ["0", "1", "1"]
+    assert busy.split()[:3] == ["827", "3", "2"]
+    assert run("chat").stdout.split()[:5] == header.split()
+    for command in (["chat", "--json"], ["chat", "ls", "--json"]):
+        first, second = rows(run(*command))
+        assert (first["chat"], first["keep"], first["messages"]) == ("0", "until_read", 1)
+        assert (second["chat"], second["keep"], second["members"]) == ("827", 1_000, 3)
+        assert (second["first_seq"], second["last_seq"]) == (1, 2)
+        assert second["stored_bytes"] > 0
+        assert second["newest_at"].endswith("Z")
+
+
+def test_mailboxes_are_listed(hf: Holdfast, run: Run) -> None:
+    """What is unread, and when they were last read."""
+    assert "no mailboxes in namespace" in run("chat", "ls", "--mailbox").stdout
+    hf.mailbox("jack451", capacity=20).send("x", sender="jill")
+    header, box = run("chat", "ls", "--mailbox").stdout.splitlines()
+    assert header.split() == ["mailbox", "unread", "capacity", "oldest", "last", "read"]
+    assert (box.split()[:3], box.split()[-1]) == (["jack451", "1", "20"], "never")
+    (row,) = rows(run("chat", "ls", "--mailbox", "--json"))
+    assert (row["mailbox"], row["unread"], row["overflow"]) == ("jack451", 1, "reject")
+
+
+def test_nothing_is_listed_where_nothing_is(run: Run) -> None:
+    """In a sentence; for scripts in no line."""
+    assert "no chats in namespace" in run("chat").stdout
+    assert run("chat", "--json").stdout == ""
+
+
+def test_one_chat_is_shown(chat: Chat, hf: Holdfast, run: Run) -> None:
+    """How far everybody has read, and what was said; looking at it acknowledges nothing."""
+    hf.inbox("jill").ack(hf.inbox("jill").fetch()[0])
+    before = chat.members()
+    shown = run("chat", "show", "827").stdout
+    assert "2, numbers 1 to 2" in shown
+    assert "the newest 1,000, read or not" in shown
+    assert shown.index("jeff24") < shown.index("jill")
+    assert "hello" in shown
+    assert '{"text": "hi"}' in shown
+    (row,) = rows(run("chat", "show", "827", "--json"))
+    assert {each["user"]: each["read_seq"] for each in row["behind"]} == before
+    assert [(each["seq"], each["body"]) for each in row["latest"]] == [
+        (1, "hello"),
+        (2, {"text": "hi"}),
+    ]
+    assert chat.members() == before
+
+
+def test_a_mailbox_is_shown(hf: Holdfast, run: Run) -> None:
+    """Its messages are still unread afterwards; bytes are told by their number."""
+    hf.mailbox("jack451").send(b"\x00" * 2000, sender="jill")
+    shown = run("chat", "show", "jack451", "--mailbox").stdout
+    assert "(2,000 bytes)" in shown
+    assert "10,000 unread; more are refused" in shown
+    (row,) = rows(run("chat", "show", "jack451", "--mailbox", "--json"))
+    assert (row["unread"], row["latest"][0]["base64"][:4]) == (1, "AAAA")
+    assert hf.mailbox("jack451").status().unread == 1
+
+
+def test_what_nobody_has_written_to_is_a_typing_error(chat: Chat, hf: Holdfast, run: Run) -> None:
+    """It is not found, and a name like it is offered; nothing begins."""
+    hf.mailbox("jack451").send("x", sender="jill")
+    for command in (["show", "828"], ["tail", "828"], ["explain", "828"]):
+        result = run("chat", *command)
+        assert (result.exit_code, result.stdout) == (3, "")
+        assert "there is no chat '828'" in result.stderr
+        assert "did you mean '827'?" in result.stderr
+    assert run("chat", "send", "828", "hi", "--as", "jill").exit_code == 3
+    for command in ("show", "tail", "explain"):
+        result = run("chat", command, "jack45", "--mailbox")
+        assert (result.exit_code, result.stdout) == (3, "")
+        assert "did you mean 'jack451'?" in result.stderr
+    assert hf.chats() == ["827"]
+    assert hf.mailboxes() == ["jack451"]
+
+
+def test_hostile_text_is_shown_as_what_it_is(hf: Holdfast, run: Run) -> None:
+    """Ids, users and messages: no markup, no control characters; JSON has them unchanged."""
+    hf.create_chat([HOSTILE, "jill"], sender=HOSTILE, body=HOSTILE, chat_id=HOSTILE, keep=1)
+    hf.chat(HOSTILE).send(HOSTILE, sender=HOSTILE)
+    hf.mailbox(HOSTILE).send(HOSTILE, sender=HOSTILE)
+    for mailbox in ([], ["--mailbox"]):
+        for command in (["ls"], ["show", HOSTILE], ["explain", HOSTILE]):
+            result = run("chat", *command, *mailbox)
+            assert (result.exit_code, result.output.replace("\n", "").isprintable()) == (0, True)
+            assert VISIBLE in result.output
+        (row,) = rows(run("chat", "show", HOSTILE, *mailbox, "--json"))
+        assert row["latest"][0]["body"] == row["latest"][0]["sender"] == HOSTILE
+    assert run("chat", "send", HOSTILE, HOSTILE, "--as", "jack").output.rstrip("\n").isprintable()
+
+
+def test_a_text_is_sent(chat: Chat, hf: Holdfast, run: Run) -> None:
+    """By a member to a chat; by anybody to a mailbox, which may begin with it."""
+    assert (
+        run("chat", "send", "827", "yes", "--as", "jill").stdout
+        == "sent to chat '827' as number 3\n"
+    )
+    assert rows(run("chat", "send", "827", "no", "--as", "jill", "--json")) == [
+        {"chat": "827", "seq": 4}
+    ]
+    assert [(post.sender, post.body) for post in chat.history(limit=2)] == [  # type: ignore[union-attr]
+        ("jill", "yes"),
+        ("jill", "no"),
+    ]
+    sent = run("chat", "send", "jack451", "hi", "--as", "ops", "--mailbox")
+    assert sent.stdout == "sent to mailbox 'jack451' as number 1\n"
+    assert hf.mailbox("jack451").status().unread == 1
+
+
+def test_what_is_refused(chat: Chat, hf: Holdfast, run: Run) -> None:
+    """A stranger, a full mailbox, an empty text: nothing is sent, and each has its exit code."""
+    stranger = run("chat", "send", "827", "hi", "--as", "zed")
+    assert (stranger.exit_code, "'zed' is not a member" in stranger.stderr) == (4, True)
+    hf.mailbox("jack451", capacity=1).send("x", sender="jill")
+    full = run("chat", "send", "jack451", "hi", "--as", "jill", "--mailbox")
+    assert (full.exit_code, "is full" in full.stderr) == (4, True)
+    empty = run("chat", "send", "827", "", "--as", "jill")
+    assert (empty.exit_code, "TEXT is empty" in empty.stderr) == (2, True)
+    assert run("chat", "show", "x" * 600).exit_code == 2
+    assert len(chat.history()) == 2
+
+
+def test_nobody_holds_back_what_is_kept_by_number(hf: Holdfast, run: Run) -> None:
+    """But whoever comes too seldom misses something, and is named."""
+    chat = hf.create_chat(["p", "q"], sender="p", body="x", chat_id="few", keep=5)
+    for _ in range(9):
+        chat.send("x", sender="p")
+    told = run("chat", "explain", "few").stdout
+    assert "nobody holds any back" in told
+    assert "'q' has missed 5 messages" in told
+    (row,) = rows(run("chat", "explain", "few", "--json"))
+    assert (row["held_back"], row["held_by"], row["since"]) == (0, [], None)
+    assert [each["user"] for each in row["missed_by"]] == ["q"]
+
+
+def test_who_holds_messages_back_is_named(hf: Holdfast, run: Run) -> None:
+    """With the numbers of messages and bytes, since when, and for how long; until it reads."""
+    chat = hf.create_chat(
+        ["omar", "nina", "rosa"], sender="omar", body="x", chat_id="all", keep="until_read"
+    )
+    for _ in range(9):
+        chat.send("x" * 100, sender="omar")
+    both = run("chat", "explain", "all").stdout
+    assert "10 messages, about" in both
+    assert "kept for 2 members who have read no further" in both
+
+    inbox = hf.inbox("rosa")
+    inbox.ack(inbox.fetch(limit=4)[0])
+    told = run("chat", "explain", "all").stdout
+    assert "4 messages of these are kept for 'nina' alone" in told
+    assert "reads or leaves, or in 7 d if it stays silent" in told
+    (row,) = rows(run("chat", "explain", "all", "--json"))
+    assert (row["held_back"], row["idle_ttl"]) == (10, 604_800.0)
+    assert row["held_back_bytes"] > 100
+    assert row["since"].endswith("Z")
+    assert [(each["user"], each["unread"]) for each in row["held_by"]] == [
+        ("nina", 10),
+        ("rosa", 6),
+    ]
+    assert row["held_by"][1]["lets_go_at"] > row["held_by"][1]["last_seen_at"]
+
+    for user in ("nina", "rosa"):
+        hf.inbox(user).ack(hf.inbox(user).fetch()[0])
+    assert "Whoever is active has read everything." in run("chat", "explain", "all").stdout
+
+
+@pytest.mark.parametrize(
+    ("overflow", "told"),
+    [("reject", "whoever sends gets MailboxFull"), ("drop_oldest", "the oldest one is lost")],
+)
+def test_a_mailbox_that_is_not_read(hf: Holdfast, run: Run, overflow: str, told: str) -> None:
+    """What fits in, and what happens then."""
+    box = hf.mailbox("jack451", capacity=2, overflow=overflow)  # type: ignore[arg-type]
+    box.send("x", sender="jill")
+    assert "1 more message fits in." in run("chat", "explain", "jack451", "--mailbox").stdout
+    box.send("x", sender="jill")
+    assert told in run("chat", "explain", "jack451", "--mailbox").stdout
+    (row,) = rows(run("chat", "explain", "jack451", "--mailbox", "--json"))
+    assert (row["unread"], row["left"]) == (2, 0)
+
+
+# Listening
+
+
+@pytest.fixture
+def place(standalone: Server, request: pytest.FixtureRequest) -> Iterator[Holdfast]:
+    """A client of a namespace of the test's own, on a server that programs can reach, too."""
+    with Holdfast.from_url(standalone.url, namespace=request.node.name) as hf:
+        yield hf
+
+
+@pytest.mark.parametrize("mailbox", [False, True], ids=["chat", "mailbox"])
+def test_a_listener_hears_everything_and_moves_nobody(
+    place: Holdfast, standalone: Server, mailbox: bool
+) -> None:
+    """What was said last, and then each message once and in order; nobody has read it by that."""
+    if mailbox:
+        source = place.mailbox("jill")
+        source.send("0", sender="p")
+    else:
+        source = place.create_chat(["p", "q"], sender="p", body="0", chat_id="jill")
+    source.send("1", sender="p")
+    argv = ["chat", "tail", "jill", "--last", "1", "--json", *["--mailbox"] * mailbox]
+    where = ["--url", standalone.url, "--namespace", place.namespace]
+    with Process.python("-m", "holdfast", *argv, *where, name="tail") as tail:
+        eventually(lambda: '"1"' in tail.output, 30.0)
+        for number in range(2, 302):
+            source.send(str(number), sender="p")
+        eventually(lambda: '"301"' in tail.output, 30.0)
+        heard = [line.split('"body": ')[1].strip('"}') for line in tail.output.splitlines()]
+    assert heard == [str(number) for number in range(1, 302)]
+    if mailbox:
+        assert place.mailbox("jill").status().unread == 302
+    else:
+        assert place.chat("jill").members() == {"p": 302, "q": 0}
+
+
+def test_ctrl_c_ends_listening(place: Holdfast, standalone: Server) -> None:
+    """In good order."""
+    place.create_chat(["p"], sender="p", body="hello there", chat_id="c")
+    where = {"HOLDFAST_URL": standalone.url, "HOLDFAST_NAMESPACE": place.namespace}
+    code, shown = on_terminal("chat", "tail", "c", wait_for="hello there", say=CTRL_C, **where)
+    assert (code, "Traceback" in shown) == (130, False), shown
+
+
+def test_a_listener_is_told_what_it_misses(place: Holdfast, standalone: Server) -> None:
+    """Messages that were gone before it looked, and a chat that is another one now."""
+    chat = place.create_chat(["p"], sender="p", body="first", chat_id="c", keep=1)
+    where = ["--url", standalone.url, "--namespace", place.namespace]
+    with Process.python("-m", "holdfast", "chat", "tail", "c", *where, name="tail") as tail:
+        eventually(lambda: "first" in tail.output, 30.0)
+        for number in range(50):
+            chat.send(f"more-{number}", sender="p")
+        eventually(lambda: "more-49" in tail.output, 30.0)
+        assert "were gone before they could be told" in tail.output
+        with standalone.client() as client:
+            client.delete(*client.scan_iter(f"{place.namespace}:*chat:c*"))
+        place.create_chat(["p"], sender="p", body="anew", chat_id="c")
+        eventually(lambda: "anew" in tail.output or tail.returncode is not None, 30.0)
+        assert "has begun anew" in tail.output or tail.returncode == 3
+
+
+def test_a_listener_is_told_when_a_chat_ends(place: Holdfast, standalone: Server) -> None:
+    """It is not there any more: exit code 3."""
+    chat = place.create_chat(["p"], sender="p", body="hello", chat_id="c")
+    where = ["--url", standalone.url, "--namespace", place.namespace]
+    with Process.python("-m", "holdfast", "chat", "tail", "c", *where, name="tail") as tail:
+        eventually(lambda: "hello" in tail.output, 30.0)
+        chat.leave("p")
+        assert tail.wait(30.0) == 3
+        assert "there is no chat 'c'" in tail.output
+
+
+def test_eighty_columns_are_enough(place: Holdfast, standalone: Server) -> None:
+    """On a terminal long lines are folded."""
+    place.create_chat(
+        ["u" * 60, "q"], sender="q", body="x " * 500, chat_id="c" * 70, keep="until_read"
+    )
+    place.mailbox("m" * 70).send("x" * 500, sender="u" * 60)
+    where = {"HOLDFAST_URL": standalone.url, "HOLDFAST_NAMESPACE": place.namespace, "NO_COLOR": "1"}
+    for mailbox, name in (([], "c" * 70), (["--mailbox"], "m" * 70)):
+        for command in (["ls"], ["show", name], ["explain", name]):
+            code, shown = on_terminal("chat", *command, *mailbox, **where)
+            bare = shown.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "")
+            assert (code, max(map(len, bare.splitlines())) <= 80) == (0, True), bare

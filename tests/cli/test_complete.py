@@ -1,0 +1,108 @@
+"""`holdfast complete`: names by their beginning, once, by the line, and as one types."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from cli.programs import CTRL_C, on_terminal
+from conftest import Site
+from faults.servers import Server
+from holdfast import Holdfast
+from holdfast.cli.app import app
+
+GUILD = ["jeff", "jenny", "jack", "jennifer", ("Carla Santos", "42"), "张三", "张伟"]
+
+
+@pytest.fixture
+def guild(hf: Holdfast) -> Holdfast:
+    hf.completions("guild:3").add_many(GUILD)
+    return hf
+
+
+def by_line(site: Site, lines: str, *args: str) -> Result:
+    variables = {"HOLDFAST_URL": site.url, "HOLDFAST_NAMESPACE": site.namespace}
+    return CliRunner(env=variables).invoke(app, ["complete", "guild:3", *args], input=lines)
+
+
+def test_names_by_a_prefix(guild: Holdfast, run: Run) -> None:
+    """For people and for scripts."""
+    assert run("complete", "guild:3", "JE").stdout == "jeff\njennifer\njenny\n"
+    assert run("complete", "guild:3", "je", "--limit", "1").stdout == "jeff\n"
+    assert run("complete", "guild:3", "san").stdout == "Carla Santos\t42\n"
+    assert rows(run("complete", "guild:3", "c", "--json")) == [
+        {"prefix": "c", "name": "Carla Santos", "id": "42"}
+    ]
+    assert run("complete", "guild:3", "张", "--json").stdout.count("\n") == 2
+
+
+def test_nothing_is_found(guild: Holdfast, run: Run) -> None:
+    """Code 3; it says whether there are any names at all."""
+    none = run("complete", "guild:3", "x")
+    assert (none.exit_code, none.stdout) == (3, "")
+    assert "nothing in completions 'guild:3'" in none.stderr
+    assert "begins with 'x'" in none.stderr
+    nowhere = run("complete", "guild:4", "x", "--json")
+    assert (nowhere.exit_code, nowhere.stdout) == (3, "")
+    assert "there are no completions 'guild:4'" in nowhere.stderr
+
+
+def test_names_of_strangers_are_harmless(hf: Holdfast, run: Run) -> None:
+    """Their control characters are shown, not obeyed."""
+    hf.completions("guild:3").add(HOSTILE, id=HOSTILE)
+    assert run("complete", "guild:3", "[").stdout == f"{VISIBLE}\t{VISIBLE}\n"
+
+
+def test_prefixes_by_the_line(guild: Holdfast, site: Site) -> None:
+    """An empty line ends the matches of each; what is no prefix does not end the others."""
+    done = by_line(site, "je\nx\n\0\nsan\n")
+    assert done.exit_code == 0
+    assert done.stdout == "jeff\njennifer\njenny\n\n\n\nCarla Santos\t42\n\n"
+    assert "holds a NUL" in done.stderr
+    told = rows(by_line(site, "jef\nx\nja\n", "--json"))
+    assert [(each["prefix"], each["name"]) for each in told] == [("jef", "jeff"), ("ja", "jack")]
+
+
+@pytest.fixture
+def where(standalone: Server, request: pytest.FixtureRequest) -> dict[str, str]:
+    """A server with names that programs can reach."""
+    namespace = request.node.name
+    with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
+        hf.completions("guild:3").add_many(GUILD)
+    variables = {"HOLDFAST_URL": standalone.url, "HOLDFAST_NAMESPACE": namespace}
+    return variables | {"PROMPT_TOOLKIT_NO_CPR": "1"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"), [("jack\r", "jack\n"), ("san\t\r", "Carla Santos\t42\n")]
+)
+def test_names_as_one_types(where: dict[str, str], typed: str, found: str) -> None:
+    """They are shown before anything is typed; Tab takes the first, Enter prints."""
+    code, shown = on_terminal("complete", "guild:3", wait_for="jennifer", say=typed, **where)
+    assert code == 0, shown
+    assert shown.endswith(found)
+
+
+@pytest.mark.parametrize("key", [CTRL_C, "\x04"])
+def test_leaving_it(where: dict[str, str], key: str) -> None:
+    """By Ctrl-C or Ctrl-D."""
+    code, shown = on_terminal("complete", "guild:3", wait_for="jennifer", say=key, **where)
+    assert code == 130, shown
+    assert "Traceback" not in shown
+
+
+def test_colours_of_the_line(where: dict[str, str]) -> None:
+    """Not with NO_COLOR."""
+    keys = {"wait_for": "jennifer", "say": CTRL_C}
+    assert "48;5;" in on_terminal("complete", "guild:3", **keys, **where)[1]
+    assert "48;5;" not in on_terminal("complete", "guild:3", **keys, NO_COLOR="1", **where)[1]
+
+
+def test_a_server_that_goes_away(where: dict[str, str]) -> None:
+    """Is told below the line, and the line lives."""
+    where |= {"HOLDFAST_URL": "redis://127.0.0.1:1"}
+    code, shown = on_terminal("complete", "guild:3", wait_for="failed", say=CTRL_C, **where)
+    assert code == 130, shown
+    assert "Traceback" not in shown

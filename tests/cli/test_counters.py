@@ -1,0 +1,166 @@
+"""`holdfast counters`: which there are, and one of them as a chart."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from cli.programs import on_terminal
+from faults.servers import Server
+from holdfast import Holdfast, Sample
+from holdfast.cli.counters.chart import chart, short
+from holdfast.cli.counters.spans import span, told
+
+START = datetime(2026, 3, 14, 15, tzinfo=UTC)
+
+
+def samples(*values: int, precision: int = 60) -> list[Sample]:
+    step = timedelta(seconds=precision)
+    return [Sample(START + n * step, value) for n, value in enumerate(values)]
+
+
+def test_counters_are_listed(hf: Holdfast, run: Run) -> None:
+    """With and without `ls`, for people and for scripts."""
+    hf.counter("hits").add(1204)
+    hf.counter("hits").add(3000, at=time.time() - 7200)
+    hf.counter(HOSTILE, precisions=[5], keep=30).add(-3)
+    listed = run("counters", "ls")
+    assert listed.exit_code == 0
+    assert listed.stdout == run("counters").stdout
+    lines = [line.split() for line in listed.stdout.splitlines()]
+    assert lines[0] == ["counter", "last", "minute", "last", "hour", "last", "day"]
+    assert lines[1] == [VISIBLE, "-3", "-", "-"]
+    assert lines[2][:-1] == ["hits", "1,204", "1,204", "4,204"]
+    assert rows(run("counters", "ls", "--json")) == [
+        {"counter": HOSTILE, "last_minute": -3, "last_hour": None, "last_day": None},
+        {"counter": "hits", "last_minute": 1204, "last_hour": 1204, "last_day": 4204},
+    ]
+
+
+def test_no_counters(run: Run) -> None:
+    """A sentence; nothing for scripts."""
+    assert "no counters in namespace" in run("counters").stdout
+    assert run("counters", "--json").stdout == ""
+
+
+def test_one_counter_as_a_chart(hf: Holdfast, run: Run) -> None:
+    """By default the last hour, in its finest samples."""
+    now = time.time()
+    hf.counter("hits").add(10)
+    hf.counter("hits").add(20, at=now - 1800)
+    hf.counter("hits").add(400, at=now - 4000)
+    shown = run("counters", "show", "hits")
+    assert shown.exit_code == 0
+    assert "the last 1 h, in samples of 1 min" in shown.stdout
+    assert "30\n" in shown.stdout  # in total
+    assert shown.stdout.count("█") == 8 + 4
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    same = run("counters", "show", "hits", "--precision", "60", "--last", "1h")
+    assert same.stdout.splitlines()[:3] == shown.stdout.splitlines()[:3]
+    assert "430\n" in run("counters", "show", "hits", "--precision", "300").stdout
+    assert "\x1b" not in shown.stdout
+
+
+def test_one_counter_for_scripts(hf: Holdfast, run: Run) -> None:
+    """Every sample."""
+    hf.counter("hits", precisions=[10, 100], keep=5).add(10)
+    [told] = rows(run("counters", "show", "hits", "--last", "5m", "--json"))
+    assert (told["counter"], told["precision"], told["total"]) == ("hits", 100, 10)
+    assert told["rate"] == 10 / 300
+    assert [sample["value"] for sample in told["samples"]] in ([0, 0, 10], [0, 10, 0])
+    assert told["samples"][0]["start"].endswith("Z")
+    [told] = rows(run("counters", "show", "hits", "--json"))  # it keeps less than an hour
+    assert (told["precision"], len(told["samples"])) == (100, 5)
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["hit"], 3, "there is no counter 'hit' in namespace .*; did you mean 'hits'?"),
+        (["hits", "--precision", "7"], 2, "counter 'hits' has no precision of 7 s; it has 10, 60"),
+        (["hits", "--last", "1d"], 2, "counter 'hits' keeps 2 h, not 1 d"),
+        (["hits", "--last", "soon"], 2, "'soon' is no length of time"),
+        (["hits", "--precision", "0"], 2, "Input should be"),
+        (["x" * 600], 2, "the limit is 512"),
+    ],
+)
+def test_what_cannot_be_shown(
+    hf: Holdfast, run: Run, args: list[str], code: int, message: str
+) -> None:
+    """Says why, and leaves with the usual codes."""
+    hf.counter("hits", precisions=[10, 60]).add()
+    shown = run("counters", "show", *args)
+    assert shown.exit_code == code
+    assert re.search(message, shown.stderr), shown.stderr
+    assert shown.stdout == ""
+
+
+def test_colours_and_a_narrow_terminal(standalone: Server, request: pytest.FixtureRequest) -> None:
+    """Bars are sums of neighbours then; colours are for terminals that want them."""
+    where = {"HOLDFAST_URL": standalone.url, "HOLDFAST_NAMESPACE": request.node.name}
+    with Holdfast.from_url(standalone.url, namespace=request.node.name) as hf:
+        hf.counter("hits").add(7)
+    command = ("counters", "show", "hits", "--precision", "1")
+    assert "\x1b[36m" in on_terminal(*command, **where)[1]
+    code, shown = on_terminal(*command, NO_COLOR="1", COLUMNS="40", **where)
+    bare = shown.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    assert (code, max(map(len, bare.splitlines())) <= 40) == (0, True), bare
+    assert "each bar: 4 samples, 4 s" in bare
+
+
+# The pieces
+
+
+def test_bars_rise_from_zero() -> None:
+    """The highest fills all rows; times are below the edges."""
+    lines, together = chart(samples(0, 4, 8), 60, columns=40, rows=2)
+    assert together == 1
+    assert lines == [
+        "8 ┤        ████",
+        "  ┤    ████████",
+        "0 ┼────────────",
+        "   15:00   15:03",
+    ]
+
+
+def test_bars_rise_from_what_is_below_zero() -> None:
+    """Else one could not see it."""
+    lines, _ = chart(samples(-4, 0, 4), 1, columns=40, rows=1)
+    assert lines[:2] == [" 4 ┤    ▄▄▄▄████", "-4 ┼────────────"]
+
+
+@pytest.mark.parametrize("columns", [20, 21, 40, 80, 200])
+@pytest.mark.parametrize("count", [1, 2, 60, 119, 1000])
+@pytest.mark.parametrize("value", [0, 1, 99_999, 2**63 - 1, -(2**63)])
+def test_a_chart_fits(columns: int, count: int, value: int) -> None:
+    """Whatever there is to be drawn."""
+    lines, _ = chart(samples(*[value] * count), 60, columns=columns, rows=8)
+    assert max(map(len, lines)) <= columns
+    assert len(lines) == 10
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"), (99_999, "99,999"), (-99_999, "-99,999"), (100_000, "100k"), (3_140_000, "3.1M"),
+        (999_600, "1.0M"), (2**63, "9.2E"), (-2_000_000_000, "-2.0G"),
+    ],
+)  # fmt: skip
+def test_short_numbers(number: int, text: str) -> None:
+    """Seven characters at most."""
+    assert short(number) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "again"),
+    [("90", 90, "90 s"), ("1h", 3600, "1 h"), ("1h30m", 5400, "90 min"), ("2 d", 172_800, "2 d"),
+     ("5min", 300, "5 min"), ("0.5s", 0.5, "0.5 s"), ("1w", 604_800, "7 d")],
+)  # fmt: skip
+def test_spans(text: str, seconds: float, again: str) -> None:
+    """As people write them, and read them."""
+    assert span(text) == seconds
+    assert told(seconds) == again

@@ -1,0 +1,42 @@
+"""`holdfast demo sale` as a user runs it: at the database, then with the cache."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cli.programs import holdfast
+from faults.servers import Server
+
+
+def test_a_sale_in_figures(standalone: Server, tmp_path: Path) -> None:
+    """All is counted, and the user's server and database are left as they were."""
+    file = tmp_path / "shop.db"
+    with standalone.client() as client:
+        before = {key for key in client.scan_iter("*") if b"ledger" not in key}
+    done = holdfast(
+        *("demo", "sale", "--readers", "20", "--seconds", "2", "--json"),
+        *("--database", f"sqlite:///{file}"),
+        HOLDFAST_URL=standalone.url,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["ok"], report["problems"]) == (True, [])
+    plain, cached = report["parts"]
+    assert (plain["cached"], cached["cached"]) == (False, True)
+    assert plain["reads_per_s"] > 0
+    assert cached["reads_per_s"] > 0
+    assert cached["mean_age_s"] > 0
+    assert "20 readers, some buyers, 50 items in sqlite" in done.stderr
+    with standalone.client() as client:
+        left = set(client.scan_iter("*")) - before
+        assert all(client.pttl(key) > 0 for key in left)
+
+
+def test_a_database_that_cannot_be_used(standalone: Server) -> None:
+    """In a sentence."""
+    for url in ("nonsense", "nosuchdb://x", "sqlite:////no/such/folder/at/all.db"):
+        done = holdfast("demo", "sale", "--database", url, HOLDFAST_URL=standalone.url)
+        assert done.returncode == 2, done.stderr
+        assert "the database cannot be used" in done.stderr
+        assert "Traceback" not in done.stderr

@@ -1,0 +1,80 @@
+"""`holdfast logs send` and `show`: what they send and tell, and their exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+
+from cli.crowd import HOSTILE, Run, rows
+from holdfast import Holdfast
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two good files."""
+    (tmp_path / "days").mkdir()
+    (tmp_path / "a.log").write_bytes(b"a\n" * 500)
+    (tmp_path / "days" / "b.log.gz").write_bytes(gzip.compress(b"b\n" * 300))
+    return tmp_path
+
+
+def test_a_folder_is_sent(hf: Holdfast, run: Run, folder: Path) -> None:
+    """To each consumer, and the feed is sealed; a second time nothing is sent."""
+    sent = run("logs", "send", str(folder), "--to", "geo-1", "--to", "geo-2", "--budget", "16")
+    assert sent.exit_code == 0, sent.output
+    assert sent.stdout == "2 files, 1.6 KiB, in feed logs, sealed\n"
+    [again] = rows(run("logs", "send", str(folder), "--json"))
+    assert again == {
+        "feed": "logs", "files": 2, "sent": 0, "bytes": 1600, "failed": {}, "sealed": True,
+    }  # fmt: skip
+    [shown] = rows(run("logs", "show", "--json"))
+    assert (shown["state"], shown["files"], shown["budget"]) == ("sealed", 2, 2**24)
+    for name in ("geo-1", "geo-2"):
+        found = {}
+        for file in hf.file_feed("logs").consumer(name).files():
+            with file:
+                found[file.name] = sum(1 for _ in file.lines())
+        assert found == {"a.log": 500, "days/b.log": 300}
+    assert rows(run("logs", "show", "--json"))[0]["state"] == "over"
+
+
+def test_what_cannot_be_sent_is_told(run: Run, folder: Path) -> None:
+    """The others are sent, and the feed is not sealed."""
+    (folder / "bad.gz").write_bytes(b"no gzip")
+    sent = run("logs", "send", str(folder), "--share")
+    assert sent.exit_code == 1
+    assert "holdfast: bad.gz: file 'bad' of feed 'logs' is damaged: member 1" in sent.stderr
+    assert sent.stdout == "2 files, 1.6 KiB, in feed logs\n"
+
+
+def test_wrong_settings_are_told(run: Run, folder: Path) -> None:
+    """With what can be done from a shell."""
+    for words, told in [
+        ((str(folder / "a.log"),), "is no folder"),
+        ((str(folder),), "the feed is new: say who gets the files"),
+        ((str(folder), "--budget", "3"), "say also who gets the files"),
+    ]:
+        refused = run("logs", "send", *words)
+        assert (refused.exit_code, told in refused.stderr) == (2, True), refused.output
+    assert run("logs", "send", str(folder), "--to", "a", "--keep-open").exit_code == 0
+    refused = run("logs", "send", str(folder), "--to", "b")
+    assert refused.exit_code == 2
+    assert "leave --to, --share and --budget out" in refused.stderr
+
+
+def test_a_feed_is_shown(hf: Holdfast, run: Run) -> None:
+    """Whatever its consumers are called; one that is not there is not found."""
+    assert run("logs", "show").exit_code == 3
+    feed = hf.file_feed("logs", consumers=["geo", HOSTILE])
+    feed.publish(io.BytesIO(b"x" * 3000), name="x")
+    with next(iter(feed.consumer("geo").files())):
+        pass
+    shown = run("logs", "show")
+    assert shown.exit_code == 0, shown.output
+    assert HOSTILE not in shown.stdout
+    lines = {line.split("  ")[0]: line for line in shown.stdout.splitlines()}
+    assert lines["bytes"].endswith("2.9 KiB")
+    assert lines["geo"].split() == ["geo", "yes", "1", "2.9", "KiB", "0", "bytes", "0", "0"]

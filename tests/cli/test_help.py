@@ -1,0 +1,53 @@
+"""`--help` of every command, as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from cli.programs import on_terminal
+from holdfast.cli.app import app
+
+
+def commands(command: object, *path: str) -> Iterator[tuple[str, ...]]:
+    """Every command, as it is called."""
+    yield path
+    if isinstance(command, TyperGroup):
+        for name, each in command.commands.items():
+            yield from commands(each, *path, name)
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("path", list(commands(get_command(app))), ids=" ".join)
+def test_an_option_says_what_it_takes_in_words(path: tuple[str, ...], columns: int) -> None:
+    """No types of Python, no inequations; flags take nothing. And it fits on the screen."""
+    result = CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*path, "--help"])
+    assert result.exit_code == 0
+    assert not any(sign in result.stdout for sign in ("<", ">", "range", "x="))
+    assert max(map(len, result.stdout.splitlines())) <= columns
+    flags = [line for line in result.stdout.splitlines() if "--help" in line]
+    assert flags[-1].split()[1:3] == ["--help", "Show"]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["tasks", "ls", "q", "--limit", "1001"], ["worker", "m", "--lease", "0.5"],
+        ["demo", "mail", "--workers", "0"],
+    ],
+)  # fmt: skip
+def test_what_is_out_of_range_is_refused(args: list[str]) -> None:
+    """Though the help has no inequations."""
+    result = CliRunner().invoke(app, args)
+    assert (result.exit_code, "Input should be" in result.stderr) == (2, True)
+
+
+def test_the_help_has_colours_where_they_are_wanted() -> None:
+    """On a terminal, and not with NO_COLOR."""
+    cyan = "\x1b[1;36m"
+    assert cyan in on_terminal("worker", "--help")[1]
+    assert cyan not in on_terminal("worker", "--help", NO_COLOR="1")[1]

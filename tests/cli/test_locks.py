@@ -1,0 +1,173 @@
+"""`holdfast locks ls`, `show` and `wait`: what they tell, and their exit codes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from faults.waiting import eventually
+from holdfast import Holdfast, LockState
+
+
+@contextmanager
+def crowded(hf: Holdfast, number: int) -> Iterator[LockState]:
+    """While the context lasts, so many wait for lock `crowded`, which is held and listed."""
+    lock = hf.lock("crowded")
+
+    def wait() -> None:
+        with lock.hold():
+            pass
+
+    threads = [threading.Thread(target=wait) for _ in range(number)]
+    with lock.hold():
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(lock.inspect().waiters) == number)
+        eventually(lambda: "crowded" in hf.locks())
+        yield lock.inspect()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.fixture
+def busy(hf: Holdfast) -> Iterator[Holdfast]:
+    """Lock `market` is held, and so are two of three places of semaphore `api`."""
+    with ExitStack() as stack:
+        stack.enter_context(hf.lock("market").hold())
+        for _ in range(2):
+            stack.enter_context(hf.semaphore("api", limit=3).hold())
+        eventually(lambda: hf.locks() and hf.semaphores())
+        yield hf
+
+
+def test_what_is_in_use_is_listed(busy: Holdfast, run: Run) -> None:
+    """With and without `ls`, for people and for scripts."""
+    with crowded(busy, 1):
+        listed = run("locks", "ls")
+        found = rows(run("locks", "ls", "--json"))
+    assert listed.exit_code == 0, listed.output
+    header, api, crowd, market = listed.stdout.splitlines()
+    assert header.split() == ["name", "kind", "held", "waiters"]
+    assert api.split() == ["api", "semaphore", "2/3", "0"]
+    assert crowd.split() == ["crowded", "lock", "1/1", "1"]
+    assert market.split() == ["market", "lock", "1/1", "0"]
+    assert found == [
+        {"name": "api", "kind": "semaphore", "limit": 3, "holders": 2, "waiters": 0},
+        {"name": "crowded", "kind": "lock", "limit": 1, "holders": 1, "waiters": 1},
+        {"name": "market", "kind": "lock", "limit": 1, "holders": 1, "waiters": 0},
+    ]
+    assert run("locks").stdout.split()[:4] == header.split()
+
+
+def test_what_is_free_is_not_listed(hf: Holdfast, run: Run) -> None:
+    """Which is no error."""
+    with hf.lock("market").hold():
+        eventually(hf.locks)
+    empty = run("locks", "ls")
+    assert (empty.exit_code, "no locks or semaphores in use" in empty.stdout) == (0, True)
+    assert run("locks", "--json").stdout == ""
+
+
+def test_a_lock_is_shown_with_who_has_it_and_who_is_next(hf: Holdfast, run: Run) -> None:
+    """Host and process, what is left of the lease, the fence, the waiters in order."""
+    here = f"{socket.gethostname()}, process {os.getpid()}"
+    with crowded(hf, 2) as state:
+        shown = run("locks", "show", "crowded")
+        [row] = rows(run("locks", "show", "crowded", "--json"))
+    assert shown.exit_code == 0, shown.output
+    assert f"holder    {here}, " in shown.stdout
+    assert f"fence     {state.fence}\n" in shown.stdout
+    assert f"waiter 1  {here}\nwaiter 2  {here}\n" in shown.stdout
+    assert (row["name"], row["kind"], row["limit"]) == ("crowded", "lock", 1)
+    assert row["fence"] == state.fence
+    [holder] = row["holders"]
+    assert 0 < holder.pop("remaining") <= 10
+    names = [each["name"] for each in (holder, *row["waiters"])]
+    assert names == [state.holder, *state.waiters]
+    assert (holder["host"], holder["pid"]) == (socket.gethostname(), os.getpid())
+
+
+def test_a_semaphore_is_shown(busy: Holdfast, run: Run) -> None:
+    """With its limit, and every holder."""
+    shown = run("locks", "show", "api", "--semaphore")
+    assert shown.exit_code == 0, shown.output
+    assert "held       2/3\n" in shown.stdout
+    assert shown.stdout.count(f"process {os.getpid()}, ") == 2
+    [row] = rows(run("locks", "show", "api", "--semaphore", "--json"))
+    assert (row["kind"], row["limit"], len(row["holders"]), row["waiters"]) == (
+        "semaphore", 3, 2, [],
+    )  # fmt: skip
+    assert "fence" not in row
+
+
+def test_what_nobody_uses_is_not_found(busy: Holdfast, run: Run) -> None:
+    """What may have been meant is offered; JSON is there all the same."""
+    for name, hint in (
+        ("markt", "did you mean 'market'?"),
+        ("api", "a semaphore of that name is in use: add --semaphore"),
+    ):
+        result = run("locks", "show", name)
+        assert (result.exit_code, hint in result.stderr) == (3, True), result.output
+        assert "no: it is free" in result.stdout
+    result = run("locks", "show", "market", "--semaphore")
+    assert (result.exit_code, "a lock of that name is in use" in result.stderr) == (3, True)
+    [row] = rows(run("locks", "show", "markt", "--json"))
+    assert (row["fence"], row["holders"], row["waiters"]) == (None, [], [])
+
+
+def test_hostile_names_are_shown_as_what_they_are(hf: Holdfast, run: Run) -> None:
+    """No markup, no control characters; JSON has them unchanged."""
+    with hf.lock(HOSTILE).hold():
+        eventually(hf.locks)
+        listed, shown = run("locks"), run("locks", "show", HOSTILE)
+        assert rows(run("locks", "--json"))[0]["name"] == HOSTILE
+    for result in (listed, shown):
+        assert VISIBLE in result.stdout
+        assert result.stdout.replace("\n", "").isprintable()
+
+
+def test_wait_returns_when_the_lock_is_free(hf: Holdfast, run: Run) -> None:
+    """At once if it is, else when it was given back."""
+    assert run("locks", "wait", "market", "--timeout", "0").exit_code == 0
+    lease = hf.lock("market").acquire()
+    releasing = threading.Timer(0.7, lease.release)
+    releasing.start()
+    waited = run("locks", "wait", "market", "--timeout", "30")
+    assert (waited.exit_code, waited.output) == (0, "")
+    assert lease.remaining == 0
+    releasing.join()
+
+
+def test_wait_gives_up_after_its_timeout(busy: Holdfast, run: Run) -> None:
+    """With an exit code of its own, and says who has it."""
+    for timeout in ("0", "0.2"):
+        waited = run("locks", "wait", "market", "--timeout", timeout)
+        assert waited.exit_code == 124
+        assert f"lock 'market' was not free within {timeout} s" in waited.stderr
+        assert f"process {os.getpid()} holds it" in waited.stderr
+
+
+def test_wait_for_a_place_of_a_semaphore(busy: Holdfast, run: Run) -> None:
+    """It is free while there is one."""
+    command = ("locks", "wait", "api", "--semaphore", "--timeout", "0")
+    assert run(*command).exit_code == 0
+    with busy.semaphore("api").hold():
+        assert run(*command).exit_code == 124
+
+
+@pytest.mark.parametrize("timeout", ["-1", "nan", "inf", "soon"])
+def test_a_timeout_that_is_none_is_wrong_usage(run: Run, timeout: str) -> None:
+    """Before a server is asked."""
+    assert run("locks", "wait", "market", "--timeout", timeout).exit_code == 2
+
+
+def test_options_before_a_command_are_not_dropped(run: Run) -> None:
+    """They belong to the list; a command has its own."""
+    result = run("locks", "--namespace", "other", "show", "market")
+    assert (result.exit_code, "options come after the command" in result.stderr) == (2, True)

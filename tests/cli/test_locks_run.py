@@ -1,0 +1,301 @@
+"""`holdfast locks run`: a command runs while the lock is held, and no longer."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.programs import CTRL_C, on_terminal
+from faults.processes import Process
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import Holdfast, server
+
+LEASE_S = 2.0
+SLACK_S = 1.0
+"""What a busy machine may add."""
+
+START_S = 60.0
+"""Patience with programs that start on a busy machine."""
+
+Begin = Callable[..., Process]
+
+
+@pytest.fixture
+def hf(standalone: Server) -> Iterator[Holdfast]:
+    with Holdfast.from_url(standalone.url, namespace=f"run-{secrets.token_hex(4)}") as hf:
+        yield hf
+
+
+@pytest.fixture
+def begin(hf: Holdfast, standalone: Server) -> Iterator[Begin]:
+    """Start `holdfast locks run …` on lock `nightly`, unless another one is named."""
+    begun = []
+
+    def start(*args: str | Path, name: str = "nightly", url: str = standalone.url) -> Process:
+        env = {"HOLDFAST_URL": url, "HOLDFAST_NAMESPACE": hf.namespace}
+        process = Process.python("-m", "holdfast", "locks", "run", name, *args, env=env)
+        begun.append(process)
+        process.start()
+        return process
+
+    yield start
+    for process in begun:
+        process.close()
+
+
+def shell(script: str, *args: str | Path) -> tuple[str | Path, ...]:
+    """A command that runs *script* with *args* as `$1` and so on."""
+    return ("--", "sh", "-c", script, "sh", *args)
+
+
+def is_held(hf: Holdfast) -> bool:
+    return hf.lock("nightly").inspect().holder is not None
+
+
+def is_running(pid_file: Path) -> bool:
+    """Whether the process whose id is in a file is there; no file: not yet."""
+    try:
+        os.kill(int(pid_file.read_text()), 0)
+    except (FileNotFoundError, ProcessLookupError, ValueError):
+        return False
+    stat = Path(f"/proc/{pid_file.read_text().strip()}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_the_command_has_the_lock_and_its_fence(hf: Holdfast, begin: Begin) -> None:
+    """Its output and its exit code are the command's; then the lock is free."""
+    with hf.lock("nightly").hold() as earlier:
+        pass
+    run = begin(*shell("echo fence=$HOLDFAST_FENCE; exit 7"))
+    assert run.wait(START_S) == 7
+    [line] = run.output.splitlines()
+    assert int(line.removeprefix("fence=")) > earlier.fence
+    assert not is_held(hf)
+
+
+def test_several_runs_exclude_one_another(begin: Begin, tmp_path: Path) -> None:
+    """Each finds itself alone."""
+    script = 'mkdir "$1/alone" && sleep 0.3 && rmdir "$1/alone"'
+    runs = [begin(*shell(script, tmp_path)) for _ in range(4)]
+    assert [(run.wait(START_S), run.output) for run in runs] == [(0, "")] * 4
+
+
+def test_the_lease_is_renewed_as_long_as_the_command_runs(hf: Holdfast, begin: Begin) -> None:
+    """Nobody else gets the lock meanwhile."""
+    run = begin("--lease", "1", *shell("sleep 3; echo over"))
+    eventually(lambda: is_held(hf), START_S)
+    with hf.lock("nightly").hold(timeout=START_S):
+        assert "over" in run.output
+    assert run.wait() == 0
+
+
+def test_places_of_a_semaphore(hf: Holdfast, begin: Begin) -> None:
+    """So many run at once; the limit need not be said again."""
+    options = ("--semaphore", "--limit", "2")
+    unknown = begin("--semaphore", *shell("true"), name="api")
+    assert (unknown.wait(START_S), "with --limit N" in unknown.output) == (125, True)
+    first = begin(*options, *shell("sleep 600"), name="api")
+    eventually(lambda: len(hf.semaphore("api").inspect().holders) == 1, START_S)
+    second = begin("--semaphore", *shell("sleep 600"), name="api")
+    eventually(lambda: len(hf.semaphore("api").inspect().holders) == 2, START_S)
+    third = begin("--semaphore", "--timeout", "0.1", *shell("true"), name="api")
+    assert third.wait(START_S) == 124
+    other = begin("--semaphore", "--limit", "3", *shell("true"), name="api")
+    assert (other.wait(START_S), "is 2, not 3" in other.output) == (125, True)
+    for run in (first, second):
+        assert run.stop() == 128 + signal.SIGTERM
+    assert hf.semaphore("api").inspect().holders == ()
+
+
+def test_a_lock_that_is_not_free_in_time(hf: Holdfast, begin: Begin, tmp_path: Path) -> None:
+    """The command does not run; who has it is said; nobody stays in line."""
+    with hf.lock("nightly").hold() as lease:
+        for timeout in ("0", "0.3"):
+            run = begin("--timeout", timeout, *shell('touch "$1"', tmp_path / "ran"))
+            assert run.wait(START_S) == 124
+            assert f"{lease.holder} holds it" in run.output
+        assert hf.lock("nightly").inspect().waiters == ()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_cannot_be_run(hf: Holdfast, begin: Begin, tmp_path: Path) -> None:
+    """Is said before it waits for anything, as a shell does; what only the attempt tells, after."""
+    (tmp_path / "text").write_text("x")
+    (tmp_path / "garbage").write_bytes(b"\x7fELF")
+    (tmp_path / "garbage").chmod(0o755)
+    with hf.lock("nightly").hold():
+        missing, text = begin("--", "nosuchcommand"), begin("--", tmp_path / "text")
+        assert (missing.wait(START_S), text.wait(START_S)) == (127, 126)
+    assert "there is no command 'nosuchcommand'" in missing.output
+    garbage = begin("--", tmp_path / "garbage")
+    assert (garbage.wait(START_S), "cannot be run" in garbage.output) == (126, True)
+    assert not is_held(hf)
+
+
+def test_wrong_usage_and_no_server(begin: Begin) -> None:
+    """Are told apart."""
+    runs = {
+        begin("--limit", "2", *shell("true")): 2,
+        begin("--lease", "0.5", *shell("true")): 2,
+        begin("--lease", "nan", *shell("true")): 2,
+        begin(): 2,
+        begin(*shell("true"), url="redis://127.0.0.1:1"): 125,
+    }
+    assert [run.wait(START_S) for run in runs] == list(runs.values())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_signals_go_to_the_command(hf: Holdfast, begin: Begin, number: signal.Signals) -> None:
+    """And to what it has started; it may end in its own way, and in its own time."""
+    name = number.name.removeprefix("SIG")
+    script = f"trap 'echo heard; exit 9' {name}; echo ready; while :; do sleep 0.1; done"
+    run = begin(*shell(script))
+    run.wait_for_output("ready", START_S)
+    os.kill(run.pid, number)
+    assert (run.wait(), run.output.splitlines()[-1]) == (9, "heard")
+    assert not is_held(hf)
+
+
+def test_a_command_that_is_killed(hf: Holdfast, begin: Begin) -> None:
+    """The exit code is that of a shell: 128 and the signal."""
+    run = begin(*shell("kill -KILL $$"))
+    assert run.wait(START_S) == 128 + signal.SIGKILL
+    run = begin(*shell("echo ready; exec sleep 600"))
+    run.wait_for_output("ready", START_S)
+    os.kill(run.pid, signal.SIGINT)
+    assert run.wait() == 128 + signal.SIGINT
+    assert not is_held(hf)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_wait(hf: Holdfast, begin: Begin, number: signal.Signals) -> None:
+    """It leaves the line, and the command never runs."""
+    lock = hf.lock("nightly")
+    with lock.hold():
+        run = begin(*shell("echo ran"))
+        eventually(lambda: lock.inspect().waiters, START_S)
+        os.kill(run.pid, number)
+        assert (run.wait(), run.output) == (128 + number, "")
+        assert lock.inspect().waiters == ()
+
+
+def test_a_lost_lease_ends_the_command(hf: Holdfast, begin: Begin, standalone: Server) -> None:
+    """The server has forgotten it: the next renewal tells."""
+    run = begin("--lease", str(LEASE_S), *shell("echo ready; exec sleep 600"))
+    run.wait_for_output("ready", START_S)
+    with standalone.client() as client:
+        client.delete(f"{hf.namespace}:{{lock:nightly}}:holders")
+    assert run.wait(LEASE_S + 5) == 123
+    assert "the command was ended, as lock 'nightly' was lost" in run.output
+    assert "under fence" in run.output
+
+
+def test_a_server_that_is_away_for_too_long(begin: Begin, tmp_path: Path) -> None:
+    """Ends the command, too; an output of it is seen to its end."""
+    folder = tmp_path / "data"
+    url = server.start(folder).url
+    script = "trap 'echo cleaned up; exit 0' TERM; echo ready; while :; do sleep 0.1; done"
+    run = begin("--lease", "1", *shell(script), url=url)
+    try:
+        run.wait_for_output("ready", START_S)
+    finally:
+        server.stop(folder, force=True)
+    assert run.wait() == 123
+    assert "cleaned up\nholdfast: the command was ended, as lock 'nightly' was lost" in run.output
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc to find the guard")
+def test_a_killed_guard_is_replaced(hf: Holdfast, begin: Begin, standalone: Server) -> None:
+    """A command does not outlive its lease for that."""
+    run = begin("--lease", str(LEASE_S), *shell("echo ready; exec sleep 600"))
+    run.wait_for_output("ready", START_S)
+    [guard] = eventually(lambda: list(guards_of(run)))
+    os.kill(guard, signal.SIGKILL)
+    with standalone.client() as client:
+        client.delete(f"{hf.namespace}:{{lock:nightly}}:holders")
+    assert run.wait(LEASE_S + 5) == 123
+
+
+def guards_of(run: Process) -> Iterator[int]:
+    """The ids of processes that guard the command of *run*."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if b"guard.py" in (path / "cmdline").read_bytes():
+                parent = (path / "stat").read_text().rpartition(")")[2].split()[1]
+                if int(parent) == run.pid:
+                    yield int(path.name)
+
+
+def test_a_command_that_does_not_end_is_killed(
+    hf: Holdfast, begin: Begin, standalone: Server, tmp_path: Path
+) -> None:
+    """With all that it has started, after the grace."""
+    script = "trap '' TERM; sleep 600 & echo $! > \"$1\"; echo ready; wait; sleep 600"
+    pid_file = tmp_path / "pid"
+    run = begin("--lease", str(LEASE_S), "--grace", "0.3", *shell(script, pid_file))
+    run.wait_for_output("ready", START_S)
+    assert is_running(pid_file)
+    with standalone.client() as client:
+        client.delete(f"{hf.namespace}:{{lock:nightly}}:holders")
+    assert run.wait(LEASE_S + 5) == 123
+    eventually(lambda: not is_running(pid_file))
+
+
+def test_a_run_that_is_stopped_beyond_its_lease(hf: Holdfast, begin: Begin, tmp_path: Path) -> None:
+    """Its command ends while it is stopped; when it goes on, it says who has the lock."""
+    pid_file = tmp_path / "pid"
+    script = 'echo $$ > "$1"; echo ready; exec sleep 600'
+    run = begin("--lease", str(LEASE_S), *shell(script, pid_file))
+    run.wait_for_output("ready", START_S)
+    run.pause()
+    eventually(lambda: not is_running(pid_file), LEASE_S + 1 + SLACK_S)
+    with hf.lock("nightly").hold(timeout=LEASE_S + 1) as lease:
+        run.resume()
+        assert run.wait() == 123
+    assert f"{lease.holder} holds it now" in run.output
+
+
+def test_a_killed_run_frees_the_lock_and_ends_its_command(
+    hf: Holdfast, begin: Begin, tmp_path: Path
+) -> None:
+    """Within the lease and a second, and the command before that."""
+    pid_file = tmp_path / "pid"
+    script = 'echo $$ > "$1"; echo ready; exec sleep 600'
+    run = begin("--lease", str(LEASE_S), *shell(script, pid_file))
+    run.wait_for_output("ready", START_S)
+    run.kill()
+    killed_at = time.monotonic()
+    with hf.lock("nightly").hold(timeout=LEASE_S + 5):
+        assert time.monotonic() - killed_at <= LEASE_S + 1 + SLACK_S
+        assert not is_running(pid_file)
+
+
+def test_a_command_that_ends_by_itself_may_leave_others_behind(
+    begin: Begin, tmp_path: Path
+) -> None:
+    """Only a lost lease ends what it has started."""
+    pid_file = tmp_path / "pid"
+    run = begin(*shell('sleep 600 > /dev/null 2>&1 & echo $! > "$1"', pid_file))
+    assert run.wait(START_S) == 0
+    assert is_running(pid_file)
+    os.kill(int(pid_file.read_text()), signal.SIGKILL)
+
+
+def test_on_a_terminal_ctrl_c_reaches_the_command_once(hf: Holdfast, standalone: Server) -> None:
+    """It is in the foreground, can read what is typed, and gets what the terminal sends."""
+    variables = {"HOLDFAST_URL": standalone.url, "HOLDFAST_NAMESPACE": hf.namespace}
+    script = "trap 'echo heard; exit 9' INT; echo ready; read line; echo read $line; exit 1"
+    command = ("locks", "run", "nightly", *map(str, shell(script)))
+    code, shown = on_terminal(*command, wait_for="ready", say=CTRL_C, **variables)
+    assert (code, shown.count("heard")) == (9, 1), shown
+    code, shown = on_terminal(*command, wait_for="ready", say="hello\n", **variables)
+    assert (code, "read hello" in shown) == (1, True), shown
+    assert not is_held(hf)

@@ -1,0 +1,114 @@
+"""`holdfast logs`: counts folders and feeds, and shows what was counted."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from holdfast import Counted, Holdfast, LocalFiles
+from tallies.tables import write_csv, write_mmdb
+
+LOG = (
+    b"173.194.38.137 2011-10-10 13:55:36 x\n" * 3
+    + b"1.0.0.1 2011-10-10 13:55:36 x\n"
+    + b"nonsense\n"
+    + b"217.0.0.1 2011-10-09 13:55:36 x\n"
+)
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A folder of a few logs, one within another folder and packed."""
+    folder = tmp_path / "logs"
+    (folder / "old").mkdir(parents=True)
+    (folder / "a.log").write_bytes(LOG)
+    (folder / "old" / "b.log.gz").write_bytes(gzip.compress(LOG))
+    return folder
+
+
+def test_a_folder_is_counted_once(run: Run, hf: Holdfast, logs: Path, tmp_path: Path) -> None:
+    """Whatever the number of cores, and however often it is told."""
+    table = str(write_mmdb(tmp_path / "places.mmdb"))
+    told = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
+    assert told.exit_code == 0, told.output
+    assert told.stdout.splitlines() == [
+        f"tally 'daily': 12 lines of 2 files, {2 * len(LOG)} bytes",
+        "2 lines rejected",
+    ]
+    (row,) = rows(run("logs", "tally", "daily", "--from", str(logs), "--geo", table, "--json"))
+    assert (row["tally"], row["files"], row["lines"]) == ("daily", 2, 0)
+    assert hf.tally("daily").days() == {"2011-10-09": 2, "2011-10-10": 8}
+
+
+def test_a_feed_is_counted(run: Run, hf: Holdfast, logs: Path, tmp_path: Path) -> None:
+    """As one of its consumers; here with a table of CSV files."""
+    feed = hf.file_feed("f", consumers=["geo"])
+    feed.publish_dir(logs)
+    feed.seal()
+    (blocks, _), locations = write_csv(tmp_path)
+    options = ["--feed", "f", "--consumer", "geo", "--geo", str(blocks)]
+    options += ["--locations", str(locations)]
+    told = run("logs", "tally", "daily", *options)
+    assert told.exit_code == 0, told.output
+    assert hf.tally("daily").total("2011-10-10") == 8
+
+
+def test_the_most_frequent_values_are_shown(
+    run: Run, hf: Holdfast, logs: Path, tmp_path: Path
+) -> None:
+    """With bars, of the last day or another one."""
+    table = str(write_mmdb(tmp_path / "places.mmdb"))
+    run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
+    shown = run("logs", "top", "daily")
+    assert shown.exit_code == 0, shown.output
+    head, columns, first, second = shown.stdout.splitlines()
+    assert head == "2011-10-10: 8 lines, 0 rejected"
+    assert columns.split() == ["country", "lines", "share"]
+    assert first.split() == ["US", "6", "75.0%", "█" * 30]
+    assert second.split() == ["AU", "2", "25.0%", "█" * 10]
+    (row,) = rows(run("logs", "top", "daily", "city", "--day", "2011-10-09", "--json"))
+    assert (row["value"], row["lines"], row["share"]) == ("DE/Land Berlin/Berlin", 2, 1.0)
+    assert len(rows(run("logs", "top", "daily", "--limit", "1", "--json"))) == 1
+
+
+def test_hostile_values_are_shown_as_what_they_are(run: Run, hf: Holdfast, logs: Path) -> None:
+    """No markup, no control characters."""
+    tally = hf.tally("daily")
+    tally.aggregate(LocalFiles(logs), key=lambda _: Counted("2011-10-10", {HOSTILE: HOSTILE}))
+    shown = run("logs", "top", "daily", HOSTILE)
+    assert VISIBLE in shown.stdout
+    assert shown.stdout.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["top", "none"], 3, "nothing is counted"),
+        (["top", "none", "--day", "2011-10-10"], 3, "no lines of 2011-10-10"),
+        (["top", "none", "--day", "yesterday"], 2, "day must be a date"),
+        (["tally", "t"], 2, "give --from DIR, or --feed"),
+        (["tally", "t", "--feed", "f"], 2, "give --from DIR, or --feed"),
+        (["tally", "t", "--from", "/nowhere/at/all"], 2, "there is no"),
+        (["tally", "t", "--from", "."], 2, "Give --geo FILE"),
+        (["tally", "t", "--from", ".", "--geo", "none.mmdb"], 2, "cannot read"),
+        (["tally", "t", "--from", ".", "--geo", __file__], 1, "no usable table"),
+        (["tally", "t", "--from", ".", "--geo", "x.csv"], 2, "--locations"),
+    ],
+)
+def test_what_is_missing_is_said(run: Run, args: list[str], code: int, said: str) -> None:
+    """In a sentence, with an exit code."""
+    told = run("logs", *args)
+    assert told.exit_code == code, told.output
+    assert said in told.stderr.replace("\n", " ")
+
+
+def test_a_damaged_log_is_told_by_the_exit_code(run: Run, logs: Path, tmp_path: Path) -> None:
+    """The others are counted."""
+    (logs / "c.gz").write_bytes(gzip.compress(LOG)[:-9])
+    table = str(write_mmdb(tmp_path / "places.mmdb"))
+    told = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
+    assert told.exit_code == 1
+    assert "1 file damaged" in told.stdout

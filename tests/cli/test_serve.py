@@ -1,0 +1,167 @@
+"""`holdfast serve`, as a person runs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner, Result
+
+from cli.programs import holdfast
+from faults.processes import Process
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast.cli.app import app
+from holdfast.web import Tokens
+
+CLEAN = {"HOLDFAST_SECRET": None, "HOLDFAST_SECRET_FILE": None, "HOLDFAST_URL": None}
+
+
+def invoke(*args: str | Path, **env: str) -> Result:
+    return CliRunner(env=CLEAN | env).invoke(app, ["serve", *map(str, args)])
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    path = tmp_path / "secret"
+    path.write_text(secrets.token_hex() + "\n")
+    return path
+
+
+@pytest.fixture
+def serving(standalone: Server, tmp_path: Path, secret: Path) -> Iterator[Process]:
+    """A gateway on a free port, with the secret of a file."""
+    args = ["--url", standalone.url, "--namespace", tmp_path.name, "--secret-file", str(secret)]
+    with Process.python("-m", "holdfast", "serve", "--port", "0", "--user", "jill", *args) as one:
+        eventually(lambda: "#token=" in one.output or not one.is_running, 30.0)
+        yield one
+
+
+def address(process: Process) -> str:
+    """Where it serves, as it says itself."""
+    [found] = re.findall(r"^(http://\S+) serves", process.output, re.MULTILINE)
+    return str(found)
+
+
+def test_a_gateway_from_its_first_line_to_its_last(serving: Process, secret: Path) -> None:
+    """It says where it is, takes tokens of the command, and ends by Ctrl-C in good order."""
+    url = address(serving)
+    assert re.search(rf"^jill: {url}/chat#token=hf1\.", serving.output, re.MULTILINE)
+    made = invoke("token", "jack", "--secret-file", secret, "--bare")
+    assert (made.exit_code, made.stderr) == (0, "")
+    headers = {"Authorization": f"Bearer {made.stdout.strip()}"}
+    assert httpx.get(f"{url}/v1/mailbox/status", headers=headers).json()["unread"] == 0
+    assert httpx.get(f"{url}/v1/mailbox/status").status_code == 401
+    os.kill(serving.pid, signal.SIGINT)
+    eventually(lambda: not serving.is_running, 20.0)
+    assert serving.returncode == 0
+    assert serving.output.endswith("stopped\n")
+    assert made.stdout.strip() not in serving.output
+
+
+def test_sigterm_ends_it_as_well(serving: Process) -> None:
+    """With nothing left to do, at once."""
+    os.kill(serving.pid, signal.SIGTERM)
+    eventually(lambda: not serving.is_running, 20.0)
+    assert serving.returncode == 0
+
+
+def test_a_token_is_printed_as_a_link(secret: Path) -> None:
+    """In the fragment, which is never sent."""
+    result = invoke("token", "jill", "--secret-file", secret, "--at", "https://chat.example.org/")
+    link, _, token = result.stdout.strip().partition("#token=")
+    assert link == "https://chat.example.org/chat"
+    assert Tokens(secret.read_text().strip().encode()).user(token) == "jill"
+
+
+def test_the_secret_may_be_a_variable() -> None:
+    """As containers hand it over."""
+    key = secrets.token_hex()
+    result = invoke("token", "jill", "--bare", HOLDFAST_SECRET=key)
+    assert Tokens(key.encode()).user(result.stdout.strip()) == "jill"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])
+def test_others_are_let_in_only_with_a_secret_that_is_kept(host: str) -> None:
+    """Refused before anything is listened to."""
+    result = invoke("--host", host, "--url", "redis://127.0.0.1:1")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--secret-file" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, "cannot be read: No such file"),
+        ("", "holds no secret"),
+        ("\n \n", "holds no secret"),
+        ("short\n", "a secret of 5 bytes can be guessed"),
+        (b"\xff\xfe", "must be text"),
+    ],
+)
+def test_secrets_that_are_none(tmp_path: Path, text: str | bytes | None, told: str) -> None:
+    """In a sentence, with the command that makes a good one; and the secret is not in it."""
+    path = tmp_path / "secret"
+    if text is not None:
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    for command in (["token", "jill"], []):
+        result = invoke(*command, "--secret-file", path)
+        assert result.exit_code == 2
+        assert told in result.stderr
+        assert "short" not in result.stderr
+
+
+def test_a_token_needs_the_secret_of_the_gateway() -> None:
+    """One that is made up would open nothing."""
+    result = invoke("token", "jill")
+    assert (result.exit_code, "HOLDFAST_SECRET" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("args", [["", "--lifetime", "60"], ["jill", "--lifetime", "0"]])
+def test_tokens_that_cannot_be(secret: Path, args: list[str]) -> None:
+    """Of nobody, and of no time."""
+    result = invoke("token", *args, "--secret-file", secret)
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_a_port_that_is_taken(standalone: Server) -> None:
+    """Is named."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        result = holdfast("serve", "--port", port, "--url", standalone.url)
+    assert result.returncode == 1
+    assert result.stderr == (
+        f"holdfast: cannot listen on 127.0.0.1, port {port}: Address already in use\n"
+    )
+
+
+def test_a_server_that_does_not_answer(secret: Path) -> None:
+    """Is told at once, not to the first client."""
+    result = holdfast("serve", "--port", "0", "--url", "redis://127.0.0.1:1")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith("holdfast: cannot use redis://127.0.0.1:1 (")
+
+
+def test_options_of_a_command_come_after_it(secret: Path) -> None:
+    """Else they would be dropped without a word."""
+    result = invoke("--port", "1", "token", "jill", "--secret-file", secret)
+    assert (result.exit_code, "options come after the command" in result.stderr) == (2, True)
+
+
+def test_without_its_extra_it_says_what_to_install() -> None:
+    """Not with a traceback."""
+    hidden = "import sys; sys.modules['starlette'] = None; import holdfast.cli; holdfast.cli.main()"
+    with Process(sys.executable, "-c", hidden, "serve", "--url", "redis://127.0.0.1:1") as process:
+        eventually(lambda: not process.is_running, 20.0)
+    assert process.output.strip() == (
+        "holdfast: the gateway needs an extra: run `pip install 'holdfast[web]'`"
+    )
+    assert process.returncode == 1

@@ -1,0 +1,168 @@
+"""Completions and recent names, as one user sees them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from conftest import Site
+from holdfast import AsyncCompletions, AsyncHoldfast, DefinitionConflict, InvalidName, Match
+
+
+@pytest.fixture
+async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+async def found(names: AsyncCompletions, prefix: str, limit: int = 10) -> list[str]:
+    """The names only."""
+    return [match.name for match in await names.search(prefix, limit=limit)]
+
+
+async def test_the_guild_of_jeff_and_jenny(hf: AsyncHoldfast) -> None:
+    """Who leaves is not found any more."""
+    guild = hf.completions("guild:3")
+    assert await guild.add_many(["jeff", "jenny", "jack", "jennifer"]) == 4
+    assert await found(guild, "je") == ["jeff", "jennifer", "jenny"]
+    assert await guild.remove("jeff") == 1
+    assert await found(guild, "je") == ["jennifer", "jenny"]
+    assert await guild.count() == 3
+    assert await guild.has("jack")
+    assert not await guild.has("jac")
+    assert not await guild.has("jeff")
+
+
+async def test_any_script_and_sign(hf: AsyncHoldfast) -> None:
+    """As they were added, in the order of their folded forms."""
+    names = hf.completions("world")
+    await names.add_many(
+        ["张三", "张伟", "àx", "~tilde", "{brace", "42nd", "Émile", "Ωmega", "한글"]
+    )
+    for prefix, expected in {
+        "张": ["张三", "张伟"],
+        "{": ["{brace"],
+        "4": ["42nd"],
+        "é": ["Émile"],
+        "E": ["Émile"],
+        "ω": ["Ωmega"],
+        "하": ["한글"],  # its first letters, as they are typed
+        "z": [],
+    }.items():
+        assert await found(names, prefix) == expected, prefix
+
+
+async def test_words_come_after_whole_names(hf: AsyncHoldfast) -> None:
+    """And nobody comes twice, though several words begin so."""
+    names = hf.completions("people")
+    await names.add_many(["Carla Santos", "San Remo San Sano", "sandra", "Zoë Sanders", "Sa"])
+    assert await found(names, "san") == [
+        "San Remo San Sano",
+        "sandra",
+        "Zoë Sanders",
+        "Carla Santos",
+    ]
+    assert await found(names, "san", limit=3) == ["San Remo San Sano", "sandra", "Zoë Sanders"]
+    assert await found(names, "san", limit=1) == ["San Remo San Sano"]
+
+
+async def test_many_words_of_a_few_names(hf: AsyncHoldfast) -> None:
+    """Those who stand there often leave room for the others."""
+    names = hf.completions("people")
+    stutter = [f"{n} " + "s " * 14 for n in range(10)]
+    await names.add_many([*stutter, "t su"])
+    assert sorted(await found(names, "s", limit=11)) == sorted([*stutter, "t su"])
+
+
+async def test_ids_tell_namesakes_apart(hf: AsyncHoldfast) -> None:
+    """And are taken away one by one, or all."""
+    names = hf.completions("people")
+    assert await names.add("Jo Li", id="1")
+    assert await names.add("Jo Li", id="12")
+    assert await names.add("Jo Li")
+    assert not await names.add("Jo Li", id="12")
+    assert await names.search("li") == [Match("Jo Li"), Match("Jo Li", "1"), Match("Jo Li", "12")]
+    assert await names.count() == 3
+    assert await names.remove("Jo Li", id="1") == 1
+    assert await names.remove("Jo Li", id="1") == 0
+    assert await names.remove("jo li") == 0  # to the letter
+    assert await names.remove("Jo Li") == 2
+    assert (await names.search(""), await names.count()) == ([], 0)
+
+
+async def test_namesakes_by_the_thousand(hf: AsyncHoldfast) -> None:
+    """Removed in several steps."""
+    names = hf.completions("people")
+    assert await names.add_many((("Jo", str(n)) for n in range(1000)), progress=None) == 1000
+    assert await names.add("Joanna")
+    assert await names.remove("Jo") == 1000
+    assert await names.search("") == [Match("Joanna")]
+
+
+async def test_progress_is_told(hf: AsyncHoldfast) -> None:
+    """Of a generator, too; and what is there already is not new."""
+    told: list[int] = []
+    names = hf.completions("many")
+    assert await names.add_many((f"name {n}" for n in range(250)), progress=told.append) == 250
+    assert told == [100, 200, 250]
+    assert await names.add_many(["name 7", "name 777"]) == 1
+
+
+async def test_wrong_arguments(hf: AsyncHoldfast) -> None:
+    """Before anything is written."""
+    names = hf.completions("strict")
+    for name in ("", "a\0b", "\ud800", "x" * 513):
+        with pytest.raises(InvalidName):
+            await names.add(name)
+        with pytest.raises(InvalidName):
+            await names.remove(name)
+    with pytest.raises(InvalidName):
+        await names.add("x", id="a\0b")
+    with pytest.raises(TypeError, match="add_many takes several names"):
+        await names.add_many("jeff")
+    for limit in (0, -1, 1001):
+        with pytest.raises(ValueError, match="limit must be 1 to 1,000"):
+            await names.search("x", limit=limit)
+    with pytest.raises(InvalidName, match="holds a NUL"):
+        await names.search("a\0")
+    assert await names.search("x" * 512) == []
+    assert await names.count() == 0
+
+
+async def test_recent_names(hf: AsyncHoldfast) -> None:
+    """The latest first, each once, and no more than the limit."""
+    recent = hf.recent("player:7", limit=3)
+    for name in ("Abe", "Bob", "Éva", "abby", "Bob"):
+        await recent.touch(name)
+    assert await recent.all() == ["Bob", "abby", "Éva"]
+    assert await recent.match("É") == ["Éva"]
+    assert await recent.match("A") == ["abby"]
+    assert await recent.match("", limit=2) == ["Bob", "abby"]
+    assert await recent.remove("abby")
+    assert not await recent.remove("abby")
+    assert await recent.all() == ["Bob", "Éva"]
+
+
+async def test_the_limit_of_recent_names_is_kept_by_the_server(hf: AsyncHoldfast) -> None:
+    """Who says otherwise is told; who says nothing takes it."""
+    await hf.recent("p", limit=2).touch("a")
+    with pytest.raises(DefinitionConflict, match="the limit of recent 'p' is 2, not 5"):
+        await hf.recent("p", limit=5).touch("b")
+    plain = hf.recent("p")
+    for name in ("b", "c", "d"):
+        await plain.touch(name)
+    assert await plain.all() == ["d", "c"]
+    await plain.redefine(limit=1)
+    assert await plain.all() == ["d"]
+    for limit in (0, 1001):
+        with pytest.raises(ValueError, match="limit must be"):
+            hf.recent("p", limit=limit)
+
+
+async def test_a_hundred_are_kept_where_nobody_has_said(hf: AsyncHoldfast) -> None:
+    """And they are forgotten by themselves one day."""
+    recent = hf.recent("p")
+    for n in range(103):
+        await recent.touch(str(n))
+    assert len(await recent.all()) == 100

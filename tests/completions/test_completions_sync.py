@@ -1,0 +1,167 @@
+# Generated from test_completions_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Completions and recent names, as one user sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from conftest import Site
+from holdfast import Completions, DefinitionConflict, Holdfast, InvalidName, Match
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def found(names: Completions, prefix: str, limit: int = 10) -> list[str]:
+    """The names only."""
+    return [match.name for match in names.search(prefix, limit=limit)]
+
+
+def test_the_guild_of_jeff_and_jenny(hf: Holdfast) -> None:
+    """Who leaves is not found any more."""
+    guild = hf.completions("guild:3")
+    assert guild.add_many(["jeff", "jenny", "jack", "jennifer"]) == 4
+    assert found(guild, "je") == ["jeff", "jennifer", "jenny"]
+    assert guild.remove("jeff") == 1
+    assert found(guild, "je") == ["jennifer", "jenny"]
+    assert guild.count() == 3
+    assert guild.has("jack")
+    assert not guild.has("jac")
+    assert not guild.has("jeff")
+
+
+def test_any_script_and_sign(hf: Holdfast) -> None:
+    """As they were added, in the order of their folded forms."""
+    names = hf.completions("world")
+    names.add_many(["张三", "张伟", "àx", "~tilde", "{brace", "42nd", "Émile", "Ωmega", "한글"])
+    for prefix, expected in {
+        "张": ["张三", "张伟"],
+        "{": ["{brace"],
+        "4": ["42nd"],
+        "é": ["Émile"],
+        "E": ["Émile"],
+        "ω": ["Ωmega"],
+        "하": ["한글"],  # its first letters, as they are typed
+        "z": [],
+    }.items():
+        assert found(names, prefix) == expected, prefix
+
+
+def test_words_come_after_whole_names(hf: Holdfast) -> None:
+    """And nobody comes twice, though several words begin so."""
+    names = hf.completions("people")
+    names.add_many(["Carla Santos", "San Remo San Sano", "sandra", "Zoë Sanders", "Sa"])
+    assert found(names, "san") == [
+        "San Remo San Sano",
+        "sandra",
+        "Zoë Sanders",
+        "Carla Santos",
+    ]
+    assert found(names, "san", limit=3) == ["San Remo San Sano", "sandra", "Zoë Sanders"]
+    assert found(names, "san", limit=1) == ["San Remo San Sano"]
+
+
+def test_many_words_of_a_few_names(hf: Holdfast) -> None:
+    """Those who stand there often leave room for the others."""
+    names = hf.completions("people")
+    stutter = [f"{n} " + "s " * 14 for n in range(10)]
+    names.add_many([*stutter, "t su"])
+    assert sorted(found(names, "s", limit=11)) == sorted([*stutter, "t su"])
+
+
+def test_ids_tell_namesakes_apart(hf: Holdfast) -> None:
+    """And are taken away one by one, or all."""
+    names = hf.completions("people")
+    assert names.add("Jo Li", id="1")
+    assert names.add("Jo Li", id="12")
+    assert names.add("Jo Li")
+    assert not names.add("Jo Li", id="12")
+    assert names.search("li") == [Match("Jo Li"), Match("Jo Li", "1"), Match("Jo Li", "12")]
+    assert names.count() == 3
+    assert names.remove("Jo Li", id="1") == 1
+    assert names.remove("Jo Li", id="1") == 0
+    assert names.remove("jo li") == 0  # to the letter
+    assert names.remove("Jo Li") == 2
+    assert (names.search(""), names.count()) == ([], 0)
+
+
+def test_namesakes_by_the_thousand(hf: Holdfast) -> None:
+    """Removed in several steps."""
+    names = hf.completions("people")
+    assert names.add_many((("Jo", str(n)) for n in range(1000)), progress=None) == 1000
+    assert names.add("Joanna")
+    assert names.remove("Jo") == 1000
+    assert names.search("") == [Match("Joanna")]
+
+
+def test_progress_is_told(hf: Holdfast) -> None:
+    """Of a generator, too; and what is there already is not new."""
+    told: list[int] = []
+    names = hf.completions("many")
+    assert names.add_many((f"name {n}" for n in range(250)), progress=told.append) == 250
+    assert told == [100, 200, 250]
+    assert names.add_many(["name 7", "name 777"]) == 1
+
+
+def test_wrong_arguments(hf: Holdfast) -> None:
+    """Before anything is written."""
+    names = hf.completions("strict")
+    for name in ("", "a\0b", "\ud800", "x" * 513):
+        with pytest.raises(InvalidName):
+            names.add(name)
+        with pytest.raises(InvalidName):
+            names.remove(name)
+    with pytest.raises(InvalidName):
+        names.add("x", id="a\0b")
+    with pytest.raises(TypeError, match="add_many takes several names"):
+        names.add_many("jeff")
+    for limit in (0, -1, 1001):
+        with pytest.raises(ValueError, match="limit must be 1 to 1,000"):
+            names.search("x", limit=limit)
+    with pytest.raises(InvalidName, match="holds a NUL"):
+        names.search("a\0")
+    assert names.search("x" * 512) == []
+    assert names.count() == 0
+
+
+def test_recent_names(hf: Holdfast) -> None:
+    """The latest first, each once, and no more than the limit."""
+    recent = hf.recent("player:7", limit=3)
+    for name in ("Abe", "Bob", "Éva", "abby", "Bob"):
+        recent.touch(name)
+    assert recent.all() == ["Bob", "abby", "Éva"]
+    assert recent.match("É") == ["Éva"]
+    assert recent.match("A") == ["abby"]
+    assert recent.match("", limit=2) == ["Bob", "abby"]
+    assert recent.remove("abby")
+    assert not recent.remove("abby")
+    assert recent.all() == ["Bob", "Éva"]
+
+
+def test_the_limit_of_recent_names_is_kept_by_the_server(hf: Holdfast) -> None:
+    """Who says otherwise is told; who says nothing takes it."""
+    hf.recent("p", limit=2).touch("a")
+    with pytest.raises(DefinitionConflict, match="the limit of recent 'p' is 2, not 5"):
+        hf.recent("p", limit=5).touch("b")
+    plain = hf.recent("p")
+    for name in ("b", "c", "d"):
+        plain.touch(name)
+    assert plain.all() == ["d", "c"]
+    plain.redefine(limit=1)
+    assert plain.all() == ["d"]
+    for limit in (0, 1001):
+        with pytest.raises(ValueError, match="limit must be"):
+            hf.recent("p", limit=limit)
+
+
+def test_a_hundred_are_kept_where_nobody_has_said(hf: Holdfast) -> None:
+    """And they are forgotten by themselves one day."""
+    recent = hf.recent("p")
+    for n in range(103):
+        recent.touch(str(n))
+    assert len(recent.all()) == 100

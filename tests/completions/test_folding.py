@@ -1,0 +1,62 @@
+"""How names are folded, and where they stand in the index."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import InvalidName
+from holdfast.completions.folding import MAX_WORDS, checked_name, folded, later_words, places
+
+
+@pytest.mark.parametrize(
+    ("text", "fold"),
+    [
+        ("Jeff", "jeff"),
+        ("STRASSE", "strasse"),
+        ("Straße", "strasse"),
+        ("É", "e\u0301"),
+        ("ﬁ", "fi"),
+    ],
+)
+def test_what_a_search_overlooks(text: str, fold: str) -> None:
+    """Case, and how a letter is composed."""
+    assert folded(text) == fold
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Jeff", []),
+        ("Carla Santos", ["santos"]),
+        ("  two  blanks ", ["two  blanks ", "blanks "]),
+        ("o'brien-smith", ["brien-smith", "smith"]),
+        ("Zoë Émile", ["e\u0301mile"]),  # an accent ends no word
+        ("张 伟", ["伟"]),
+        ("{x} 7up", ["x} 7up", "7up"]),
+    ],
+)
+def test_words_begin_after_what_is_neither_letter_nor_digit(name: str, words: list[str]) -> None:
+    """The first word is the beginning of the name, so it is none of them, unless a sign is."""
+    assert list(later_words(folded(name))) == words
+
+
+@given(st.text(max_size=60))
+def test_a_name_never_stands_in_more_places_than_the_search_expects(name: str) -> None:
+    """Each of them once."""
+    stands = places(name)
+    assert len(stands) == len(set(stands)) <= MAX_WORDS
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "x" * 513, "ﷺ" * 170])
+def test_names_that_cannot_be_kept(name: str) -> None:
+    """The last one unfolds to 18 letters each."""
+    with pytest.raises(InvalidName):
+        checked_name(name)
+
+
+def test_a_name_is_a_string() -> None:
+    """Bytes have no letters."""
+    with pytest.raises(TypeError, match="a name must be a str, got bytes"):
+        checked_name(b"x")  # type: ignore[arg-type]

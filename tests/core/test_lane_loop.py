@@ -1,0 +1,174 @@
+"""Lanes of asyncio: what only a loop, and those who cancel in it, can do to them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+from redis.asyncio import connection as flavour
+
+from faults.proxy import Proxy
+from faults.servers import Server
+from faults.tls import Tls
+from faults.waiting import eventually, eventually_async
+from holdfast import OutcomeUnknown
+from holdfast.core.call._async import AsyncCaller
+from holdfast.core.connections.lane._async import AsyncLane
+from holdfast.core.connections.outcome import Replied, Unsent
+from holdfast.core.connections.request import Request
+from holdfast.core.connections.settings import Settings
+from holdfast.core.names import Namespace, Unit
+from holdfast.core.script import Script
+
+ECHO = Script.of("test/echo", "#!lua\nredis.call('INCR', KEYS[1])\nreturn ARGV[1]")
+PING = Request.of("PING")
+
+PATIENCE_S = 20
+
+
+@pytest.fixture
+def unit() -> Unit:
+    return Namespace.of(secrets.token_hex(4)).unit("echo", "x")
+
+
+async def echo(caller: AsyncCaller, unit: Unit, word: str) -> None:
+    """Ask for *word*, and see that it comes back."""
+    assert await caller.call(ECHO, unit, [unit.key("k")], [word]) == word.encode()
+
+
+def lane_to(url: str) -> AsyncLane:
+    """A lane."""
+    settings = Settings.from_url(url)
+    return AsyncLane(settings, settings.addresses[0])
+
+
+async def test_calls_are_sent_however_long_a_turn_of_the_loop_takes(standalone: Server) -> None:
+    """A program that computes in small pieces makes its calls all the same."""
+    lane = lane_to(standalone.url)
+    assert await lane.submit(PING) == Replied(b"PONG")
+
+    async def compute() -> None:
+        while True:
+            time.sleep(0.005)  # noqa: ASYNC251 (that is the point)
+            await asyncio.sleep(0)
+
+    computing = asyncio.create_task(compute())
+    await asyncio.sleep(0.05)
+    assert await asyncio.wait_for(lane.submit(PING), PATIENCE_S) == Replied(b"PONG")
+    computing.cancel()
+    await lane.close()
+
+
+async def test_closing_drains_without_spinning(proxy: Proxy) -> None:
+    """What was sent for a caller who left is waited for in peace."""
+    lane = lane_to(proxy.url)
+    await lane.submit(PING)
+    proxy.delay(0.5)
+    future = lane.submit(PING)
+    await asyncio.sleep(0.05)
+    future.cancel()
+    began = time.thread_time()
+    await lane.close()
+    assert time.thread_time() - began < 0.15
+
+
+def test_a_loop_that_ends_opens_no_connection_for_those_who_left(proxy: Proxy) -> None:
+    """It cancels the callers and the opening; nobody is left to open one for."""
+    proxy.black_hole()
+    kept: list[Any] = []
+
+    async def main() -> None:
+        lane = lane_to(proxy.url)
+
+        async def call() -> None:
+            await lane.submit(PING)
+
+        kept.append(asyncio.create_task(call()))
+        await eventually_async(lambda: proxy.connections)
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+        await asyncio.sleep(0.2)
+
+    asyncio.run(main())
+    assert proxy.connections == 1
+
+
+async def test_an_aborted_opening_that_has_just_ended_is_closed(proxy: Proxy) -> None:
+    """Between its end and the news of it there is one turn of the loop."""
+    lane = lane_to(proxy.url)
+    future = lane.submit(PING)
+    await asyncio.sleep(0)
+    opening = next(task for task in asyncio.all_tasks() if task.get_name() == "holdfast calls")
+    opening.remove_done_callback(lane._opened)
+    opening.add_done_callback(lambda _: lane.abort())  # comes first
+    opening.add_done_callback(lane._opened)
+    assert isinstance(await future, Unsent)
+    await asyncio.sleep(0.1)
+    eventually(lambda: proxy.open_connections == 0)
+
+
+async def test_a_cut_of_tls_is_noticed_before_it_is_used(standalone: Server, unit: Unit) -> None:
+    """Without a word of goodbye: nothing was sent, so nothing is unknown."""
+    with Tls(standalone.address) as tls:
+        caller = AsyncCaller(Settings.from_url(tls.url))
+        for n in range(5):
+            await echo(caller, unit, str(n))
+            tls.cut()
+            time.sleep(0.05)  # noqa: ASYNC251 (the news arrives, and the loop has not seen it yet)
+        await echo(caller, unit, "last")
+        await caller.close()
+
+
+class Fragile(flavour.Connection):
+    """A class of the user's own that fails as no other does."""
+
+    failing = ""
+
+    async def send_packed_command(self, *args: Any, **options: Any) -> None:
+        if Fragile.failing == "write":
+            raise LookupError("the cable is cut")
+        await super().send_packed_command(*args, **options)
+
+    async def read_response(self, *args: Any, **options: Any) -> Any:
+        reply = await super().read_response(*args, **options)
+        if Fragile.failing == "read":
+            raise LookupError("the ear is deaf")
+        return reply
+
+
+@pytest.mark.parametrize(("part", "said"), [("write", "the cable is cut"), ("read", "ear is deaf")])
+async def test_whatever_a_class_of_the_user_raises_ends_its_connection(
+    standalone: Server, unit: Unit, part: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, and the next call has another one."""
+    client = Redis.from_url(standalone.url, connection_class=Fragile)  # type: ignore[no-untyped-call]
+    caller = AsyncCaller(Settings.of(client))
+    await echo(caller, unit, "well")
+    monkeypatch.setattr(Fragile, "failing", part)
+    with pytest.raises(OutcomeUnknown, match=said):
+        await echo(caller, unit, "ill")
+    monkeypatch.setattr(Fragile, "failing", "")
+    await echo(caller, unit, "well again")
+    await caller.close()
+    await client.aclose()
+
+
+@pytest.mark.parametrize("kind", [flavour.Connection, Fragile])
+async def test_a_reply_that_came_while_the_loop_was_busy_is_heard(
+    proxy: Proxy, unit: Unit, kind: type[Any]
+) -> None:
+    """It was in time; only nobody looked."""
+    client = Redis.from_url(proxy.url, connection_class=kind, socket_timeout=1)  # type: ignore[no-untyped-call]
+    caller = AsyncCaller(Settings.of(client))
+    await echo(caller, unit, "first")
+    proxy.delay(0.3)
+    call = asyncio.create_task(echo(caller, unit, "second"))
+    await asyncio.sleep(0.1)
+    time.sleep(1.5)  # noqa: ASYNC251 (that is the point)
+    await call
+    await caller.close()
+    await client.aclose()

@@ -1,0 +1,135 @@
+"""Lanes: many calls on one connection, whatever it is made of and wherever it breaks."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+from redis.asyncio import connection as flavour
+
+from faults.proxy import Proxy
+from faults.servers import Server
+from faults.tls import Tls
+from holdfast import AsyncHoldfast, OutcomeUnknown, ServerRefused
+from holdfast.core.call._async import AsyncCaller
+from holdfast.core.connections.settings import Settings
+from holdfast.core.connections.stream.redispy import native
+from holdfast.core.names import Namespace, Unit
+from holdfast.core.script import Script
+
+ECHO = Script.of("test/echo", "#!lua\nreturn {ARGV[1], {1, ARGV[1]}, redis.call('INCR', KEYS[1])}")
+FAIL = Script.of("test/fail", "#!lua\nredis.call('INCR', KEYS[1])\nreturn redis.call('NONSENSE')")
+
+SIZES = (0, 1, 2, 15, 4095, 4096, 65536, 300_000)
+
+
+@pytest.fixture
+def unit(request: pytest.FixtureRequest) -> Unit:
+    return Namespace.of(f"{request.node.name}-{time.monotonic_ns()}").unit("counter", "hits")
+
+
+async def echo(caller: AsyncCaller, unit: Unit, text: str) -> None:
+    """Ask for *text*, and see that it comes back whole."""
+    answer = await caller.call(ECHO, unit, [unit.key("n")], [text])
+    assert answer[:2] == [text.encode(), [1, text.encode()]]
+
+
+async def test_replies_come_whole_in_whatever_slices(proxy: Proxy, unit: Unit, seed: int) -> None:
+    """Of every size."""
+    dice = random.Random(seed)
+    caller = AsyncCaller(Settings.from_url(f"{proxy.url}?socket_timeout=60"))
+    for slice_bytes in (7, 100, 1448, 70_000):
+        proxy.slice(slice_bytes)
+        for size in dice.sample(SIZES, len(SIZES)):
+            if size < 1000 * slice_bytes:
+                await echo(caller, unit, "x" * size)
+    await caller.close()
+
+
+async def test_a_reply_that_breaks_off_anywhere_is_an_unknown_outcome(
+    proxy: Proxy, unit: Unit
+) -> None:
+    """At each of its bytes; and the next call has its own reply."""
+    caller = AsyncCaller(Settings.from_url(proxy.url))
+    await echo(caller, unit, "warm")
+    for byte in range(30):
+        proxy.cut_reply_at(byte, match=ECHO.sha1.encode())
+        with pytest.raises(OutcomeUnknown):
+            await echo(caller, unit, f"lost{byte}")
+        proxy.heal()
+        await echo(caller, unit, f"found{byte}")
+    await caller.close()
+
+
+class TheirConnection(flavour.Connection):
+    """A class of the user's own."""
+
+
+async def test_a_connection_class_of_the_user_is_read_as_it_wants(
+    standalone: Server, unit: Unit
+) -> None:
+    """With errors, an end in between, and a bell that is heard."""
+    client = Redis.from_url(standalone.url, connection_class=TheirConnection)  # type: ignore[no-untyped-call]
+    assert not native(client.connection_pool.make_connection())
+    caller = AsyncCaller(Settings.of(client))
+    assert caller.settings.foreign is TheirConnection
+    for size in SIZES:
+        await echo(caller, unit, "x" * size)
+    with pytest.raises(OutcomeUnknown, match="may or may not"):
+        await caller.call(FAIL, unit, [unit.key("n")], [])
+    with pytest.raises(ServerRefused, match="WRONGTYPE"):
+        await caller.read(unit, "LLEN", unit.key("n"))
+    standalone.execute("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    time.sleep(0.05)  # noqa: ASYNC251 (the news arrives, and the loop has not seen it yet)
+    reply = await outcome(caller, unit)
+    assert reply is None or isinstance(reply, OutcomeUnknown)
+    await echo(caller, unit, "again")
+    await caller.close()
+    async with client, AsyncHoldfast(client, namespace=unit.name) as hf:
+        box = hf.mailbox("jill")
+        await box.send("hello", sender="jack")
+        await box.ack(await box.fetch(timeout=20))
+        assert not (await box.fetch(timeout=0.05)).messages
+
+
+async def outcome(caller: AsyncCaller, unit: Unit) -> Any:
+    """The error of a call, if it has one."""
+    try:
+        await echo(caller, unit, "y")
+    except OutcomeUnknown as error:
+        return error
+    return None
+
+
+async def test_it_is_the_same_by_tls(standalone: Server, unit: Unit) -> None:
+    """Big and small, idle for a while, and with somebody who waits."""
+    with Tls(standalone.address) as tls:
+        caller = AsyncCaller(Settings.from_url(tls.url))
+        for size in SIZES:
+            await echo(caller, unit, "x" * size)
+        time.sleep(0.05)  # noqa: ASYNC251 (long enough to be looked at before it is used)
+        await echo(caller, unit, "after a while")
+        await caller.close()
+        async with AsyncHoldfast.from_url(tls.url, namespace=unit.name) as hf:
+            box = hf.mailbox("jill")
+            await box.send("hello", sender="jack")
+            batch = await box.fetch(timeout=20)
+            assert [message.body for message in batch.messages] == ["hello"]
+            await box.ack(batch)
+            assert not (await box.fetch(timeout=0.05)).messages
+
+
+async def test_idle_connections_are_kept(standalone: Server, proxy: Proxy, unit: Unit) -> None:
+    """Looking whether one still lives does not end it, TLS or not."""
+    with Tls(proxy.address) as tls:
+        for url in (proxy.url, tls.url):
+            before = proxy.connections
+            caller = AsyncCaller(Settings.from_url(url))
+            for _ in range(10):
+                await echo(caller, unit, "x")
+                time.sleep(0.003)  # noqa: ASYNC251
+            await caller.close()
+            assert proxy.connections - before == 1

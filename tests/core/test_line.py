@@ -1,0 +1,127 @@
+"""A line: one subscription connection, at a server that does what the test says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import hiredis
+import pytest
+
+from holdfast.core.connections.settings import Settings
+from holdfast.core.line import Line
+
+CONFIRMED = b"*3\r\n$%d\r\n%b\r\n$%d\r\n%b\r\n:1\r\n"
+
+Answer = Callable[[list[bytes], asyncio.StreamWriter], None]
+
+
+def confirm(kind: bytes, channel: bytes) -> bytes:
+    """What the server says of a subscription."""
+    return CONFIRMED % (len(kind), kind, len(channel), channel)
+
+
+@asynccontextmanager
+async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[Line]:
+    """A line to a server that answers so."""
+    hung_up = asyncio.Event()
+
+    async def welcome(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        commands = hiredis.Reader()
+        while data := await reader.read(65536):
+            commands.feed(data)
+            while (command := commands.gets()) is not False:
+                if command[0] == b"CLIENT":
+                    writer.write(b"+OK\r\n")
+                else:
+                    answer(command, writer)
+        writer.close()
+        hung_up.set()
+
+    server = await asyncio.start_server(welcome, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    settings = Settings.from_url(f"redis://{host}:{port}?socket_timeout={timeout_s}")
+    line = Line(settings, (host, port))
+    await line.open()
+    try:
+        yield line
+    finally:
+        await line.close()
+        await hung_up.wait()
+        server.close()
+
+
+class Ear:
+    """Who hears a channel."""
+
+    def __init__(self, *, patient: bool = False) -> None:
+        self.patient = patient
+        self.rung = asyncio.Event()
+
+    def ring(self, word: bytes = b"") -> None:
+        """Note it."""
+        del word
+        self.rung.set()
+
+
+async def test_the_server_ends_one_subscription_and_the_others_stay() -> None:
+    """Its slot has moved: to leave it here would be an error, which nobody has to make."""
+
+    def answer(command: list[bytes], writer: asyncio.StreamWriter) -> None:
+        kind, channel = command
+        if kind == b"SUNSUBSCRIBE":
+            writer.write(b"-MOVED 12 127.0.0.1:1\r\n")
+        else:
+            writer.write(confirm(b"ssubscribe", channel))
+            if channel == b"moves":
+                writer.write(confirm(b"sunsubscribe", channel))
+
+    async with line_to(answer, 5) as line:
+        ear = Ear()
+        stays = asyncio.create_task(line.subscribe("stays", ear))
+        await asyncio.wait_for(ear.rung.wait(), 20)
+        assert await line.subscribe("moves", Ear())
+        await asyncio.sleep(0.2)
+        assert not line.dead
+        assert not stays.done()
+        stays.cancel()
+
+
+async def test_a_quiet_line_is_asked_before_it_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when the first who relies on it comes after a long silence."""
+    monkeypatch.setattr("holdfast.core.line._ASK_S", 0.2)
+    loop = asyncio.get_running_loop()
+
+    def answer(command: list[bytes], writer: asyncio.StreamWriter) -> None:
+        if command[0] == b"SSUBSCRIBE":
+            pause_s = 0.5 if command[1] == b"later" else 0.0
+            loop.call_later(pause_s, writer.write, confirm(b"ssubscribe", command[1]))
+        elif command[0] == b"PING":
+            loop.call_later(0.5, writer.write, b"*2\r\n$4\r\npong\r\n$0\r\n\r\n")
+
+    async with line_to(answer, 1.5) as line:
+        first = asyncio.create_task(line.subscribe("first", Ear()))
+        await asyncio.sleep(2.5)
+        assert not line.dead
+        ear = Ear(patient=True)
+        later = asyncio.create_task(line.subscribe("later", ear))
+        await asyncio.wait_for(ear.rung.wait(), 20)
+        await asyncio.sleep(1)
+        assert not line.dead
+        assert not first.done()
+        first.cancel()
+        later.cancel()
+
+
+async def test_a_line_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half-open: it has gone, and nobody said so."""
+    monkeypatch.setattr("holdfast.core.line._ASK_S", 0.1)
+
+    def answer(command: list[bytes], writer: asyncio.StreamWriter) -> None:
+        if command[0] == b"SSUBSCRIBE":
+            writer.write(confirm(b"ssubscribe", command[1]))
+
+    async with line_to(answer, 0.5) as line:
+        assert await asyncio.wait_for(line.subscribe("one", Ear(patient=True)), 20)
+        assert line.dead

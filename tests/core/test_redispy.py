@@ -1,0 +1,65 @@
+"""What lies under the connections of redis-py: this fails when a new version has moved it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import pytest
+from redis import connection as blocking
+from redis.asyncio import connection as flavour
+
+from faults.servers import Server
+from holdfast.core.connections.settings import Settings
+from holdfast.core.connections.stream.redispy import native, socket_of, taken_over
+
+
+async def test_the_transport_of_an_asyncio_connection(standalone: Server) -> None:
+    """It can be taken over, and is forgotten by redis-py."""
+    settings = Settings.from_url(standalone.url)
+    connection = settings.connection(flavour, settings.addresses[0])
+    assert native(connection)
+    await connection.connect()
+    writer = await taken_over(connection)
+    assert isinstance(writer, asyncio.StreamWriter)
+    assert not connection.is_connected
+    await connection.disconnect()
+    assert not writer.transport.is_closing()
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_what_nobody_would_read_is_not_lost(standalone: Server) -> None:
+    """A connection on which something has come already is not taken over."""
+    settings = Settings.from_url(standalone.url)
+    connection = settings.connection(flavour, settings.addresses[0])
+    await connection.connect()
+    await connection.send_command("PING")
+    await asyncio.sleep(0.2)
+    with pytest.raises(ConnectionError, match="nobody asked"):
+        await taken_over(connection)
+    await connection.disconnect()
+
+
+async def test_what_has_ended_is_not_taken_over(standalone: Server) -> None:
+    """Its transport would never say so again."""
+    settings = Settings.from_url(standalone.url)
+    connection = settings.connection(flavour, settings.addresses[0])
+    await connection.connect()
+    connection._writer.transport.abort()
+    with pytest.raises(ConnectionError, match="hung up"):
+        await taken_over(connection)
+    await connection.disconnect(nowait=True)
+
+
+def test_the_socket_of_a_blocking_connection(standalone: Server) -> None:
+    """It stays redis-py's."""
+    settings = Settings.from_url(standalone.url)
+    connection = settings.connection(blocking, settings.addresses[0])
+    assert native(connection)
+    connection.connect()
+    found = socket_of(connection)
+    assert isinstance(found, socket.socket)
+    assert found.gettimeout() == settings.timeout_s
+    connection.disconnect()
+    assert found.fileno() == -1

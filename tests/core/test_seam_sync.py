@@ -1,0 +1,93 @@
+# Generated from test_seam_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""The seam: what both halves wait and clean up with."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from holdfast.core.runtime._sync import (
+    Aside,
+    Event,
+    Nudge,
+    Revocation,
+    in_time,
+    runs_here,
+    seen_through,
+)
+
+
+def test_a_nudge_is_lowered_by_the_wait_that_it_ends() -> None:
+    """However often it was raised."""
+    nudge = Nudge()
+    assert not nudge.wait(0.01)
+    nudge.set()
+    nudge.set()
+    assert nudge.wait(None)
+    assert not nudge.wait(0)
+    nudge.set()
+    assert nudge.wait(0)
+
+
+def test_a_callback_runs_aside() -> None:
+    """Soon, and not within the call that asks for it."""
+    ran = Event()
+    Aside().run(ran.set)
+    assert ran.wait(5)
+
+
+def test_a_body_that_is_not_revoked_is_left_alone() -> None:
+    """Also if the word comes when it has ended."""
+    revocation = Revocation()
+    with revocation:
+        began = time.monotonic()
+    revocation.revoke()
+    assert not revocation.revoked
+    assert time.monotonic() - began < 5
+
+
+def test_what_a_revoked_body_raises_is_its_own() -> None:
+    """Only a cancellation is taken back."""
+    revocation = Revocation()
+    with pytest.raises(KeyError), revocation:
+        raise KeyError
+
+
+def answer(value: int) -> int:
+    return value
+
+
+def test_work_is_seen_through() -> None:
+    """Its answer is the caller's."""
+    assert seen_through(answer(5)) == 5
+
+
+def double(value: int) -> int:
+    """Fails for zero."""
+    return 2 * value * (value // value)
+
+
+def test_a_function_that_ends_in_time() -> None:
+    """Has its own answer, or its own error."""
+    assert in_time(20, double, 4) == 8
+    with pytest.raises(ZeroDivisionError):
+        in_time(20, double, 0)
+    assert in_time(20, answer, 5) == 5
+    assert runs_here(answer)
+    assert runs_here(double)
+    assert not runs_here(5)
+
+
+def test_a_function_that_takes_too_long() -> None:
+    """Is waited for no more; it ends in its own time."""
+    began, ended = time.monotonic(), Event()
+
+    def slow() -> None:
+        time.sleep(0.5)
+        ended.set()
+
+    with pytest.raises(TimeoutError):
+        in_time(0.05, slow)
+    assert time.monotonic() - began < 10
+    assert ended.wait(20)

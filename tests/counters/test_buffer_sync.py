@@ -1,0 +1,162 @@
+# Generated from test_buffer_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Counts that are collected first."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from conftest import Site
+from faults.proxy import Proxy
+from faults.servers import Server
+from holdfast import (
+    CounterOverflow,
+    Holdfast,
+    InvalidName,
+    OutcomeUnknown,
+    ServerUnavailable,
+)
+from holdfast.core.runtime._sync import sleep
+from holdfast.counters._sync import ADD
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def test_counts_arrive_by_themselves(hf: Holdfast) -> None:
+    """After an interval, all together."""
+    buffer = hf.counter_buffer(flush_every=0.2)
+    for n in range(1000):
+        buffer.add(f"page {n % 3}", n % 2)
+    reaches(hf, "page 0", 167)
+    reaches(hf, "page 2", 166)
+    buffer.add("page 0", -7)
+    reaches(hf, "page 0", 160)
+
+
+def reaches(hf: Holdfast, name: str, total: int) -> None:
+    """Wait until the counter has this total."""
+    while not has(hf, name, total):
+        sleep(0.05)
+
+
+def has(hf: Holdfast, name: str, total: int) -> bool:
+    return hf.counter(name).total(3600) == total
+
+
+def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> None:
+    """Whatever the interval is; afterwards nothing is taken any more."""
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        with hf.counter_buffer(flush_every=3600) as first:
+            first.add("hits", 3)
+        assert has(hf, "hits", 3)
+        second = hf.counter_buffer(flush_every=3600)
+        second.add("hits", 4)
+        second.flush()
+        assert has(hf, "hits", 7)
+        second.add("hits", 5)
+    with pytest.raises(ValueError, match="the counter buffer is closed"):
+        second.add("hits")
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        assert has(hf, "hits", 12)
+
+
+def test_wrong_arguments(hf: Holdfast) -> None:
+    """Before anything is counted."""
+    buffer = hf.counter_buffer()
+    for count in (True, 1.5, "1"):
+        with pytest.raises(TypeError, match="count must be an int"):
+            buffer.add("hits", count)  # type: ignore[arg-type]
+    for seconds in (0, -1, float("nan")):
+        with pytest.raises(ValueError, match="flush_every"):
+            hf.counter_buffer(flush_every=seconds)
+    buffer.close()
+
+
+def test_a_flush_whose_reply_is_lost_counts_once(standalone: Server, proxy: Proxy) -> None:
+    """It is repeated with the next one, whether it had arrived or not."""
+    namespace = secrets.token_hex(4)
+    url = f"{proxy.url}?socket_timeout=1"
+    with Holdfast.from_url(url, namespace=namespace) as hf:
+        buffer = hf.counter_buffer(flush_every=3600)
+        total = 0
+        for lose in (proxy.drop_reply, proxy.drop_request):
+            lose(match=ADD.sha1.encode())
+            for flush in range(3):
+                buffer.add("hits", 10)
+                total += 10
+                if flush == 0:
+                    with pytest.raises(OutcomeUnknown):
+                        buffer.flush()
+                else:
+                    buffer.flush()
+        assert has(hf, "hits", total)
+
+
+def test_a_server_that_is_away_costs_nothing(
+    standalone: Server, proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The counts wait; the log says so."""
+    caplog.set_level(logging.WARNING)
+    namespace = secrets.token_hex(4)
+    url = f"{proxy.url}?socket_timeout=1"
+    with Holdfast.from_url(url, namespace=namespace) as hf:
+        buffer = hf.counter_buffer(flush_every=0.1)
+        with proxy.refuse():
+            buffer.add("hits", 10)
+            with pytest.raises(ServerUnavailable):
+                buffer.flush()
+            buffer.add("hits", 5)
+            while "counts are kept for the next flush" not in caplog.text:
+                sleep(0.05)
+        reaches(hf, "hits", 15)
+
+
+def test_a_flush_of_many_names(hf: Holdfast, site: Site) -> None:
+    """In a few writes to the server; counters of other shapes among them."""
+    hf.counter("page 7", precisions=(10, 60), keep=500).add()
+    with hf.counter_buffer(flush_every=3600) as buffer:
+        for n in range(1200):
+            buffer.add(f"page {n}", n + 1)
+            buffer.add(f"page {n}", -1)
+        buffer.add("page 3", -3)  # zero in all: it is left alone
+    assert hf.counter("page 7").total(3600) == 8
+    assert hf.counter("page 1199").total(3600) == 1199
+    assert hf.counter("page 3").inspect() is None
+    assert len(hf.known_counters()) == 1000
+
+
+def test_what_cannot_be_counted_is_told_at_once(hf: Holdfast) -> None:
+    """Not at the flush, where it would take others with it."""
+    with hf.counter_buffer(flush_every=3600) as buffer:
+        buffer.add("hits", 1)
+        for name in ("\ud800", "x" * 600):
+            with pytest.raises(InvalidName):
+                buffer.add(name)
+        for count in (2**63, -(2**63)):
+            with pytest.raises(ValueError, match="count must be within"):
+                buffer.add("hits", count)
+        buffer.add("much", 2**63 - 1)
+        buffer.add("much", 1)
+        with pytest.raises(CounterOverflow, match="counter 'much'"):
+            buffer.flush()
+    assert hf.known_counters() == ["hits"]
+    assert has(hf, "hits", 1)
+
+
+def test_a_buffer_that_could_not_flush_at_its_end(proxy: Proxy, standalone: Server) -> None:
+    """Says so, and takes no more."""
+    url = f"{proxy.url}?socket_timeout=1"
+    with Holdfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
+        buffer = hf.counter_buffer(flush_every=3600)
+        buffer.add("hits")
+        with proxy.refuse(), pytest.raises(ServerUnavailable):
+            buffer.close()
+        with pytest.raises(ValueError, match="closed"):
+            buffer.add("hits")

@@ -1,0 +1,31 @@
+"""A flush that is cancelled in the midst: what it had taken is not lost, and counts once."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+
+import pytest
+
+from faults.proxy import Proxy
+from faults.servers import Server
+from holdfast import AsyncHoldfast, OutcomeUnknown
+from holdfast.counters._async import ADD
+
+
+@pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
+async def test_a_flush_that_is_cancelled(standalone: Server, proxy: Proxy, lost: str) -> None:
+    """Whether the server has it already or not."""
+    url = f"{proxy.url}?socket_timeout=1"
+    async with AsyncHoldfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
+        await hf.counter("hits").add()
+        buffer = hf.counter_buffer(flush_every=3600)
+        buffer.add("hits", 10)
+        getattr(proxy, lost)(match=ADD.sha1.encode())
+        flush = asyncio.create_task(buffer.flush())
+        await asyncio.sleep(0.2)
+        flush.cancel()
+        with pytest.raises((asyncio.CancelledError, OutcomeUnknown)):
+            await flush
+        await buffer.flush()
+        assert await hf.counter("hits").total(3600) == 11

@@ -1,0 +1,172 @@
+"""Counters, as one user sees them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from conftest import Site
+from holdfast import (
+    AsyncCounter,
+    AsyncHoldfast,
+    CounterOverflow,
+    CounterState,
+    DefinitionConflict,
+    InvalidName,
+    TimeOutOfRange,
+)
+from holdfast.core.runtime._async import sleep
+
+PRECISIONS = (1, 5, 60, 300, 3600, 18_000, 86_400)
+
+
+@pytest.fixture
+async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+async def sums(counter: AsyncCounter) -> list[int]:
+    """Of all samples, by precision."""
+    return [sum(sample.value for sample in await counter.samples(p)) for p in PRECISIONS]
+
+
+async def test_all_precisions_count_the_same(hf: AsyncHoldfast) -> None:
+    """Now, and a while ago as far as they keep it."""
+    hits = hf.counter("hits")
+    await hits.add()
+    await hits.add(5)
+    await hits.add(-2)
+    await hits.add(0)
+    assert await sums(hits) == [4] * 7
+    await hits.add(100, at=time.time() - 500)  # the finest keeps samples of two minutes
+    assert await sums(hits) == [4, 104, *[104] * 5]
+    assert await hits.total(60) == 4
+    assert await hits.total(timedelta(hours=1)) == 104
+    assert await hits.rate(3600) == 104 / 3600
+
+
+async def test_samples_have_no_gaps(hf: AsyncHoldfast) -> None:
+    """As many as are kept, the oldest first, aligned; or those of a span."""
+    hits = hf.counter("hits")
+    now = time.time()
+    await hits.add(3, at=now - 180)
+    await hits.add(1)
+    samples = await hits.samples(60)
+    assert len(samples) == 120
+    starts = [sample.start.timestamp() for sample in samples]
+    assert starts == [starts[0] + 60 * n for n in range(120)]
+    assert starts[0] % 60 == 0
+    assert [sample.value for sample in samples if sample.value] == [3, 1]
+    part = await hits.samples(60, start=now - 180, end=datetime.fromtimestamp(now - 120, UTC))
+    assert [sample.value for sample in part] == [3, 0]
+    assert await hits.samples(60, start=now + 3600) == []
+    assert await hits.samples(60, end=0) == []
+    with pytest.raises(
+        ValueError, match=r"counter 'hits' has no precision of 7 s; it has 1, 5, 60"
+    ):
+        await hits.samples(7)
+    with pytest.raises(ValueError, match="more than it keeps"):
+        await hits.total(1e9)
+
+
+async def test_a_counter_of_which_nobody_has_heard(hf: AsyncHoldfast) -> None:
+    """Is zero."""
+    assert await hf.counter("none").total(3600) == 0
+    assert len(await hf.counter("none").samples(1)) == 120
+    assert await hf.known_counters() == []
+
+
+async def test_times_that_cannot_be_counted(hf: AsyncHoldfast) -> None:
+    """Zero is 1970, not now; and nothing is half applied."""
+    hits = hf.counter("hits")
+    with pytest.raises(TimeOutOfRange, match=r"counter 'hits': the time .* is older than"):
+        await hits.add(at=0)
+    with pytest.raises(TimeOutOfRange, match="s ahead of the server's clock") as caught:
+        await hits.add(at=time.time() + 1000)
+    assert 990 < caught.value.ahead < 1010
+    assert await sums(hits) == [0] * 7
+    await hits.add(at=time.time() + 30)  # a clock that is a little fast
+    assert await sums(hits) == [1] * 7
+
+
+async def test_an_overflow_counts_nothing(hf: AsyncHoldfast) -> None:
+    """In no precision, whichever is full."""
+    hits = hf.counter("hits")
+    await hits.add(2**63 - 1)
+    with pytest.raises(CounterOverflow):
+        await hits.add(1)
+    await hits.add(-(2**63 - 1), at=time.time() - 600)  # the coarse ones are at zero again
+    before = await sums(hits)
+    with pytest.raises(CounterOverflow):
+        await hits.add(2**62)
+    assert await sums(hits) == before
+
+
+async def test_the_shape_is_kept_by_the_server(hf: AsyncHoldfast) -> None:
+    """Who says otherwise is told; who says nothing takes it; `redefine` changes it for all."""
+    await hf.counter("c", precisions=(10, 100), keep=5).add()
+    with pytest.raises(DefinitionConflict, match="'10,100 5', not '1 120'"):
+        await hf.counter("c", precisions=[1]).add()
+    plain = hf.counter("c")
+    await plain.add(2)
+    assert [sample.value for sample in await plain.samples(10)][-2:].count(0) <= 1
+    assert len(await plain.samples(100)) == 5
+    other = hf.counter("c")
+    await other.redefine(precisions=(10, 1000), keep=5)
+    await plain.add(4)
+    assert sum(sample.value for sample in await plain.samples(1000)) == 4
+    assert sum(sample.value for sample in await plain.samples(10)) == 7
+    with pytest.raises(DefinitionConflict):
+        await hf.counter("c", precisions=(10, 100), keep=5).add()
+
+
+async def test_windows_and_times_that_are_none(hf: AsyncHoldfast) -> None:
+    """Before any I/O, and with nothing counted."""
+    hits = hf.counter("hits")
+    for window in (0, -1, math.nan, math.inf):
+        with pytest.raises(ValueError, match="window must be"):
+            await hits.total(window)
+        with pytest.raises(ValueError, match="window must be"):
+            await hits.rate(window)
+    for at in (math.nan, math.inf, -1, 1e18):
+        with pytest.raises(ValueError, match="at must be"):
+            await hits.add(at=at)
+    with pytest.raises(TypeError, match="at must be"):
+        await hits.add(at=True)
+    with pytest.raises(InvalidName):
+        hf.counter("\ud800")
+    assert await hf.known_counters() == []
+
+
+async def test_known_counters_in_order(hf: AsyncHoldfast) -> None:
+    """Those that were added to."""
+    for name in ("b", "c", "a"):
+        await hf.counter(name).add()
+    assert await hf.known_counters() == ["a", "b", "c"]
+
+
+async def test_what_has_vanished_is_not_known(hf: AsyncHoldfast, site: Site) -> None:
+    """And nobody asks for it again."""
+    await hf.counter("kept").add()
+    await hf.counter("gone", precisions=[1], keep=1).add()
+    assert await hf.counter("gone").inspect() == CounterState((1,), 1)
+    while await hf.counter("gone").inspect():
+        await sleep(0.1)
+    assert await hf.known_counters() == ["kept"]
+    names = site.client.zrange(f"{site.namespace}:{{catalog:counter}}:names", 0, -1)
+    assert names == [b"kept"]
+
+
+async def test_everything_vanishes_by_itself(hf: AsyncHoldfast, site: Site) -> None:
+    """Each key has an end that the server knows."""
+    await hf.counter("gone", precisions=(1, 2), keep=2).add()
+    prefix = f"{site.namespace}:{{counter:gone}}:*"
+    keys = [key for key in site.client.scan_iter(match=prefix) if b"ledger" not in key]
+    assert len(keys) == 3
+    ends = [site.client.pttl(key) for key in keys]
+    assert all(0 < ms <= 8000 for ms in ends)

@@ -1,0 +1,173 @@
+# Generated from test_counters_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Counters, as one user sees them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from conftest import Site
+from holdfast import (
+    Counter,
+    CounterOverflow,
+    CounterState,
+    DefinitionConflict,
+    Holdfast,
+    InvalidName,
+    TimeOutOfRange,
+)
+from holdfast.core.runtime._sync import sleep
+
+PRECISIONS = (1, 5, 60, 300, 3600, 18_000, 86_400)
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def sums(counter: Counter) -> list[int]:
+    """Of all samples, by precision."""
+    return [sum(sample.value for sample in counter.samples(p)) for p in PRECISIONS]
+
+
+def test_all_precisions_count_the_same(hf: Holdfast) -> None:
+    """Now, and a while ago as far as they keep it."""
+    hits = hf.counter("hits")
+    hits.add()
+    hits.add(5)
+    hits.add(-2)
+    hits.add(0)
+    assert sums(hits) == [4] * 7
+    hits.add(100, at=time.time() - 500)  # the finest keeps samples of two minutes
+    assert sums(hits) == [4, 104, *[104] * 5]
+    assert hits.total(60) == 4
+    assert hits.total(timedelta(hours=1)) == 104
+    assert hits.rate(3600) == 104 / 3600
+
+
+def test_samples_have_no_gaps(hf: Holdfast) -> None:
+    """As many as are kept, the oldest first, aligned; or those of a span."""
+    hits = hf.counter("hits")
+    now = time.time()
+    hits.add(3, at=now - 180)
+    hits.add(1)
+    samples = hits.samples(60)
+    assert len(samples) == 120
+    starts = [sample.start.timestamp() for sample in samples]
+    assert starts == [starts[0] + 60 * n for n in range(120)]
+    assert starts[0] % 60 == 0
+    assert [sample.value for sample in samples if sample.value] == [3, 1]
+    part = hits.samples(60, start=now - 180, end=datetime.fromtimestamp(now - 120, UTC))
+    assert [sample.value for sample in part] == [3, 0]
+    assert hits.samples(60, start=now + 3600) == []
+    assert hits.samples(60, end=0) == []
+    with pytest.raises(
+        ValueError, match=r"counter 'hits' has no precision of 7 s; it has 1, 5, 60"
+    ):
+        hits.samples(7)
+    with pytest.raises(ValueError, match="more than it keeps"):
+        hits.total(1e9)
+
+
+def test_a_counter_of_which_nobody_has_heard(hf: Holdfast) -> None:
+    """Is zero."""
+    assert hf.counter("none").total(3600) == 0
+    assert len(hf.counter("none").samples(1)) == 120
+    assert hf.known_counters() == []
+
+
+def test_times_that_cannot_be_counted(hf: Holdfast) -> None:
+    """Zero is 1970, not now; and nothing is half applied."""
+    hits = hf.counter("hits")
+    with pytest.raises(TimeOutOfRange, match=r"counter 'hits': the time .* is older than"):
+        hits.add(at=0)
+    with pytest.raises(TimeOutOfRange, match="s ahead of the server's clock") as caught:
+        hits.add(at=time.time() + 1000)
+    assert 990 < caught.value.ahead < 1010
+    assert sums(hits) == [0] * 7
+    hits.add(at=time.time() + 30)  # a clock that is a little fast
+    assert sums(hits) == [1] * 7
+
+
+def test_an_overflow_counts_nothing(hf: Holdfast) -> None:
+    """In no precision, whichever is full."""
+    hits = hf.counter("hits")
+    hits.add(2**63 - 1)
+    with pytest.raises(CounterOverflow):
+        hits.add(1)
+    hits.add(-(2**63 - 1), at=time.time() - 600)  # the coarse ones are at zero again
+    before = sums(hits)
+    with pytest.raises(CounterOverflow):
+        hits.add(2**62)
+    assert sums(hits) == before
+
+
+def test_the_shape_is_kept_by_the_server(hf: Holdfast) -> None:
+    """Who says otherwise is told; who says nothing takes it; `redefine` changes it for all."""
+    hf.counter("c", precisions=(10, 100), keep=5).add()
+    with pytest.raises(DefinitionConflict, match="'10,100 5', not '1 120'"):
+        hf.counter("c", precisions=[1]).add()
+    plain = hf.counter("c")
+    plain.add(2)
+    assert [sample.value for sample in plain.samples(10)][-2:].count(0) <= 1
+    assert len(plain.samples(100)) == 5
+    other = hf.counter("c")
+    other.redefine(precisions=(10, 1000), keep=5)
+    plain.add(4)
+    assert sum(sample.value for sample in plain.samples(1000)) == 4
+    assert sum(sample.value for sample in plain.samples(10)) == 7
+    with pytest.raises(DefinitionConflict):
+        hf.counter("c", precisions=(10, 100), keep=5).add()
+
+
+def test_windows_and_times_that_are_none(hf: Holdfast) -> None:
+    """Before any I/O, and with nothing counted."""
+    hits = hf.counter("hits")
+    for window in (0, -1, math.nan, math.inf):
+        with pytest.raises(ValueError, match="window must be"):
+            hits.total(window)
+        with pytest.raises(ValueError, match="window must be"):
+            hits.rate(window)
+    for at in (math.nan, math.inf, -1, 1e18):
+        with pytest.raises(ValueError, match="at must be"):
+            hits.add(at=at)
+    with pytest.raises(TypeError, match="at must be"):
+        hits.add(at=True)
+    with pytest.raises(InvalidName):
+        hf.counter("\ud800")
+    assert hf.known_counters() == []
+
+
+def test_known_counters_in_order(hf: Holdfast) -> None:
+    """Those that were added to."""
+    for name in ("b", "c", "a"):
+        hf.counter(name).add()
+    assert hf.known_counters() == ["a", "b", "c"]
+
+
+def test_what_has_vanished_is_not_known(hf: Holdfast, site: Site) -> None:
+    """And nobody asks for it again."""
+    hf.counter("kept").add()
+    hf.counter("gone", precisions=[1], keep=1).add()
+    assert hf.counter("gone").inspect() == CounterState((1,), 1)
+    while hf.counter("gone").inspect():
+        sleep(0.1)
+    assert hf.known_counters() == ["kept"]
+    names = site.client.zrange(f"{site.namespace}:{{catalog:counter}}:names", 0, -1)
+    assert names == [b"kept"]
+
+
+def test_everything_vanishes_by_itself(hf: Holdfast, site: Site) -> None:
+    """Each key has an end that the server knows."""
+    hf.counter("gone", precisions=(1, 2), keep=2).add()
+    prefix = f"{site.namespace}:{{counter:gone}}:*"
+    keys = [key for key in site.client.scan_iter(match=prefix) if b"ledger" not in key]
+    assert len(keys) == 3
+    ends = [site.client.pttl(key) for key in keys]
+    assert all(0 < ms <= 8000 for ms in ends)

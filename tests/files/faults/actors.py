@@ -1,0 +1,95 @@
+"""What the processes of a round do: `python -m files.faults.actors ROLE URL NAMESPACE …`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from holdfast import (
+    BudgetExceeded,
+    FeedSealed,
+    FileTaken,
+    Holdfast,
+    HoldfastError,
+    ServerUnavailable,
+)
+
+BUDGET = 2**20
+LEASES_S = {"broadcast": 8.0, "share": 1.0}
+"""Nobody may be given up in `broadcast`; in `share`, files are to be taken from who is stopped."""
+
+
+def publish(hf: Holdfast, sent: Path, mode: str, *consumers: str) -> None:
+    """Publish a folder and seal the feed, whatever was done of it before."""
+    share = mode == "share"
+    feed = hf.file_feed(
+        "logs",
+        consumers=None if share else consumers,
+        budget=BUDGET,
+        mode="share" if share else "broadcast",
+        lease=LEASES_S[mode],
+    )
+    result = feed.publish_dir(sent)
+    assert not result.failed, result.failed
+    feed.seal()
+
+
+def save(hf: Holdfast, folder: Path, name: str) -> None:
+    """Save every file into *folder*."""
+    for file in hf.file_feed("logs").consumer(name).files():
+        try:
+            with file:
+                file.save_to(folder)
+        except FileTaken:
+            continue
+
+
+def append(hf: Holdfast, folder: Path, name: str) -> None:
+    """Add the lines of each file to one of its own, and acknowledge what is there.
+
+    The end of what was added tells how far this is: so nothing is there twice, whoever is killed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in hf.file_feed("logs").consumer(name).files():
+        try:
+            with file, (folder / file.id).open("ab") as out:
+                size = out.tell()
+                for block in file.blocks(start=max(size, file.offset)):
+                    assert block.offset == size, (block.offset, size)
+                    out.write(block.data)
+                    out.flush()
+                    size = block.end
+                    file.ack(size)
+                (folder / f"{file.id}.name").write_text(file.name)
+        except FileTaken:
+            continue
+
+
+ROLES: dict[str, Callable[..., None]] = {"publish": publish, "save": save, "append": append}
+
+
+def main() -> None:
+    """Play a role until it is over, or killed; trouble with the server is waited out."""
+    role, url, namespace, folder, *rest = sys.argv[1:]
+    while True:
+        try:
+            with Holdfast.from_url(url, namespace=namespace) as hf:
+                ROLES[role](hf, Path(folder), *rest)
+        except (BudgetExceeded, ServerUnavailable) as error:
+            print(role, error, flush=True)
+            time.sleep(0.1)
+        except FeedSealed:
+            return  # it was killed after it had sealed the feed, and all was read meanwhile
+        except HoldfastError as error:
+            print("Traceback", role, os.getpid(), repr(error), flush=True)
+            raise
+        else:
+            print("done", flush=True)
+            return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Chunks: packed, checked, and chained."""
+
+from __future__ import annotations
+
+import random
+import re
+import zlib
+
+import pytest
+
+from holdfast.files.chunk import BLOCK, DIGEST_AT, EMPTY, Packer, digest_after, unpack
+from project.sources import PACKAGE
+
+
+@pytest.mark.parametrize("codec", [None, "zlib", "zstd"])
+@pytest.mark.parametrize("data", [b"x", b"line\n" * 20_000, random.Random(1).randbytes(BLOCK)])
+def test_what_is_packed_unpacks(codec: None, data: bytes) -> None:
+    """Whatever it is; and the digest stands where the scripts look for it."""
+    chunk, digest = Packer(codec).pack(data, EMPTY)
+    found = unpack(chunk)
+    assert (found.data, found.digest) == (data, digest)
+    assert found.follows(EMPTY)
+    assert not found.follows(b"0" * 32)
+    assert chunk[DIGEST_AT - 1 : DIGEST_AT + 31] == digest == digest_after(data, EMPTY)
+
+
+def test_what_does_not_shrink_is_stored_as_it_is() -> None:
+    """And the next ones are not tried in vain."""
+    packer, noise = Packer("zlib"), random.Random(2).randbytes(BLOCK)
+    assert packer.pack(noise, EMPTY)[0].endswith(noise)
+    assert packer.pack(b"a" * BLOCK, EMPTY)[0].endswith(b"a" * BLOCK)
+
+
+def test_a_whole_chunk_fills_a_class_of_the_allocator() -> None:
+    """Of 128 KiB, with the header of a string, so that nothing is wasted."""
+    chunk, _ = Packer(None).pack(bytes(BLOCK), EMPTY)
+    assert 128 * 1024 - 128 < len(chunk) + 10 <= 128 * 1024
+
+
+def test_the_scripts_know_how_large_a_block_is() -> None:
+    """They tell from an offset which chunk it is in."""
+    source = (PACKAGE / "files/lua/parts/feed.lua").read_text()
+    assert re.search(r"^local BLOCK = (\d+)", source, re.MULTILINE)[1] == str(BLOCK)
+
+
+@pytest.mark.parametrize(
+    ("chunk", "problem"),
+    [
+        (None, "missing"),
+        (b"short", "too few"),
+        (b"?" + Packer(None).pack(b"x", EMPTY)[0][1:], "codec"),
+        (Packer(None).pack(b"x", EMPTY)[0] + b"y", "checksum"),
+        (b"z" + bytes(36) + b"rubbish", "cannot be unpacked"),
+        (b"s" + bytes(36) + b"rubbish", "cannot be unpacked"),
+        (b"z" + bytes(36) + zlib.compress(bytes(50 * BLOCK)), "more than 130,944"),
+    ],
+)
+def test_what_is_wrong_is_said(chunk: bytes | None, problem: str) -> None:
+    """And a bomb unpacks to no more than a chunk."""
+    with pytest.raises(ValueError, match=problem):
+        unpack(chunk)

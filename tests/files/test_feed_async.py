@@ -1,0 +1,372 @@
+"""Feeds, as publishers and consumers see them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from conftest import Site
+from holdfast import (
+    AsyncConsumer,
+    AsyncHoldfast,
+    Block,
+    DamagedFile,
+    FeedAborted,
+    FeedSealed,
+    FileDiffers,
+    NotDefined,
+    StillPublishing,
+    UnknownConsumer,
+)
+
+NOISE = random.Random(4).randbytes(400_000)
+LINES = b"".join(b"line %d\n" % n for n in range(40_000))
+
+
+@pytest.fixture
+async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def keys(site: Site, name: str = "logs") -> dict[str, int]:
+    """Each key of a feed that is there, and how long it lives (s)."""
+    parts = [
+        "meta",
+        "names",
+        "files",
+        "chunks",
+        "places",
+        "alive",
+        "consumers",
+        "opened",
+        "waiting",
+    ]
+    every = {part: f"{site.namespace}:{{feed:{name}}}:{part}" for part in parts}
+    return {part: site.client.ttl(key) for part, key in every.items() if site.client.exists(key)}
+
+
+async def contents(consumer: AsyncConsumer, timeout: float = 0) -> dict[str, bytes]:
+    """What a consumer reads of all that is there."""
+    found = {}
+    async for file in consumer.files(timeout=timeout):
+        async with file:
+            found[file.name] = b"".join([block.data async for block in file.blocks(raw=True)])
+    return found
+
+
+async def test_every_consumer_gets_every_file(hf: AsyncHoldfast, site: Site) -> None:
+    """In order; and when all are done, nothing is left but the word that it is over."""
+    feed = hf.file_feed("logs", consumers=["geo-1", "geo-2"])
+    sent = {"a.log": LINES, "empty": b"", "b.log": NOISE + b"\n" + LINES}
+    for name, data in sent.items():
+        published = await feed.publish(io.BytesIO(data), name=name)
+        assert (published.name, published.size, published.sent) == (name, len(data), True)
+    assert await hf.file_feeds() == ["logs"]
+    for name in ("geo-1", "geo-2"):
+        found = {}
+        async for file in feed.consumer(name).files(timeout=0):
+            async with file:
+                found[file.name] = await gathered(file.blocks(raw=True))
+                assert (file.position, file.size) == (len(sent[file.name]),) * 2
+        assert list(found) == list(sent)
+        assert found["a.log"] == LINES
+        assert await contents(feed.consumer(name)) == {}
+    assert {"meta", "names", "places"} <= set(keys(site))
+    await feed.seal()
+    assert await contents(feed.consumer("geo-1"), 10) == {}
+    assert set(keys(site)) == {"meta"}
+    assert 0 < keys(site)["meta"] <= 3600
+    assert (await feed.status()).state == "over"
+
+
+async def gathered(blocks: AsyncIterator[Block]) -> bytes:
+    """The data of *blocks*."""
+    return b"".join([block.data async for block in blocks])
+
+
+async def test_a_shared_file_goes_to_one(hf: AsyncHoldfast) -> None:
+    """To whoever comes first; nobody else waits for it."""
+    feed = hf.file_feed("logs", mode="share")
+    for n in range(4):
+        await feed.publish(io.BytesIO(b"%d\n" % n), name=str(n))
+    seen: list[str] = []
+    async for one in feed.consumer("a").files(timeout=0):
+        async with one:
+            seen.append(one.name)
+            async for other in feed.consumer("b").files(timeout=0):
+                async with other:
+                    seen.append(other.name)
+                break
+    assert sorted(seen) == ["0", "1", "2", "3"]
+    await feed.seal()
+    assert (await feed.status()).state == "over"
+    assert await contents(feed.consumer("c"), 10) == {}
+
+
+async def test_a_file_that_failed_comes_again(hf: AsyncHoldfast) -> None:
+    """From where it was acknowledged."""
+    feed = hf.file_feed("logs", consumers=["geo-1"])
+    await feed.publish(io.BytesIO(LINES), name="a.log")
+    consumer = feed.consumer("geo-1")
+
+    async def fail(lines: int, ack: bool) -> None:
+        async for file in consumer.files(timeout=0):
+            async with file:
+                async for _ in file.lines():
+                    lines -= 1
+                    if not lines:
+                        if ack:
+                            await file.ack()
+                        raise ZeroDivisionError
+
+    for ack in (False, True):
+        with pytest.raises(ZeroDivisionError):
+            await fail(3, ack)
+    async for file in consumer.files(timeout=0):
+        async with file:
+            assert file.offset == len(b"line 0\nline 1\nline 2\n")
+            lines = [line async for line in file.lines() if line]
+            assert (lines[0], lines[-1]) == (b"line 3", b"line 39999")
+            assert file.position == file.size == len(LINES)
+    assert await contents(consumer) == {}
+
+
+async def test_lines_have_no_ends(hf: AsyncHoldfast) -> None:
+    """Whichever; the last one may have none; what is too long is counted."""
+    feed = hf.file_feed("logs", consumers=["geo-1"])
+    data = b"a\r\n\n" + b"x" * 70_000 + b"\nb\0\xff\nlast"
+    await feed.publish(io.BytesIO(data), name="a.log")
+    async for file in feed.consumer("geo-1").files(timeout=0):
+        async with file:
+            lines = [len(line) async for line in file.lines()]
+            assert lines == [1, 0, 3, 4]
+            assert file.overlong == 1
+
+
+async def test_blocks_can_begin_at_any_line(hf: AsyncHoldfast) -> None:
+    """As when somebody else remembers what is counted."""
+    feed = hf.file_feed("logs", consumers=["geo-1"])
+    data = LINES * 6
+    await feed.publish(io.BytesIO(data), name="a.log")
+    start = data.index(b"\n", 1_000_000) + 1
+    async for file in feed.consumer("geo-1").files(timeout=0):
+        async with file:
+            blocks = [block async for block in file.blocks(start=start) if block]
+            assert blocks[0].offset == start
+            assert blocks[-1].end == len(data)
+            assert b"".join(block.data for block in blocks) == data[start:]
+            assert not [block async for block in file.blocks(start=len(data)) if block]
+
+
+async def test_what_is_packed_is_unpacked(hf: AsyncHoldfast, tmp_path: Path) -> None:
+    """Several members; the name tells, and loses that end; or not, if it is said."""
+    feed = hf.file_feed("logs", consumers=["geo-1"])
+    path = tmp_path / "day.log.gz"
+    path.write_bytes(gzip.compress(LINES) + gzip.compress(b"more\n"))
+    assert (await feed.publish(path)).name == "day.log"
+    assert (await feed.publish(path, unpack=False)).name == "day.log.gz"
+    found = await contents(feed.consumer("geo-1"))
+    assert found["day.log"] == LINES + b"more\n"
+    assert len(found["day.log.gz"]) == path.stat().st_size
+
+
+async def test_a_damaged_file_does_not_end_the_feed(hf: AsyncHoldfast) -> None:
+    """What was good of it is read; then the publisher and the consumers are told, once."""
+    feed = hf.file_feed("logs", consumers=["geo-1"])
+    cut = gzip.compress(LINES)[:-9]
+    for _ in range(2):
+        with pytest.raises(DamagedFile, match=r"'cut' of feed 'logs' is damaged: the gzip file"):
+            await feed.publish(io.BytesIO(cut), name="cut.gz")
+    with pytest.raises(DamagedFile, match="more than 1,000 bytes"):
+        await feed.publish(io.BytesIO(gzip.compress(LINES)), name="bomb.gz", max_unpacked=1000)
+    await feed.publish(io.BytesIO(b"good\n"), name="good")
+    await feed.seal()
+    lines: dict[str, int] = {}
+    damaged = []
+    async for file in feed.consumer("geo-1").files():
+        try:
+            async with file:
+                lines[file.name] = 0
+                async for _ in file.lines():
+                    lines[file.name] += 1
+        except DamagedFile as error:
+            damaged.append(error.file)
+    assert damaged == ["cut", "bomb"]
+    assert lines["cut"] > 30_000
+    assert lines["good"] == 1
+    assert (await feed.status()).state == "over"
+
+
+async def test_publishing_again_changes_nothing(hf: AsyncHoldfast) -> None:
+    """The same; also when all have read it. Something else of that name is refused."""
+    feed = hf.file_feed("logs", consumers=["geo-1"])
+    data = LINES * 4
+    first = await feed.publish(io.BytesIO(data), name="a.log")
+    for _ in range(2):
+        again = await feed.publish(io.BytesIO(data), name="a.log", compress=None)
+        assert (again.digest, again.size, again.sent) == (first.digest, len(data), False)
+        for other in (data + b"x", data[:-1], b"x" + data[1:], b""):
+            with pytest.raises(FileDiffers, match=r"'logs' has a file 'a.log' with other content"):
+                await feed.publish(io.BytesIO(other), name="a.log")
+        await contents(feed.consumer("geo-1"))
+    assert await contents(feed.consumer("geo-1")) == {}
+
+
+async def test_names_are_data(hf: AsyncHoldfast, tmp_path: Path) -> None:
+    """Any text; and saved, they stay within the folder."""
+    feed = hf.file_feed("logs", consumers=["geo-1"])
+    names = ["", ":done", "../../up", "/etc/x", "a\0b", "n" * 300, "{x}", "日本", "days/1.log"]
+    for name in names:
+        await feed.publish(io.BytesIO(name.encode()), name=name)
+    folder = tmp_path / "in" / "here"
+    saved = {}
+    async for file in feed.consumer("geo-1").files(timeout=0):
+        async with file:
+            saved[file.name] = await file.save_to(folder)
+    assert list(saved) == names
+    for name, path in saved.items():
+        assert path.read_bytes() == name.encode()
+        assert path.is_relative_to(folder)
+    assert len(set(saved.values())) == len(names)
+    assert [entry.name for entry in os.scandir(tmp_path)] == ["in"]
+    assert [entry.name for entry in os.scandir(tmp_path / "in")] == ["here"]
+
+
+async def test_a_folder_is_published_with_those_within(hf: AsyncHoldfast, tmp_path: Path) -> None:
+    """In order; what cannot be is told, and costs the others nothing."""
+    feed = hf.file_feed("logs", consumers=["geo-1"])
+    (tmp_path / "days" / "old").mkdir(parents=True)
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "gone").symlink_to("nowhere")
+    sent = {"b.log": b"b\n", "days/1.log": b"1\n", "days/old/0.log": LINES, "empty": b""}
+    for name, data in sent.items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "bad.gz").write_bytes(b"no gzip")
+    result = await feed.publish_dir(tmp_path)
+    assert {file.name for file in result.files} == set(sent)
+    assert result.size == sum(map(len, sent.values()))
+    assert {name: type(error) for name, error in result.failed.items()} == {
+        "bad.gz": DamagedFile,
+        "gone": FileNotFoundError,
+    }
+    assert all(not file.sent for file in (await feed.publish_dir(tmp_path)).files)
+    await feed.seal()
+    found: dict[str, bytes] = {}
+    async for file in feed.consumer("geo-1").files():
+        if file.name != "bad":
+            async with file:
+                found[file.name] = await gathered(file.blocks())
+        else:
+            with pytest.raises(DamagedFile):
+                async with file:
+                    await gathered(file.blocks())
+    assert found == sent
+    with pytest.raises(NotADirectoryError, match="no folder"):
+        await feed.publish_dir(tmp_path / "b.log")
+
+
+async def test_a_sealed_feed_takes_no_more(hf: AsyncHoldfast) -> None:
+    """Whoever published is told; sealing twice is harmless."""
+    feed = hf.file_feed("logs", consumers=["geo-1"])
+    await feed.publish(io.BytesIO(b"a"), name="a")
+    for _ in range(2):
+        await feed.seal()
+    assert not (await feed.publish(io.BytesIO(b"a"), name="a")).sent
+    with pytest.raises(FeedSealed, match="feed 'logs' is sealed"):
+        await feed.publish(io.BytesIO(b"b"), name="b")
+    assert list(await contents(feed.consumer("geo-1"), 10)) == ["a"]
+    await feed.seal()
+    with pytest.raises(FeedSealed):
+        await feed.publish(io.BytesIO(b"b"), name="b")
+
+
+async def test_an_aborted_feed_is_gone(hf: AsyncHoldfast, site: Site) -> None:
+    """Everybody is told, also whoever holds a file."""
+    feed = hf.file_feed("logs", consumers=["geo-1"])
+    await feed.abort()  # there is nothing yet
+    await feed.publish(io.BytesIO(LINES * 9), name="a")
+
+    async def read() -> None:
+        async for file in feed.consumer("geo-1").files():
+            async with file:
+                await feed.abort()
+                await gathered(file.blocks())
+
+    with pytest.raises(FeedAborted, match="feed 'logs' was aborted"):
+        await read()
+    with pytest.raises(FeedAborted):
+        await contents(feed.consumer("geo-1"))
+    with pytest.raises(FeedAborted):
+        await feed.publish(io.BytesIO(b"b"), name="b")
+    with pytest.raises(FeedAborted):
+        await feed.seal()
+    assert set(keys(site)) == {"meta"}
+
+
+async def test_a_feed_is_sealed_when_its_files_are_whole(hf: AsyncHoldfast) -> None:
+    """Or by force: then they count as damaged."""
+    feed = hf.file_feed("logs", consumers=["geo-1"])
+
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            if self.tell() > 2_000_000:
+                raise OSError("the disk broke")
+            return super().read(size)
+
+    with pytest.raises(OSError, match="the disk broke"):
+        await feed.publish(Broken(NOISE * 9), name="a")
+    with pytest.raises(StillPublishing, match=r"1 of its files are not published whole: 'a'"):
+        await feed.seal()
+    await feed.seal(force=True)
+    async for file in feed.consumer("geo-1").files():
+        with pytest.raises(DamagedFile, match="its publisher did not finish it"):
+            async with file:
+                await gathered(file.blocks(raw=True))
+        assert file.position > 1_000_000
+    assert (await feed.status()).state == "over"
+
+
+async def test_everything_expires(hf: AsyncHoldfast, site: Site) -> None:
+    """A day after the last sign of life, also what a consumer left behind."""
+    feed = hf.file_feed("logs", consumers=["geo-1", "geo-2"])
+    await feed.publish(io.BytesIO(LINES), name="a")
+    async for file in feed.consumer("geo-1").files(timeout=0):
+        await file.ack(700)
+        lives = keys(site)
+        assert {"chunks", "alive", "places"} <= set(lives)
+        assert all(86_000 < seconds <= 86_400 for seconds in lives.values())
+
+
+async def test_wrong_arguments_are_told_before_any_io(hf: AsyncHoldfast) -> None:
+    """And what the server does not know, or knows otherwise, is an error of its own."""
+    with pytest.raises(ValueError, match="needs the names of its consumers"):
+        hf.file_feed("logs", budget=2**20)
+    with pytest.raises(ValueError, match="1,048,576 to"):
+        hf.file_feed("logs", consumers=["a"], budget=1)
+    with pytest.raises(TypeError, match="budget must be an int"):
+        hf.file_feed("logs", consumers=["a"], budget=1e9)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="several names"):
+        hf.file_feed("logs", consumers="geo-1")
+    with pytest.raises(ValueError, match="at most 100"):
+        hf.file_feed("logs", consumers=map(str, range(101)))
+    with pytest.raises(ValueError, match="'broadcast' or 'share'"):
+        hf.file_feed("logs", mode="all")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least 1 s"):
+        hf.file_feed("logs", mode="share", lease=0.5)
+    feed = hf.file_feed("logs")
+    with pytest.raises(ValueError, match="under a name"):
+        await feed.publish(io.BytesIO(b""))
+    with pytest.raises(NotDefined, match="what feed 'logs' is to be"):
+        await feed.publish(io.BytesIO(b""), name="a")
+    assert await contents(feed.consumer("geo-1")) == {}
+    assert (await feed.status()).state == "undefined"
+    await hf.file_feed("logs", consumers=["a"]).publish(io.BytesIO(b""), name="a")
+    with pytest.raises(UnknownConsumer, match="'b' is no consumer of feed 'logs'"):
+        await contents(feed.consumer("b"))

@@ -1,0 +1,57 @@
+"""Where files are saved: within the folder, whatever they are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.files.paths import PARTS, part_path, saved_path
+
+FOLDER = Path("/nowhere/folder")
+
+NAMES = [
+    "", "/", "//", ".", "..", "../x", "a/../../b", "/etc/passwd", "a\0b", ":done", "C:\\x", "%2E",
+    "x" * 300, "x" * 299 + "y", "%", "%%", ".holdfast/x", ".HOLDFAST", "a/./b", "a//b", "con",
+    "日" * 100, "not-\udcff-utf8", ".hidden", "a.log",
+]  # fmt: skip
+
+
+def test_each_name_has_a_place_of_its_own() -> None:
+    """Within the folder, and one that a file system takes."""
+    paths = {saved_path(FOLDER, name) for name in NAMES}
+    assert len(paths) == len(NAMES)
+    for path in paths:
+        assert path.is_relative_to(FOLDER)
+        assert ".." not in path.parts
+        assert path != FOLDER
+        assert all(len(part.encode(errors="surrogateescape")) <= 255 for part in path.parts)
+        assert path.relative_to(FOLDER).parts[0].casefold() != PARTS
+
+
+def test_usual_names_stay_as_they_are() -> None:
+    """Folders are made of slashes."""
+    assert saved_path(FOLDER, "days/2011-10-10.log") == FOLDER / "days" / "2011-10-10.log"
+    assert saved_path(FOLDER, ".hidden") == FOLDER / ".hidden"
+
+
+@given(st.text("./%a\0", max_size=12), st.text("./%a\0", max_size=12))
+def test_no_two_names_meet(one: str, other: str) -> None:
+    """Encoding is injective."""
+    assert (saved_path(FOLDER, one) == saved_path(FOLDER, other)) is (one == other)
+
+
+def test_a_link_does_not_lead_out(tmp_path: Path) -> None:
+    """Somebody has put it into the folder."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "out").symlink_to(tmp_path)
+    with pytest.raises(ValueError, match="a link leads there"):
+        saved_path(folder, "out/x")
+
+
+def test_parts_grow_in_a_folder_of_their_own() -> None:
+    """Which no file can be called like."""
+    assert part_path(FOLDER, "17-1") == FOLDER / PARTS / "17-1.part"

@@ -1,0 +1,197 @@
+"""What is published: read in blocks, unpacked on the way."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import random
+import zlib
+from pathlib import Path
+
+import pytest
+
+from holdfast import InvalidName
+from holdfast.files.chunk import BLOCK, zstd
+from holdfast.files.source import (
+    Damage,
+    Packing,
+    Source,
+    decoded_name,
+    encoded_name,
+    packing_of,
+    published_name,
+)
+
+LIMIT = 2**30
+LINES = b"".join(b"line %d\n" % n for n in range(50_000))
+NOISE = random.Random(3).randbytes(3 * BLOCK + 5)
+
+
+def read(data: bytes, packing: Packing | None = None, limit: int = LIMIT) -> bytes:
+    """What a stream of *data* is published as."""
+    return read_all(Source(io.BytesIO(data), packing, limit))
+
+
+def read_all(source: Source) -> bytes:
+    """All blocks, each but the last one whole."""
+    blocks = []
+    while block := source.block():
+        blocks.append(block)
+    assert all(len(block) == BLOCK for block in blocks[:-1])
+    return b"".join(blocks)
+
+
+@pytest.mark.parametrize("data", [b"", b"x", bytes(BLOCK), LINES, NOISE])
+def test_bytes_come_as_they_are(data: bytes, tmp_path: Path) -> None:
+    """From a stream and from a file."""
+    path = tmp_path / "f"
+    path.write_bytes(data)
+    assert read(data) == data
+    source = Source(path, None, LIMIT)
+    assert source.size == len(data)
+    assert read_all(source) == data
+    source.close()
+
+
+@pytest.mark.parametrize("data", [b"", b"x", LINES, NOISE])
+def test_all_members_of_a_gzip_file_are_unpacked(data: bytes) -> None:
+    """As of logs that were packed and put one after the other, also padded; and empty ones."""
+    assert read(gzip.compress(data), "gzip") == data
+    members = [gzip.compress(part) for part in (data[:7], b"", data[7:])]
+    assert read(b"".join(members), "gzip") == data
+    assert read(b"".join(members) + bytes(100_000), "gzip") == data
+    assert read(b"", "gzip") == b""
+
+
+@pytest.mark.parametrize("data", [b"", b"x", LINES, NOISE])
+def test_all_frames_of_a_zstandard_file_are_unpacked(data: bytes) -> None:
+    """Likewise."""
+    compress = zstd().compress
+    assert read(compress(data[:9]) + compress(data[9:]), "zstd") == data
+    assert read(b"", "zstd") == b""
+
+
+def flipped(data: bytes, at: int) -> bytes:
+    """*data* with one bit that is wrong."""
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("data", "packing", "problem"),
+    [
+        (gzip.compress(LINES)[:-1], "gzip", "ends within its member 1"),
+        (gzip.compress(b"a") + gzip.compress(LINES)[:50], "gzip", "ends within its member 2"),
+        (gzip.compress(LINES)[:5], "gzip", "ends within its member 1"),
+        (flipped(gzip.compress(LINES), -8), "gzip", "incorrect data check"),
+        (flipped(gzip.compress(LINES), -1), "gzip", "incorrect length check"),
+        (gzip.compress(LINES) + b"rubbish", "gzip", "member 2"),
+        (LINES, "gzip", "member 1 of the gzip file"),
+        (LINES, "zstd", "frame 1 of the Zstandard file"),
+        (zstd().compress(LINES)[:-1], "zstd", "ends within its frame 1"),
+    ],
+    ids=range(9),
+)
+def test_damage_is_found(data: bytes, packing: Packing, problem: str) -> None:
+    """Checksums, lengths and ends are looked at."""
+    with pytest.raises(Damage, match=problem):
+        read(data, packing)
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+def test_a_bomb_stops_at_the_limit(packing: Packing) -> None:
+    """Long before it has unpacked."""
+    if packing == "gzip":
+        packer = zlib.compressobj(9, wbits=31)
+        bomb = b"".join(packer.compress(bytes(2**24)) for _ in range(4)) + packer.flush()
+    else:
+        bomb = zstd().compress(bytes(2**26))
+    source = Source(io.BytesIO(bomb), packing, 2**20)
+    with pytest.raises(Damage, match="more than 1,048,576 bytes"):
+        read_all(source)
+    assert len(source.rest()) <= BLOCK
+
+
+def test_what_was_good_before_the_damage_is_told() -> None:
+    """So that it is not lost."""
+    source = Source(io.BytesIO(gzip.compress(b"good\n") + b"bad"), "gzip", LIMIT)
+    with pytest.raises(Damage):
+        source.block()
+    assert source.rest() == b"good\n"
+
+
+def test_a_file_that_grows_is_as_long_as_it_was(tmp_path: Path) -> None:
+    """What is written while it is read belongs to the next one."""
+    path = tmp_path / "f"
+    path.write_bytes(LINES)
+    source = Source(path, None, LIMIT)
+    head = source.block()
+    with path.open("ab") as more:
+        more.write(b"more\n" * 100_000)
+    assert head + read_all(source) == LINES
+    source.close()
+
+
+def test_a_file_that_shrinks_is_damaged(tmp_path: Path) -> None:
+    """As by a rotation that copies and truncates."""
+    path = tmp_path / "f"
+    path.write_bytes(LINES)
+    source = Source(path, None, LIMIT)
+    source.block()
+    os.truncate(path, 10)
+    with pytest.raises(Damage, match=r"it shrank from 538,890 bytes to"):
+        read_all(source)
+    source.close()
+
+
+def test_a_file_that_vanishes_is_read_to_its_end(tmp_path: Path) -> None:
+    """Its name is gone, its bytes are not."""
+    path = tmp_path / "f"
+    path.write_bytes(LINES)
+    source = Source(path, None, LIMIT)
+    path.unlink()
+    assert read_all(source) == LINES
+    source.close()
+
+
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    """A pipe would be waited for, for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(ValueError, match="only regular files"):
+            Source(path, None, LIMIT)
+    with pytest.raises(FileNotFoundError):
+        Source(tmp_path / "none", None, LIMIT)
+
+
+def test_names_tell_how_files_are_packed() -> None:
+    """And an unpacked one is called without that."""
+    assert [packing_of(name) for name in ("a.gz", "A.GZ", "a.zst", "a.log", "gz", ".gz")] == [
+        "gzip",
+        "gzip",
+        "zstd",
+        None,
+        None,
+        None,
+    ]
+    assert published_name("days/a.log.gz", "gzip") == "days/a.log"
+    assert published_name("a.log.gz", None) == "a.log.gz"
+    assert published_name("a.log", "gzip") == "a.log"
+
+
+@pytest.mark.parametrize(
+    "name", ["", ":done", "../../etc/passwd", "/", "a\0b", "x" * 300, "日本", "not-\udcff-utf8"]
+)
+def test_any_text_is_a_name(name: str) -> None:
+    """Also what a file is called whose name is no UTF-8."""
+    assert decoded_name(encoded_name(name)) == name
+
+
+def test_some_names_are_refused() -> None:
+    """Before any I/O."""
+    with pytest.raises(InvalidName, match="limit is 1024"):
+        encoded_name("x" * 1025)
+    with pytest.raises(InvalidName, match="not valid Unicode"):
+        encoded_name("\ud800")
+    with pytest.raises(TypeError, match="str"):
+        encoded_name(b"x")  # type: ignore[arg-type]

@@ -1,0 +1,157 @@
+"""What others do to the server, and what becomes of a feed then."""
+
+from __future__ import annotations
+
+import io
+import random
+import secrets
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from faults.servers import Server
+from holdfast import DamagedFile, FeedCrowded, FeedLost, FileFeed, Holdfast
+from holdfast.files.chunk import BLOCK, EMPTY, Packer
+
+DATA = random.Random(6).randbytes(12 * BLOCK)
+
+
+@pytest.fixture
+def client(standalone: Server) -> Iterator[redis.Redis]:
+    with standalone.client() as client:
+        yield client
+
+
+@pytest.fixture
+def hf(standalone: Server) -> Iterator[Holdfast]:
+    namespace = f"trouble-{secrets.token_hex(4)}"
+    with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
+        yield hf
+
+
+@pytest.fixture
+def feed(hf: Holdfast) -> FileFeed:
+    """A feed with two files."""
+    feed = hf.file_feed("logs", consumers=["a"])
+    feed.publish(io.BytesIO(DATA), name="first")
+    feed.publish(io.BytesIO(b"next\n"), name="next")
+    return feed
+
+
+def key(hf: Holdfast, part: str) -> str:
+    """A key of the feed, as it lies on the server."""
+    return f"{hf.namespace}:{{feed:logs}}:{part}"
+
+
+def other_chunk() -> bytes:
+    """A good one of another file."""
+    return Packer(None).pack(b"x" * BLOCK, EMPTY)[0]
+
+
+def read(feed: FileFeed) -> tuple[dict[str, int], dict[str, str]]:
+    """How much there was of each file, and what was wrong."""
+    sizes, problems = {}, {}
+    for file in feed.consumer("a").files(timeout=0):
+        try:
+            with file:
+                for block in file.blocks(raw=True):
+                    sizes[file.name] = block.end
+        except DamagedFile as error:
+            problems[file.name] = error.problem
+    return sizes, problems
+
+
+@pytest.mark.parametrize("index", [0, 7, 8, 11])
+@pytest.mark.parametrize(
+    ("chunk", "problem"),
+    [
+        (None, "it is missing on the server"),
+        (b"", "too few for a chunk"),
+        (other_chunk(), "does not follow the one before"),
+        (other_chunk()[:-1] + b"y", "its checksum is wrong"),
+    ],
+)
+def test_a_chunk_that_was_changed_is_noticed(
+    hf: Holdfast, feed: FileFeed, client: redis.Redis, index: int, chunk: bytes | None, problem: str
+) -> None:
+    """Before anything of it is handed out; the feed goes on with the next file."""
+    if chunk is None:
+        client.hdel(key(hf, "chunks"), f"1:{index}")
+    else:
+        client.hset(key(hf, "chunks"), f"1:{index}", chunk)
+    sizes, problems = read(feed)
+    assert problems == {"first": f"chunk {index}: {problem}"} or problem in problems["first"]
+    assert sizes["next"] == 5
+    assert sizes.get("first", 0) <= index * BLOCK
+    assert feed.status().consumers[0].damaged == 1
+    assert read(feed) == ({}, {})
+
+
+def test_chunks_that_changed_their_places_are_noticed(
+    hf: Holdfast, feed: FileFeed, client: redis.Redis
+) -> None:
+    """Each is good by itself."""
+    chunks = key(hf, "chunks")
+    one, other = client.hmget(chunks, "1:3", "1:4")
+    client.hset(chunks, mapping={"1:3": other, "1:4": one})
+    assert read(feed)[1] == {"first": "chunk 3 does not follow the one before"}
+
+
+def test_whoever_reads_is_told_that_the_server_lost_the_feed(
+    hf: Holdfast, feed: FileFeed, client: redis.Redis
+) -> None:
+    """Also when there is another one of that name by now."""
+    files = feed.consumer("a").files()
+    file = next(files)
+    client.delete(*client.scan_iter(f"{hf.namespace}:*"))
+    with pytest.raises(FeedLost, match=r"feed 'logs' is not the one that was begun"), file:
+        list(file.blocks())
+    feed.publish(io.BytesIO(b"anew"), name="first")
+    with pytest.raises(FeedLost):
+        next(files)
+    assert read(feed) == ({"first": 4}, {})
+
+
+def test_a_publisher_is_told_that_the_server_lost_the_feed(
+    hf: Holdfast, client: redis.Redis
+) -> None:
+    """In the middle of a file: the rest alone would be no file."""
+    feed = hf.file_feed("logs", consumers=["a"])
+
+    def forget(name: str, size: int) -> None:
+        client.delete(*client.scan_iter(f"{hf.namespace}:*"))
+
+    with pytest.raises(FeedLost):
+        feed.publish(io.BytesIO(DATA), name="first", on_progress=forget)
+
+
+def test_a_feed_takes_so_many_files_and_no_more(
+    hf: Holdfast, feed: FileFeed, client: redis.Redis
+) -> None:
+    """Their names are remembered."""
+    with client.pipeline() as pipe:
+        for n in range(100):
+            pipe.hset(key(hf, "names"), mapping={f"{n}-{i}": b"" for i in range(1000)})
+        pipe.execute()
+    with pytest.raises(FeedCrowded, match="as many files as a feed may"):
+        feed.publish(io.BytesIO(b""), name="one more")
+
+
+def test_a_feed_has_so_many_consumers_and_no_more(hf: Holdfast, client: redis.Redis) -> None:
+    """Who shares the files, and came first."""
+    feed = hf.file_feed("logs", mode="share")
+    feed.publish(io.BytesIO(b"x"), name="x")
+    client.hset(key(hf, "consumers"), mapping={str(n): b"" for n in range(1000)})
+    with pytest.raises(FeedCrowded, match="as many consumers as a feed may"):
+        read(feed)
+
+
+def test_progress_is_told(hf: Holdfast) -> None:
+    """With each window."""
+    told: list[tuple[str, int]] = []
+    feed = hf.file_feed("logs", consumers=["a"])
+    feed.publish(io.BytesIO(DATA), name="x", on_progress=lambda *args: told.append(args))
+    assert told == [("x", 8 * BLOCK), ("x", 12 * BLOCK)]
+    feed.publish(io.BytesIO(DATA), name="x", on_progress=lambda *args: told.append(args))
+    assert told[2:] == [("x", 12 * BLOCK)]

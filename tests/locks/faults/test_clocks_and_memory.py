@@ -1,0 +1,139 @@
+"""A server that forgets, is away or full, or whose clock steps: what is promised then."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import Holdfast, LeaseLost, LockTimeout, ServerRefused, StaleFence
+
+
+def overtaken(hf: Holdfast, forget: Callable[[], object]) -> None:
+    """Somebody holds the lock; *forget* makes the server give it away; the fence covers it."""
+    lease = hf.lock("l", lease=2.0).acquire()
+    hf.fenced("stock").set("old", lease.fence)
+    forget()
+    with hf.lock("l").hold(timeout=10) as successor:
+        assert successor.fence > lease.fence
+        hf.fenced("stock").set("new", successor.fence)
+        with pytest.raises(StaleFence):
+            hf.fenced("stock").set("late", lease.fence)
+        assert lease.wait_lost(5)
+        assert hf.fenced("stock").get() == "new"
+    with pytest.raises(LeaseLost):
+        lease.release()
+
+
+@pytest.fixture
+def hf(fresh_server: Server) -> Iterator[Holdfast]:
+    namespace = f"forget-{secrets.token_hex(4)}"
+    with Holdfast.from_url(fresh_server.url, namespace=namespace) as hf:
+        yield hf
+
+
+def test_flushall(hf: Holdfast, fresh_server: Server) -> None:
+    """The server knows neither the holder nor the last fence; its clock goes on."""
+    overtaken(hf, lambda: fresh_server.execute("FLUSHALL"))
+
+
+def test_flushall_under_a_waiter(hf: Holdfast, fresh_server: Server) -> None:
+    """It gets its place, though the server has forgotten the line as well."""
+    lease = hf.lock("l", lease=2.0).acquire()
+    with Holdfast.from_url(fresh_server.url, namespace=hf.namespace) as other:
+        heirs: list[object] = []
+        thread = threading.Thread(target=lambda: heirs.append(other.lock("l").acquire(timeout=20)))
+        thread.start()
+        eventually(lambda: len(hf.lock("l").inspect().waiters) == 1)
+        fresh_server.execute("FLUSHALL")
+        thread.join()
+        assert heirs[0].fence > lease.fence
+        heirs[0].release()
+    assert lease.wait_lost(5)
+    with pytest.raises(LeaseLost):
+        lease.release()
+
+
+def test_forgotten_scripts(hf: Holdfast, fresh_server: Server) -> None:
+    """As after a failover: they are sent again, by the renewer too."""
+    lease = hf.lock("l", lease=1.0).acquire()
+    for _ in range(5):
+        fresh_server.execute("SCRIPT", "FLUSH")
+        assert not lease.wait_lost(0.5)
+    fresh_server.execute("SCRIPT", "FLUSH")
+    lease.release()
+
+
+def test_a_restart_in_the_middle_of_a_lease(hf: Holdfast, fresh_server: Server) -> None:
+    """What was acknowledged is kept, and so is the place."""
+    lease = hf.lock("l", lease=8.0).acquire()
+    fresh_server.kill()
+    fresh_server.start()
+    assert not lease.wait_lost(4)
+    assert hf.lock("l").inspect().holder == lease.holder
+    lease.release()
+
+
+def test_an_outage_that_is_longer_than_the_lease_is_told(
+    hf: Holdfast, fresh_server: Server
+) -> None:
+    """By the local clock: nobody answers."""
+    lease = hf.lock("l", lease=1.0).acquire()
+    fresh_server.pause()
+    began = time.monotonic()
+    assert lease.wait_lost(10)
+    assert time.monotonic() - began < 5
+    fresh_server.resume()
+    with pytest.raises(LeaseLost):
+        lease.release()
+
+
+def step_clock(server: Server, namespace: str, seconds: float) -> None:
+    """Let the server's clock step, as its scripts see it: what is stored moves the other way."""
+    with server.client() as client:
+        holders = f"{namespace}:{{lock:l}}:holders"
+        for member, ends_ms in client.zrange(holders, 0, -1, withscores=True):
+            client.zadd(holders, {member: ends_ms - seconds * 1000})
+
+
+def test_a_clock_that_steps_forward(hf: Holdfast, fresh_server: Server) -> None:
+    """The lease ends for the server long before its holder knows: both hold, one may write."""
+    overtaken(hf, lambda: step_clock(fresh_server, hf.namespace, 3600))
+
+
+def test_a_clock_that_steps_back(hf: Holdfast, fresh_server: Server) -> None:
+    """The holder lives and gives back as ever; one that crashed would keep its place too long."""
+    lease = hf.lock("l", lease=2.0).acquire()
+    step_clock(fresh_server, hf.namespace, -3600)
+    assert not lease.wait_lost(3)
+    with pytest.raises(LockTimeout):
+        hf.lock("l").acquire(timeout=0.5)
+    lease.release()
+    with hf.lock("l").hold(timeout=0) as successor:
+        assert successor.fence > lease.fence
+
+
+def test_a_full_server(hf: Holdfast, fresh_server: Server) -> None:
+    """Nobody new gets a place; who has one keeps it and gives it back, and who waits gets it."""
+    lease = hf.lock("l", lease=1.0).acquire()
+    heirs: list[object] = []
+    thread = threading.Thread(target=lambda: heirs.append(hf.lock("l").acquire(timeout=20)))
+    thread.start()
+    eventually(lambda: len(hf.lock("l").inspect().waiters) == 1)
+    with fresh_server.client() as client:
+        client.config_set("maxmemory", 1)
+        client.config_set("maxmemory-policy", "noeviction")
+        with pytest.raises(ServerRefused, match="locks/acquire on lock 'other'"):
+            hf.lock("other").acquire()
+        assert not lease.wait_lost(1.5)
+        lease.release()
+        thread.join()
+        heirs[0].release()
+        client.config_set("maxmemory", 0)
+    with hf.lock("other").hold(timeout=0):
+        pass

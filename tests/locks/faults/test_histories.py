@@ -1,0 +1,190 @@
+"""Histories of many holders of both halves, struck by kills and pauses: nothing is held twice."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from faults.checkers import rising_fences
+from faults.history import Operation
+from faults.nemesis import Nemesis, kill, pause
+from faults.proxy import Proxy
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import Holdfast
+from holdfast.locks.fenced._sync import SET
+from holdfast.locks.places._sync import ACQUIRE, RELEASE, RENEW
+from locks.faults.contest import Contest, check, first_come_first_served, granted, longest_gap_s
+from locks.faults.holder import KEY
+
+KINDS = [("lock", 1), ("semaphore", 3)]
+
+
+@pytest.mark.parametrize(("kind", "limit"), KINDS)
+def test_nothing_is_held_twice_whoever_is_struck(
+    standalone: Server, tmp_path: Path, seed: int, kind: str, limit: int
+) -> None:
+    """Sixteen holders of both halves, killed and paused for longer than their lease."""
+    with Contest(
+        standalone.url, tmp_path, 4, holders=4, kind=kind, limit=limit, hold_s=0.02
+    ) as contest:
+        with Nemesis(
+            seed,
+            contest.processes,
+            actions=[kill, pause],
+            every=(0.2, 0.8),
+            lasting=(0.5, 2.0),
+        ):
+            time.sleep(8)
+        history = contest.stop()
+    check(history, limit)
+    assert len(granted(history)) > 20
+
+
+@pytest.mark.parametrize(("kind", "limit"), KINDS)
+def test_sixteen_who_live_are_served_in_turn(
+    standalone: Server, tmp_path: Path, kind: str, limit: int
+) -> None:
+    """First come, first served, though the clocks of the processes are hours apart."""
+    contest = Contest(
+        standalone.url, tmp_path, 4, kind=kind, limit=limit, holders=4, hold_s=0.05, lease=10.0
+    )
+    contest.set_clocks(-3600.0, 0.0, 3600.0, 7200.0)
+    with contest:
+        time.sleep(5)
+        history = contest.stop()
+    check(history, limit)
+    first_come_first_served(history)
+    first, last = {}, {}
+    for op in granted(history):
+        first.setdefault(op.fields["holder"], op.return_ns)
+        last[op.fields["holder"]] = op.return_ns
+    assert len(first) == 16
+    together = range(max(first.values()), min(last.values()))  # all were there
+    shares = Counter(op.fields["holder"] for op in granted(history) if op.return_ns in together)
+    assert max(shares.values()) - min(shares.values()) <= 2
+
+
+@contextmanager
+def losing(proxy: Proxy, seed: int, every_s: tuple[float, float]) -> Iterator[list[str]]:
+    """While the block runs, lose replies, requests and connections at random."""
+    choices, over, done = random.Random(seed), threading.Event(), []
+    scripts = [script.sha1.encode() for script in (ACQUIRE, RELEASE, RENEW, SET)]
+
+    def lose() -> None:
+        while not over.wait(choices.uniform(*every_s)):
+            how = choices.choice(["drop_reply", "drop_reply", "drop_request", "cut"])
+            if how == "cut":
+                proxy.cut()
+            else:
+                getattr(proxy, how)(match=choices.choice(scripts))
+            done.append(how)
+
+    thread = threading.Thread(target=lose)
+    thread.start()
+    try:
+        yield done
+    finally:
+        over.set()
+        thread.join()
+        proxy.heal()
+
+
+@pytest.mark.parametrize(("kind", "limit"), KINDS)
+def test_nothing_is_held_twice_whatever_is_lost(
+    standalone: Server, proxy: Proxy, tmp_path: Path, seed: int, kind: str, limit: int
+) -> None:
+    """Replies, requests and whole connections, at every script; and nobody is locked out by it."""
+    with Contest(proxy.url, tmp_path, 4, holders=4, kind=kind, limit=limit, hold_s=0.02) as contest:
+        with losing(proxy, seed, (0.02, 0.2)) as done:
+            time.sleep(6)
+        history = contest.stop()
+    check(history, limit)
+    assert len(done) > 20
+    assert longest_gap_s(history) < 3
+    with Holdfast.from_url(standalone.url, namespace=contest.namespace) as hf:
+        state = (hf.lock if kind == "lock" else hf.semaphore)(KEY).inspect()
+        assert state.waiters == ()
+
+
+@pytest.mark.parametrize(("kind", "limit"), KINDS)
+def test_nothing_is_held_twice_when_the_server_is_killed(
+    fresh_server: Server, tmp_path: Path, seed: int, kind: str, limit: int
+) -> None:
+    """It keeps what it acknowledged, and comes back."""
+    with Contest(
+        fresh_server.url, tmp_path, 4, holders=4, kind=kind, limit=limit, hold_s=0.02
+    ) as contest:
+        with Nemesis(
+            seed, [fresh_server], actions=[kill, pause], every=(0.5, 1.5), lasting=(0.1, 2.0)
+        ):
+            time.sleep(8)
+        history = contest.stop()
+    check(history, limit)
+    assert len(granted(history)) > 20
+
+
+def test_sixteen_holders_whose_server_forgets_everything(
+    fresh_server: Server, tmp_path: Path
+) -> None:
+    """`FLUSHALL` again and again: who held may be overtaken, but fences rise, and nobody hangs."""
+    with Contest(fresh_server.url, tmp_path, 4, holders=4, hold_s=0.02) as contest:
+        for _ in range(10):
+            time.sleep(0.5)
+            fresh_server.execute("FLUSHALL")
+        history = contest.stop()
+    rising_fences(history)
+    assert longest_gap_s(history) < 3
+    assert len(granted(history)) > 50
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("round_", range(5))
+@pytest.mark.parametrize(("kind", "limit"), KINDS)
+def test_nothing_is_held_twice_in_many_rounds(
+    standalone: Server, tmp_path: Path, seed: int, kind: str, limit: int, round_: int
+) -> None:
+    """Sixteen holders, for a minute."""
+    with Contest(standalone.url, tmp_path, 8, kind=kind, limit=limit, hold_s=0.02) as contest:
+        with Nemesis(
+            seed,
+            contest.processes,
+            actions=[kill, pause],
+            every=(0.1, 0.8),
+            lasting=(0.1, 3.0),
+        ):
+            time.sleep(60)
+        history = contest.stop()
+    check(history, limit)
+    assert len(granted(history)) > 200
+
+
+@pytest.mark.parametrize(("kind", "limit"), [("seed lock", 1), ("seed semaphore", 3)])
+def test_the_checkers_catch_the_locks_of_the_seed(
+    standalone: Server, tmp_path: Path, kind: str, limit: int
+) -> None:
+    """The same harness, with holders who are paused for longer than the lease."""
+    with Contest(standalone.url, tmp_path, 4, kind=kind, limit=limit, hold_s=0.3) as contest:
+        for _ in range(3):
+            held_by = eventually(lambda: holding(contest.history()))
+            holder = next(p for p in contest.processes if held_by.startswith(p.name))
+            holder.pause()
+            time.sleep(1.5)
+            holder.resume()
+        history = contest.stop()
+    with pytest.raises(AssertionError, match="the limit is"):
+        check(history, limit)
+
+
+def holding(history: list[Operation]) -> str | None:
+    """The process of the latest holder, if it has not given its place back."""
+    latest = max(history, key=lambda op: op.return_ns or 0, default=None)
+    return latest.process if latest is not None and latest.kind == "acquire" else None

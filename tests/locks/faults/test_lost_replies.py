@@ -1,0 +1,226 @@
+"""Lost requests and lost replies at each script: the grant is answered again, nothing is left."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from faults.proxy import Proxy
+from faults.servers import Server
+from faults.waiting import eventually, eventually_async
+from holdfast import AsyncHoldfast, Holdfast, OutcomeUnknown, StaleFence
+from holdfast.locks._sync import REDEFINE
+from holdfast.locks.fenced._sync import SET
+from holdfast.locks.places._sync import ACQUIRE, RELEASE, RENEW
+from holdfast.locks.turn import _async as turn
+from queues.faults.halves import HALVES, Half
+
+WAYS = ["drop_reply", "drop_request"]
+
+
+@pytest.fixture(params=HALVES)
+def half(request: pytest.FixtureRequest) -> Iterator[Half]:
+    half = Half(request.param)
+    yield half
+    half.close()
+
+
+@pytest.fixture
+def direct(standalone: Server) -> Iterator[Holdfast]:
+    """A client that does not go through the proxy, and has made the server know the scripts."""
+    namespace = f"lost-{secrets.token_hex(4)}"
+    with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
+        lease = hf.semaphore("warm", limit=1).acquire()
+        lease.renew()
+        lease.release()
+        hf.semaphore("warm").redefine(limit=2)
+        hf.fenced("warm").set(1, 1)
+        yield hf
+
+
+def is_free(hf: Holdfast, name: str = "l") -> bool:
+    """Whether nobody holds the lock, and nobody waits."""
+    state = hf.lock(name).inspect()
+    return (state.holder, state.waiters) == (None, ())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_lost_acquire_is_asked_again(
+    half: Half, proxy: Proxy, direct: Holdfast, way: str
+) -> None:
+    """And got the place that it has already: it does not wait for itself."""
+    lock = half.client(proxy.url, direct.namespace).lock("l")
+    fault = getattr(proxy, way)(match=ACQUIRE.sha1.encode())
+    began = time.monotonic()
+    lease = half.do(lock.acquire(timeout=5))
+    assert time.monotonic() - began < 4
+    assert fault.fired == 1
+    state = direct.lock("l").inspect()
+    assert (state.holder, state.fence) == (lease.holder, lease.fence)
+    half.do(lease.release())
+    assert is_free(direct)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_lost_enqueue_is_asked_again(
+    half: Half, proxy: Proxy, direct: Holdfast, way: str
+) -> None:
+    """It stands in line once, and gets its turn."""
+    lock = half.client(proxy.url, direct.namespace).lock("l")
+    holding = direct.lock("l").acquire()
+    half.do(lock.try_acquire())
+    fault = getattr(proxy, way)(2, match=ACQUIRE.sha1.encode())
+    timer = threading.Timer(1.0, holding.release)
+    timer.start()
+    lease = half.do(lock.acquire(timeout=10))
+    timer.join()
+    assert fault.fired == 1
+    assert direct.lock("l").inspect().waiters == ()
+    half.do(lease.release())
+    assert is_free(direct)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_lost_release_is_sent_again(half: Half, proxy: Proxy, direct: Holdfast, way: str) -> None:
+    """And is no error: the place was given back by one of the two."""
+    lock = half.client(proxy.url, direct.namespace).lock("l")
+    lease = half.do(lock.acquire())
+    fault = getattr(proxy, way)(match=RELEASE.sha1.encode())
+    half.do(lease.release())
+    assert fault.fired == 1
+    assert is_free(direct)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_lost_release_does_not_take_the_successors_place(
+    half: Half, proxy: Proxy, direct: Holdfast, way: str
+) -> None:
+    """Who waited has it by then."""
+    lock = half.client(proxy.url, direct.namespace).lock("l")
+    lease = half.do(lock.acquire())
+    heirs: list[Any] = []
+    waiting = threading.Thread(target=lambda: heirs.append(direct.lock("l").acquire(timeout=10)))
+    waiting.start()
+    eventually(lambda: len(direct.lock("l").inspect().waiters) == 1)
+    getattr(proxy, way)(match=RELEASE.sha1.encode())
+    half.do(lease.release())
+    waiting.join()
+    [heir] = heirs
+    assert direct.lock("l").inspect().holder == heir.holder
+    assert not heir.lost
+    heir.release()
+    assert is_free(direct)
+
+
+def test_lost_renewals_are_tried_again(half: Half, proxy: Proxy, direct: Holdfast) -> None:
+    """As long as the lease lives."""
+    lock = half.client(proxy.url, direct.namespace).lock("l", lease=3.0)
+    lease = half.do(lock.acquire())
+    fault = proxy.drop_replies(2, match=RENEW.sha1.encode())
+    eventually(lambda: fault.fired == 2)
+    assert not half.do(lease.wait_lost(3.5))
+    half.do(lease.release())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_lost_redefinition_and_a_lost_write_can_be_repeated(
+    half: Half, proxy: Proxy, direct: Holdfast, way: str
+) -> None:
+    """They are the user's to repeat, and count once."""
+    hf = half.client(proxy.url, direct.namespace)
+    getattr(proxy, way)(match=REDEFINE.sha1.encode())
+    with pytest.raises(OutcomeUnknown) as caught:
+        half.do(hf.semaphore("warm").redefine(limit=7))
+    half.do(caught.value.repeat())
+    assert direct.semaphore("warm").inspect().limit == 7
+
+    getattr(proxy, way)(match=SET.sha1.encode())
+    with pytest.raises(OutcomeUnknown) as caught:
+        half.do(hf.fenced("stock").set("mine", 10))
+    half.do(caught.value.repeat())
+    assert direct.fenced("stock").get() == "mine"
+    with pytest.raises(StaleFence):
+        direct.fenced("stock").set("late", 9)
+
+
+async def test_a_lost_reply_that_spared_a_ring(
+    proxy: Proxy, direct: Holdfast, standalone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An acquire hands a place to a neighbour in its process, who looks when the reply is lost."""
+    monkeypatch.setattr(turn, "LOOK_S", 30.0)
+    holding = direct.semaphore("s", limit=1, lease=60.0).acquire()
+    async with AsyncHoldfast.from_url(proxy.url, namespace=direct.namespace) as hf:
+        semaphore = hf.semaphore("s")
+        waiter = asyncio.create_task(semaphore.acquire(timeout=20))
+        await eventually_async(lambda: len(direct.semaphore("s").inspect().waiters) == 1)
+        standalone.execute("HSET", f"{hf.namespace}:{{semaphore:s}}:state", "limit", 2)
+        fault = proxy.drop_reply(match=ACQUIRE.sha1.encode())
+        assert await semaphore.try_acquire() is None
+        assert fault.fired == 1
+        await (await asyncio.wait_for(waiter, 10)).release()
+    holding.release()
+
+
+def test_a_late_copy_of_an_acquire_takes_no_place(
+    half: Half, proxy: Proxy, direct: Holdfast, standalone: Server
+) -> None:
+    """What was lost on its way and arrives when all is over must not be granted to nobody."""
+    lock = half.client(proxy.url, direct.namespace).lock("l")
+    proxy.drop_reply(match=ACQUIRE.sha1.encode())
+    lease = half.do(lock.acquire())
+    half.do(lease.release())
+    places = direct.lock("l")._places
+    reply = places.ask(lease.holder, "", again=False)
+    assert reply[0] == b"over"
+    assert is_free(direct)
+
+
+def test_a_ring_that_is_lost_costs_a_second(half: Half, proxy: Proxy, direct: Holdfast) -> None:
+    """Its waiter looks by itself before its claim ends."""
+    hf = half.client(proxy.url, direct.namespace)
+    holding = direct.lock("l").acquire()
+    released_at: list[float] = []
+
+    def release() -> None:
+        eventually(lambda: len(direct.lock("l").inspect().waiters) == 1)
+        time.sleep(0.3)
+        proxy.drop_pushes(1)
+        released_at.append(time.monotonic())
+        holding.release()
+
+    thread = threading.Thread(target=release)
+    thread.start()
+    lease = half.do(hf.lock("l").acquire(timeout=10))
+    took_s = time.monotonic() - released_at[0]
+    thread.join()
+    half.do(lease.release())
+    assert took_s <= 1.5
+    assert is_free(direct)
+
+
+def test_a_waiter_whose_subscription_was_cut_is_served(
+    half: Half, proxy: Proxy, direct: Holdfast, standalone: Server
+) -> None:
+    """It was taken for dead, and is back in its old place once it listens again."""
+    hf = half.client(proxy.url, direct.namespace)
+    holding = direct.lock("l").acquire()
+
+    def release() -> None:
+        eventually(lambda: len(direct.lock("l").inspect().waiters) == 1)
+        standalone.execute("CLIENT", "KILL", "TYPE", "pubsub")
+        holding.release()
+
+    thread = threading.Thread(target=release)
+    thread.start()
+    began = time.monotonic()
+    lease = half.do(hf.lock("l").acquire(timeout=20))
+    thread.join()
+    assert time.monotonic() - began < 8
+    half.do(lease.release())
+    assert is_free(direct)

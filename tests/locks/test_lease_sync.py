@@ -1,0 +1,79 @@
+# Generated from test_lease_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""A lease and its end: renewed too late, given back, given back again, used after that."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from faults.proxy import Proxy
+from faults.servers import Server
+from holdfast import Holdfast, LeaseLost, ServerUnavailable
+
+
+@pytest.fixture
+def hf(standalone: Server) -> Iterator[Holdfast]:
+    namespace = f"lease-{secrets.token_hex(4)}"
+    with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
+        yield hf
+
+
+def test_a_lease_that_ends_while_it_is_renewed_is_lost(hf: Holdfast, proxy: Proxy) -> None:
+    """Its holder was told, so a place that the server still gives is no use."""
+    with Holdfast.from_url(proxy.url, namespace=hf.namespace) as slow:
+        lease = slow.lock("l", lease=1.0, auto_renew=False).acquire()
+        assert not lease.wait_lost(0.5)
+        proxy.delay(1.0, "replies")
+        with pytest.raises(LeaseLost, match="ended while it was renewed"):
+            lease.renew()
+        assert lease.lost
+        proxy.heal()
+        with pytest.raises(LeaseLost):
+            lease.release()
+    assert (hf.lock("l").inspect()).holder is None
+
+
+def test_a_lease_that_was_released_protects_nothing_any_more(hf: Holdfast) -> None:
+    """So it cannot be entered again, whoever has the place by now."""
+    lease = hf.lock("l").acquire()
+    with lease:
+        pass
+    entered = False
+    with pytest.raises(LeaseLost, match="it was released"), lease:
+        entered = True
+    assert not entered
+
+
+def test_a_release_that_failed_can_be_repeated(hf: Holdfast, proxy: Proxy) -> None:
+    """Then the place is free, long before its lease ends; once more does nothing."""
+    with Holdfast.from_url(proxy.url, namespace=hf.namespace) as cut_off:
+        lease = cut_off.lock("l", lease=60.0).acquire()
+        with proxy.refuse(), pytest.raises(ServerUnavailable):
+            lease.release()
+        assert (hf.lock("l").inspect()).holder == lease.holder
+        lease.release()
+        with hf.lock("l").hold(timeout=0) as successor:
+            lease.release()
+            assert (hf.lock("l").inspect()).holder == successor.holder
+
+
+def test_a_place_that_ended_between_two_releases_was_not_lost(hf: Holdfast, proxy: Proxy) -> None:
+    """Its holder had finished by then."""
+    with Holdfast.from_url(proxy.url, namespace=hf.namespace) as cut_off:
+        lease = cut_off.lock("l", lease=1.0).acquire()
+        with proxy.refuse(), pytest.raises(ServerUnavailable):
+            lease.release()
+        with hf.lock("l").hold(timeout=5) as successor:
+            lease.release()
+            assert not lease.lost
+            assert (hf.lock("l").inspect()).holder == successor.holder
+
+
+def test_an_absurdly_long_wait_is_a_wait(hf: Holdfast) -> None:
+    """Until the loss."""
+    lease = hf.lock("l", lease=1.0, auto_renew=False).acquire()
+    assert lease.wait_lost(1e10)
+    with pytest.raises(LeaseLost):
+        lease.release()

@@ -1,0 +1,327 @@
+"""Whose a place is: who forks, exits, forgets it, or blocks the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from faults.processes import Process
+from faults.servers import Server
+from faults.waiting import eventually, eventually_async
+from holdfast import AsyncHoldfast, Holdfast, LeaseLost
+
+
+@pytest.fixture
+def hf(standalone: Server, request: pytest.FixtureRequest) -> Iterator[Holdfast]:
+    namespace = f"own-{os.getpid()}-{time.monotonic_ns()}"
+    with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
+        yield hf
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_child_owns_nothing(hf: Holdfast) -> None:
+    """It cannot release, does not renew, and knows it; the parent is untouched."""
+    lock = hf.lock("l", lease=1.0)
+    lease = lock.acquire()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            assert lease.lost
+            assert lease.remaining == 0
+            with pytest.raises(LeaseLost, match="forked"):
+                lease.release()
+            assert lock.try_acquire() is None
+            own = hf.lock("child", lease=1.0).acquire()
+            assert own.wait_lost(1.5) is False  # renewed by the child's own renewer
+            own.release()
+            del lease
+            gc.collect()
+            code = 0
+        except BaseException as error:  # noqa: BLE001 (the child must never return)
+            os.write(2, repr(error).encode())
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert not lease.wait_lost(1.5)
+    assert lock.inspect().holder == lease.holder
+    lease.release()
+
+
+@pytest.mark.parametrize("half", ["Holdfast", "AsyncHoldfast"])
+def test_who_exits_while_holding_leaves_a_lease_that_ends(
+    hf: Holdfast, standalone: Server, half: str
+) -> None:
+    """A `with` gives the place back, what was only acquired ends by itself; nothing hangs."""
+    program = f"""
+import asyncio, sys
+from holdfast import {half}
+hf = {half}.from_url({standalone.url!r}, namespace={hf.namespace!r})
+async def main():
+    a = hf.lock("acquired", lease=1.0).acquire()
+    b = hf.lock("held", lease=60.0).hold()
+    if {half!r} == "AsyncHoldfast":
+        a = await a
+        async with b:
+            sys.exit(3)
+    else:
+        with b:
+            sys.exit(3)
+asyncio.run(main())
+"""
+    with Process.python("-c", program) as process:
+        assert process.wait(30) == 3
+    assert hf.lock("held").inspect().holder is None
+    hf.lock("acquired").acquire(timeout=3).release()
+
+
+def test_a_lease_that_nobody_has_any_more_is_not_renewed(hf: Holdfast) -> None:
+    """And Python says so."""
+    lock = hf.lock("l", lease=1.0)
+    kept = [lock.acquire()]
+    with pytest.warns(ResourceWarning, match=r"held lease of lock 'l'.* was never released"):
+        kept.clear()
+    lock.acquire(timeout=3).release()
+
+
+def test_a_lease_may_be_released_by_another_thread(hf: Holdfast) -> None:
+    """It belongs to who has the object."""
+    lock = hf.lock("l")
+    lease = lock.acquire()
+    thread = threading.Thread(target=lease.release)
+    thread.start()
+    thread.join()
+    assert lock.inspect().holder is None
+
+
+async def test_a_blocked_event_loop_loses_nothing(standalone: Server) -> None:
+    """The lease is renewed from another thread."""
+    async with (
+        AsyncHoldfast.from_url(standalone.url, namespace="blocked") as hf,
+        hf.lock("l", lease=1.0).hold() as lease,
+    ):
+        time.sleep(2.0)  # noqa: ASYNC251 (this is what is tested)
+        assert not lease.lost
+        assert (await hf.lock("l").inspect()).holder == lease.holder
+
+
+async def test_a_lost_lease_cancels_the_body(standalone: Server) -> None:
+    """And the block ends with LeaseLost instead of the cancellation."""
+    async with AsyncHoldfast.from_url(standalone.url, namespace="cancelled") as hf:
+        seen: list[type] = []
+
+        async def hold() -> None:
+            async with hf.lock("l", lease=1.0).hold():
+                standalone.execute("DEL", "cancelled:{lock:l}:holders")
+                try:
+                    await asyncio.sleep(30)
+                except BaseException as error:
+                    seen.append(type(error))
+                    raise
+
+        with pytest.raises(LeaseLost, match="lock 'l' was lost"):
+            await hold()
+        assert seen == [asyncio.CancelledError]
+        assert asyncio.current_task().cancelling() == 0
+
+
+async def test_callbacks_run_in_the_loop(standalone: Server) -> None:
+    """Not in the renewer's thread; whoever comes late is called at once."""
+    async with AsyncHoldfast.from_url(standalone.url, namespace="callbacks") as hf:
+        lease = await hf.lock("l", lease=1.0, auto_renew=False).acquire()
+        threads: list[threading.Thread] = []
+        lease.on_lost(lambda: threads.append(threading.current_thread()))
+        assert await lease.wait_lost(5)
+        lease.on_lost(lambda: threads.append(threading.current_thread()))
+        await asyncio.sleep(0.1)
+        assert threads == [threading.main_thread()] * 2
+        with pytest.raises(LeaseLost):
+            await lease.release()
+
+
+def test_callbacks_of_the_blocking_half_run_elsewhere(hf: Holdfast) -> None:
+    """Each in a thread of its own, so none holds up the renewer."""
+    lease = hf.lock("l", lease=1.0, auto_renew=False).acquire()
+    other = hf.lock("other", lease=1.0).acquire()
+    names: list[str] = []
+
+    def slow() -> None:
+        names.append(threading.current_thread().name)
+        time.sleep(1.5)
+
+    lease.on_lost(slow)
+    assert lease.wait_lost(5)
+    eventually(lambda: names == ["holdfast callback"])
+    assert not other.wait_lost(1.5)
+    other.release()
+    with pytest.raises(LeaseLost):
+        lease.release()
+
+
+async def test_a_release_wakes_who_waits_for_the_loss(standalone: Server) -> None:
+    """It will never be lost."""
+    async with AsyncHoldfast.from_url(standalone.url, namespace="watched") as hf:
+        lease = await hf.lock("l").acquire()
+        watcher = asyncio.create_task(lease.wait_lost())
+        await asyncio.sleep(0.1)
+        await lease.release()
+        assert await asyncio.wait_for(watcher, 5) is False
+        assert await lease.wait_lost() is False
+
+
+def test_a_release_wakes_threads_that_wait_for_the_loss(hf: Holdfast) -> None:
+    """Likewise."""
+    lease = hf.lock("l").acquire()
+    told: list[bool] = []
+    watchers = [
+        threading.Thread(daemon=True, target=lambda: told.append(lease.wait_lost()))
+        for _ in range(3)
+    ]
+    for watcher in watchers:
+        watcher.start()
+    lease.release()
+    for watcher in watchers:
+        watcher.join(5)
+    assert told == [False] * 3
+
+
+def test_a_callback_that_cannot_be_started_costs_no_other_lease(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The system may refuse another thread: who else listens is told, and renewal goes on."""
+    start = threading.Thread.start
+
+    def refused(thread: threading.Thread) -> None:
+        if thread.name == "holdfast callback":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    other = hf.lock("other", lease=1.0).acquire()
+    lease = hf.lock("l", lease=1.0, max_hold=1.0).acquire()
+    lease.on_lost(lambda: None)
+    watched: list[bool] = []
+    watcher = threading.Thread(target=lambda: watched.append(lease.wait_lost()), daemon=True)
+    watcher.start()
+    watcher.join(5)
+    assert watched == [True]
+    assert not other.wait_lost(1.5)
+    assert "can't start new thread" in caplog.text
+    other.release()
+    with pytest.raises(LeaseLost):
+        lease.release()
+
+
+def test_a_loss_is_told_before_the_server_gives_the_place_away(
+    hf: Holdfast, standalone: Server
+) -> None:
+    """Also when no word comes from there."""
+    lock = hf.lock("l", lease=1.0, auto_renew=False)
+    for _ in range(3):
+        lease = lock.acquire()
+        told: list[float] = []
+        lease.on_lost(lambda told=told: told.append(time.monotonic()))
+        with lock.hold(timeout=5):
+            assert lease.lost
+            eventually(lambda told=told: bool(told))
+        with pytest.raises(LeaseLost):
+            lease.release()
+
+
+@pytest.fixture
+def suspend(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """As if the machine had slept: its monotonic clock stood still, the one since boot went on."""
+    if sys.platform != "linux":
+        pytest.skip("here one clock is both")
+    slept_s = 0.0
+    clock_gettime = time.clock_gettime
+
+    def sleep(seconds: float) -> None:
+        nonlocal slept_s
+        slept_s += seconds
+
+    def awake(clock: int) -> float:
+        return clock_gettime(clock) + (slept_s if clock == time.CLOCK_BOOTTIME else 0)
+
+    monkeypatch.setattr(time, "clock_gettime", awake)
+    return sleep
+
+
+def test_a_lease_is_lost_while_the_machine_sleeps(
+    hf: Holdfast, suspend: Callable[[float], None]
+) -> None:
+    """For its holder too, from the moment it wakes up; the renewer tells whoever listens."""
+    lease = hf.lock("l", lease=60.0).acquire()
+    assert lease.remaining > 50
+    suspend(30)
+    assert not lease.lost
+    assert lease.remaining < 31
+    suspend(30)
+    assert lease.lost
+    other = hf.lock("other", lease=60.0).acquire()
+    told = threading.Event()
+    other.on_lost(told.set)
+    suspend(60)
+    assert told.wait(5)
+    for lost in (lease, other):
+        with pytest.raises(LeaseLost):
+            lost.release()
+
+
+def test_who_waits_while_the_machine_sleeps_begins_with_no_claim_that_has_ended(
+    hf: Holdfast, suspend: Callable[[float], None]
+) -> None:
+    """What was handed over before counts from before: it asks again."""
+    holding = hf.lock("l", lease=60.0).acquire()
+    with ThreadPoolExecutor() as threads:
+        heir = threads.submit(hf.lock("l").acquire, timeout=20)
+        eventually(lambda: len(hf.lock("l").inspect().waiters) == 1)
+        suspend(30)
+        holding.release()
+        lease = heir.result()
+    assert lease.remaining > 8
+    lease.release()
+
+
+def test_a_client_that_is_closed_renews_nothing(standalone: Server) -> None:
+    """What is held ends with its lease, and whoever listens is told."""
+    hf = Holdfast.from_url(standalone.url, namespace="closed")
+    lease = hf.lock("l", lease=1.0).acquire()
+    told: list[str] = []
+    lease.on_lost(lambda: told.append("called"))
+    watcher = threading.Thread(target=lambda: told.append(f"waited {lease.wait_lost()}"))
+    watcher.daemon = True
+    watcher.start()
+    hf.close()
+    watcher.join(5)
+    eventually(lambda: sorted(told) == ["called", "waited True"])
+    with Holdfast.from_url(standalone.url, namespace="closed") as other:
+        other.lock("l").acquire(timeout=3).release()
+    assert lease.lost
+
+
+async def test_a_client_that_is_closed_cancels_who_holds(standalone: Server) -> None:
+    """The body of `hold` would run on without its lease."""
+    hf = AsyncHoldfast.from_url(standalone.url, namespace="closed body")
+
+    async def hold() -> None:
+        async with hf.lock("l", lease=1.0).hold():
+            await asyncio.sleep(30)
+
+    holding = asyncio.create_task(hold())
+    await eventually_async(lambda: is_held(hf))
+    await hf.close()
+    with pytest.raises(LeaseLost):
+        await asyncio.wait_for(holding, 5)
+
+
+async def is_held(hf: AsyncHoldfast) -> bool:
+    return (await hf.lock("l").inspect()).holder is not None

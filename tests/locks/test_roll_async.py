@@ -1,0 +1,99 @@
+"""Which locks and semaphores are in use: `hf.locks()` and `hf.semaphores()`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from conftest import Site
+from holdfast import AsyncHoldfast
+from holdfast.core.runtime._async import sleep
+
+
+async def noted(listing: Callable[[], Any]) -> None:
+    """Wait until something is listed."""
+    for _ in range(200):
+        if await listing():
+            return
+        await sleep(0.05)
+    raise AssertionError("nothing was listed within 10 s")
+
+
+async def test_what_is_held_is_listed_while_it_is_held(site: Site) -> None:
+    """By name, each with its state; what is free is not listed."""
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        assert await hf.locks() == {}
+        lease = await hf.lock("a b:{c}").acquire()
+        place = await hf.semaphore("api", limit=3).acquire()
+        await noted(hf.locks)
+        await noted(hf.semaphores)
+        [(name, state)] = (await hf.locks()).items()
+        assert (name, state.holder, state.fence) == ("a b:{c}", lease.holder, lease.fence)
+        [(name, places)] = (await hf.semaphores()).items()
+        assert (name, places.limit, len(places.holders)) == ("api", 3, 1)
+        await lease.release()
+        await place.release()
+        assert await hf.locks() == {}
+        assert await hf.semaphores() == {}
+
+
+async def test_one_that_was_free_for_a_while_is_listed_again(site: Site) -> None:
+    """Its name stays in the catalog, though it is not noted again within the hour."""
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        async with hf.lock("on and off").hold():
+            await noted(hf.locks)
+        assert await hf.locks() == {}
+        async with hf.lock("on and off").hold():
+            assert list(await hf.locks()) == ["on and off"]
+
+
+async def test_a_place_held_for_a_moment_costs_no_note(site: Site) -> None:
+    """A name that is used once must not fill the catalog."""
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        for number in range(200):
+            async with hf.lock(f"item:{number}").hold():
+                pass
+        async with hf.lock("long").hold():
+            await noted(hf.locks)
+        assert site.client.zcard(f"{hf.namespace}:{{catalog:lock}}:names") <= 3
+
+
+async def test_what_is_gone_is_dropped_from_the_catalog(site: Site) -> None:
+    """Of a lock that nobody used for a week the server keeps nothing."""
+    names = f"{site.namespace}:{{catalog:lock}}:names"
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        async with hf.lock("known").hold():
+            await noted(hf.locks)
+        site.client.zadd(names, {"gone": 1})
+        assert await hf.locks() == {}
+        assert site.client.zrange(names, 0, -1) == [b"known"]
+
+
+async def test_a_long_catalog_is_read_to_its_end(site: Site) -> None:
+    """What has been held for long was noted before many others."""
+    names = f"{site.namespace}:{{catalog:lock}}:names"
+    async with (
+        AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,
+        hf.lock("old").hold(),
+    ):
+        await noted(hf.locks)
+        site.client.zadd(names, {f"later:{number}": 2**42 for number in range(1_500)})
+        assert list(await hf.locks()) == ["old"]
+        assert site.client.zcard(names) == 1
+
+
+async def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
+    """Those that it has held for longest; and each only once."""
+    names = f"{site.namespace}:{{catalog:lock}}:names"
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        leases = [await hf.lock(f"l{n}", lease=60).acquire() for n in range(1_100)]
+        for _ in range(100):
+            if site.client.zcard(names) >= 1_024:
+                break
+            await sleep(0.1)
+        noted_at = site.client.zrange(names, 0, -1, withscores=True)
+        assert {name for name, _ in noted_at} == {b"l%d" % n for n in range(1_024)}
+        await sleep(0.6)
+        assert site.client.zrange(names, 0, -1, withscores=True) == noted_at
+        for lease in leases:
+            await lease.release()

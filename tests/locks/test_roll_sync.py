@@ -1,0 +1,100 @@
+# Generated from test_roll_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Which locks and semaphores are in use: `hf.locks()` and `hf.semaphores()`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from conftest import Site
+from holdfast import Holdfast
+from holdfast.core.runtime._sync import sleep
+
+
+def noted(listing: Callable[[], Any]) -> None:
+    """Wait until something is listed."""
+    for _ in range(200):
+        if listing():
+            return
+        sleep(0.05)
+    raise AssertionError("nothing was listed within 10 s")
+
+
+def test_what_is_held_is_listed_while_it_is_held(site: Site) -> None:
+    """By name, each with its state; what is free is not listed."""
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        assert hf.locks() == {}
+        lease = hf.lock("a b:{c}").acquire()
+        place = hf.semaphore("api", limit=3).acquire()
+        noted(hf.locks)
+        noted(hf.semaphores)
+        [(name, state)] = (hf.locks()).items()
+        assert (name, state.holder, state.fence) == ("a b:{c}", lease.holder, lease.fence)
+        [(name, places)] = (hf.semaphores()).items()
+        assert (name, places.limit, len(places.holders)) == ("api", 3, 1)
+        lease.release()
+        place.release()
+        assert hf.locks() == {}
+        assert hf.semaphores() == {}
+
+
+def test_one_that_was_free_for_a_while_is_listed_again(site: Site) -> None:
+    """Its name stays in the catalog, though it is not noted again within the hour."""
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        with hf.lock("on and off").hold():
+            noted(hf.locks)
+        assert hf.locks() == {}
+        with hf.lock("on and off").hold():
+            assert list(hf.locks()) == ["on and off"]
+
+
+def test_a_place_held_for_a_moment_costs_no_note(site: Site) -> None:
+    """A name that is used once must not fill the catalog."""
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        for number in range(200):
+            with hf.lock(f"item:{number}").hold():
+                pass
+        with hf.lock("long").hold():
+            noted(hf.locks)
+        assert site.client.zcard(f"{hf.namespace}:{{catalog:lock}}:names") <= 3
+
+
+def test_what_is_gone_is_dropped_from_the_catalog(site: Site) -> None:
+    """Of a lock that nobody used for a week the server keeps nothing."""
+    names = f"{site.namespace}:{{catalog:lock}}:names"
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        with hf.lock("known").hold():
+            noted(hf.locks)
+        site.client.zadd(names, {"gone": 1})
+        assert hf.locks() == {}
+        assert site.client.zrange(names, 0, -1) == [b"known"]
+
+
+def test_a_long_catalog_is_read_to_its_end(site: Site) -> None:
+    """What has been held for long was noted before many others."""
+    names = f"{site.namespace}:{{catalog:lock}}:names"
+    with (
+        Holdfast.from_url(site.url, namespace=site.namespace) as hf,
+        hf.lock("old").hold(),
+    ):
+        noted(hf.locks)
+        site.client.zadd(names, {f"later:{number}": 2**42 for number in range(1_500)})
+        assert list(hf.locks()) == ["old"]
+        assert site.client.zcard(names) == 1
+
+
+def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
+    """Those that it has held for longest; and each only once."""
+    names = f"{site.namespace}:{{catalog:lock}}:names"
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        leases = [hf.lock(f"l{n}", lease=60).acquire() for n in range(1_100)]
+        for _ in range(100):
+            if site.client.zcard(names) >= 1_024:
+                break
+            sleep(0.1)
+        noted_at = site.client.zrange(names, 0, -1, withscores=True)
+        assert {name for name, _ in noted_at} == {b"l%d" % n for n in range(1_024)}
+        sleep(0.6)
+        assert site.client.zrange(names, 0, -1, withscores=True) == noted_at
+        for lease in leases:
+            lease.release()

@@ -1,0 +1,282 @@
+"""Waiting: in turn, woken one by one, at almost no cost."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from conftest import Site
+from faults.proxy import Proxy
+from faults.servers import Server
+from faults.waiting import eventually_async
+from holdfast import AsyncHoldfast, AsyncLock, AsyncSemaphore, DefinitionConflict, LeaseLost
+from holdfast.locks import lobby
+
+
+@pytest.fixture
+async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+@pytest.fixture
+async def other(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    """As another process."""
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+async def waiting(held: AsyncLock | AsyncSemaphore, count: int) -> bool:
+    """Whether so many wait."""
+    return len((await held.inspect()).waiters) == count
+
+
+async def test_first_come_first_served(hf: AsyncHoldfast, other: AsyncHoldfast) -> None:
+    """Across processes."""
+    lock = hf.lock("l")
+    served: list[int] = []
+
+    async def wait(n: int) -> None:
+        async with (hf, other)[n % 2].lock("l").hold():
+            served.append(n)
+
+    async with lock.hold():
+        tasks = []
+        for n in range(12):
+            tasks.append(asyncio.create_task(wait(n)))
+            await eventually_async(lambda n=n: waiting(lock, n + 1))
+        state = await lock.inspect()
+        assert len(set(state.waiters)) == 12
+    await asyncio.gather(*tasks)
+    assert served == list(range(12))
+
+
+async def test_a_newcomer_never_overtakes(hf: AsyncHoldfast, other: AsyncHoldfast) -> None:
+    """Who does not wait gets no place that somebody waits for."""
+    semaphore = hf.semaphore("s", limit=2)
+    leases = [await semaphore.acquire(), await semaphore.acquire()]
+    tasks = [asyncio.create_task(other.semaphore("s").acquire()) for _ in range(3)]
+    await eventually_async(lambda: waiting(semaphore, 3))
+    await semaphore.redefine(limit=1)
+    await leases.pop().release()
+    assert await semaphore_of(hf).try_acquire() is None
+    await semaphore_of(hf).redefine(limit=2)
+    assert await semaphore_of(hf).try_acquire() is None
+    await leases.pop().release()
+    for task in tasks:
+        await (await task).release()
+
+
+def semaphore_of(hf: AsyncHoldfast) -> AsyncSemaphore:
+    return hf.semaphore("s")
+
+
+async def test_a_larger_limit_lets_those_in_who_wait(
+    hf: AsyncHoldfast, other: AsyncHoldfast
+) -> None:
+    """As many as there are new places, at once."""
+    semaphore = hf.semaphore("s", limit=1)
+    async with semaphore.hold():
+        tasks = [asyncio.create_task(other.semaphore("s").acquire()) for _ in range(5)]
+        await eventually_async(lambda: waiting(semaphore, 5))
+        await semaphore.redefine(limit=4)
+        await eventually_async(lambda: sum(task.done() for task in tasks) == 3, 0.7)
+        assert await waiting(semaphore, 2)
+    for task in asyncio.as_completed(tasks):
+        await (await task).release()
+
+
+async def test_who_waits_with_the_old_limit_is_told_of_the_new_one(
+    hf: AsyncHoldfast, other: AsyncHoldfast
+) -> None:
+    """When it asks next, as here at the end of a lease; who takes the limit that is there stays."""
+    leases = [
+        await hf.semaphore("s", limit=2).acquire(),
+        await hf.semaphore("s", lease=1.0, auto_renew=False).acquire(),
+    ]
+    old = asyncio.create_task(other.semaphore("s", limit=2).acquire(timeout=10))
+    await eventually_async(lambda: waiting(hf.semaphore("s"), 1))
+    new = asyncio.create_task(other.semaphore("s").acquire(timeout=10))
+    await eventually_async(lambda: waiting(hf.semaphore("s"), 2))
+    await hf.semaphore("s").redefine(limit=1)
+    with pytest.raises(DefinitionConflict, match="is 1, not 2"):
+        await old
+    await leases[0].release()
+    await (await new).release()
+    with pytest.raises(LeaseLost):
+        await leases[1].release()
+
+
+async def test_a_much_larger_limit_lets_all_in_who_wait(
+    hf: AsyncHoldfast, other: AsyncHoldfast
+) -> None:
+    """At once, though one step hands over a few dozen places only."""
+    semaphore = hf.semaphore("s", limit=1)
+    async with semaphore.hold():
+        tasks = [asyncio.create_task(other.semaphore("s").acquire()) for _ in range(200)]
+        await eventually_async(lambda: waiting(semaphore, 200))
+        await semaphore.redefine(limit=300)
+        leases = await asyncio.wait_for(asyncio.gather(*tasks), 5)
+    for lease in leases:
+        await lease.release()
+
+
+async def test_a_place_that_was_handed_over_is_kept(
+    hf: AsyncHoldfast, other: AsyncHoldfast
+) -> None:
+    """The heir begins at once, and its claim becomes a whole lease behind its back."""
+    async with hf.lock("l").hold():
+        task = asyncio.create_task(other.lock("l", lease=5.0).acquire())
+        await eventually_async(lambda: waiting(hf.lock("l"), 1))
+    lease = await task
+    assert 0 < lease.remaining <= 5
+    assert not await lease.wait_lost(2)
+    assert (await hf.lock("l").inspect()).remaining > 3
+    await lease.release()
+
+
+async def test_an_heir_with_a_short_claim_keeps_its_lease(standalone: Server, proxy: Proxy) -> None:
+    """It confirms by itself what the renewer might confirm too late."""
+    namespace = f"short-{secrets.token_hex(4)}"
+    state = f"{namespace}:{{lock:l}}:state"
+    async with (
+        AsyncHoldfast.from_url(standalone.url, namespace=namespace) as near,
+        AsyncHoldfast.from_url(proxy.url, namespace=namespace) as far,
+        far.lock("other").hold(),  # so its renewer is awake, and naps
+    ):
+        for _ in range(6):
+            async with near.lock("l").hold():
+                task = asyncio.create_task(far.lock("l").acquire())
+                await eventually_async(lambda: waiting(near.lock("l"), 1))
+                standalone.execute("HSET", state, "doubts", 1, "doubted", round(time.time() * 1000))
+                proxy.delay(0.3, "requests")
+            lease = await task
+            assert not await lease.wait_lost(0.8)
+            proxy.heal()
+            await lease.release()
+
+
+async def test_an_heir_that_is_not_renewed_has_its_lease(
+    hf: AsyncHoldfast, other: AsyncHoldfast
+) -> None:
+    """Whole, though it began with a claim."""
+    async with hf.lock("l").hold():
+        task = asyncio.create_task(other.lock("l", lease=3.0, auto_renew=False).acquire())
+        await eventually_async(lambda: waiting(hf.lock("l"), 1))
+    lease = await task
+    assert not await lease.wait_lost(2.2)
+    assert await lease.wait_lost(2)
+    async with hf.lock("l").hold(timeout=3):
+        pass
+    with pytest.raises(Exception, match="lost"):
+        await lease.release()
+
+
+async def test_locks_of_two_orders_do_not_deadlock(hf: AsyncHoldfast, other: AsyncHoldfast) -> None:
+    """Both take them in the order of their names."""
+
+    async def both(client: AsyncHoldfast, *names: str) -> None:
+        for _ in range(20):
+            async with client.lock_all(names).hold():
+                await asyncio.sleep(0)
+
+    await asyncio.wait_for(asyncio.gather(both(hf, "a", "b"), both(other, "b", "a")), 30)
+
+
+async def test_rooms_are_closed_again(
+    hf: AsyncHoldfast, other: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of names that nobody waits for any more, beyond a few."""
+    monkeypatch.setattr(lobby, "IDLE_ROOMS", 3)
+    for n in range(8):
+        lease = await hf.lock(f"l{n}").acquire()
+        task = asyncio.create_task(other.lock(f"l{n}").acquire())
+        await eventually_async(lambda n=n: waiting(hf.lock(f"l{n}"), 1))
+        await lease.release()
+        await (await task).release()
+    [floor] = other._lobby._floors.values()
+    assert [unit.name for unit in floor.rooms._rooms] == ["l5", "l6", "l7"]
+
+
+async def test_an_idle_waiter_costs_at_most_two_commands_a_second(standalone: Server) -> None:
+    """Counted by the server, those inside its scripts included; the holder's renewals are not."""
+    namespace = f"idle-{secrets.token_hex(4)}"
+    async with (
+        AsyncHoldfast.from_url(standalone.url, namespace=namespace) as holder,
+        AsyncHoldfast.from_url(standalone.url, namespace=namespace) as hf,
+    ):
+        lease = await holder.lock("l", lease=60.0).acquire()
+        task = asyncio.create_task(hf.lock("l", lease=10.0).acquire())
+        await eventually_async(lambda: waiting(holder.lock("l"), 1))
+        await asyncio.sleep(1.0)
+        before, began = commands(standalone), time.monotonic()
+        await asyncio.sleep(8)
+        spent = commands(standalone) - before
+        took_s = time.monotonic() - began
+        await lease.release()
+        await (await task).release()
+    assert spent <= 2 * took_s
+
+
+def commands(server: Server) -> int:
+    """How many commands the server has run, without this one."""
+    return int(server.execute("INFO", "stats")["total_commands_processed"]) - 1
+
+
+async def test_a_release_wakes_one_waiter(standalone: Server) -> None:
+    """Not the whole herd."""
+    namespace = f"herd-{secrets.token_hex(4)}"
+    async with (
+        AsyncHoldfast.from_url(standalone.url, namespace=namespace) as holder,
+        AsyncHoldfast.from_url(standalone.url, namespace=namespace) as hf,
+    ):
+        lease = await holder.lock("l").acquire()
+        tasks = [asyncio.create_task(hf.lock("l").acquire()) for _ in range(50)]
+        await eventually_async(lambda: waiting(holder.lock("l"), 50))
+        before = scripts(standalone)
+        await lease.release()
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        assert scripts(standalone) - before <= 3
+        assert len(done) == 1
+        for task in asyncio.as_completed(tasks):
+            await (await task).release()
+
+
+def scripts(server: Server) -> int:
+    """How many scripts were called."""
+    return int(server.execute("INFO", "commandstats")["cmdstat_evalsha"]["calls"])
+
+
+async def test_who_is_far_away_is_served_in_doubt(standalone: Server, proxy: Proxy) -> None:
+    """Silent heirs shorten the claims of all; whoever comes back from further away was not dead."""
+    namespace = f"far-{secrets.token_hex(4)}"
+    async with (
+        AsyncHoldfast.from_url(standalone.url, namespace=namespace) as near,
+        AsyncHoldfast.from_url(standalone.url, namespace=namespace) as near_too,
+        AsyncHoldfast.from_url(proxy.url, namespace=namespace) as far,
+    ):
+        state = f"{namespace}:{{lock:l}}:state"
+        proxy.delay(0.03)
+        served = asyncio.Event()
+
+        async def hold(hf: AsyncHoldfast) -> None:
+            while not served.is_set():
+                async with hf.lock("l").hold():
+                    await asyncio.sleep(0.005)
+
+        async with near.lock("l").hold():
+            standalone.execute("HSET", state, "doubts", 6, "doubted", round(time.time() * 1000))
+            others = [asyncio.create_task(hold(hf)) for hf in (near, near_too) * 2]
+            await eventually_async(lambda: waiting(near.lock("l"), 4))
+        try:
+            async with asyncio.timeout(20):
+                for _ in range(20):
+                    async with far.lock("l").hold():
+                        pass
+        finally:
+            served.set()
+            await asyncio.gather(*others)

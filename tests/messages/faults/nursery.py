@@ -1,0 +1,141 @@
+"""Processes that cost nothing to start anew: forks of one that has imported everything already.
+
+`python -m messages.faults.nursery PORT` is that one. It does what it is told, a JSON line each:
+`fork` an actor (see `actors.py`), `kill` it and wait for its end, or send it a signal.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import random
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+from typing import Any, Self
+
+from faults.mortal import PR_SET_PDEATHSIG
+from faults.ports import LOOPBACK
+from faults.processes import Process
+from messages.faults.actors import act
+
+BORN_S = 30.0
+
+
+class Nursery:
+    """A process to fork actors from; `with` limits all of them to the block."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server((LOOPBACK, 0))
+        self._process = Process.python("-m", __spec__.name, str(self._listener.getsockname()[1]))
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        self._process.start()
+        self._listener.settimeout(BORN_S)
+        self._peer, _ = self._listener.accept()
+        self._line = self._peer.makefile("rw")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.close()  # and its children go with it
+        for each in (self._line, self._peer, self._listener):
+            each.close()
+
+    @property
+    def output(self) -> str:
+        """What it and its children printed: nothing, if all is well."""
+        return self._process.output
+
+    def told(self, verb: str, **order: Any) -> Any:
+        """Have it do something; its answer."""
+        with self._lock:
+            print(json.dumps({"verb": verb, **order}), file=self._line, flush=True)
+            return json.loads(self._line.readline())
+
+
+class Actor:
+    """One part in a round, which may be killed and started again: a victim of a `Nemesis`.
+
+    Args:
+        nursery: where it comes from.
+        about: what `act` needs to know.
+    """
+
+    def __init__(self, nursery: Nursery, **about: Any) -> None:
+        self.name: str = about["name"]
+        self._nursery = nursery
+        self._about = about
+        self._pid = 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started."""
+        return bool(self._pid)
+
+    def start(self) -> None:
+        """Let it live, once more."""
+        if not self._pid:
+            self._pid = self._nursery.told("fork", **self._about)
+
+    def kill(self) -> None:
+        """End it by SIGKILL, and wait until it is gone."""
+        if self._pid:
+            self._nursery.told("kill", pid=self._pid)
+            self._pid = 0
+
+    def pause(self) -> None:
+        """Stop it in its tracks."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        """It has no better way to end."""
+        self.kill()
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._pid:
+            self._nursery.told("signal", pid=self._pid, number=number)
+
+
+def main(port: str) -> None:
+    """Do what is told, until nobody is there to tell."""
+    line = socket.create_connection((LOOPBACK, int(port))).makefile("rw")
+    for order in map(json.loads, line):
+        print(json.dumps(_obey(**order)), file=line, flush=True)
+
+
+def _obey(verb: str, pid: int = 0, number: int = 0, **about: Any) -> int:
+    match verb:
+        case "fork":
+            return os.fork() or _live(about)
+        case "kill":
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        case "signal":
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+    return 0
+
+
+def _live(about: dict[str, Any]) -> int:
+    """The life of a child; it ends with the nursery."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    random.seed()  # or all would be twins
+    try:
+        act(**about)
+    except BaseException as error:  # noqa: BLE001 -- the end of a process
+        sys.excepthook(type(error), error, error.__traceback__)
+    sys.stderr.flush()
+    os._exit(1)  # what the nursery would do at its end is not for its children
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

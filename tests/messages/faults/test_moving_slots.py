@@ -1,0 +1,78 @@
+"""Who waits hears of a message though the slot of its chat is moved about the cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from faults.clusters import Cluster
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import Holdfast
+from holdfast.core.names import Namespace, Unit
+from holdfast.messages import keys
+from messages.waiting import Waiting
+from queues.faults.halves import HALVES, Half
+
+HEARD_S = 20.0
+"""A bound against waiting for the next look, which comes after some minutes."""
+
+
+@pytest.fixture(scope="module")
+def own_cluster() -> Iterator[Cluster]:
+    """A cluster whose slots this module may move about."""
+    with Cluster(primaries=3) as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=HALVES)
+def half(request: pytest.FixtureRequest) -> Iterator[Half]:
+    half = Half(request.param)
+    yield half
+    half.close()
+
+
+def other_node(cluster: Cluster, unit: Unit) -> Server:
+    """One that does not have it."""
+    owner = cluster.owner(unit.slot)
+    return next(node for node in cluster.nodes if node is not owner)
+
+
+def is_followed(cluster: Cluster, unit: Unit) -> bool:
+    """Whether somebody listens where it is."""
+    where = cluster.owner(unit.slot)
+    return bool(where.execute("PUBSUB", "SHARDNUMSUB", unit.key("bell"))[1])
+
+
+@pytest.mark.parametrize("half_way", [False, True], ids=["moved", "half-way"])
+def test_a_follower_goes_along_with_its_chat(
+    half: Half, own_cluster: Cluster, half_way: bool
+) -> None:
+    """There and back; also when the message comes while the keys are under way."""
+    namespace = f"moving-{half_way}-{half.name}"
+    unit = Namespace.of(namespace).unit(keys.CHAT, "c")
+    with Holdfast.from_url(own_cluster.url, namespace=namespace) as direct:
+        chat = direct.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+        inbox = half.client(own_cluster.url, namespace).inbox("b")
+        for n in (1, 2, 3):
+            for batch in half.do(inbox.fetch()):
+                half.do(inbox.ack(batch))
+            waiting = Waiting(lambda: half.do(inbox.fetch(timeout=60)))
+            eventually(lambda: is_followed(own_cluster, unit), reason="it waits")
+            with (
+                ThreadPoolExecutor(1) as threads,
+                own_cluster.moving_slot(unit.slot, other_node(own_cluster, unit)) as move,
+            ):
+                if half_way:  # the sender has to wait: no node has all keys of the chat
+                    move.migrate(limit=1)
+                    sent = threads.submit(chat.send, "hi", sender="a")
+                    time.sleep(0.2)
+            if half_way:
+                assert sent.result() == n + 1
+            else:
+                assert chat.send("hi", sender="a") == n + 1
+            assert waiting.woken_since(waiting.began_at) < HEARD_S
+            assert [(each.source, each.upto) for each in waiting.found] == [("c", n + 1)]

@@ -1,0 +1,433 @@
+# Generated from test_chat_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Chats and inboxes, as their members see them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from conftest import Site
+from holdfast import (
+    Batch,
+    ChatExists,
+    Gap,
+    Holdfast,
+    Message,
+    NoSuchChat,
+    NoSuchMessage,
+    NotAMember,
+    StaleBatch,
+    TooManyMembers,
+)
+from holdfast.core.runtime._sync import sleep
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def bodies(batch: Batch) -> list[Any]:
+    """What the messages say."""
+    return [message.body for message in batch.messages if isinstance(message, Message)]
+
+
+def key(site: Site, part: str, chat: str = "c") -> str:
+    """A key of the block, as it lies on the server."""
+    return f"{site.namespace}:{{chat:{chat}}}:{part}"
+
+
+def test_a_chat_begins_with_a_message_for_all(hf: Holdfast) -> None:
+    """The sender has read it."""
+    chat = hf.create_chat(["jason22", "jeff24"], sender="jason22", body="hello")
+    assert chat.members() == {"jason22": 1, "jeff24": 0}
+    assert not hf.inbox("jason22").fetch()
+    [batch] = hf.inbox("jeff24").fetch()
+    assert (batch.source, batch.gap, bodies(batch)) == (chat.chat_id, None, ["hello"])
+    assert hf.chats() == [chat.chat_id]
+    assert hf.inbox("jason22").chats() == [chat.chat_id]
+
+
+def test_messages_reach_everyone_until_they_acknowledge(hf: Holdfast) -> None:
+    """Unread and receipts are derived from the cursors."""
+    chat = hf.create_chat(["a", "b", "c"], sender="a", body=1, chat_id="827")
+    assert hf.chat("827").send(2, sender="b") == 2
+    assert chat.send(3, sender="a") == 3
+    inbox = hf.inbox("c")
+    assert inbox.unread() == {"827": 3}
+    [batch] = inbox.fetch()
+    assert bodies(batch) == [1, 2, 3]
+    assert inbox.fetch() == [batch]
+    inbox.ack(batch)
+    assert inbox.fetch() == []
+    assert inbox.unread() == {"827": 0}
+    assert chat.members() == {"a": 1, "b": 0, "c": 3}
+    assert chat.read_by(1) == ["a", "c"]
+    assert chat.read_by(3) == ["c"]
+    assert chat.read_by(4) == []
+
+
+def test_a_second_chat_of_the_same_id_changes_nothing(hf: Holdfast) -> None:
+    """Defect 6: it set everyone back; and the list of the caller is its own."""
+    members = ["a", "b", "a"]
+    chat = hf.create_chat(members, sender="z", body="one", chat_id="c")
+    assert members == ["a", "b", "a"]
+    [batch] = hf.inbox("a").fetch()
+    hf.inbox("a").ack(batch)
+    with pytest.raises(ChatExists):
+        hf.create_chat(["q"], sender="q", body="two", chat_id="c")
+    assert chat.members() == {"a": 1, "b": 0, "z": 1}
+    assert hf.inbox("q").chats() == []
+    assert hf.inbox("q").fetch() == []
+
+
+def test_joining_begins_where_it_is_said(hf: Holdfast) -> None:
+    """Now, at all that is kept, or at a message."""
+    chat = hf.create_chat(["a"], sender="a", body=1, chat_id="c")
+    for n in range(2, 6):
+        chat.send(n, sender="a")
+    assert chat.join("now")
+    assert chat.join("all", start="floor")
+    assert chat.join("some", start=4)
+    assert chat.join("next", start=6)
+    with pytest.raises(NoSuchMessage):
+        chat.join("late", start=7)
+    assert chat.members() == {"a": 5, "now": 5, "all": 0, "some": 3, "next": 5}
+    chat.send(6, sender="a")
+    expected = {"now": [6], "all": [1, 2, 3, 4, 5, 6], "some": [4, 5, 6], "next": [6]}
+    for user, wanted in expected.items():
+        [batch] = hf.inbox(user).fetch()
+        assert bodies(batch) == wanted
+
+
+def test_joining_twice_moves_no_cursor(hf: Holdfast) -> None:
+    """Defect 4: unread messages were lost."""
+    chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    assert not chat.join("b")
+    assert not chat.join("b", start="floor")
+    [batch] = hf.inbox("b").fetch()
+    hf.inbox("b").ack(batch)
+    assert not chat.join("b", start=1)
+    assert hf.inbox("b").fetch() == []
+
+
+def test_a_missing_chat_is_named(hf: Holdfast, site: Site) -> None:
+    """Defects 4 and 7: nothing is left behind by who sends or joins there."""
+    chat = hf.chat("nowhere")
+    calls: list[Callable[[], Any]] = [
+        lambda: chat.send("x", sender="a"),
+        lambda: chat.join("a"),
+        chat.members,
+        chat.status,
+        chat.history,
+        lambda: chat.read_by(1),
+        lambda: chat.redefine(keep=5),
+    ]
+    for call in calls:
+        with pytest.raises(NoSuchChat) as caught:
+            call()
+        assert caught.value.chat_id == "nowhere"
+    assert not chat.leave("a")
+    with pytest.raises(NoSuchChat):
+        hf.inbox("a").ack(Batch("nowhere", (), None, 0, 1))
+    assert hf.inbox("a").chats() == []
+    assert hf.inbox("a").fetch() == []
+    assert hf.chats() == []
+    left = {
+        name.rpartition(b":")[0] for name in site.client.scan_iter(f"{site.namespace}*nowhere*")
+    }
+    assert left <= {f"{site.namespace}:{{chat:nowhere}}:ledger".encode()}
+
+
+def test_a_stranger_may_not_send(hf: Holdfast) -> None:
+    """Defect 7."""
+    chat = hf.create_chat(["a"], sender="a", body=1, chat_id="c")
+    with pytest.raises(NotAMember) as caught:
+        chat.send("spam", sender="mallory")
+    assert (caught.value.user, caught.value.chat_id) == ("mallory", "c")
+    assert len(chat.history()) == 1
+    with pytest.raises(NotAMember):
+        hf.inbox("mallory").ack(Batch("c", (), None, 0, 1))
+    assert chat.members() == {"a": 1}
+
+
+def test_leaving_while_fetching_leaves_no_ghost(hf: Holdfast) -> None:
+    """Defect 2: what is acknowledged later adds nobody again."""
+    chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    inbox = hf.inbox("b")
+    [batch] = inbox.fetch()
+    assert chat.leave("b")
+    with pytest.raises(NotAMember):
+        inbox.ack(batch)
+    assert chat.members() == {"a": 1}
+    assert inbox.fetch() == []
+    assert inbox.chats() == []
+    assert not chat.leave("b")
+    chat.send(2, sender="a")
+    assert inbox.unread() == {}
+
+
+def test_two_devices_never_move_a_cursor_back(hf: Holdfast) -> None:
+    """Defect 3: the slower one acknowledges less, and later."""
+    chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    phone, desktop = hf.inbox("b"), hf.inbox("b")
+    [early] = phone.fetch()
+    for n in range(2, 5):
+        chat.send(n, sender="a")
+    [late] = desktop.fetch()
+    desktop.ack(late)
+    phone.ack(early)
+    assert chat.members() == {"a": 4, "b": 4}
+    assert phone.fetch() == []
+    chat.send(5, sender="a")
+    [batch] = phone.fetch()
+    assert (batch.gap, bodies(batch)) == (None, [5])
+
+
+def test_a_crash_between_fetch_and_ack_loses_nothing(hf: Holdfast) -> None:
+    """Defect 1: fetching was acknowledging."""
+    chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    [shown] = hf.inbox("b").fetch()
+    chat.send(2, sender="a")
+    [again] = hf.inbox("b").fetch()
+    assert bodies(shown) == [1]
+    assert bodies(again) == [1, 2]
+
+
+def test_the_last_one_takes_the_chat_along(hf: Holdfast, site: Site) -> None:
+    """Defect 11: nothing is left but the ledger, which expires."""
+    chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    assert chat.leave("a")
+    assert chat.leave("b")
+    assert not chat.leave("b")
+    with pytest.raises(NoSuchChat):
+        chat.members()
+    with pytest.raises(NoSuchChat):
+        chat.send("x", sender="a")
+    assert hf.chats() == []
+    left = sorted(site.client.scan_iter(f"{site.namespace}:*chat:c*"))
+    assert all(b":ledger:" in name for name in left)
+    assert all(site.client.ttl(name) > 0 for name in left)
+    assert hf.inbox("a").fetch() == []
+
+
+def test_a_recreated_chat_does_not_alias_the_old_one(hf: Holdfast) -> None:
+    """Defect 5: numbers begin anew, and nobody's old cursor or batch counts."""
+    chat = hf.create_chat(["a", "b"], sender="a", body="old 1", chat_id="c")
+    for n in range(2, 6):
+        chat.send(f"old {n}", sender="a")
+    inbox = hf.inbox("b")
+    [old] = inbox.fetch()
+    chat.leave("a")
+    chat.leave("b")
+    hf.create_chat(["a", "b"], sender="a", body="new 1", chat_id="c")
+    with pytest.raises(StaleBatch):
+        inbox.ack(old)
+    [new] = inbox.fetch()
+    assert bodies(new) == ["new 1"]
+    assert new.gap == Gap(1, 5, "reset")
+    inbox.ack(new)
+    assert chat.members() == {"a": 1, "b": 1}
+
+
+def test_a_silent_member_cannot_fill_the_server(hf: Holdfast, site: Site) -> None:
+    """Defect 8: with keep=n it later gets a gap."""
+    chat = hf.create_chat(["a", "silent"], sender="a", body=1, chat_id="c", keep=50)
+    for n in range(2, 1001):
+        chat.send(n, sender="a")
+    assert site.client.xlen(key(site, "log")) <= 50 + 100
+    [batch] = hf.inbox("silent").fetch(limit=1000)
+    assert batch.gap == Gap(1, 950, "dropped")
+    assert bodies(batch) == list(range(951, 1001))
+    assert hf.inbox("silent").unread() == {"c": 50}
+    hf.inbox("silent").ack(batch)
+    assert hf.inbox("silent").fetch() == []
+    assert [m.seq for m in chat.history(limit=100)] == list(range(951, 1001))
+
+
+def test_history_goes_back_page_by_page(hf: Holdfast) -> None:
+    """Each page as people read it."""
+    chat = hf.create_chat(["a"], sender="a", body=1, chat_id="c")
+    for n in range(2, 46):
+        chat.send(n, sender="a")
+    pages: list[list[int]] = []
+    before: int | None = None
+    while page := chat.history(before=before, limit=20):
+        pages.append([message.seq for message in page])
+        before = page[0].seq
+    assert pages == [list(range(26, 46)), list(range(6, 26)), list(range(1, 6))]
+
+
+def test_the_limit_is_shared_by_the_oldest_unread(hf: Holdfast) -> None:
+    """Chats on all nodes of a cluster; a chat that waits longer comes first."""
+    for name in ("x", "y", "z"):
+        hf.create_chat(["a", "b"], sender="a", body=f"{name}1", chat_id=name)
+    inbox = hf.inbox("b")
+    for batch in inbox.fetch():
+        inbox.ack(batch)
+    for name in ("z", "x", "y"):
+        for n in (2, 3):
+            hf.chat(name).send(f"{name}{n}", sender="a")
+        sleep(0.01)  # instants are milliseconds
+    batches = inbox.fetch(limit=3)
+    assert [(b.source, bodies(b)) for b in batches] == [("z", ["z2", "z3"]), ("x", ["x2"])]
+    for batch in batches:
+        inbox.ack(batch)
+    batches = inbox.fetch(limit=3)
+    assert [(b.source, bodies(b)) for b in batches] == [("x", ["x3"]), ("y", ["y2", "y3"])]
+
+
+def test_an_inbox_of_many_chats_with_large_messages_ends(hf: Holdfast) -> None:
+    """Whatever does not fit into one reply comes with the next, the oldest first."""
+    picture = secrets.token_bytes(1 << 20)
+    for n in range(12):
+        hf.create_chat(["a", "b"], sender="a", body=picture, chat_id=f"c{n}")
+    inbox, order = hf.inbox("b"), list[str]()
+    while batches := inbox.fetch():
+        assert sum(len(batch.messages) for batch in batches) <= 12
+        for batch in batches:
+            order.append(batch.source)
+            inbox.ack(batch)
+    assert sorted(order) == sorted(f"c{n}" for n in range(12))
+    assert order[0] == "c0"
+
+
+def test_a_poison_body_blocks_no_inbox(hf: Holdfast, site: Site) -> None:
+    """Defect 9: one of them cost the user all chats."""
+    chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    hf.create_chat(["a", "b"], sender="a", body="fine", chat_id="d")
+    site.client.xadd(key(site, "log"), {b"\xff": "jno"}, id="2-0")
+    site.client.hset(key(site, "meta"), "top", 2)
+    chat.send(3, sender="a")
+    inbox = hf.inbox("b")
+    batches = inbox.fetch()
+    assert {b.source: [m.seq for m in b.messages] for b in batches} == {"c": [1, 2, 3], "d": [1]}
+    for batch in batches:
+        inbox.ack(batch)
+    assert inbox.fetch() == []
+
+
+def test_a_lost_list_and_a_lost_chat_are_noticed(hf: Holdfast, site: Site) -> None:
+    """As resets, once; what was left by its user is not mistaken for it."""
+    hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    hf.create_chat(["a", "b"], sender="a", body=1, chat_id="left")
+    inbox = hf.inbox("b")
+    assert len(inbox.fetch()) == 2
+    hf.chat("left").leave("b")
+    for name in list(site.client.scan_iter(f"{site.namespace}:*")):
+        site.client.delete(name)
+    [lost] = [batch for batch in inbox.fetch() if batch.source == "c"]
+    assert (lost.gap, lost.messages) == (Gap(1, 1, "reset"), ())
+    inbox.ack(lost)
+    assert inbox.fetch() == []
+    hf.create_chat(["a", "b"], sender="a", body=2, chat_id="c")
+    [batch] = inbox.fetch()
+    assert (batch.gap, bodies(batch)) == (None, [2])
+
+
+def test_one_chat_that_is_lost_is_noticed(hf: Holdfast, site: Site) -> None:
+    """While the list of the user is still there."""
+    hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    inbox = hf.inbox("b")
+    inbox.fetch()
+    for part in ("meta", "log", "cursors"):
+        site.client.delete(key(site, part))
+    [lost] = inbox.fetch()
+    assert (lost.source, lost.gap) == ("c", Gap(1, 1, "reset"))
+    assert inbox.fetch() == []
+
+
+def test_the_list_of_chats_is_repaired_on_reading(hf: Holdfast, site: Site) -> None:
+    """A hint of somebody who never joined goes once it is old; a young one may be of a join."""
+    inbox = hf.inbox("b")
+    listed = f"{site.namespace}:{{inbox:b}}:chats"
+    site.client.zadd(listed, {"": 1, "ghost": 1000})
+    hf._post.index.enlist(["b"], "coming")
+    assert inbox.fetch() == []
+    assert [name for name in site.client.zrange(listed, 0, -1) if name] == [b"coming"]
+    assert inbox.chats() == []
+
+
+def test_a_note_made_anew_outlives_who_would_take_it_off(hf: Holdfast) -> None:
+    """A slow leave, or a repair, must not hide a chat that was joined again meanwhile."""
+    index = hf._post.index
+    index.enlist(["b"], "c")
+    seen = index.noted("b", "c")
+    assert seen is not None
+    index.enlist(["b"], "c")
+    index.strike("b", {"c": seen}, age_ms=0)
+    again = index.noted("b", "c")
+    assert again is not None
+    assert float(again) > float(seen)
+    index.strike("b", {"c": again}, age_ms=60_000)
+    assert index.noted("b", "c") == again
+    index.strike("b", {"c": again}, age_ms=0)
+    assert index.noted("b", "c") is None
+
+
+def test_a_user_of_many_chats_reads_them_all(hf: Holdfast) -> None:
+    """In several calls to each server."""
+    for n in range(150):
+        hf.create_chat(["a", "b"], sender="a", body=n, chat_id=f"c{n}")
+    inbox, found = hf.inbox("b"), list[Any]()
+    assert inbox.unread() == {f"c{n}": 1 for n in range(150)}
+    while batches := inbox.fetch(limit=40):
+        assert sum(len(batch.messages) for batch in batches) <= 40
+        for batch in batches:
+            found += bodies(batch)
+            inbox.ack(batch)
+    assert sorted(found) == list(range(150))
+
+
+def test_wrong_chats_are_named(hf: Holdfast, site: Site) -> None:
+    """And write nothing."""
+    create: Any = hf.create_chat
+    for wrong in (0, -5, 100_001, "all"):
+        with pytest.raises(ValueError, match="keep"):
+            create(["a"], sender="a", body=1, keep=wrong)
+    with pytest.raises(TypeError):
+        create(["a"], sender="a", body=1, keep=1.5)
+    with pytest.raises(TypeError):
+        create("abc", sender="a", body=1)
+    with pytest.raises(ValueError, match="empty"):
+        create(["a"], sender="a", body="")
+    with pytest.raises(ValueError, match="invalid name"):
+        create(["a", ""], sender="a", body=1)
+    with pytest.raises(ValueError, match="invalid name"):
+        create(["a"], sender="a", body=1, chat_id="")
+    with pytest.raises(ValueError, match="idle_ttl"):
+        create(["a"], sender="a", body=1, idle_ttl=0)
+    with pytest.raises(TooManyMembers) as caught:
+        create([f"u{n}" for n in range(10_000)], sender="a", body=1)
+    assert (caught.value.members, caught.value.limit) == (10_001, 10_000)
+    chat, inbox = hf.chat("c"), hf.inbox("a")
+    for start in ("then", 0, -1):
+        with pytest.raises(ValueError, match="start"):
+            chat.join("a", start=start)
+    for limit in (0, 1001):
+        with pytest.raises(ValueError, match="limit"):
+            chat.history(limit=limit)
+        with pytest.raises(ValueError, match="limit"):
+            inbox.fetch(limit=limit)
+    with pytest.raises(TypeError):
+        inbox.ack(5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="timeout"):
+        inbox.fetch(timeout=float("nan"))
+    assert list(site.client.scan_iter(f"{site.namespace}:*")) == []
+
+
+def test_every_key_expires_when_it_is_abandoned(hf: Holdfast, site: Site) -> None:
+    """After more than a year."""
+    chat = hf.create_chat(["a", "b"], sender="a", body=1, keep="until_read")
+    chat.send(2, sender="b")
+    hf.mailbox("a").send(1, sender="b")
+    [batch] = hf.inbox("b").fetch()
+    hf.inbox("b").ack(batch)
+    hf.mailbox("a").ack(1)
+    names = list(site.client.scan_iter(f"{site.namespace}:*"))
+    assert len(names) >= 10
+    assert [name for name in names if site.client.ttl(name) < 0] == []

@@ -1,0 +1,361 @@
+"""Mailboxes, as their senders and their owner see them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from conftest import Site
+from holdfast import (
+    AsyncHoldfast,
+    Batch,
+    DefinitionConflict,
+    Gap,
+    MailboxFull,
+    MailboxStatus,
+    Message,
+    NoSuchMessage,
+    PayloadTooLarge,
+    StaleBatch,
+    Undecodable,
+)
+
+
+@pytest.fixture
+async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def bodies(batch: Batch) -> list[Any]:
+    """What the messages say."""
+    return [message.body for message in batch.messages if isinstance(message, Message)]
+
+
+def numbers(batch: Batch) -> list[int]:
+    """Their numbers."""
+    return [message.seq for message in batch.messages]
+
+
+def key(site: Site, part: str, name: str = "jack451", kind: str = "mailbox") -> str:
+    """A key of the block, as it lies on the server."""
+    return f"{site.namespace}:{{{kind}:{name}}}:{part}"
+
+
+def remove(site: Site, first: int, last: int) -> None:
+    """Take messages out of the log, as nobody should."""
+    log = key(site, "log")
+    site.client.xdel(log, *[name for name, _ in site.client.xrange(log, first, last)])
+
+
+async def test_messages_come_in_order_until_they_are_acknowledged(hf: AsyncHoldfast) -> None:
+    """Fetching changes nothing."""
+    box = hf.mailbox("jack451")
+    assert await box.send({"text": "hi"}, sender="jill") == 1
+    assert await box.send(b"\x89PNG\x00", sender="jeff") == 2
+    assert await box.send("bye", sender="jill") == 3
+    batch = await box.fetch()
+    assert batch.source == "jack451"
+    assert batch.gap is None
+    assert batch.upto == 3
+    assert [(m.seq, m.sender) for m in batch.messages] == [(1, "jill"), (2, "jeff"), (3, "jill")]
+    assert bodies(batch) == [{"text": "hi"}, b"\x89PNG\x00", "bye"]
+    assert await box.fetch() == batch
+    await box.ack(batch)
+    nothing = await box.fetch()
+    assert not nothing
+    assert nothing == Batch("jack451", (), None, batch.epoch, 3)
+    assert await hf.mailboxes() == ["jack451"]
+
+
+async def test_a_mailbox_that_nobody_wrote_to_is_empty(hf: AsyncHoldfast) -> None:
+    """Looking does not make it."""
+    box = hf.mailbox("new")
+    assert not await box.fetch()
+    assert await box.latest() == []
+    assert await box.status() == MailboxStatus(0, None, None, 0, 0, 10_000, "reject")
+    assert await hf.mailboxes() == []
+
+
+async def test_a_part_can_be_acknowledged(hf: AsyncHoldfast) -> None:
+    """By number; and a limit takes the oldest."""
+    box = hf.mailbox("jack451")
+    for n in range(5):
+        await box.send(n, sender="jill")
+    first = await box.fetch(limit=2)
+    assert bodies(first) == [0, 1]
+    await box.ack(first)
+    await box.ack(4)
+    assert bodies(await box.fetch()) == [4]
+    await box.ack(2)
+    assert (await box.status()).read_seq == 4
+    assert [m.seq for m in await box.latest(3)] == [3, 4, 5]
+
+
+async def test_the_status_tells_who_has_not_been_here(hf: AsyncHoldfast) -> None:
+    """And for how long."""
+    box = hf.mailbox("jack451")
+    await box.send("a", sender="jill")
+    await box.send("b", sender="jill")
+    before = await box.status()
+    assert (before.unread, before.last_seen_at, before.read_seq) == (2, None, 0)
+    assert before.oldest_at == (await box.latest())[0].sent_at
+    await box.ack(await box.fetch())
+    after = await box.status()
+    assert (after.unread, after.oldest_at, after.read_seq) == (0, None, 2)
+    assert after.last_seen_at is not None
+
+
+async def test_a_full_mailbox_refuses(hf: AsyncHoldfast) -> None:
+    """Only what is unread counts, and read messages stay for `latest` as far as there is room."""
+    box = hf.mailbox("jack451", capacity=3)
+    for n in range(3):
+        await box.send(n, sender="jill")
+    with pytest.raises(MailboxFull) as caught:
+        await box.send(3, sender="jill")
+    oldest = (await box.latest())[0].sent_at
+    assert (caught.value.mailbox, caught.value.capacity) == ("jack451", 3)
+    assert caught.value.oldest_at == oldest
+    assert (await box.status()).unread == 3
+    await box.ack(1)
+    assert await box.send(3, sender="jill") == 4
+    assert (await box.status()).dropped == 0
+    assert [m.seq for m in await box.latest(100)] == [2, 3, 4]
+
+
+async def test_a_full_mailbox_drops_the_oldest_and_says_so(hf: AsyncHoldfast) -> None:
+    """With a gap."""
+    box = hf.mailbox("jack451", capacity=3, overflow="drop_oldest")
+    for n in range(10):
+        await box.send(n, sender="jill")
+    batch = await box.fetch()
+    assert batch.gap == Gap(1, 7, "dropped")
+    assert numbers(batch) == [8, 9, 10]
+    status = await box.status()
+    assert (status.unread, status.dropped, status.overflow) == (3, 7, "drop_oldest")
+    await box.ack(batch)
+    assert not await box.fetch()
+
+
+async def test_what_the_server_keeps_is_not_contradicted(hf: AsyncHoldfast) -> None:
+    """It is changed for everyone instead."""
+    await hf.mailbox("jack451").send("a", sender="jill")
+    await hf.mailbox("jack451", capacity=2).send("b", sender="jill")
+    with pytest.raises(DefinitionConflict) as caught:
+        await hf.mailbox("jack451", capacity=5).send("c", sender="jill")
+    assert (caught.value.stored, caught.value.given) == (2, 5)
+    box = hf.mailbox("jack451", overflow="drop_oldest")
+    await box.send("c", sender="jill")
+    with pytest.raises(DefinitionConflict, match="overflow"):
+        await hf.mailbox("jack451", overflow="reject").send("d", sender="jill")
+    await box.redefine(capacity=4, overflow="reject")
+    status = await box.status()
+    assert (status.capacity, status.overflow, status.unread) == (4, "reject", 2)
+    await hf.mailbox("fresh").redefine(capacity=1)
+    await hf.mailbox("fresh").send("a", sender="jill")
+    with pytest.raises(MailboxFull):
+        await hf.mailbox("fresh").send("b", sender="jill")
+
+
+async def test_acknowledging_what_was_never_sent_is_an_error(hf: AsyncHoldfast) -> None:
+    """And changes nothing."""
+    box = hf.mailbox("jack451")
+    with pytest.raises(NoSuchMessage):
+        await box.ack(1)
+    await box.send("a", sender="jill")
+    with pytest.raises(NoSuchMessage) as caught:
+        await box.ack(2)
+    assert (caught.value.seq, caught.value.top) == (2, 1)
+    assert (await box.status()).unread == 1
+    other = await hf.mailbox("other").fetch()
+    with pytest.raises(ValueError, match="'other'"):
+        await box.ack(other)
+
+
+async def test_a_poison_body_blocks_nobody(hf: AsyncHoldfast, site: Site) -> None:
+    """Whatever another program writes there: defect 9."""
+    box = hf.mailbox("jack451")
+    await box.send("before", sender="jill")
+    raw: list[dict[str, str | bytes]] = [
+        {"evil": b"jnot json"},
+        {"x": "y", "z": "j1"},
+        {b"\xff\xfe": b"?"},
+        {"": ""},
+    ]
+    for seq, fields in enumerate(raw, 2):
+        site.client.xadd(key(site, "log"), fields, id=f"{seq}-{2**64 - seq}")  # type: ignore[arg-type]
+    site.client.hset(key(site, "meta"), "top", 5)
+    await box.send("after", sender="jill")
+    batch = await box.fetch()
+    assert numbers(batch) == [1, 2, 3, 4, 5, 6]
+    assert [type(m) for m in batch.messages] == [Message, *[Undecodable] * 4, Message]
+    assert all(m.reason for m in batch.messages if isinstance(m, Undecodable))
+    await box.ack(1)
+    assert (await box.status()).unread == 5
+    await box.ack(batch)
+    assert not await box.fetch()
+
+
+async def test_a_hole_in_the_log_is_a_gap(hf: AsyncHoldfast, site: Site) -> None:
+    """Whoever made it: every message comes, or is said to be missing."""
+    box = hf.mailbox("jack451")
+    for n in range(6):
+        await box.send(n, sender="jill")
+    remove(site, 3, 4)
+    first = await box.fetch()
+    assert numbers(first) == [1, 2]
+    await box.ack(first)
+    second = await box.fetch()
+    assert (second.gap, numbers(second)) == (Gap(3, 4, "dropped"), [5, 6])
+    site.client.delete(key(site, "log"))
+    third = await box.fetch()
+    assert (third.gap, numbers(third), third.upto) == (Gap(3, 6, "dropped"), [], 6)
+    await box.ack(third)
+    assert not await box.fetch()
+
+
+async def test_a_server_that_forgot_everything_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
+    """What was shown does not stand any more: a gap says so once, and old batches are refused."""
+    box = hf.mailbox("jack451")
+    for n in range(3):
+        await box.send(n, sender="jill")
+    old = await box.fetch()
+    for part in ("meta", "log", "cursors", "active"):
+        site.client.delete(key(site, part))
+    lost = await box.fetch()
+    assert (lost.gap, lost.messages) == (Gap(1, 3, "reset"), ())
+    await box.ack(lost)
+    assert not await box.fetch()
+    with pytest.raises(StaleBatch):
+        await box.ack(old)
+    await box.send("new", sender="jill")
+    with pytest.raises(StaleBatch):
+        await box.ack(old)
+    batch = await box.fetch()
+    assert (batch.gap, bodies(batch)) == (None, ["new"])
+
+
+async def test_a_mailbox_that_began_anew_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
+    """Also when there are messages in it again."""
+    box = hf.mailbox("jack451")
+    await box.send("a", sender="jill")
+    await box.fetch()
+    for part in ("meta", "log", "cursors", "active"):
+        site.client.delete(key(site, part))
+    await box.send("b", sender="jill")
+    batch = await box.fetch()
+    assert (batch.gap, bodies(batch)) == (Gap(1, 1, "reset"), ["b"])
+    assert (await box.fetch()).gap is None
+
+
+async def test_a_lost_tail_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
+    """A failover may lose the newest messages; their numbers are given out again."""
+    box = hf.mailbox("jack451")
+    for n in range(5):
+        await box.send(n, sender="jill")
+    shown = await box.fetch()
+    remove(site, 4, 5)
+    site.client.hset(key(site, "meta"), "top", 3)
+    with pytest.raises(NoSuchMessage):
+        await box.ack(shown)
+    batch = await box.fetch()
+    assert (batch.gap, numbers(batch)) == (Gap(4, 5, "reset"), [1, 2, 3])
+    assert (await box.fetch()).gap is None
+
+
+async def test_large_messages_come_in_several_batches(hf: AsyncHoldfast) -> None:
+    """A reply stays small; and nothing is skipped."""
+    box = hf.mailbox("jack451")
+    picture = secrets.token_bytes(1 << 20)
+    for n in range(6):
+        await box.send(picture, sender="jill")
+        await box.send(n, sender="jill")
+    found: list[int] = []
+    while batch := await box.fetch():
+        assert 1 <= len(batch.messages) <= 8
+        found += numbers(batch)
+        await box.ack(batch)
+    assert found == list(range(1, 13))
+    assert 1 <= len(await box.latest(12)) <= 8
+
+
+WRONG_SENDS: list[tuple[Any, Any, type[Exception]]] = [
+    ("", "jill", ValueError),
+    (b"", "jill", ValueError),
+    (float("nan"), "jill", TypeError),
+    (object(), "jill", TypeError),
+    ("\ud800", "jill", TypeError),
+    (b"x" * ((1 << 20) + 1), "jill", PayloadTooLarge),
+    ("x" * (1 << 20), "jill", PayloadTooLarge),
+    ("x", "", ValueError),
+    ("x", 7, TypeError),
+    ("x", "\ud800", ValueError),
+    ("x", "j" * 600, ValueError),
+]
+
+
+@pytest.mark.parametrize(("body", "sender", "error"), WRONG_SENDS)
+async def test_wrong_messages_write_nothing(
+    hf: AsyncHoldfast, site: Site, body: Any, sender: Any, error: type[Exception]
+) -> None:
+    """They are named errors, before anything is sent."""
+    with pytest.raises(error):
+        await hf.mailbox("jack451").send(body, sender=sender)
+    assert list(site.client.scan_iter(f"{site.namespace}:*")) == []
+
+
+async def test_wrong_arguments_are_named(hf: AsyncHoldfast, site: Site) -> None:
+    """Likewise."""
+    box: Any = hf.mailbox("jack451")
+    make: Any = hf.mailbox
+    for wrong in (0, -1, 1001):
+        with pytest.raises(ValueError, match="limit"):
+            await box.fetch(limit=wrong)
+        with pytest.raises(ValueError, match="limit"):
+            await box.latest(wrong)
+    for wrong in (-1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="timeout"):
+            await box.fetch(timeout=wrong)
+    for strange in ("5", 1.5, True):
+        with pytest.raises(TypeError):
+            await box.fetch(limit=strange)
+        with pytest.raises(TypeError):
+            await box.ack(strange)
+    with pytest.raises(ValueError, match="seq"):
+        await box.ack(-1)
+    for name in ("", "x" * 600, "\ud800"):
+        with pytest.raises(ValueError, match="invalid name"):
+            make(name)
+    with pytest.raises(TypeError):
+        make(7)
+    with pytest.raises(ValueError, match="capacity"):
+        make("a", capacity=0)
+    with pytest.raises(ValueError, match="overflow"):
+        make("a", overflow="explode")
+    with pytest.raises(ValueError, match="say what"):
+        await box.redefine()
+    assert list(site.client.scan_iter(f"{site.namespace}:*")) == []
+
+
+async def test_odd_names_do_not_meet(hf: AsyncHoldfast) -> None:
+    """Braces, colons, blanks, other scripts."""
+    names = ["a:b", "a}b", "{a}", "a b", "ä", "a\u0308", "💌", "a\nb", "%", "*"]
+    for name in names:
+        await hf.mailbox(name).send(name, sender=name)
+    for name in names:
+        batch = await hf.mailbox(name).fetch()
+        assert [(m.sender, m.seq) for m in batch.messages] == [(name, 1)]
+        assert bodies(batch) == [name]
+    assert sorted(await hf.mailboxes()) == sorted(names)
+
+
+async def test_a_send_under_a_name_of_its_own_counts_once(hf: AsyncHoldfast) -> None:
+    """The second one answers what the first one did."""
+    box = hf.mailbox("jack451")
+    assert await box.send("a", sender="jill", op_id="mine") == 1
+    assert await box.send("b", sender="jill") == 2
+    assert await box.send("a", sender="jill", op_id="mine") == 1
+    assert numbers(await box.fetch()) == [1, 2]

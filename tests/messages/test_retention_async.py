@@ -1,0 +1,170 @@
+"""How long a chat keeps its messages, and who holds them back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from conftest import Site
+from holdfast import AsyncHoldfast, Gap
+
+
+@pytest.fixture
+async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def key(site: Site, part: str) -> str:
+    """A key of the chat, as it lies on the server."""
+    return f"{site.namespace}:{{chat:c}}:{part}"
+
+
+def grow_old(site: Site, seconds: int) -> None:
+    """As if nobody had given a sign of life for so long."""
+    since = int(site.client.hget(key(site, "meta"), "since"))  # type: ignore[arg-type]
+    site.client.hset(key(site, "meta"), "since", since - seconds * 1000)
+    site.client.hset(key(site, "meta"), "counted", 0)
+    for reader, life in site.client.hgetall(key(site, "active")).items():  # type: ignore[union-attr]
+        site.client.hset(key(site, "active"), reader, int(life) - seconds)
+
+
+async def read_all(hf: AsyncHoldfast, user: str) -> list[int]:
+    """Read and acknowledge; the numbers."""
+    found: list[int] = []
+    for batch in await hf.inbox(user).fetch(limit=1000):
+        found += [message.seq for message in batch.messages]
+        await hf.inbox(user).ack(batch)
+    return found
+
+
+async def test_messages_stay_until_the_last_one_has_read_them(
+    hf: AsyncHoldfast, site: Site
+) -> None:
+    """And no longer."""
+    members = ["a", "b", "c"]
+    chat = await hf.create_chat(members, sender="a", body=1, chat_id="c", keep="until_read")
+    for n in range(2, 301):
+        await chat.send(n, sender="a")
+    assert len(await read_all(hf, "b")) == 300
+    assert len(await chat.history(limit=1000)) == 300
+    assert len(await read_all(hf, "c")) == 300
+    assert await chat.history() == []
+    assert site.client.xlen(key(site, "log")) <= 100
+    await chat.send("more", sender="b")
+    assert await hf.inbox("c").unread() == {"c": 1}
+    assert await read_all(hf, "a") == [301]
+    assert await read_all(hf, "c") == [301]
+    assert await chat.history() == []
+
+
+async def test_who_is_idle_holds_nothing_back_and_gets_a_gap(hf: AsyncHoldfast, site: Site) -> None:
+    """Defect 8: nobody else has to wait for it, and it is told."""
+    members = ["a", "b", "silent"]
+    chat = await hf.create_chat(
+        members, sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
+    )
+    await chat.send(2, sender="a")
+    assert await read_all(hf, "b") == [1, 2]
+    assert len(await chat.history()) == 2, "not idle yet"
+    grow_old(site, 4000)
+    await chat.send(3, sender="a")
+    assert len(await chat.history()) == 3, "few messages cost nothing, so sending does not look"
+    assert await read_all(hf, "b") == [3]
+    assert await chat.history() == []
+    [batch] = await hf.inbox("silent").fetch()
+    assert (batch.gap, batch.messages, batch.upto) == (Gap(1, 3, "dropped"), (), 3)
+    await hf.inbox("silent").ack(batch)
+    await chat.send(4, sender="a")
+    assert await read_all(hf, "b") == [4]
+    assert len(await chat.history()) == 1, "it is back, so it is waited for"
+    assert await read_all(hf, "silent") == [4]
+
+
+async def test_the_status_tells_who_holds_messages_back(hf: AsyncHoldfast, site: Site) -> None:
+    """And who does not, though it is behind."""
+    members = ["a", "b", "silent"]
+    chat = await hf.create_chat(
+        members, sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
+    )
+    await chat.send(2, sender="a")
+    grow_old(site, 4000)
+    await chat.join("late", start="floor")
+    await chat.send(3, sender="a")
+    status = await chat.status()
+    assert (status.members, status.first_seq, status.last_seq) == (4, 1, 3)
+    assert (status.keep, status.idle_ttl) == ("until_read", 3600.0)
+    assert status.stored_bytes > 0
+    readers = {r.user: (r.read_seq, r.unread, r.holds_back) for r in status.behind}
+    assert readers == {
+        "b": (0, 3, False),
+        "silent": (0, 3, False),
+        "late": (0, 3, True),
+        "a": (3, 0, False),
+    }
+    assert [r.user for r in status.behind][-1] == "a"
+    lets_go_at = {r.user: r.lets_go_at for r in status.behind if r.lets_go_at}
+    late = next(r for r in status.behind if r.user == "late")
+    assert late.last_seen_at is not None
+    assert lets_go_at == {"late": late.last_seen_at + timedelta(seconds=3601)}
+    assert len((await chat.status(limit=2)).behind) == 2
+    await chat.redefine(keep=10)
+    assert not any(r.holds_back for r in (await chat.status()).behind)
+
+
+async def test_who_leaves_holds_nothing_back(hf: AsyncHoldfast) -> None:
+    """What only the leaver had not read goes at once."""
+    members = ["a", "b", "c"]
+    chat = await hf.create_chat(members, sender="a", body=1, chat_id="c", keep="until_read")
+    await chat.send(2, sender="a")
+    assert await read_all(hf, "b") == [1, 2]
+    assert len(await chat.history()) == 2
+    await chat.leave("c")
+    assert await chat.history() == []
+    assert await read_all(hf, "b") == []
+
+
+async def test_idle_members_cannot_fill_the_server_when_nobody_reads(
+    hf: AsyncHoldfast, site: Site
+) -> None:
+    """A sender who never acknowledges looks after them as soon as they are many."""
+    chat = await hf.create_chat(
+        ["a", "silent"], sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
+    )
+    site.client.hset(key(site, "meta"), "top", 5000)
+    site.client.zadd(key(site, "cursors"), {"a": 5000})
+    await chat.send("x", sender="a")
+    assert int(site.client.hget(key(site, "meta"), "floor")) == 1  # type: ignore[arg-type]
+    grow_old(site, 4000)
+    await chat.send("y", sender="a")
+    assert int(site.client.hget(key(site, "meta"), "floor")) == 5003  # type: ignore[arg-type]
+
+
+async def test_no_chat_keeps_more_than_the_most(hf: AsyncHoldfast, site: Site) -> None:
+    """Whoever is active and reads nothing."""
+    chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep="until_read")
+    site.client.hset(key(site, "meta"), "top", 150_000)
+    await chat.send("x", sender="a")
+    assert int(site.client.hget(key(site, "meta"), "floor")) == 50_002  # type: ignore[arg-type]
+    [batch] = await hf.inbox("b").fetch()
+    assert batch.gap == Gap(1, 150_000, "dropped")
+    assert [message.seq for message in batch.messages] == [150_001]
+
+
+async def test_what_is_kept_can_be_redefined(hf: AsyncHoldfast, site: Site) -> None:
+    """In both directions, from the next message on."""
+    chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep=5)
+    for n in range(2, 9):
+        await chat.send(n, sender="a")
+    await chat.redefine(keep="until_read")
+    for n in range(9, 20):
+        await chat.send(n, sender="a")
+    assert [message.seq for message in await chat.history()] == list(range(4, 20))
+    assert await read_all(hf, "b") == list(range(4, 20))
+    assert await chat.history() == []
+    await chat.redefine(keep=3)
+    for n in range(20, 30):
+        await chat.send(n, sender="b")
+    assert [message.seq for message in await chat.history()] == [27, 28, 29]

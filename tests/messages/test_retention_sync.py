@@ -1,0 +1,167 @@
+# Generated from test_retention_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""How long a chat keeps its messages, and who holds them back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from conftest import Site
+from holdfast import Gap, Holdfast
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def key(site: Site, part: str) -> str:
+    """A key of the chat, as it lies on the server."""
+    return f"{site.namespace}:{{chat:c}}:{part}"
+
+
+def grow_old(site: Site, seconds: int) -> None:
+    """As if nobody had given a sign of life for so long."""
+    since = int(site.client.hget(key(site, "meta"), "since"))  # type: ignore[arg-type]
+    site.client.hset(key(site, "meta"), "since", since - seconds * 1000)
+    site.client.hset(key(site, "meta"), "counted", 0)
+    for reader, life in site.client.hgetall(key(site, "active")).items():  # type: ignore[union-attr]
+        site.client.hset(key(site, "active"), reader, int(life) - seconds)
+
+
+def read_all(hf: Holdfast, user: str) -> list[int]:
+    """Read and acknowledge; the numbers."""
+    found: list[int] = []
+    for batch in hf.inbox(user).fetch(limit=1000):
+        found += [message.seq for message in batch.messages]
+        hf.inbox(user).ack(batch)
+    return found
+
+
+def test_messages_stay_until_the_last_one_has_read_them(hf: Holdfast, site: Site) -> None:
+    """And no longer."""
+    members = ["a", "b", "c"]
+    chat = hf.create_chat(members, sender="a", body=1, chat_id="c", keep="until_read")
+    for n in range(2, 301):
+        chat.send(n, sender="a")
+    assert len(read_all(hf, "b")) == 300
+    assert len(chat.history(limit=1000)) == 300
+    assert len(read_all(hf, "c")) == 300
+    assert chat.history() == []
+    assert site.client.xlen(key(site, "log")) <= 100
+    chat.send("more", sender="b")
+    assert hf.inbox("c").unread() == {"c": 1}
+    assert read_all(hf, "a") == [301]
+    assert read_all(hf, "c") == [301]
+    assert chat.history() == []
+
+
+def test_who_is_idle_holds_nothing_back_and_gets_a_gap(hf: Holdfast, site: Site) -> None:
+    """Defect 8: nobody else has to wait for it, and it is told."""
+    members = ["a", "b", "silent"]
+    chat = hf.create_chat(
+        members, sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
+    )
+    chat.send(2, sender="a")
+    assert read_all(hf, "b") == [1, 2]
+    assert len(chat.history()) == 2, "not idle yet"
+    grow_old(site, 4000)
+    chat.send(3, sender="a")
+    assert len(chat.history()) == 3, "few messages cost nothing, so sending does not look"
+    assert read_all(hf, "b") == [3]
+    assert chat.history() == []
+    [batch] = hf.inbox("silent").fetch()
+    assert (batch.gap, batch.messages, batch.upto) == (Gap(1, 3, "dropped"), (), 3)
+    hf.inbox("silent").ack(batch)
+    chat.send(4, sender="a")
+    assert read_all(hf, "b") == [4]
+    assert len(chat.history()) == 1, "it is back, so it is waited for"
+    assert read_all(hf, "silent") == [4]
+
+
+def test_the_status_tells_who_holds_messages_back(hf: Holdfast, site: Site) -> None:
+    """And who does not, though it is behind."""
+    members = ["a", "b", "silent"]
+    chat = hf.create_chat(
+        members, sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
+    )
+    chat.send(2, sender="a")
+    grow_old(site, 4000)
+    chat.join("late", start="floor")
+    chat.send(3, sender="a")
+    status = chat.status()
+    assert (status.members, status.first_seq, status.last_seq) == (4, 1, 3)
+    assert (status.keep, status.idle_ttl) == ("until_read", 3600.0)
+    assert status.stored_bytes > 0
+    readers = {r.user: (r.read_seq, r.unread, r.holds_back) for r in status.behind}
+    assert readers == {
+        "b": (0, 3, False),
+        "silent": (0, 3, False),
+        "late": (0, 3, True),
+        "a": (3, 0, False),
+    }
+    assert [r.user for r in status.behind][-1] == "a"
+    lets_go_at = {r.user: r.lets_go_at for r in status.behind if r.lets_go_at}
+    late = next(r for r in status.behind if r.user == "late")
+    assert late.last_seen_at is not None
+    assert lets_go_at == {"late": late.last_seen_at + timedelta(seconds=3601)}
+    assert len((chat.status(limit=2)).behind) == 2
+    chat.redefine(keep=10)
+    assert not any(r.holds_back for r in (chat.status()).behind)
+
+
+def test_who_leaves_holds_nothing_back(hf: Holdfast) -> None:
+    """What only the leaver had not read goes at once."""
+    members = ["a", "b", "c"]
+    chat = hf.create_chat(members, sender="a", body=1, chat_id="c", keep="until_read")
+    chat.send(2, sender="a")
+    assert read_all(hf, "b") == [1, 2]
+    assert len(chat.history()) == 2
+    chat.leave("c")
+    assert chat.history() == []
+    assert read_all(hf, "b") == []
+
+
+def test_idle_members_cannot_fill_the_server_when_nobody_reads(hf: Holdfast, site: Site) -> None:
+    """A sender who never acknowledges looks after them as soon as they are many."""
+    chat = hf.create_chat(
+        ["a", "silent"], sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
+    )
+    site.client.hset(key(site, "meta"), "top", 5000)
+    site.client.zadd(key(site, "cursors"), {"a": 5000})
+    chat.send("x", sender="a")
+    assert int(site.client.hget(key(site, "meta"), "floor")) == 1  # type: ignore[arg-type]
+    grow_old(site, 4000)
+    chat.send("y", sender="a")
+    assert int(site.client.hget(key(site, "meta"), "floor")) == 5003  # type: ignore[arg-type]
+
+
+def test_no_chat_keeps_more_than_the_most(hf: Holdfast, site: Site) -> None:
+    """Whoever is active and reads nothing."""
+    chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep="until_read")
+    site.client.hset(key(site, "meta"), "top", 150_000)
+    chat.send("x", sender="a")
+    assert int(site.client.hget(key(site, "meta"), "floor")) == 50_002  # type: ignore[arg-type]
+    [batch] = hf.inbox("b").fetch()
+    assert batch.gap == Gap(1, 150_000, "dropped")
+    assert [message.seq for message in batch.messages] == [150_001]
+
+
+def test_what_is_kept_can_be_redefined(hf: Holdfast, site: Site) -> None:
+    """In both directions, from the next message on."""
+    chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep=5)
+    for n in range(2, 9):
+        chat.send(n, sender="a")
+    chat.redefine(keep="until_read")
+    for n in range(9, 20):
+        chat.send(n, sender="a")
+    assert [message.seq for message in chat.history()] == list(range(4, 20))
+    assert read_all(hf, "b") == list(range(4, 20))
+    assert chat.history() == []
+    chat.redefine(keep=3)
+    for n in range(20, 30):
+        chat.send(n, sender="b")
+    assert [message.seq for message in chat.history()] == [27, 28, 29]

@@ -1,0 +1,192 @@
+"""Waiting for news: woken by the bell, whatever happens to the line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from conftest import Site
+from faults.proxy import Proxy
+from faults.servers import Server
+from faults.waiting import eventually, eventually_async
+from holdfast import AsyncHoldfast, Batch, Holdfast
+from holdfast.core.runtime._async import cancelled, sleep, spawn
+from messages.waiting import Waiting
+from queues.faults.halves import HALVES, Half
+
+WOKEN_S = 2.0
+"""A bound against waiting for the next look, which comes after some minutes."""
+
+IDLE_S = 3.0
+IDLE_SHARE = 0.05
+"""Of one core, while ten thousand wait for nothing; it is processor time, whatever else runs."""
+
+
+@pytest.fixture(params=HALVES)
+def half(request: pytest.FixtureRequest) -> Iterator[Half]:
+    half = Half(request.param)
+    yield half
+    half.close()
+
+
+@pytest.fixture
+def direct(site: Site) -> Iterator[Holdfast]:
+    """Who sends."""
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def listening(site: Site, kind: str, name: str) -> bool:
+    """Whether somebody follows a unit, as the server sees it."""
+    channel = f"{site.namespace}:{{{kind}:{name}}}:bell"
+    nodes = getattr(site.server, "nodes", [site.server])
+    return any(node.execute("PUBSUB", "SHARDNUMSUB", channel)[1] for node in nodes)
+
+
+def test_who_waits_at_a_mailbox_is_woken(half: Half, site: Site, direct: Holdfast) -> None:
+    """By the message, and not by the next look."""
+    box = half.client(site.url, site.namespace).mailbox("jack")
+    waiting = Waiting(lambda: half.do(box.fetch(timeout=30)))
+    eventually(lambda: listening(site, "mailbox", "jack"))
+    time.sleep(0.2)
+    began = time.monotonic()
+    direct.mailbox("jack").send("hi", sender="jill")
+    assert waiting.woken_since(began) < WOKEN_S
+    assert [m.body for m in waiting.found.messages] == ["hi"]
+
+
+def test_who_waits_at_an_inbox_is_woken(half: Half, site: Site, direct: Holdfast) -> None:
+    """By a message in any of its chats, by a new chat, and by being taken into one."""
+    inbox = half.client(site.url, site.namespace).inbox("b")
+
+    def wakes(act: Callable[[], object]) -> list[Batch]:
+        waiting = Waiting(lambda: half.do(inbox.fetch(timeout=30)))
+        eventually(lambda: listening(site, "inbox", "b"))
+        time.sleep(0.2)
+        began = time.monotonic()
+        act()
+        assert waiting.woken_since(began) < WOKEN_S
+        for batch in waiting.found:
+            half.do(inbox.ack(batch))
+        found: list[Batch] = waiting.found
+        return found
+
+    def create() -> None:
+        direct.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+
+    [first] = wakes(create)
+    assert (first.source, first.upto) == ("c", 1)
+    [second] = wakes(lambda: direct.chat("c").send(2, sender="a"))
+    assert (second.source, second.upto) == ("c", 2)
+    direct.create_chat(["a"], sender="a", body=1, chat_id="other")
+    [third] = wakes(lambda: direct.chat("other").join("b", start="floor"))
+    assert (third.source, third.upto) == ("other", 1)
+    [fourth] = wakes(lambda: direct.chat("other").send(2, sender="a"))
+    assert (fourth.source, fourth.upto) == ("other", 2)
+
+
+def test_waiting_ends_in_time(half: Half, site: Site) -> None:
+    """With nothing."""
+    hf = half.client(site.url, site.namespace)
+    began = time.monotonic()
+    assert not half.do(hf.mailbox("jack").fetch(timeout=0.3))
+    assert half.do(hf.inbox("jack").fetch(timeout=0.3)) == []
+    assert 0.6 <= time.monotonic() - began < 10
+
+
+def test_all_who_wait_are_woken_by_one_subscription(site: Site, direct: Holdfast) -> None:
+    """Several devices of one user in one process; and who comes back is heard again."""
+    boxes = [direct.mailbox("jack") for _ in range(5)]
+    for n in range(3):
+        waiting = [Waiting(lambda box=box: box.fetch(timeout=30)) for box in boxes]
+        eventually(lambda: listening(site, "mailbox", "jack"))
+        time.sleep(0.3)
+        began = time.monotonic()
+        direct.mailbox("jack").send(n, sender="jill")
+        assert all(one.woken_since(began) < WOKEN_S for one in waiting)
+        assert all(one.found.upto == n + 1 for one in waiting)
+        boxes[0].ack(n + 1)
+
+
+@pytest.mark.parametrize("cut", ["server", "proxy"])
+def test_a_cut_line_costs_a_moment(half: Half, standalone: Server, proxy: Proxy, cut: str) -> None:
+    """What was sent while it was down is found once it is up."""
+    namespace = f"cut-{time.monotonic_ns()}"
+    box = half.client(proxy.url, namespace).mailbox("jack")
+    with Holdfast.from_url(standalone.url, namespace=namespace) as direct:
+        waiting = Waiting(lambda: half.do(box.fetch(timeout=30)))
+        eventually(lambda: _heard(standalone, namespace))
+        time.sleep(0.2)
+        if cut == "server":
+            standalone.execute("CLIENT", "KILL", "TYPE", "pubsub")
+            began = time.monotonic()
+            direct.mailbox("jack").send("hi", sender="jill")
+        else:
+            with proxy.refuse():
+                direct.mailbox("jack").send("hi", sender="jill")
+                began = time.monotonic()
+        assert waiting.woken_since(began) < WOKEN_S + 1
+        assert [m.body for m in waiting.found.messages] == ["hi"]
+
+
+def test_a_line_with_followers_is_asked_every_second(
+    half: Half, standalone: Server, proxy: Proxy
+) -> None:
+    """So that nobody has to look meanwhile: a line that is silently dead is noticed."""
+    namespace = f"asked-{time.monotonic_ns()}"
+    box = half.client(proxy.url, namespace).mailbox("jack")
+    with Holdfast.from_url(standalone.url, namespace=namespace) as direct:
+        waiting = Waiting(lambda: half.do(box.fetch(timeout=60)))
+        eventually(lambda: _heard(standalone, namespace))
+        looks = proxy.commands["EVALSHA"]
+        eventually(lambda: proxy.commands["PING"] >= 3, timeout=10)
+        assert proxy.commands["EVALSHA"] - looks <= 2
+        direct.mailbox("jack").send("hi", sender="jill")
+        assert waiting.woken_since(0) > 0
+
+
+def _heard(server: Server, namespace: str) -> bool:
+    heard = server.execute("PUBSUB", "SHARDNUMSUB", f"{namespace}:{{mailbox:jack}}:bell")
+    return bool(heard[1])
+
+
+def looks_at(server: Server) -> int:
+    """How many scripts were called up to now."""
+    with server.client() as client:
+        stats: Any = client.info("commandstats")
+        return int(stats["cmdstat_evalsha"]["calls"])
+
+
+async def test_ten_thousand_wait_in_one_process(standalone: Server) -> None:
+    """Over one line; those whom a message concerns are woken, and the others sleep on."""
+    namespace = f"crowd-{time.monotonic_ns()}"
+    count = 10_000
+    async with AsyncHoldfast.from_url(standalone.url, namespace=namespace) as hf:
+        boxes = [hf.mailbox(f"m{n}") for n in range(count)]
+        tasks = [spawn(box.fetch(timeout=None), "waits") for box in boxes]
+        heard = [f"{namespace}:{{mailbox:m{n}}}:bell" for n in (0, count - 1)]
+
+        def all_listen() -> bool:
+            return standalone.execute("PUBSUB", "SHARDNUMSUB", *heard)[1::2] == [1, 1]
+
+        await eventually_async(all_listen, timeout=100)
+        looks = -1
+        while looks != (looks := looks_at(standalone)):  # they look once more when they are heard
+            await sleep(1)
+        busy_s, looks = time.process_time(), looks_at(standalone)
+        await sleep(IDLE_S)
+        assert time.process_time() - busy_s <= IDLE_SHARE * IDLE_S
+        assert looks_at(standalone) - looks <= 100 * IDLE_S
+        lines = standalone.execute("CLIENT", "LIST", "TYPE", "pubsub").splitlines()
+        assert len([line for line in lines if b"ssub=" in line and b"ssub=0" not in line]) == 1
+        for n in (0, 5_000, count - 1):
+            began = time.monotonic()
+            await hf.mailbox(f"m{n}").send("hi", sender="jill")
+            batch = await tasks[n]
+            assert time.monotonic() - began < WOKEN_S
+            assert len(batch.messages) == 1
+        assert sum(task.done() for task in tasks) == 3
+        await cancelled(*tasks)

@@ -1,0 +1,35 @@
+"""A call that waits in a thread of its own: `Waiting`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+class Waiting:
+    """A fetch that waits in a thread of its own.
+
+    Attributes:
+        found: what it brought.
+        began_at: when it began, by the local monotonic clock.
+        ended_at: when it ended.
+    """
+
+    def __init__(self, fetch: Callable[[], Any]) -> None:
+        self.found: Any = None
+        self.began_at, self.ended_at = time.monotonic(), 0.0
+        self._fetch = fetch
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self.found = self._fetch()
+        self.ended_at = time.monotonic()
+
+    def woken_since(self, began: float) -> float:
+        """Seconds from *began* until it ended."""
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+        return self.ended_at - began

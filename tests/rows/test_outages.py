@@ -1,0 +1,157 @@
+"""Databases and servers that go away and come back, refreshers that are killed."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from faults.processes import Process
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import Holdfast, LoadFailed, RowCache, ServerUnavailable, SqlRows
+from rows.postgres import Postgres
+from rows.running import running
+
+REFRESHER = Path(__file__).with_name("refresher.py")
+PATIENCE_S = 5.0
+SLOW_S = 10.0  # what a busy machine may add
+
+
+@contextmanager
+def readers(cache: RowCache, ids: range) -> Iterator[Counter[str]]:
+    """Threads that read scheduled rows, and one nobody knows; counts of what they were told.
+
+    What they must not be told, or too late, is counted under `wrong …`.
+    """
+    told: Counter[str] = Counter()
+    stopped = threading.Event()
+
+    def read(n: int) -> None:
+        while not stopped.wait(0.005):
+            began = time.monotonic()
+            try:
+                row = cache.get(n, timeout=PATIENCE_S)
+                told[row.state] += 1
+            except (LoadFailed, ServerUnavailable) as error:
+                told[type(error).__name__] += 1
+            except Exception as error:  # noqa: BLE001 (that is what is looked for)
+                told[f"wrong {error!r}"] += 1
+            if time.monotonic() - began > PATIENCE_S + SLOW_S:
+                told["wrong: late"] += 1
+
+    threads = [threading.Thread(target=read, args=(n,)) for n in (*ids, 10_000)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield told
+    finally:
+        stopped.set()
+        for thread in threads:
+            thread.join()
+
+
+def wrong(told: Counter[str]) -> list[str]:
+    """What nobody should have been told."""
+    return [word for word in told if word.startswith("wrong")]
+
+
+@pytest.mark.parametrize("gone_s", [2.0, pytest.param(30.0, marks=pytest.mark.long)])
+def test_a_database_that_is_killed(standalone: Server, gone_s: float) -> None:
+    """Readers have their rows, marked stale, or an error with a name; refreshers go on after it."""
+    table = sa.Table(
+        "stock",
+        sa.MetaData(),
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("n", sa.Integer),
+    )
+    with (
+        Postgres() as postgres,
+        Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf,
+    ):
+        engine = sa.create_engine(postgres.url(), connect_args={"connect_timeout": 3})
+        table.create(engine)
+        with engine.begin() as connection:
+            connection.execute(sa.insert(table), [{"id": n, "n": 1} for n in range(5)])
+        cache = hf.row_cache("stock", source=SqlRows(engine, table, key="id"), ttl=0.2)
+        cache.schedule_many(dict.fromkeys(range(5), 0.1))
+        with running(cache), readers(cache, range(5)) as told:
+            eventually(lambda: told["fresh"] > 20 and told["absent"])
+            postgres.kill()
+            eventually(lambda: told["stale"] > 20, 20)
+            time.sleep(gone_s)
+            assert cache.status().trouble
+            before = told["fresh"]
+            postgres.start()
+            with engine.begin() as connection:
+                connection.execute(sa.update(table).values(n=2))
+            eventually(lambda: told["fresh"] > before + 20, 40)
+            eventually(lambda: cache.get(1).value == {"id": 1, "n": 2}, 40)
+            eventually(lambda: not cache.status().trouble, 40)
+        assert wrong(told) == []
+        engine.dispose()
+
+
+@pytest.mark.parametrize("gone_s", [1.0, pytest.param(10.0, marks=pytest.mark.long)])
+def test_a_server_that_is_killed(fresh_server: Server, tmp_path: Path, gone_s: float) -> None:
+    """Readers are told within their timeout; readers and refreshers go on after it."""
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'shop.db'}")
+    table = sa.Table("stock", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True))
+    table.create(engine)
+    with engine.begin() as connection:
+        connection.execute(sa.insert(table), [{"id": n} for n in range(5)])
+    url = f"{fresh_server.url}?socket_timeout={PATIENCE_S}"
+    with Holdfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
+        cache = hf.row_cache("stock", source=SqlRows(engine, table, key="id"))
+        cache.schedule_many(dict.fromkeys(range(5), 0.1))
+        with running(cache), readers(cache, range(5)) as told:
+            eventually(lambda: told["fresh"] > 20)
+            fresh_server.kill()
+            eventually(lambda: told["ServerUnavailable"] > 20, 20)
+            time.sleep(gone_s)
+            before = told["fresh"]
+            fresh_server.start()
+            eventually(lambda: told["fresh"] > before + 20, 40)
+            eventually(lambda: cache.status().lag < 1, 40)
+        assert wrong(told) == []
+    engine.dispose()
+
+
+@pytest.mark.long
+def test_one_of_four_refreshers_is_killed(standalone: Server, tmp_path: Path) -> None:
+    """Again and again: no row is later than its period and the lease, none is selected twice."""
+    namespace, every_s, lease_s, rows = secrets.token_hex(4), 1.0, 2.0, 60
+    with ExitStack() as stack:
+        hf = stack.enter_context(Holdfast.from_url(standalone.url, namespace=namespace))
+        args = (REFRESHER, standalone.url, namespace, tmp_path)
+        crew = [stack.enter_context(Process.python(*args, name=f"refresher {n}")) for n in range(4)]
+        for refresher in crew:
+            refresher.wait_for_output("ready", 60)
+        hf.row_cache("stock").schedule_many(dict.fromkeys(range(rows), every_s))
+        for victim in crew[:3]:
+            time.sleep(3)
+            victim.kill()
+        time.sleep(5)
+        status = hf.row_cache("stock").status()
+        assert status.scheduled == rows
+    seen: defaultdict[int, list[float]] = defaultdict(list)
+    for file in tmp_path.glob("loads-*"):
+        for line in file.read_text().splitlines():
+            if line.endswith(";"):  # the last one may be cut
+                at, *ids = line[:-1].split()
+                for row_id in ids:
+                    seen[int(row_id)].append(float(at))
+    assert len(seen) == rows
+    for row_id, times in seen.items():
+        times.sort()
+        gaps = [later - earlier for earlier, later in pairwise(times)]
+        assert max(gaps) < every_s * 1.1 + lease_s + 1, (row_id, gaps)
+        assert min(gaps) > every_s * 0.8, (row_id, gaps)

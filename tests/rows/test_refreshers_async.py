@@ -1,0 +1,185 @@
+"""Those who keep rows fresh, as long as they run."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+from faults.proxy import Proxy
+from faults.servers import Server
+from faults.waiting import eventually_async
+from holdfast import AsyncHoldfast, AsyncRowCache, DefinitionConflict
+from holdfast.core.runtime._async import Event, in_time, sleep
+from rows.running import running_async
+from rows.table import Table
+
+
+@pytest.fixture
+async def hf(standalone: Server) -> AsyncIterator[AsyncHoldfast]:
+    namespace = secrets.token_hex(4)
+    async with AsyncHoldfast.from_url(standalone.url, namespace=namespace) as hf:
+        yield hf
+
+
+async def test_it_wakes_for_what_is_scheduled(hf: AsyncHoldfast) -> None:
+    """At once, though it has nothing to do for hours."""
+    table = Table({n: {"n": n} for n in range(10)})
+    cache = hf.row_cache("stock", source=table, shards=3)
+    await cache.schedule(0, every=10_000)
+    async with running_async(cache):
+        await eventually_async(lambda: len(table.asked) == 1)
+        await cache.schedule_many({1: 10_000, 2: 10_000})
+        await eventually_async(lambda: sum(map(len, table.asked)) == 3)
+        table.rows[0] = {"n": 100}
+        await cache.invalidate(0)
+        await eventually_async(lambda: sum(map(len, table.asked)) == 4)
+
+    async def fresh() -> bool:
+        return (await cache.get(0, timeout=0)).value == {"n": 100}
+
+    await eventually_async(fresh)
+
+
+async def test_rows_come_again_at_their_pace(hf: AsyncHoldfast) -> None:
+    """Each at its own; no row is selected much more often than it is due."""
+    table = Table({n: {"n": n} for n in range(4)})
+    cache = hf.row_cache("stock", source=table)
+    await cache.schedule_many({0: 0.1, 1: 0.1, 2: 0.5, 3: 10_000})
+    async with running_async(cache):
+        await eventually_async(lambda: table.times(0) >= 10)
+        counts = [table.times(n) for n in range(4)]
+    assert counts[1] >= 5
+    assert 1 <= counts[2] <= 4
+    assert counts[3] == 1
+
+
+async def test_it_survives_its_source(hf: AsyncHoldfast) -> None:
+    """Old rows stay; when it is back, all goes on."""
+    table = Table({1: {"n": 1}})
+    cache = hf.row_cache("stock", source=table)
+    await cache.schedule(1, every=0.05)
+    async with running_async(cache):
+        await eventually_async(lambda: table.times(1) >= 2)
+        table.broken = ConnectionError("gone")
+
+        async def troubled() -> bool:
+            return (await cache.status()).trouble == "ConnectionError: gone"
+
+        await eventually_async(troubled)
+        before = table.times(1)
+        await sleep(0.5)
+        assert table.times(1) - before <= 2  # it is asked less and less often
+        assert (await cache.get(1)).value == {"n": 1}
+        table.rows[1] = {"n": 2}
+        table.broken = None
+
+        async def fresh() -> bool:
+            return (await cache.get(1)).value == {"n": 2}
+
+        await eventually_async(fresh, 20)
+        assert (await cache.status()).trouble == ""
+
+
+async def test_it_survives_the_server(proxy: Proxy) -> None:
+    """Without a word of help."""
+    table = Table({1: {"n": 1}})
+    url = f"{proxy.url}?socket_timeout=1"
+    async with AsyncHoldfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
+        cache = hf.row_cache("stock", source=table)
+        await cache.schedule(1, every=0.05)
+        async with running_async(cache):
+            await eventually_async(lambda: table.times(1) >= 2)
+            with proxy.refuse():
+                proxy.cut()
+                await sleep(0.7)
+            before = table.times(1)
+            await eventually_async(lambda: table.times(1) > before + 1, 20)
+
+
+async def test_four_share_the_work(hf: AsyncHoldfast, standalone: Server) -> None:
+    """Each row that is due is selected once."""
+    tables = [Table({n: {"n": n} for n in range(2000)}) for _ in range(4)]
+    caches = []
+    clients = []
+    for table in tables:
+        clients.append(AsyncHoldfast.from_url(standalone.url, namespace=hf.namespace))
+        caches.append(clients[-1].row_cache("stock", source=table))
+    async with (
+        running_async(caches[0]),
+        running_async(caches[1]),
+        running_async(caches[2]),
+        running_async(caches[3]),
+    ):
+        await caches[0].schedule_many(dict.fromkeys(range(2000), 10_000))
+        reader = hf.row_cache("stock")
+
+        async def done() -> bool:
+            return (await reader.status()).due == 0 and sum(map(Table.count, tables)) >= 2000
+
+        await eventually_async(done, 30)
+    for client in clients:
+        await client.close()
+    asked = [row_id for table in tables for part in table.asked for row_id in part]
+    assert sorted(asked) == list(range(2000))
+
+
+async def test_who_is_stopped_ends(hf: AsyncHoldfast) -> None:
+    """Also before it has begun; and it can begin again."""
+    cache = hf.row_cache("stock", source=Table({}))
+    cache.stop()
+    await in_time(20, cache.run)
+    async with running_async(cache) as begun:
+        await begun()
+        with pytest.raises(RuntimeError, match="row cache 'stock' is being refreshed by this"):
+            await cache.run()
+
+
+async def test_a_mistake_is_told(hf: AsyncHoldfast) -> None:
+    """An outage may end, a contradiction does not."""
+    await hf.row_cache("stock", source=Table({}), shards=2).refresh_due()
+    with pytest.raises(DefinitionConflict):
+        await hf.row_cache("stock", source=Table({}), shards=3).run()
+
+
+class Gate:
+    """A source that loads only when it is let."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Any, Any] = {}
+        self.here = Event()
+        self.open = Event()
+
+    async def load(self, ids: Sequence[Any]) -> dict[Any, Any]:
+        """What was there when it was asked."""
+        rows = {row_id: self.rows[row_id] for row_id in ids}
+        self.here.set()
+        await self.open.wait(20)
+        return rows
+
+
+@pytest.mark.parametrize("change", ["invalidate", "unschedule"])
+async def test_what_was_read_before_is_not_stored_after(hf: AsyncHoldfast, change: str) -> None:
+    """The load began, then the row was invalidated, then the load ended."""
+    gate = Gate()
+    gate.rows = {1: {"n": "old"}}
+    cache: AsyncRowCache = hf.row_cache("stock", source=gate)
+    await cache.schedule(1, every=10_000)
+    async with running_async(cache):
+        assert await gate.here.wait(20)
+        gate.rows = {1: {"n": "new"}}
+        if change == "invalidate":
+            await cache.invalidate(1)
+        else:
+            await cache.unschedule(1)
+        gate.open.set()
+        if change == "invalidate":
+
+            async def stored() -> bool:
+                return (await cache.get(1, timeout=0)).state == "fresh"
+
+            await eventually_async(stored)
+    row = await cache.get(1, timeout=0)
+    assert row.value == ({"n": "new"} if change == "invalidate" else None)

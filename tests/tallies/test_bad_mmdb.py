@@ -1,0 +1,121 @@
+"""Damaged and hostile databases: a named error, never a crash, never a hang."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import maxminddb
+import pytest
+
+from holdfast import BadGeoData, GeoTable
+from tallies.tables import write_mmdb
+
+GIVEN = Path(__file__).resolve().parents[3] / "shared" / "data" / "mmdb"
+"""Test files of MaxMind, where they have been put beside the checkout."""
+
+
+def given(kind: str) -> list[Any]:
+    """The test files that are to be read, or to be refused."""
+    absent = pytest.mark.skip(reason=f"no test files of MaxMind in {GIVEN}")
+    found = sorted((GIVEN / kind).glob("*.mmdb"))
+    return found or [pytest.param(GIVEN / "none", marks=absent)]
+
+
+def expected(record: object) -> tuple[str | None, str | None, str | None]:
+    """Country, region and city of a sound record."""
+    known = record if isinstance(record, dict) else {}
+    regions = known.get("subdivisions") or [{}]
+    return (
+        known.get("country", {}).get("iso_code"),
+        regions[0].get("names", {}).get("en"),
+        known.get("city", {}).get("names", {}).get("en"),
+    )
+
+
+@pytest.mark.parametrize("path", given("good"), ids=lambda path: path.stem)
+def test_good_files_say_what_their_makers_reader_says(path: Path) -> None:
+    """Both ends of every network."""
+    table = GeoTable.from_mmdb(path)
+    with maxminddb.open_database(path) as reader:
+        for network, record in reader:
+            for address in (network[0], network[-1]):
+                assert (table.lookup(address) or (None, None, None)) == expected(record)
+
+
+@pytest.mark.parametrize("path", given("bad"), ids=lambda path: path.stem)
+def test_bad_files_are_refused(path: Path) -> None:
+    """Each by an error that names it."""
+    with pytest.raises(BadGeoData, match=path.name):
+        GeoTable.from_mmdb(path)
+
+
+TREE = b"\xab\xcd\xefMaxMind.com"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", TREE, b"GIF89a" * 100, TREE + b"\xe0", b"\0" * 5000 + TREE + b"\xe1"]
+)
+def test_what_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
+    """Empty, or something else."""
+    path = tmp_path / "x.mmdb"
+    path.write_bytes(content)
+    with pytest.raises(BadGeoData, match=r"x\.mmdb.*download it again"):
+        GeoTable.from_mmdb(path)
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        (b"\0\0\0", "back to the root"),
+        (b"\0\0\x05", "circles|deeper"),
+        (b"\xff\xff\xf0", "out of the"),
+    ],
+)
+def test_a_tree_that_goes_astray_is_refused(tmp_path: Path, record: bytes, problem: str) -> None:
+    """Whoever followed it would never come back, or read what is not there."""
+    path = write_mmdb(tmp_path / "x.mmdb")
+    data = bytearray(path.read_bytes())
+    data[6 * 40 : 6 * 40 + 3] = record
+    path.write_bytes(data)
+    with pytest.raises(BadGeoData, match=problem):
+        GeoTable.from_mmdb(path)
+
+
+FUZZ = """
+import random, sys
+from pathlib import Path
+from holdfast import BadGeoData, GeoTable
+good, path = Path(sys.argv[1]).read_bytes(), Path(sys.argv[2])
+rng, refused = random.Random(int(sys.argv[3])), 0
+for n in range(100):
+    data = bytearray(good)
+    for _ in range(rng.choice([1, 1, 2, 8, 64])):
+        data[rng.randrange(len(data))] = rng.choice([0, 255, rng.randrange(256)])
+    if n % 5 == 0:
+        data = data[: rng.randrange(len(data))]
+    path.write_bytes(data)
+    try:
+        table = GeoTable.from_mmdb(path)
+        for address in ("1.0.0.1", "8.8.8.8", "2001:4860::1", "255.255.255.255"):
+            table.lookup(address)
+    except BadGeoData:
+        refused += 1
+print(refused)
+"""
+
+
+def test_bytes_at_random_do_no_harm(tmp_path: Path, seed: int) -> None:
+    """In a process of their own: a crash would be one of the whole process."""
+    path = write_mmdb(tmp_path / "good.mmdb")
+    done = subprocess.run(
+        [sys.executable, "-c", FUZZ, path, tmp_path / "bad.mmdb", str(seed)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert 0 < int(done.stdout) <= 100

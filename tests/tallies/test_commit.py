@@ -1,0 +1,167 @@
+"""Commits that are repeated, cut off, or made by two at once: each line counts once."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from faults.proxy import Proxy
+from faults.servers import Server
+from holdfast import Counted, Holdfast, LocalFiles, ServerUnavailable, Tally
+from holdfast.tallies import keys, parts
+from holdfast.tallies.book._sync import COMMIT, SAMPLE, SETTLE, STAGE, Book
+from holdfast.tallies.counted import Sums
+from holdfast.tallies.reading import _sync as reading
+
+DAY = "2011-10-10"
+
+
+def words(line: bytes) -> Counted | None:
+    """A line counts for itself."""
+    return None if line == b"bad" else Counted(DAY, {"word": line.decode()})
+
+
+@pytest.fixture
+def hf(standalone: Server) -> Iterator[Holdfast]:
+    with Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf:
+        yield hf
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "a.log"
+    path.write_text("".join(f"word {n % 9000}\n" for n in range(20_000)) + "bad\n")
+    return path
+
+
+def counted(tally: Tally) -> dict[str, int]:
+    return {each.value: each.lines for each in tally.top("word", day=DAY, limit=10_000)}
+
+
+WHOLE = {f"word {n}": 3 if n < 2000 else 2 for n in range(9000)}
+
+
+def check(tally: Tally) -> None:
+    assert counted(tally) == WHOLE
+    assert tally.total(DAY) == 20_000
+    assert tally.rejected().lines == 1
+    assert tally.rejected().samples == [b"bad"]
+
+
+@pytest.mark.parametrize("script", [STAGE, COMMIT, SETTLE, SAMPLE], ids=lambda script: script.name)
+@pytest.mark.parametrize("lose", ["drop_reply", "drop_request"])
+def test_a_lost_reply_changes_nothing(
+    standalone: Server, proxy: Proxy, log: Path, script: Any, lose: str
+) -> None:
+    """Each step is harmless to repeat, so it is."""
+    namespace = secrets.token_hex(4)
+    with Holdfast.from_url(f"{proxy.url}?socket_timeout=2", namespace=namespace) as hf:
+        other = hf.tally("other")  # teaches the server the scripts
+        other.aggregate(LocalFiles(log), key=words)
+        getattr(proxy, lose)(match=script.sha1.encode())
+        tally = hf.tally("words")
+        tally.aggregate(LocalFiles(log), key=words)
+        check(tally)
+
+
+class Killed(Exception):
+    """What happens in the test instead of a kill."""
+
+
+def killed(*args: Any) -> NoReturn:
+    raise Killed
+
+
+@pytest.mark.parametrize("step", ["_stage", "_commit", "_settle", "_sample"])
+def test_who_is_killed_between_two_steps_leaves_nothing_half_counted(
+    hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """The next one goes on, or a reader finishes what was committed."""
+    tally = hf.tally("words")
+    with monkeypatch.context() as patch:
+        patch.setattr(Book, step, killed)
+        with pytest.raises(Killed):
+            tally.aggregate(LocalFiles(log), key=words)
+    assert tally.total(DAY) == (0 if step in ("_stage", "_commit") else 20_000)
+    tally.aggregate(LocalFiles(log), key=words)
+    assert counted(tally) == WHOLE
+    assert tally.rejected().lines == 1
+
+
+def test_a_journal_that_was_begun_is_finished_by_many_at_once(
+    hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each part is added once."""
+    monkeypatch.setattr(parts, "PART_VALUES", 50)
+    tally = hf.tally("words")
+    with monkeypatch.context() as patch:
+        patch.setattr(Book, "_settle", killed)
+        with pytest.raises(Killed):
+            tally.aggregate(LocalFiles(log), key=words)
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: tally.total(DAY), range(8))) == {20_000}
+    assert counted(tally) == WHOLE
+
+
+def test_several_who_count_the_same_file_count_it_once(
+    hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slower ones go on where the faster one has come."""
+    monkeypatch.setattr(reading, "COMMIT_VALUES", 1)
+    monkeypatch.setattr("holdfast.files.local._sync.PIECES", 1)
+    tally = hf.tally("words")
+    with ThreadPoolExecutor(4) as pool:
+        runs = [
+            pool.submit(lambda: hf.tally("words").aggregate(LocalFiles(log), key=words))
+            for _ in range(4)
+        ]
+    assert sum(run.result().lines for run in runs) == 20_001
+    check(tally)
+
+
+def test_a_commit_of_a_part_that_is_counted_says_up_to_where(hf: Holdfast) -> None:
+    """So it is made once, whoever makes it."""
+    tally = hf.tally("words")
+    book = tally._book
+    sums = Sums(lines={DAY: 5}, values={(DAY, "word"): {"x": 5}})
+    assert book.commit("file", 0, 100, sums) is None
+    assert book.commit("file", 0, 100, sums) == 100
+    assert book.commit("file", 0, 50, sums) == 100
+    assert book.commit("file", 150, 200, sums) == 100
+    assert tally.total(DAY) == 5
+    assert book.position("file") == 100
+    assert book.commit("file", 100, 200, sums) is None
+    assert tally.total(DAY) == 10
+
+
+def test_counts_that_vanish_before_their_commit_are_sent_again(
+    hf: Holdfast, standalone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few times; then it is an error, and nothing is counted."""
+    monkeypatch.setattr(parts, "PART_VALUES", 2)
+    tally = hf.tally("words")
+    book, stage = tally._book, Book._stage
+    to_vanish = 2
+
+    def vanishing(self: Book, token: str, staged: Any) -> None:
+        nonlocal to_vanish
+        stage(self, token, staged)
+        to_vanish -= 1
+        if to_vanish >= 0:
+            with standalone.client() as client:
+                client.delete(keys.staged(self._unit, token))
+
+    monkeypatch.setattr(Book, "_stage", vanishing)
+    sums = Sums(lines={DAY: 9}, values={(DAY, "word"): {f"w{n}": 1 for n in range(9)}})
+    assert book.commit("file", 0, 100, sums) is None
+    assert to_vanish == -1
+    assert len(counted(tally)) == 9
+    to_vanish = 99
+    with pytest.raises(ServerUnavailable, match="the server lost what it was sent"):
+        book.commit("file", 100, 200, sums)
+    assert tally.total(DAY) == 9

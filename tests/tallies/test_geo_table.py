@@ -1,0 +1,177 @@
+"""Tables of places: both formats, gaps, strict addresses, reloading."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+
+import pytest
+
+from holdfast import BadGeoData, GeoTable, Place
+from tallies.tables import BLOCKS, LOCATIONS, PLACES, record, small_table, write_csv, write_mmdb
+
+
+def from_csv(folder: Path) -> GeoTable:
+    blocks, locations = write_csv(folder)
+    return GeoTable.from_geolite2_csv(blocks, locations)
+
+
+@pytest.fixture(params=[small_table, from_csv], ids=["mmdb", "csv"])
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> GeoTable:
+    made: GeoTable = request.param(tmp_path)
+    return made
+
+
+def test_both_ends_of_a_network_are_in_it_and_their_neighbours_are_not(table: GeoTable) -> None:
+    """The textbook knew no ends: an address in a gap fell to the network before it."""
+    for network, place in PLACES.items():
+        first, last = ip_network(network)[0], ip_network(network)[-1]
+        assert table.lookup(first) == table.lookup(str(last)) == Place(*place)
+        for neighbour in (int(first) - 1, int(last) + 1):
+            assert table.lookup(type(first)(neighbour)) is None
+    assert table.lookup("0.0.0.0") is None
+    assert table.lookup("255.255.255.255") is None
+    assert table.lookup("ffff::") is None
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["1.0.0", "1", "1.0.0.256", "999.999.1.1", "01.0.0.1", "1.0.0.1:80", "[2001:4860::1]", "-", "",
+     " 1.0.0.1", "1.0.0.1 ", "fe80::1%eth0", "1.0.0.0/24", "\u0661.0.0.1", "0x1.0.0.1"],
+)  # fmt: skip
+def test_what_is_no_address_is_refused(table: GeoTable, address: str) -> None:
+    """No short forms, leading zeros, ports, brackets or zones."""
+    with pytest.raises(ValueError):  # noqa: PT011 - whatever the standard library says of it
+        table.lookup(address)
+
+
+def test_ipv4_within_ipv6_is_ipv4(table: GeoTable) -> None:
+    """As servers for both write it."""
+    assert table.lookup("::ffff:173.194.38.137") == Place("US", "California", "Mountain View")
+
+
+def test_private_addresses_are_nowhere(table: GeoTable) -> None:
+    """Unless a table says where: that of a company may."""
+    for address in ("10.1.2.3", "192.168.0.1", "127.0.0.1", "fe80::1", "::1"):
+        assert table.lookup(address) is None
+
+
+def test_a_table_may_know_private_addresses(tmp_path: Path) -> None:
+    """What it says goes before what is generally so."""
+    path = write_mmdb(tmp_path / "own.mmdb", {"10.1.0.0/16": record(("DE", None, "Office"))})
+    table = GeoTable.from_mmdb(path)
+    assert table.lookup("10.1.2.3") == Place("DE", None, "Office")
+    assert table.lookup("10.2.2.3") is None
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_networks_of_all_sizes_side_by_side(tmp_path: Path, version: int) -> None:
+    """Compared with what Python says, network by network."""
+    bits = 32 if version == 4 else 128
+    base = int(ip_address("8.0.0.0" if version == 4 else "2400::"))
+    networks, at = {}, base
+    for length in (bits, bits, bits - 1, bits - 3, bits - 2, bits - 9, bits - 8):
+        size = 2 ** (bits - length)
+        at = -(-at // size) * size  # the next that is aligned; what is left out is a gap
+        network = str(ip_network((at, length)))
+        networks[network] = record(("DE", None, network))
+        at += size + (length % 2)
+    table = GeoTable.from_mmdb(write_mmdb(tmp_path / "x.mmdb", networks, version=version))
+    known = list(map(ip_network, networks))
+    for probe in {int(n[i]) + d for n in known for i in (0, -1) for d in (-1, 0, 1)}:
+        address = ip_address(probe) if version == 4 else ip_address(probe.to_bytes(16))
+        expected = next((str(n) for n in known if address in n), None)
+        found = table.lookup(address)
+        assert (found.city if found else None) == expected
+
+
+def test_names_come_in_the_language_that_is_asked_for(tmp_path: Path) -> None:
+    """English where there is no other."""
+    table = GeoTable.from_mmdb(write_mmdb(tmp_path / "x.mmdb"), locale="de")
+    assert table.lookup("1.0.0.1") == Place("AU", "Queensland", "Brisbane (de)")
+
+
+def test_a_record_may_be_anything(tmp_path: Path) -> None:
+    """What it does not say is None; one that says nothing is a gap."""
+    records = {
+        "1.0.0.0/24": {"country": "DE", "city": {"names": ["x"]}, "subdivisions": {}},
+        "2.0.0.0/24": "Berlin",
+        "3.0.0.0/24": {"country": {"iso_code": 7}, "city": {"names": {"fr": "Genève"}}},
+        "4.0.0.0/24": {"city": {"names": {"en": "Geneva"}}, "subdivisions": []},
+    }
+    table = GeoTable.from_mmdb(write_mmdb(tmp_path / "x.mmdb", records))
+    assert table.lookup("4.0.0.1") == Place(None, None, "Geneva")
+    assert [table.lookup(f"{n}.0.0.1") for n in (1, 2, 3)] == [None] * 3
+
+
+def test_a_reload_takes_the_new_file_or_keeps_the_old_table(tmp_path: Path) -> None:
+    """Whoever counts with it goes on."""
+    path = tmp_path / "places.mmdb"
+    table = small_table(tmp_path)
+    before = table.atlas
+    write_mmdb(path, {"1.0.0.0/24": record(("NZ", None, None))})
+    table.reload()
+    assert table.lookup("1.0.0.1") == Place("NZ", None, None)
+    assert table.lookup("8.8.8.8") is None
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(BadGeoData, match=r"places\.mmdb"):
+        table.reload()
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        table.reload()
+    assert table.lookup("1.0.0.1") == Place("NZ", None, None)
+    assert before.place(ip_address("1.0.0.1")) == ("AU", "Queensland", "Brisbane")
+
+
+def test_a_table_says_what_it_is(tmp_path: Path) -> None:
+    """And how old."""
+    table = small_table(tmp_path)
+    assert "places.mmdb" in repr(table)
+    assert len(table) > len(PLACES)
+    assert table.built_at is not None
+    assert from_csv(tmp_path).built_at is None
+
+
+@pytest.mark.parametrize(
+    ("blocks", "locations", "problem"),
+    [
+        ("network\n1.0.0.0/24\n", None, "not the columns.*geoname_id"),
+        (None, "geoname_id,city_name\n1,x\n", "not the columns.*country_iso_code"),
+        (f"{BLOCKS}\n1.0.0.0/33,1,,,\n", None, "'1.0.0.0/33' is no network"),
+        (f"{BLOCKS}\nnonsense,1,,,\n", None, "is no network"),
+        (f"{BLOCKS}\n1.0.0.0/24,1,,,\n1.0.0.128/25,2,,,\n", None, "networks overlap"),
+        (f"{BLOCKS}\n1.0.0.1/24,1,,,\n", None, "a network begins at 1.0.0.1"),
+        (f"{BLOCKS}\n2001::1/32,1,,,\n", None, "is no network"),
+        ("", None, "not the columns"),
+        ("\x00\xff", None, "columns"),
+    ],
+)
+def test_a_csv_file_that_is_none_is_refused(
+    tmp_path: Path, blocks: str | None, locations: str | None, problem: str
+) -> None:
+    """With its name, and what was expected."""
+    paths, names = write_csv(tmp_path)
+    if blocks is not None:
+        paths[0].write_text(blocks, encoding="latin-1")
+    if locations is not None:
+        names.write_text(locations)
+    with pytest.raises(BadGeoData, match=problem):
+        GeoTable.from_geolite2_csv(paths[0], names)
+
+
+def test_unknown_ids_and_empty_fields_are_gaps(tmp_path: Path) -> None:
+    """Some networks have no id, and some ids no names."""
+    blocks, locations = tmp_path / "b.csv", tmp_path / "l.csv"
+    blocks.write_text(f"{BLOCKS}\n1.0.0.0/24,,,,\n1.0.1.0/24,5,,,\n1.0.2.0/24,6,,,\n")
+    locations.write_text(f"{LOCATIONS}\n6,en,,,,\n")
+    table = GeoTable.from_geolite2_csv(blocks, locations)
+    assert [table.lookup(f"1.0.{n}.1") for n in range(3)] == [None] * 3
+
+
+def test_files_must_be_given(tmp_path: Path) -> None:
+    """One at least, and they must be there."""
+    with pytest.raises(ValueError, match="one file at least"):
+        GeoTable.from_geolite2_csv([], tmp_path)
+    for path in (tmp_path / "none.csv", tmp_path):
+        with pytest.raises(OSError):  # noqa: PT011 - of several kinds
+            GeoTable.from_geolite2_csv(path, path)

@@ -1,0 +1,115 @@
+"""Blocks of lines, column by column: the same as line by line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from holdfast import GeoKey, GeoTable
+from holdfast.tallies.counted import Sums
+from holdfast.tallies.geo.counter import PlaceCounter
+from tallies.reference import SPAN, Reference
+from tallies.tables import record, small_table, write_mmdb
+
+ADDRESSES = st.sampled_from(
+    ["1.0.0.1", "1.0.50.1", "173.194.38.137", "8.8.8.8", "10.0.0.1", "224.0.0.1", "255.255.255.255",
+     "2001:4860::1", "2001:4860:0::0001", "2001:db8::1", "::ffff:8.8.8.8", "::1", "::",
+     "fe80::1%eth0", "1.0.0", "999.999.1.1", "01.0.0.1", "1.0.0.1:80", "[2001:4860::1]", "-", ""]
+)  # fmt: skip
+DAYS = st.sampled_from(
+    ["2011-10-10", "2011-10-11", "1970-01-01", "2026-12-31", "2027-01-01", "1969-12-31",
+     "9999-12-31", "0001-01-01", "2011-02-29", "2012-02-29", "2011-13-01", "2011-1-1", "20111010",
+     "2011-W41-1", "2011-10-10T", "+011-10-10", "10/Oct/2011", ""]
+)  # fmt: skip
+RESTS = st.sampled_from(
+    ["", " 13:55:36 achievement-762", " ", " \"quoted 'x", " \t é", " a b c d e"]
+)
+SOUND = st.builds(lambda a, d, r: f"{a} {d}{r}".encode(), ADDRESSES, DAYS, RESTS)
+ODD = st.sampled_from(
+    [b"", b" ", b"   ", b"\0", b"\xff\xfe", b"1.0.0.1", b"\t", b'"', b'"1.0.0.1 2011-10-10', b"#",
+     b"1.0.0.1  2011-10-10", b" 1.0.0.1 2011-10-10", b"1.0.0.1\t2011-10-10 x", b"\r", b"a\rb c",
+     b"1.0.0.1 2011-10-10\0", b"\xff 2011-10-10", b"x" * 3000, b"1.0.0.1 2011-10-10 \xff\0\xff"]
+)  # fmt: skip
+LINES = st.one_of(SOUND, ODD, st.binary(max_size=40).map(lambda raw: raw.replace(b"\n", b" ")))
+ENDS = st.sampled_from([b"\n", b"\n", b"\r\n"])
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> GeoTable:
+    return small_table(tmp_path_factory.mktemp("tables"))
+
+
+def check(sums: Sums, reference: Reference) -> None:
+    """Both say the same, and there are samples of all that was rejected."""
+    assert sums.lines == reference.lines
+    assert sums.values == reference.values
+    assert sums.rejected == reference.rejected
+    assert {day for day, lines in sums.samples.items() if lines} == set(reference.rejected)
+
+
+@settings(max_examples=150)
+@given(
+    blocks=st.lists(st.lists(st.tuples(LINES, ENDS), max_size=12), max_size=3),
+    last=st.one_of(st.none(), LINES),
+)
+@example(blocks=[[(b"", b"\n")] * 20], last=None)
+@example(blocks=[], last=b"1.0.0.1 2011-10-10\r")
+def test_it_counts_what_a_simple_program_counts(
+    table: GeoTable, blocks: list[list[tuple[bytes, bytes]]], last: bytes | None
+) -> None:
+    """Whatever is in the lines."""
+    counter, reference = PlaceCounter(GeoKey(table)), Reference(table)
+    whole = [b"".join(line + end for line, end in block) for block in blocks]
+    for data in filter(None, [*whole, last or b""]):
+        counter.add(data, SPAN)
+        reference.add(data)
+    check(counter.take(), reference)
+    assert counter.take() == Sums()
+
+
+def test_many_blocks_add_up(table: GeoTable) -> None:
+    """More than are kept by themselves."""
+    counter, reference = PlaceCounter(GeoKey(table)), Reference(table)
+    for n in range(40):
+        data = b"".join(
+            b"1.0.0.%d 2011-10-%02d x\n" % (i % 256, 10 + i % 20) for i in range(n * 50)
+        )
+        if data:
+            counter.add(data, SPAN)
+            reference.add(data)
+    assert counter.size > 0
+    check(counter.take(), reference)
+
+
+def test_the_first_lines_that_are_rejected_are_kept(table: GeoTable) -> None:
+    """Ten of each day, cut, and different ones."""
+    counter = PlaceCounter(GeoKey(table))
+    bad = [b"x%d 2011-10-10 %s" % (n % 20, b"y" * 500) for n in range(1000)]
+    counter.add(b"1.0.0.1 2011-10-10\n" + b"\n".join(bad), SPAN)
+    samples = counter.take().samples["2011-10-10"]
+    assert len(samples) == len(set(samples)) == 10
+    assert all(sample in {line[:200] for line in bad} for sample in samples)
+
+
+def test_some_dimensions_are_enough(table: GeoTable) -> None:
+    """Fewer cost less."""
+    counter = PlaceCounter(GeoKey(table, dimensions=["country"]))
+    counter.add(b"1.0.0.1 2011-10-10\n", SPAN)
+    assert counter.take().values == {("2011-10-10", "country"): {"AU": 1}}
+    for wrong in (["planet"], "country"):
+        with pytest.raises(ValueError, match="dimensions must be some of"):
+            GeoKey(table, dimensions=wrong)
+
+
+def test_a_reload_counts_from_then_on(tmp_path: Path) -> None:
+    """What was counted before keeps the names that it had."""
+    table = small_table(tmp_path)
+    counter = PlaceCounter(GeoKey(table, dimensions=["country"]))
+    counter.add(b"1.0.0.1 2011-10-10\n1.0.4.1 2011-10-10\n", SPAN)
+    write_mmdb(tmp_path / "places.mmdb", {"1.0.0.0/24": record(("NZ", None, None))})
+    table.reload()
+    counter.add(b"1.0.0.1 2011-10-10\n1.0.4.1 2011-10-10\n", SPAN)
+    assert counter.take().values == {("2011-10-10", "country"): {"AU": 2, "NZ": 1, "??": 1}}

@@ -1,0 +1,61 @@
+"""Records made to do harm: the work for a file is bounded by its size."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.tallies.geo.records import BadRecord, Records
+
+
+def pointer(target: int) -> bytes:
+    return bytes([0b00111000]) + target.to_bytes(4)
+
+
+def test_pointers_to_pointers_to_values_are_read_once() -> None:
+    """Thirty maps, each of which points twice at the next: 2^30 values for who follows them all."""
+    key = b"\x41a"
+    step = len(b"\xe2" + 2 * (b"\x41a" + pointer(0)))
+    data = b"".join(
+        b"\xe2" + key + pointer((n + 1) * step) + b"\x41b" + pointer((n + 1) * step)
+        for n in range(30)
+    )
+    found = Records(data + b"\x42hi", frozenset("ab")).read(0)
+    for _ in range(30):
+        assert found["a"] is found["b"]
+        found = found["b"]
+    assert found == "hi"
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (pointer(0), "a pointer leads to another one"),
+        (b"\xe1\x41a" + pointer(0), "circles"),
+        (b"\x01\x04" + pointer(0), "circles"),
+        (b"\x42a", "out of the data"),
+        (b"\xe1\x41a", "out of the data"),
+        (pointer(99), "out of the data"),
+        (b"\x38\0\0", "out of the data"),
+        (b"\x5d", "out of the data"),
+        (b"\x5f\xff", "out of the data"),
+        (b"\x42\xff\xfe", "no UTF-8"),
+        (b"\xe1\xa1\x05\x41a", "the key of a map is no text"),
+        (b"\x5f\x01\0\0" + b"a" * 200_000, "a text has 131,357 bytes"),
+        (b"\xff\xff\xff\xff", "kind 7 and size 16,843,036"),
+        (b"\x01\x05", "kind 12"),
+    ],
+)
+def test_what_is_no_value_is_refused(data: bytes, problem: str) -> None:
+    """Nothing is read beyond the data, and nothing without end."""
+    with pytest.raises(BadRecord, match=problem):
+        Records(data, frozenset("a")).read(0)
+
+
+def test_values_that_overlap_cost_no_more_than_the_file_has_bytes() -> None:
+    """Records that share what they say do it by pointers, and these are followed once."""
+    data = b"\x1e\x04\x03\xff" + b"\x00\x07" * 1308
+    records = Records(data, frozenset())
+    assert len(records.read(0)) == 1308
+    again = (records.read(0) for _ in range(10))
+    with pytest.raises(BadRecord, match="overlap"):
+        list(again)

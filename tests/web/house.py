@@ -1,0 +1,92 @@
+"""A gateway that runs in a thread of the test."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from holdfast import AsyncHoldfast, Chat, Holdfast
+from holdfast.web import Limits, Server, Tokens, gateway
+from holdfast.web.server import listening
+
+SECRET = b"a secret of the tests, 32 bytes or more"
+PATIENCE_S = 20.0
+
+
+@dataclass
+class House:
+    """A gateway, and what a test needs to talk to it.
+
+    Attributes:
+        port: where it listens, on the loopback.
+        tokens: makes tokens that it accepts.
+        hf: a client of the same server and namespace.
+        chat: one that a test has made.
+    """
+
+    port: int
+    tokens: Tokens
+    hf: Holdfast
+    chat: Chat = field(init=False)
+    _clients: list[httpx.Client] = field(default_factory=list)
+
+    @property
+    def host(self) -> str:
+        """As in the header Host."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://{self.host}"
+
+    def of(self, user: str | None, **headers: str) -> httpx.Client:
+        """A client of HTTP with the token of *user*; None has none."""
+        if user is not None:
+            headers["Authorization"] = f"Bearer {self.tokens.issue(user)}"
+        client = httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_S)
+        self._clients.append(client)
+        return client
+
+    def close(self) -> None:
+        """Close the clients."""
+        for client in self._clients:
+            client.close()
+
+
+@contextmanager
+def opened(
+    url: str, namespace: str, limits: Limits | None = None, **options: Any
+) -> Iterator[House]:
+    """A gateway for as long as the context lasts."""
+    tokens = options.pop("authenticator", Tokens(SECRET))
+    proxies = options.pop("proxies", ())
+    taken, ready = listening("127.0.0.1", 0), threading.Event()
+    servers: list[Server] = []
+
+    async def serve() -> None:
+        async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:
+            app = gateway(hf, authenticator=tokens, limits=limits, **options)
+            servers.append(Server(app, proxies=proxies, ready=ready.set))
+            await servers[0].serve([taken])
+
+    thread = threading.Thread(target=asyncio.run, args=[serve()])
+    thread.start()
+    assert ready.wait(PATIENCE_S)
+    try:
+        with Holdfast.from_url(url, namespace=namespace) as hf:
+            house = House(taken.getsockname()[1], tokens, hf)
+            try:
+                yield house
+            finally:
+                house.close()
+    finally:
+        servers[0].should_exit = True
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive(), "the gateway did not end"

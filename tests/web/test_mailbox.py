@@ -1,0 +1,104 @@
+"""Mailboxes over HTTP."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from urllib.parse import quote
+
+import pytest
+
+from web.house import House
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def test_a_message_is_sent_fetched_and_acknowledged(house: House) -> None:
+    """Fetching changes nothing; acknowledging does, and twice is once."""
+    jill, jack = house.of("jill"), house.of("jack")
+    assert jill.post("/v1/mailboxes/jack", json={"text": "hi"}).json() == {"seq": 1}
+    for _ in range(2):
+        batch = jack.get("/v1/mailbox").json()
+        [message] = batch["messages"]
+        assert (message["seq"], message["sender"], message["body"]) == (1, "jill", {"text": "hi"})
+        assert message["sent_at"].endswith("Z")
+        assert batch["gap"] is None
+    for _ in range(2):
+        answer = jack.post("/v1/mailbox/ack", json={"position": batch["position"]})
+        assert (answer.status_code, answer.content) == (204, b"")
+    assert jack.get("/v1/mailbox").json() == {"messages": [], "gap": None, "position": None}
+    assert jack.get("/v1/mailbox/latest?n=5").json()["messages"] == [message]
+
+
+def test_status_says_whether_too_much_waits(house: House) -> None:
+    """And since when, and whether anybody has been there."""
+    jack = house.of("jack")
+    house.hf.mailbox("jack").send("one", sender="jill")
+    status = jack.get("/v1/mailbox/status").json()
+    assert (status["unread"], status["last_seen_at"], status["read_seq"]) == (1, None, 0)
+    assert status["oldest_at"].endswith("Z")
+
+
+def test_a_picture_stays_what_it_is(house: House) -> None:
+    """Its type is told from its bytes, whatever the sender claims."""
+    jill, jack = house.of("jill"), house.of("jack")
+    jill.post("/v1/mailboxes/jack", content=PNG, headers={"Content-Type": "text/html"})
+    [message] = jack.get("/v1/mailbox").json()["messages"]
+    assert base64.b64decode(message["bytes"]["base64"]) == PNG
+    assert message["bytes"]["type"] == "image/png"
+    assert house.hf.mailbox("jack").fetch().messages[0].body == PNG
+
+
+def test_what_is_new_is_waited_for(house: House) -> None:
+    """A long poll answers as soon as there is something, or after its timeout with nothing."""
+    jack = house.of("jack")
+    begun = time.monotonic()
+    assert jack.get("/v1/mailbox?timeout=0.3").json()["messages"] == []
+    assert time.monotonic() - begun >= 0.3
+    sender = threading.Timer(0.5, lambda: house.hf.mailbox("jack").send("now", sender="jill"))
+    sender.start()
+    [message] = jack.get("/v1/mailbox?timeout=15").json()["messages"]
+    sender.join()
+    assert message["body"] == "now"
+
+
+@pytest.mark.parametrize("name", ["a b", "ä/ö", "%2F", "{x}:y", "..x", "\N{SNOWMAN}", "a\nb"])
+def test_names_may_be_odd(house: House, name: str) -> None:
+    """A name is one segment of the path, encoded; nothing in it means anything."""
+    path = f"/v1/mailboxes/{quote(name, safe='')}"
+    assert house.of("jill").post(path, json="hi").status_code == 201
+    [message] = house.of(name).get("/v1/mailbox").json()["messages"]
+    assert message["body"] == "hi"
+    assert house.hf.mailbox(name).status().unread == 1
+
+
+def test_the_same_key_sends_once(house: House) -> None:
+    """A key is bound to its user: the same one of somebody else is another."""
+    for user, seq in (("jill", 1), ("jill", 1), ("joe", 2)):
+        answer = house.of(user).post(
+            "/v1/mailboxes/jack", json="hi", headers={"Idempotency-Key": "once"}
+        )
+        assert answer.json() == {"seq": seq}
+
+
+def test_a_full_mailbox_says_so(house: House) -> None:
+    """In the form of RFC 9457."""
+    house.hf.mailbox("jack", capacity=1).send("one", sender="jill")
+    answer = house.of("jill").post("/v1/mailboxes/jack", json="two")
+    assert answer.status_code == 409
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["type"] == "urn:holdfast:problem:mailbox-full"
+
+
+def test_the_position_of_a_lost_mailbox_is_stale(house: House) -> None:
+    """Nothing is acknowledged under numbers of another incarnation."""
+    house.hf.mailbox("jack").send("one", sender="jill")
+    answer = house.of("jack").post("/v1/mailbox/ack", json={"position": "17:1"})
+    assert (answer.status_code, answer.json()["type"]) == (
+        409,
+        "urn:holdfast:problem:stale-position",
+    )
+    assert house.hf.mailbox("jack").status().unread == 1
