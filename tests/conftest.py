@@ -26,7 +26,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
-TOPOLOGIES = ("standalone", "cluster", "restricted")
+TOPOLOGIES = ("cluster", "restricted")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Site:
 
 @pytest.fixture(params=TOPOLOGIES)
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    """One server, a cluster of three, and a server where the user may touch only the namespace."""
+    """A cluster of three, and one server, where the user may touch only the namespace."""
     namespace = f"test-{secrets.token_hex(4)}"
     server = request.getfixturevalue("cluster" if request.param == "cluster" else "standalone")
     url = server.url

@@ -112,6 +112,7 @@ def test_a_phone_that_drops_a_message_is_found_out(tampered: Tampered) -> None:
     shutil.rmtree(folder)
 
 
+@pytest.mark.long
 def test_a_message_that_is_sent_under_a_new_name_is_found_out(tampered: Tampered) -> None:
     """Whoever is unsure and makes up another name has sent it twice."""
     result = tampered(
@@ -135,7 +136,9 @@ def test_a_phone_that_fails_ends_the_demo(tampered: Tampered) -> None:
     assert "RuntimeError: Help!" in result.output
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGKILL]
+)
 def test_phones_do_not_outlive_it(number: signal.Signals) -> None:
     """Not even if it is killed: their input ends, and so do they."""
     argv = ("-m", "holdfast", "demo", "chat", "--clients", "12", "--seconds", "30", "--seed", "4")

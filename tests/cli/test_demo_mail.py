@@ -115,6 +115,7 @@ def test_the_order_and_the_times_are_kept_and_shown(tmp_path: Path) -> None:
     assert order["overtaking"]["reset"]["most"] > 0
 
 
+@pytest.mark.long
 def test_a_killed_run_is_completed_by_the_next_one(tmp_path: Path) -> None:
     """After kill -9 of demo, workers and Valkey, a second run on the folder sends the rest."""
     options = ("--count", 600, "--concurrency", 4, "--embedded", tmp_path)
@@ -136,6 +137,7 @@ def test_a_killed_run_is_completed_by_the_next_one(tmp_path: Path) -> None:
     assert report["sent_before"] + report["sent_now"] == 600
 
 
+@pytest.mark.long
 def test_a_killed_worker_costs_no_mail(tmp_path: Path) -> None:
     """Another worker takes its place, and what it had begun runs again."""
     with running_demo("--count", 600, "--embedded", tmp_path) as process:
@@ -181,6 +183,7 @@ def group_lives(group: int) -> bool:
     return True
 
 
+@pytest.mark.long
 def test_without_a_terminal_it_prints_plain_lines(tmp_path: Path) -> None:
     """In a pipe there are no control codes, and the verdict is the last thing said."""
     done = demo("--count", 20, "--embedded", tmp_path)

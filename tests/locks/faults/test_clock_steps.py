@@ -79,6 +79,7 @@ def test_sixteen_holders_while_the_clock_steps(
     no_stale_write(history)
 
 
+@pytest.mark.long
 def test_sixteen_holders_who_are_struck_while_the_clock_steps(
     clock: Clock, server: Server, tmp_path: Path, seed: int
 ) -> None:

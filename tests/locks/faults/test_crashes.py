@@ -72,7 +72,7 @@ def strike(victims: list[Process], how: str) -> None:
         getattr(victim, how)()
 
 
-@pytest.mark.parametrize("how", ["kill", "pause"])
+@pytest.mark.parametrize("how", ["kill", pytest.param("pause", marks=pytest.mark.long)])
 def test_dead_waiters_cost_the_others_two_seconds_together(
     standalone: Server, tmp_path: Path, how: str
 ) -> None:
@@ -106,7 +106,10 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize(("kind", "taken", "many"), [("lock", 1, 2_500), ("semaphore", 2, 150)])
+@pytest.mark.parametrize(
+    ("kind", "taken", "many"),
+    [pytest.param("lock", 1, 2_500, marks=pytest.mark.long), ("semaphore", 2, 150)],
+)
 def test_a_crowd_of_dead_waiters_costs_no_more(
     standalone: Server, kind: str, taken: int, many: int
 ) -> None:

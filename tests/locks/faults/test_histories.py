@@ -25,9 +25,12 @@ from locks.faults.contest import Contest, check, first_come_first_served, grante
 from locks.faults.holder import KEY
 
 KINDS = [("lock", 1), ("semaphore", 3)]
+LOCK = [("lock", 1), pytest.param("semaphore", 3, marks=pytest.mark.long)]
+SEMAPHORE = [pytest.param("lock", 1, marks=pytest.mark.long), ("semaphore", 3)]
+"""Which of them is struck in the short run."""
 
 
-@pytest.mark.parametrize(("kind", "limit"), KINDS)
+@pytest.mark.parametrize(("kind", "limit"), LOCK)
 def test_nothing_is_held_twice_whoever_is_struck(
     standalone: Server, tmp_path: Path, seed: int, kind: str, limit: int
 ) -> None:
@@ -48,7 +51,7 @@ def test_nothing_is_held_twice_whoever_is_struck(
     assert len(granted(history)) > 20
 
 
-@pytest.mark.parametrize(("kind", "limit"), KINDS)
+@pytest.mark.parametrize(("kind", "limit"), SEMAPHORE)
 def test_sixteen_who_live_are_served_in_turn(
     standalone: Server, tmp_path: Path, kind: str, limit: int
 ) -> None:
@@ -97,7 +100,7 @@ def losing(proxy: Proxy, seed: int, every_s: tuple[float, float]) -> Iterator[li
         proxy.heal()
 
 
-@pytest.mark.parametrize(("kind", "limit"), KINDS)
+@pytest.mark.parametrize(("kind", "limit"), SEMAPHORE)
 def test_nothing_is_held_twice_whatever_is_lost(
     standalone: Server, proxy: Proxy, tmp_path: Path, seed: int, kind: str, limit: int
 ) -> None:
@@ -114,7 +117,7 @@ def test_nothing_is_held_twice_whatever_is_lost(
         assert state.waiters == ()
 
 
-@pytest.mark.parametrize(("kind", "limit"), KINDS)
+@pytest.mark.parametrize(("kind", "limit"), LOCK)
 def test_nothing_is_held_twice_when_the_server_is_killed(
     fresh_server: Server, tmp_path: Path, seed: int, kind: str, limit: int
 ) -> None:
@@ -167,7 +170,9 @@ def test_nothing_is_held_twice_in_many_rounds(
     assert len(granted(history)) > 200
 
 
-@pytest.mark.parametrize(("kind", "limit"), [("seed lock", 1), ("seed semaphore", 3)])
+@pytest.mark.parametrize(
+    ("kind", "limit"), [("seed lock", 1), pytest.param("seed semaphore", 3, marks=pytest.mark.long)]
+)
 def test_the_checkers_catch_the_locks_of_the_seed(
     standalone: Server, tmp_path: Path, kind: str, limit: int
 ) -> None:

@@ -48,11 +48,11 @@ def _told(server: Server, *command: str) -> None:
 SERVER_TROUBLE = (flush_scripts, drop_clients, drop_subscribers, restart, kill)
 
 
-def test_no_task_is_lost_in_ten_rounds_of_kills(
+def test_no_task_is_lost_in_three_rounds_of_kills(
     fresh_server: Server, tmp_path: Path, seed: int
 ) -> None:
     """Each round has a seed of its own; the next one's is one higher."""
-    for n in range(10):
+    for n in range(3):
         one_round(fresh_server, tmp_path, seed + n)
 
 
@@ -126,8 +126,15 @@ def produce(crew: Crew, proxy: Proxy, choices: random.Random) -> None:
         time.sleep(choices.uniform(0, 0.02))
 
 
-@pytest.mark.parametrize("meanwhile", ["runs", "has ended"])
-@pytest.mark.parametrize("task", ["waits", "waits_on_the_loop"])
+@pytest.mark.parametrize(
+    ("task", "meanwhile"),
+    [
+        ("waits", "runs"),
+        pytest.param("waits", "has ended", marks=pytest.mark.long),
+        pytest.param("waits_on_the_loop", "runs", marks=pytest.mark.long),
+        ("waits_on_the_loop", "has ended"),
+    ],
+)
 def test_a_worker_that_was_believed_dead_has_no_say(
     standalone: Server, tmp_path: Path, task: str, meanwhile: str
 ) -> None:
@@ -161,7 +168,7 @@ def test_a_worker_that_was_believed_dead_has_no_say(
         crew.settled()
 
 
-@pytest.mark.parametrize("concurrency", [2, 8])
+@pytest.mark.parametrize("concurrency", [2, pytest.param(8, marks=pytest.mark.long)])
 def test_a_worker_that_is_told_to_end_finishes_what_runs(
     standalone: Server, tmp_path: Path, concurrency: int
 ) -> None:

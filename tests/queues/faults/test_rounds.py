@@ -22,7 +22,7 @@ from queues.faults.crew import Crew
 from queues.faults.plot import Plot
 from queues.faults.test_kills import DRAINED_S, LEASE_S, LOST, SERVER_TROUBLE, TROUBLE_S
 
-ROUNDS = 2
+ROUNDS = 1
 
 
 def test_each_task_ends_in_one_way(fresh_server: Server, tmp_path: Path, seed: int) -> None:
@@ -59,7 +59,9 @@ def one_round(server: Server, folder: Path, seed: int) -> None:
         audited(crew, plot, seed)
 
 
-@pytest.mark.parametrize("site", ["cluster", "restricted"], indirect=True)
+@pytest.mark.parametrize(
+    "site", ["cluster", pytest.param("restricted", marks=pytest.mark.long)], indirect=True
+)
 def test_each_task_ends_in_one_way_wherever_the_server_runs(
     site: Site, tmp_path: Path, seed: int
 ) -> None:

@@ -77,7 +77,7 @@ def restarted(crew: Crew) -> Iterator[None]:
         thread.join()
 
 
-@pytest.mark.parametrize("killers", [1, 2])
+@pytest.mark.parametrize("killers", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_innocent_tasks_that_were_claimed_with_a_killer_live(
     standalone: Server, tmp_path: Path, killers: int
 ) -> None:
@@ -111,6 +111,7 @@ def test_innocent_tasks_that_were_claimed_with_a_killer_live(
         crew.settled()
 
 
+@pytest.mark.long
 def test_several_workers_bury_the_killer_and_nobody_else(
     standalone: Server, tmp_path: Path
 ) -> None:

@@ -63,7 +63,7 @@ def killed_often(server: Server, folder: Path, seed: int, ack: str, kills: int, 
         assert counts.completed == counts.acknowledged
 
 
-@pytest.mark.parametrize("ack", ["now", "batched"])
+@pytest.mark.parametrize("ack", ["now", pytest.param("batched", marks=pytest.mark.long)])
 def test_a_kill_repeats_no_more_than_is_promised(
     standalone: Server, tmp_path: Path, seed: int, ack: str
 ) -> None:
