@@ -146,7 +146,7 @@ async def test_a_server_that_hangs_is_noticed_within_the_timeout(
         await increment(fragile, lone)
     with pytest.raises(ServerUnavailable):
         await fragile.read(lone, "GET", lone.key("n"))
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     proxy.heal()
     assert await increment(fragile, lone) >= 2
 

@@ -143,7 +143,7 @@ def test_a_server_that_hangs_is_noticed_within_the_timeout(
         increment(fragile, lone)
     with pytest.raises(ServerUnavailable):
         fragile.read(lone, "GET", lone.key("n"))
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     proxy.heal()
     assert increment(fragile, lone) >= 2
 

@@ -44,7 +44,7 @@ def test_a_body_that_is_not_revoked_is_left_alone() -> None:
         began = time.monotonic()
     revocation.revoke()
     assert not revocation.revoked
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_what_a_revoked_body_raises_is_its_own() -> None:
@@ -89,5 +89,5 @@ def test_a_function_that_takes_too_long() -> None:
 
     with pytest.raises(TimeoutError):
         in_time(0.05, slow)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     assert ended.wait(20)

@@ -1,6 +1,7 @@
 """The proxy is transparent until told otherwise, and each fault hits exactly what it names."""
 
 import asyncio
+import math
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -184,16 +185,25 @@ def test_a_cut_resets_all_present_connections_only(proxy: Proxy, client: redis.R
     assert proxy.connections == 3
 
 
+def _quickest_s(client: redis.Redis, *, within_s: float) -> float:
+    """The time of the quickest of some calls, up to one that is quick enough."""
+    quickest_s = math.inf
+    for _ in range(100):
+        quickest_s = min(quickest_s, _seconds(client.ping))
+        if quickest_s < within_s:
+            break
+    return quickest_s
+
+
 def test_delay_is_added_per_direction(proxy: Proxy, client: redis.Redis) -> None:
     """The quickest of some calls counts: the machine may be busy."""
     client.ping()
     cases: list[tuple[Directions, float]] = [("both", 0.1), ("requests", 0.05), ("replies", 0.05)]
     for directions, least_s in cases:
         proxy.delay(0.05, directions)
-        quickest_s = min(_seconds(client.ping) for _ in range(3))
+        assert least_s <= _quickest_s(client, within_s=least_s + 0.04) < least_s + 0.04
         proxy.heal()
-        assert least_s <= quickest_s < least_s + 0.04
-    assert min(_seconds(client.ping) for _ in range(3)) < 0.04
+    assert _quickest_s(client, within_s=0.04) < 0.04
 
 
 def test_a_delayed_request_arrives_although_its_client_gave_up(

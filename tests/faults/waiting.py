@@ -11,7 +11,7 @@ T = TypeVar("T")
 POLL_S = 0.01
 
 
-def eventually(predicate: Callable[[], T], timeout: float = 10.0, *, reason: str = "") -> T:
+def eventually(predicate: Callable[[], T], timeout: float = 30.0, *, reason: str = "") -> T:
     """Call `predicate` until it returns something true, and return that.
 
     Args:
@@ -32,7 +32,7 @@ def eventually(predicate: Callable[[], T], timeout: float = 10.0, *, reason: str
 
 async def eventually_async(
     predicate: Callable[[], Awaitable[T]] | Callable[[], T],
-    timeout: float = 10.0,
+    timeout: float = 30.0,
     *,
     reason: str = "",
 ) -> T:

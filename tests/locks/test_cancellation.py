@@ -93,7 +93,7 @@ async def test_of_a_free_lock(hf: AsyncHoldfast, work: Work) -> None:
     lock = hf.lock("l")
     for number in count():
         reached = await cancelled_at(number, work(lock))
-        await eventually_async(lambda: is_free(lock), 3)
+        await eventually_async(lambda: is_free(lock))
         if not reached:
             break
     assert number > 1
@@ -115,13 +115,13 @@ async def cancelled_in_line(lock: AsyncLock, number: int, *, first_all_wait: boo
     holding = await lock.acquire()
     first = asyncio.create_task(cancelled_at(number, holds(lock)))
     if first_all_wait:
-        await eventually_async(lambda: waiting(lock, 1, first), 3)
+        await eventually_async(lambda: waiting(lock, 1, first))
     second = asyncio.create_task(holds(lock))
     if first_all_wait:
-        await eventually_async(lambda: waiting(lock, 2, first), 3)
+        await eventually_async(lambda: waiting(lock, 2, first))
     await holding.release()
     await asyncio.wait_for(asyncio.gather(first, second), 3)
-    await eventually_async(lambda: is_free(lock), 3)
+    await eventually_async(lambda: is_free(lock))
     return first.result()
 
 
@@ -140,7 +140,7 @@ async def test_while_the_network_is_slow(
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-            await eventually_async(lambda: is_free(hf.lock("l")), 3)
+            await eventually_async(lambda: is_free(hf.lock("l")))
         proxy.heal()
     assert INSPECT.readonly
 

@@ -84,7 +84,7 @@ async def test_a_larger_limit_lets_those_in_who_wait(
         tasks = [asyncio.create_task(other.semaphore("s").acquire()) for _ in range(5)]
         await eventually_async(lambda: waiting(semaphore, 5))
         await semaphore.redefine(limit=4)
-        await eventually_async(lambda: sum(task.done() for task in tasks) == 3, 0.7)
+        await eventually_async(lambda: sum(task.done() for task in tasks) == 3)
         assert await waiting(semaphore, 2)
     for task in asyncio.as_completed(tasks):
         await (await task).release()

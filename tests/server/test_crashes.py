@@ -167,7 +167,7 @@ def test_a_damaged_file_is_reported_at_once(folder: Path) -> None:
     with pytest.raises(ServerFailed, match="Bad file format reading the append only file"):
         EmbeddedServer.open(folder)
 
-    assert time.monotonic() - start_s < 5
+    assert time.monotonic() - start_s < 20
 
 
 def test_opening_waits_until_the_data_is_read(folder: Path) -> None:

@@ -133,7 +133,7 @@ def test_signals_blocked_by_the_starter_do_not_keep_the_server_alive(folder: Pat
     start_s = time.monotonic()
     server.close()
 
-    assert time.monotonic() - start_s < 5
+    assert time.monotonic() - start_s < 20
     assert "ready to exit" in (folder / "server.log").read_text()
 
 

@@ -128,11 +128,11 @@ def test_only_so_many_wait(url: str) -> None:
     with opened(url, "limits-waiting", Limits(waiting=2)) as house:
         lines = [poll(house, "jill") for _ in range(2)]
         jill = house.of("jill")
-        eventually(lambda: jill.get("/v1/mailbox?timeout=0.01").status_code == 429, 10.0)
+        eventually(lambda: jill.get("/v1/mailbox?timeout=0.01").status_code == 429, 30.0)
         assert house.of("jack").get("/v1/mailbox?timeout=0.01").status_code == 200
         assert jill.get("/v1/mailbox").status_code == 200
         lines[0].close()
-        eventually(lambda: jill.get("/v1/mailbox?timeout=0.01").status_code == 200, 10.0)
+        eventually(lambda: jill.get("/v1/mailbox?timeout=0.01").status_code == 200, 30.0)
         lines[1].close()
 
 
@@ -150,7 +150,7 @@ def test_who_waits_is_answered_when_the_gateway_ends(url: str) -> None:
     """At once, and with nothing; not with an error."""
     with opened(url, "limits-end", Limits(waiting=1)) as house:
         line, other = poll(house, "jill"), house.of("jill")
-        eventually(lambda: other.get("/v1/mailbox?timeout=0.01").status_code == 429, 10.0)
+        eventually(lambda: other.get("/v1/mailbox?timeout=0.01").status_code == 429, 30.0)
     assert line.recv(4096).startswith(b"HTTP/1.1 200 ")
     line.close()
 

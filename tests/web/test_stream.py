@@ -260,7 +260,7 @@ def test_too_many_streams_of_one_user(standalone: Server) -> None:
                 assert closed(second) == 4429
             with device(house, "jack"):
                 pass
-        eventually(lambda: welcomed(house, "jill"), 10.0)
+        eventually(lambda: welcomed(house, "jill"), 30.0)
 
 
 def welcomed(house: House, user: str) -> bool:

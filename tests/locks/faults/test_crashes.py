@@ -16,7 +16,7 @@ from holdfast import Holdfast
 from locks.faults.contest import Contest, granted
 from locks.faults.holder import KEY
 
-SLACK_S = 0.5
+SLACK_S = 3.0
 """What a busy machine may add."""
 
 

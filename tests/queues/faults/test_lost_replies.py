@@ -264,7 +264,7 @@ def test_a_claim_that_the_worker_never_heard_of_and_the_ledger_forgot_is_taken_b
             direct.enqueue(note.call(orphan))
             if is_claimed(direct.queue("lost")):
                 break
-            proxy.heal()  # the lost step had left before the task came, and claims none when repeated
+            proxy.heal()  # that step had left before the task came: repeated, it claims none
             eventually(lambda n=orphan: n in ran, timeout=30)
         proxy.refuse()
         time.sleep(1.5)

@@ -18,8 +18,8 @@ from queues.faults import chores
 from queues.faults.crew import Crew, insist
 
 LEASE_S = 1.0
-HEARD_S = 5.0  # a producer whose timeout is 1 s has an answer by then
-HEALED_S = 10.0  # a worker tries again every second, then waits for leases; the rest is slack
+HEARD_S = 15.0  # a producer whose timeout is 1 s has an answer by then
+HEALED_S = 20.0  # a worker tries again every second, then waits for leases; the rest is slack
 
 PROMISED_S = 5.0  # tasks of a killed worker run again so long after the end of their lease
 SLACK_S = 3.0  # for slow machines
