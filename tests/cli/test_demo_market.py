@@ -118,7 +118,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize(("way", "mistake"), zip(WAYS, MISTAKES, strict=True))
+@pytest.mark.parametrize(("way", "mistake"), [*zip(WAYS, MISTAKES, strict=True)])
 def test_what_is_not_conserved_is_told(tampered: Tampered, way: str, mistake: str) -> None:
     """A market with a mistake is found out: exit code 1, and what is wrong."""
     forgotten, told = MISTAKES[mistake]

@@ -173,7 +173,10 @@ def test_a_damaged_file_is_reported_at_once(folder: Path) -> None:
 def test_opening_waits_until_the_data_is_read(folder: Path) -> None:
     """A server that answers that it is loading is not yet open."""
     fill = "for i = 1, 300000 do redis.call('SET', 'key:' .. i, i) end"
-    with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
+    with (
+        EmbeddedServer.open(folder) as server,
+        redis.Redis.from_url(server.url, socket_timeout=60) as client,
+    ):
         client.eval(fill, 0)
 
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:

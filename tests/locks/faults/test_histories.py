@@ -45,7 +45,7 @@ def test_nothing_is_held_twice_whoever_is_struck(
             every=(0.2, 0.8),
             lasting=(0.5, 2.0),
         ):
-            time.sleep(8)
+            time.sleep(5)
         history = contest.stop()
     check(history, limit)
     assert len(granted(history)) > 20
@@ -107,10 +107,10 @@ def test_nothing_is_held_twice_whatever_is_lost(
     """Replies, requests and whole connections, at every script; and nobody is locked out by it."""
     with Contest(proxy.url, tmp_path, 4, holders=4, kind=kind, limit=limit, hold_s=0.02) as contest:
         with losing(proxy, seed, (0.02, 0.2)) as done:
-            time.sleep(6)
+            time.sleep(4)
         history = contest.stop()
     check(history, limit)
-    assert len(done) > 20
+    assert len(done) > 10
     assert longest_gap_s(history) < 3
     with Holdfast.from_url(standalone.url, namespace=contest.namespace) as hf:
         state = (hf.lock if kind == "lock" else hf.semaphore)(KEY).inspect()
@@ -128,7 +128,7 @@ def test_nothing_is_held_twice_when_the_server_is_killed(
         with Nemesis(
             seed, [fresh_server], actions=[kill, pause], every=(0.5, 1.5), lasting=(0.1, 2.0)
         ):
-            time.sleep(8)
+            time.sleep(5)
         history = contest.stop()
     check(history, limit)
     assert len(granted(history)) > 20
