@@ -63,6 +63,18 @@ def test_a_reply_that_breaks_off_anywhere_is_an_unknown_outcome(proxy: Proxy, un
     caller.close()
 
 
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_a_client_may_speak_either_protocol(standalone: Server, unit: Unit, protocol: int) -> None:
+    """Its replies are its own affair: connections of Holdfast read the same either way."""
+    with Redis.from_url(  # type: ignore[no-untyped-call]
+        standalone.url, protocol=protocol
+    ) as client:
+        caller = Caller(Settings.of(client))
+        for size in SIZES:
+            echo(caller, unit, "x" * size)
+        caller.close()
+
+
 class TheirConnection(flavour.Connection):
     """A class of the user's own."""
 

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from .detached import detached
+from .loops import new_loop
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -29,7 +30,7 @@ LEFTOVER_S = 1.0
 
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
     """Do *work* in a loop of its own; as `asyncio.run`, but what it leaves is not waited for."""
-    loop = asyncio.new_event_loop()
+    loop = new_loop()
     asyncio.set_event_loop(loop)
     main = loop.create_task(work)
     try:

@@ -13,6 +13,8 @@ from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from .loops import new_loop
+
 Result = TypeVar("Result")
 
 
@@ -26,7 +28,7 @@ class LoopThread:
     def __init__(self) -> None:
         self._users = 0
         self._under_way: set[Future[Any]] = set()
-        self._loop = asyncio.new_event_loop()
+        self._loop = new_loop()
         self._thread = threading.Thread(target=self._run, name="holdfast", daemon=True)
         self._thread.start()
 
