@@ -18,7 +18,7 @@ from holdfast.core.call._sync import Caller
 from holdfast.core.clock import since_boot
 from holdfast.core.connections.settings import Settings
 from holdfast.core.names import Namespace, Unit
-from holdfast.core.renewer import Lease, Renewer
+from holdfast.core.renewer import Lease, Renewer, _Rounds
 from holdfast.core.runtime._sync import Event
 from holdfast.core.script import Script
 
@@ -160,6 +160,26 @@ def test_a_holder_that_cannot_be_told_costs_the_others_nothing(
     assert not other_lost.wait(2.5)
     held.renewer.drop(other)
     assert "a lease of lock 'l' could not be told" in caplog.text
+
+
+def test_leases_of_a_moment_wake_a_sleeping_renewer_once(
+    standalone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who takes and drops them again and again would be slowed by waking it each time."""
+    held = Held(standalone.url, secrets.token_hex(4))
+    lease, _ = held.take("first")
+    held.renewer.drop(lease)
+    [rounds] = held.renewer._rounds.values()
+    eventually(lambda: rounds.asleep)
+    woken = []
+    monkeypatch.setattr(rounds, "wake", lambda: (woken.append(1), _Rounds.wake(rounds)))
+    for _ in range(100):
+        lease, _ = held.take("again")
+        held.renewer.drop(lease)
+    lease, _ = held.take("kept")
+    eventually(lambda: held.renewals("kept") >= 1)
+    assert len(woken) == 1
+    held.close()
 
 
 FORGETFUL = """

@@ -138,6 +138,7 @@ class Renewer:
         rounds = self._rounds.get(os.getpid()) or self._begun()
         rounds.leases[id(lease)] = lease
         if rounds.asleep or lease.lease_ms < 6000 * LONGEST_NAP_S:
+            rounds.asleep = False  # once is enough for all who come now
             rounds.thread.call_soon(rounds.wake)
 
     def drop(self, lease: Lease) -> None:
@@ -186,6 +187,7 @@ class _Rounds:
 
     def wake(self) -> None:
         """Look at the leases now: there is a first one, or one that is short."""
+        self._quiet = 0  # although it may be dropped by now: another one will follow soon
         if self._woken is not None:
             self._woken.set()
 
