@@ -1,115 +1,124 @@
 """Holdfast: application building blocks on Valkey and Redis.
 
 Everything a user needs is imported from here. `Holdfast` is the blocking client, `AsyncHoldfast`
-its asyncio twin with the same names and signatures.
+its asyncio twin with the same names and signatures. Each name is loaded when it is first used: a
+program pays for the blocks that it has.
 """
 
-from .client._async import AsyncHoldfast
-from .client._sync import Holdfast
-from .client.acl import acl_rule
-from .completions._async import AsyncCompletions
-from .completions._sync import Completions
-from .completions.match import Match
-from .completions.recent._async import AsyncRecent
-from .completions.recent._sync import Recent
-from .counters._async import AsyncCounter
-from .counters._sync import Counter
-from .counters.buffer._async import AsyncCounterBuffer
-from .counters.buffer._sync import CounterBuffer
-from .counters.sample import Sample, Samples
-from .counters.state import CounterState
-from .errors import (
-    BadGeoData,
-    BudgetExceeded,
-    ChatExists,
-    CounterOverflow,
-    DamagedFile,
-    DecodeError,
-    DefinitionConflict,
-    FeedAborted,
-    FeedCrowded,
-    FeedLost,
-    FeedSealed,
-    FileDiffers,
-    FilesMissed,
-    FileTaken,
-    HoldfastError,
-    InvalidName,
-    LeaseLost,
-    LoadFailed,
-    LockTimeout,
-    MailboxFull,
-    NoSuchChat,
-    NoSuchMessage,
-    NotAMember,
-    NotDefined,
-    OutcomeUnknown,
-    PayloadTooLarge,
-    QueueAtCapacity,
-    ResultTimeout,
-    ServerFailed,
-    ServerInUse,
-    ServerNotFound,
-    ServerRefused,
-    ServerUnavailable,
-    StaleBatch,
-    StaleFence,
-    StillPublishing,
-    TaskFailed,
-    TimeOutOfRange,
-    TooManyMembers,
-    UnknownConsumer,
-    UnknownTask,
-)
-from .files._async import AsyncFileFeed
-from .files._sync import FileFeed
-from .files.consumer._async import AsyncConsumer
-from .files.consumer._sync import Consumer
-from .files.lines import Block
-from .files.local._async import AsyncLocalFile, AsyncLocalFiles
-from .files.local._sync import LocalFile, LocalFiles
-from .files.reading._async import AsyncFeedFile
-from .files.reading._sync import FeedFile
-from .files.states import ConsumerStatus, FeedStatus, PublishedFile, PublishedFolder
-from .locks._async import AsyncLock, AsyncLockAll, AsyncSemaphore
-from .locks._sync import Lock, LockAll, Semaphore
-from .locks.fenced._async import AsyncFenced
-from .locks.fenced._sync import Fenced
-from .locks.lease._async import AsyncLease
-from .locks.lease._sync import Lease
-from .locks.states import Holder, LockState, SemaphoreState
-from .messages._async import AsyncMailbox
-from .messages._sync import Mailbox
-from .messages.chat._async import AsyncChat
-from .messages.chat._sync import Chat
-from .messages.inbox._async import AsyncInbox
-from .messages.inbox._sync import Inbox
-from .messages.message import Batch, Gap, Message, Position, Undecodable
-from .messages.states import ChatStatus, MailboxStatus, Reader
-from .queues._async import AsyncQueue
-from .queues._sync import Queue
-from .queues.handle._async import AsyncTaskHandle
-from .queues.handle._sync import TaskHandle
-from .queues.registry import Task, TaskRegistry
-from .queues.status import TaskStatus
-from .queues.task import Call, QueueStats, Retry
-from .queues.worker.context import RunningTask, current_task
-from .queues.worker.worker import AsyncWorker, Worker
-from .rows._async import AsyncRowCache
-from .rows._sync import RowCache
-from .rows.commits import CommitHook
-from .rows.report import RefreshReport, RowCacheStatus, RowExplanation
-from .rows.row import CachedRow
-from .rows.source import RowSource
-from .rows.sql import SqlRows
-from .tallies._async import AsyncTally
-from .tallies._sync import Tally
-from .tallies.counted import Counted
-from .tallies.geo.key import GeoKey
-from .tallies.geo.table import GeoTable
-from .tallies.place import Place
-from .tallies.report import Change, Count, Rejected, TallyReport
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from .homes import HOMES
 from .version import __version__
+
+if TYPE_CHECKING:
+    from .client._async import AsyncHoldfast
+    from .client._sync import Holdfast
+    from .client.acl import acl_rule
+    from .completions._async import AsyncCompletions
+    from .completions._sync import Completions
+    from .completions.match import Match
+    from .completions.recent._async import AsyncRecent
+    from .completions.recent._sync import Recent
+    from .counters._async import AsyncCounter
+    from .counters._sync import Counter
+    from .counters.buffer._async import AsyncCounterBuffer
+    from .counters.buffer._sync import CounterBuffer
+    from .counters.sample import Sample, Samples
+    from .counters.state import CounterState
+    from .errors import (
+        BadGeoData,
+        BudgetExceeded,
+        ChatExists,
+        CounterOverflow,
+        DamagedFile,
+        DecodeError,
+        DefinitionConflict,
+        FeedAborted,
+        FeedCrowded,
+        FeedLost,
+        FeedSealed,
+        FileDiffers,
+        FilesMissed,
+        FileTaken,
+        HoldfastError,
+        InvalidName,
+        LeaseLost,
+        LoadFailed,
+        LockTimeout,
+        MailboxFull,
+        NoSuchChat,
+        NoSuchMessage,
+        NotAMember,
+        NotDefined,
+        OutcomeUnknown,
+        PayloadTooLarge,
+        QueueAtCapacity,
+        ResultTimeout,
+        ServerFailed,
+        ServerInUse,
+        ServerNotFound,
+        ServerRefused,
+        ServerUnavailable,
+        StaleBatch,
+        StaleFence,
+        StillPublishing,
+        TaskFailed,
+        TimeOutOfRange,
+        TooManyMembers,
+        UnknownConsumer,
+        UnknownTask,
+    )
+    from .files._async import AsyncFileFeed
+    from .files._sync import FileFeed
+    from .files.consumer._async import AsyncConsumer
+    from .files.consumer._sync import Consumer
+    from .files.lines import Block
+    from .files.local._async import AsyncLocalFile, AsyncLocalFiles
+    from .files.local._sync import LocalFile, LocalFiles
+    from .files.reading._async import AsyncFeedFile
+    from .files.reading._sync import FeedFile
+    from .files.states import ConsumerStatus, FeedStatus, PublishedFile, PublishedFolder
+    from .locks._async import AsyncLock, AsyncLockAll, AsyncSemaphore
+    from .locks._sync import Lock, LockAll, Semaphore
+    from .locks.fenced._async import AsyncFenced
+    from .locks.fenced._sync import Fenced
+    from .locks.lease._async import AsyncLease
+    from .locks.lease._sync import Lease
+    from .locks.states import Holder, LockState, SemaphoreState
+    from .messages._async import AsyncMailbox
+    from .messages._sync import Mailbox
+    from .messages.chat._async import AsyncChat
+    from .messages.chat._sync import Chat
+    from .messages.inbox._async import AsyncInbox
+    from .messages.inbox._sync import Inbox
+    from .messages.message import Batch, Gap, Message, Position, Undecodable
+    from .messages.states import ChatStatus, MailboxStatus, Reader
+    from .queues._async import AsyncQueue
+    from .queues._sync import Queue
+    from .queues.handle._async import AsyncTaskHandle
+    from .queues.handle._sync import TaskHandle
+    from .queues.registry import Task, TaskRegistry
+    from .queues.status import TaskStatus
+    from .queues.task import Call, QueueStats, Retry
+    from .queues.worker.context import RunningTask, current_task
+    from .queues.worker.worker import AsyncWorker, Worker
+    from .rows._async import AsyncRowCache
+    from .rows._sync import RowCache
+    from .rows.commits import CommitHook
+    from .rows.report import RefreshReport, RowCacheStatus, RowExplanation
+    from .rows.row import CachedRow
+    from .rows.source import RowSource
+    from .rows.sql import SqlRows
+    from .tallies._async import AsyncTally
+    from .tallies._sync import Tally
+    from .tallies.counted import Counted
+    from .tallies.geo.key import GeoKey
+    from .tallies.geo.table import GeoTable
+    from .tallies.place import Place
+    from .tallies.report import Change, Count, Rejected, TallyReport
 
 __all__ = [
     "AsyncChat",
@@ -245,3 +254,18 @@ __all__ = [
     "acl_rule",
     "current_task",
 ]
+
+
+if not TYPE_CHECKING:  # or a type checker would believe in any name
+
+    def __getattr__(name: str) -> object:
+        """A public name that is used for the first time."""
+        if name not in HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f".{HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -12,6 +12,7 @@ import pytest
 
 import holdfast
 from holdfast import errors
+from holdfast.homes import HOMES
 from project.sources import PACKAGE, tree
 
 PUBLIC = [name for name in holdfast.__all__ if not name.startswith("_")]
@@ -30,16 +31,35 @@ def test_all_is_sorted_and_without_doubles() -> None:
     assert holdfast.__all__ == sorted(set(holdfast.__all__))
 
 
-def test_all_is_what_the_package_imports() -> None:
-    """Nothing is imported there that is not for users, nothing is promised that is not there."""
-    imported = {
-        alias.asname or alias.name
-        for node in tree(PACKAGE / "__init__.py").body
+def declared() -> dict[str, str]:
+    """Name → module, as a type checker reads them in the package."""
+    return {
+        alias.name: node.module or ""
+        for part in tree(PACKAGE / "__init__.py").body
+        if isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING"
+        for node in part.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert imported | {"__version__"} == set(holdfast.__all__)
+
+
+def test_all_is_what_the_package_declares() -> None:
+    """Nothing is declared there that is not for users, nothing is promised that is not there."""
+    assert sorted({*declared(), "__version__"}) == holdfast.__all__
     assert all(hasattr(holdfast, name) for name in holdfast.__all__)
+
+
+def test_a_name_is_loaded_from_where_it_is_declared() -> None:
+    """So that it is what the type checker believes. In order, so that a change shows one line."""
+    assert declared() == HOMES
+    assert list(HOMES) == sorted(HOMES)
+
+
+def test_what_is_not_public_is_not_there() -> None:
+    """As with any module; and `dir` shows what is, loaded or not."""
+    with pytest.raises(AttributeError, match="module 'holdfast' has no attribute 'Lokc'"):
+        _ = holdfast.Lokc  # type: ignore[attr-defined]
+    assert set(holdfast.__all__) <= set(dir(holdfast))
 
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:

@@ -19,6 +19,7 @@ RUNS_WHAT_IT_READS = {"dill", "cloudpickle", "jsonpickle", "marshal", "pickle", 
 RUNS_TEXT = {"__import__", "compile", "eval", "exec"}
 
 IMPORTS_BY_NAME = {
+    "src/holdfast/__init__.py": "the module that `homes.py` names for a public name",
     "src/holdfast/cli/target.py": "the module that the user of the command line named",
     "src/holdfast/cli/demo/examples.py": "the example that belongs to a demo",
     "src/holdfast/server/binary.py": "only looks whether the extra is installed",
@@ -72,6 +73,53 @@ def test_importing_does_nothing() -> None:
     ]
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_EVERYTHING, *names],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+WHAT_IS_LOADED = """
+import sys
+
+def loaded():
+    parts = [name.split(".") for name in sys.modules]
+    return {part[1] for part in parts if part[0] == "holdfast" and len(part) > 1}
+
+import holdfast
+assert loaded() == {"homes", "version"}, loaded()
+assert "redis" not in sys.modules
+
+half, other = sys.argv[1:]
+hf = getattr(holdfast, half).from_url("redis://localhost")
+for block, use in {
+    "locks": lambda: hf.lock("a"),
+    "queues": lambda: hf.queue("a"),
+    "messages": lambda: (hf.mailbox("a"), hf.chat("a"), hf.inbox("a")),
+    "completions": lambda: (hf.recent("a"), hf.completions("a")),
+    "counters": lambda: hf.counter("a"),
+    "rows": lambda: hf.row_cache("a"),
+    "files": lambda: hf.file_feed("a"),
+    "tallies": lambda: hf.tally("a"),
+}.items():
+    before = loaded()
+    use()
+    assert loaded() - before == {block}, (block, loaded() - before)
+
+of_the_other = [
+    name for name in sys.modules
+    if name.startswith("holdfast.") and name.endswith(other) and ".core." not in name
+]
+assert not of_the_other, of_the_other
+"""
+
+
+@pytest.mark.parametrize(("half", "other"), [("Holdfast", "._async"), ("AsyncHoldfast", "._sync")])
+def test_a_block_is_loaded_when_it_is_used(half: str, other: str) -> None:
+    """Importing loads none; a factory loads its own, and of that only what its half needs."""
+    done = subprocess.run(
+        [sys.executable, "-c", WHAT_IS_LOADED, half, other],
         capture_output=True,
         text=True,
         check=False,

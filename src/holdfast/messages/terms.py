@@ -27,9 +27,6 @@ MAX_LIMIT: Final = 1_000
 
 MAX_SEQ: Final = 2**53 - 1
 
-DEFAULT_KEEP: Final = 1_000
-DEFAULT_IDLE_S: Final = 7 * 86_400.0
-
 
 def checked_name(name: str, what: str) -> str:
     """*name* of a user, mailbox or chat.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack
@@ -167,6 +167,13 @@ def checked_call(call: Any) -> Call[Any]:
         f"expected a call such as {name}.call(…), got {type(call).__name__}; "
         "a task called directly runs here and now, and several calls go to enqueue_many"
     )
+
+
+def checked_calls(calls: Iterable[Call[R]]) -> list[Call[R]]:
+    """All of *calls*, each checked."""
+    if isinstance(calls, Call):
+        raise TypeError("enqueue_many takes several calls; for a single one use enqueue")
+    return [checked_call(call) for call in calls]
 
 
 def _expiry(expires: Duration | datetime) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from ...core.clock import Duration
-from ...files import keys as file_keys
-from ...files._async import AsyncFileFeed
-from ...files.definition import Definition, Mode
-from ...files.desk._async import AsyncDesk
-from ...tallies import keys as tally_keys
-from ...tallies._async import AsyncTally
 from ..opening._async import AsyncOpening
+
+if TYPE_CHECKING:
+    from ...files._async import AsyncFileFeed
+    from ...files.definition import Mode
+    from ...tallies._async import AsyncTally
 
 
 class AsyncLogs(AsyncOpening):
@@ -43,23 +43,35 @@ class AsyncLogs(AsyncOpening):
                 counts as dead. What it held goes to others; in `broadcast` nobody waits for it any
                 more, and what it has not read is dropped when the room is needed.
         """
+        from holdfast.files._async import AsyncFileFeed
+        from holdfast.files.definition import Definition
+        from holdfast.files.desk._async import AsyncDesk
+        from holdfast.files.keys import KIND
+
         given = Definition.checked(consumers, budget, mode, lease)
-        unit = self._namespace.unit(file_keys.KIND, name)
+        unit = self._namespace.unit(KIND, name)
         return AsyncFileFeed(
             AsyncDesk(self._caller, self._bell, self._renewer, self._catalog, unit, given)
         )
 
     async def file_feeds(self) -> list[str]:
         """Names of the feeds that were published to within the month; at most 1,000."""
-        return await self._catalog.names(file_keys.KIND)
+        from holdfast.files.keys import KIND
+
+        return await self._catalog.names(KIND)
 
     # Tallies
 
     def tally(self, name: str) -> AsyncTally:
         """The tally called *name*: how many lines there were, by day and dimension."""
-        unit = self._namespace.unit(tally_keys.KIND, name)
+        from holdfast.tallies._async import AsyncTally
+        from holdfast.tallies.keys import KIND
+
+        unit = self._namespace.unit(KIND, name)
         return AsyncTally(self._caller, self._catalog, unit)
 
     async def tallies(self) -> list[str]:
         """Names of the tallies that were counted for within the month, in order; at most 1,000."""
-        return sorted(await self._catalog.names(tally_keys.KIND))
+        from holdfast.tallies.keys import KIND
+
+        return sorted(await self._catalog.names(KIND))

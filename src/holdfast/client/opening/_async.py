@@ -6,7 +6,7 @@ import logging
 import os
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from ...core.bell import Bell
 from ...core.call._async import AsyncCaller
@@ -15,12 +15,15 @@ from ...core.connections.settings import Client, Settings
 from ...core.names import Namespace
 from ...core.renewer import Renewer
 from ...core.runtime._async import in_thread
-from ...counters.buffer._async import AsyncCounterBuffer
 from ...errors import HoldfastError
-from ...locks.lobby import Lobby
-from ...locks.roll._async import AsyncRoll
-from ...messages.post._async import AsyncPost
-from ...queues.producer._async import AsyncProducer
+from ..shared import shared
+
+if TYPE_CHECKING:
+    from ...counters.buffer._async import AsyncCounterBuffer
+    from ...locks.lobby import Lobby
+    from ...locks.roll._async import AsyncRoll
+    from ...messages.post._async import AsyncPost
+    from ...queues.producer._async import AsyncProducer
 
 logger: Final = logging.getLogger("holdfast")
 
@@ -66,7 +69,7 @@ class AsyncOpening:
             ServerNotFound: there is no server binary; the message says what to install.
             ServerFailed: the server did not start.
         """
-        from ...server import EmbeddedServer
+        from holdfast.server import EmbeddedServer
 
         Namespace.of(namespace)  # a wrong one must not leave a server behind
         server = EmbeddedServer.open(folder)
@@ -81,12 +84,32 @@ class AsyncOpening:
         self._catalog = AsyncCatalog(self._caller, self._namespace)
         self._bell = Bell(settings)
         self._renewer = Renewer(settings, self._namespace)
-        self._lobby = Lobby(self._bell)
-        self._roll = AsyncRoll(self._caller, self._catalog, self._namespace)
-        self._producer = AsyncProducer(self._caller, self._bell, self._catalog, self._namespace)
         self._buffers: list[AsyncCounterBuffer] = []
-        self._post = AsyncPost(self._caller, self._bell, self._catalog, self._namespace)
         self._opened = ExitStack()
+
+    @shared
+    def _lobby(self) -> Lobby:
+        from holdfast.locks.lobby import Lobby
+
+        return Lobby(self._bell)
+
+    @shared
+    def _roll(self) -> AsyncRoll:
+        from holdfast.locks.roll._async import AsyncRoll
+
+        return AsyncRoll(self._caller, self._catalog, self._namespace)
+
+    @shared
+    def _producer(self) -> AsyncProducer:
+        from holdfast.queues.producer._async import AsyncProducer
+
+        return AsyncProducer(self._caller, self._bell, self._catalog, self._namespace)
+
+    @shared
+    def _post(self) -> AsyncPost:
+        from holdfast.messages.post._async import AsyncPost
+
+        return AsyncPost(self._caller, self._bell, self._catalog, self._namespace)
 
     @property
     def namespace(self) -> str:
@@ -101,7 +124,8 @@ class AsyncOpening:
         """
         await self._close_buffers()
         await in_thread(self._renewer.close)
-        self._lobby.close()
+        if "_lobby" in vars(self):  # somebody has used locks
+            self._lobby.close()
         await in_thread(self._bell.close)
         await self._caller.close()
         await in_thread(self._opened.close)

@@ -7,7 +7,7 @@ import logging
 import os
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from ...core.bell import Bell
 from ...core.call._sync import Caller
@@ -16,12 +16,15 @@ from ...core.connections.settings import Client, Settings
 from ...core.names import Namespace
 from ...core.renewer import Renewer
 from ...core.runtime._sync import in_thread
-from ...counters.buffer._sync import CounterBuffer
 from ...errors import HoldfastError
-from ...locks.lobby import Lobby
-from ...locks.roll._sync import Roll
-from ...messages.post._sync import Post
-from ...queues.producer._sync import Producer
+from ..shared import shared
+
+if TYPE_CHECKING:
+    from ...counters.buffer._sync import CounterBuffer
+    from ...locks.lobby import Lobby
+    from ...locks.roll._sync import Roll
+    from ...messages.post._sync import Post
+    from ...queues.producer._sync import Producer
 
 logger: Final = logging.getLogger("holdfast")
 
@@ -67,7 +70,7 @@ class Opening:
             ServerNotFound: there is no server binary; the message says what to install.
             ServerFailed: the server did not start.
         """
-        from ...server import EmbeddedServer
+        from holdfast.server import EmbeddedServer
 
         Namespace.of(namespace)  # a wrong one must not leave a server behind
         server = EmbeddedServer.open(folder)
@@ -82,12 +85,32 @@ class Opening:
         self._catalog = Catalog(self._caller, self._namespace)
         self._bell = Bell(settings)
         self._renewer = Renewer(settings, self._namespace)
-        self._lobby = Lobby(self._bell)
-        self._roll = Roll(self._caller, self._catalog, self._namespace)
-        self._producer = Producer(self._caller, self._bell, self._catalog, self._namespace)
         self._buffers: list[CounterBuffer] = []
-        self._post = Post(self._caller, self._bell, self._catalog, self._namespace)
         self._opened = ExitStack()
+
+    @shared
+    def _lobby(self) -> Lobby:
+        from holdfast.locks.lobby import Lobby
+
+        return Lobby(self._bell)
+
+    @shared
+    def _roll(self) -> Roll:
+        from holdfast.locks.roll._sync import Roll
+
+        return Roll(self._caller, self._catalog, self._namespace)
+
+    @shared
+    def _producer(self) -> Producer:
+        from holdfast.queues.producer._sync import Producer
+
+        return Producer(self._caller, self._bell, self._catalog, self._namespace)
+
+    @shared
+    def _post(self) -> Post:
+        from holdfast.messages.post._sync import Post
+
+        return Post(self._caller, self._bell, self._catalog, self._namespace)
 
     @property
     def namespace(self) -> str:
@@ -102,7 +125,8 @@ class Opening:
         """
         self._close_buffers()
         in_thread(self._renewer.close)
-        self._lobby.close()
+        if "_lobby" in vars(self):  # somebody has used locks
+            self._lobby.close()
         in_thread(self._bell.close)
         self._caller.close()
         in_thread(self._opened.close)

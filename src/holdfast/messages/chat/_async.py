@@ -21,7 +21,6 @@ from ..message import Message, Undecodable
 from ..post._async import AsyncPost
 from ..states import ChatStatus, chat_status
 from ..terms import (
-    DEFAULT_IDLE_S,
     MAX_LIMIT,
     MAX_MEMBERS,
     Founding,
@@ -244,7 +243,7 @@ class AsyncChat:
         self,
         *,
         keep: Keep,
-        idle_ttl: Duration = DEFAULT_IDLE_S,
+        idle_ttl: Duration = 7 * 86_400.0,
         op_id: str | None = None,
     ) -> None:
         """Change how long messages are kept, for everyone, from the next message on.

@@ -22,7 +22,6 @@ from ..message import Message, Undecodable
 from ..post._sync import Post
 from ..states import ChatStatus, chat_status
 from ..terms import (
-    DEFAULT_IDLE_S,
     MAX_LIMIT,
     MAX_MEMBERS,
     Founding,
@@ -243,7 +242,7 @@ class Chat:
         self,
         *,
         keep: Keep,
-        idle_ttl: Duration = DEFAULT_IDLE_S,
+        idle_ttl: Duration = 7 * 86_400.0,
         op_id: str | None = None,
     ) -> None:
         """Change how long messages are kept, for everyone, from the next message on.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ...core import ledger
@@ -15,7 +15,7 @@ from ...errors import DefinitionConflict, OutcomeUnknown, QueueAtCapacity, Serve
 from .. import keys
 from ..handle._async import AsyncTaskHandle
 from ..packing import Packed, batched, packed
-from ..task import Call
+from ..task import Call, checked_call, checked_calls
 
 ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
 
@@ -63,6 +63,7 @@ class AsyncProducer:
 
     async def enqueue(self, call: Call[R], op_id: str | None) -> AsyncTaskHandle[R]:
         """Put one task in line; see `AsyncHoldfast.enqueue`."""
+        checked_call(call)
         with self._caller.writers.operation(
             op_id, lambda op_id: self.enqueue(call, op_id), verb="enqueue"
         ) as operation:
@@ -72,9 +73,10 @@ class AsyncProducer:
         return self._handle(call, task_id)
 
     async def enqueue_many(
-        self, calls: Sequence[Call[R]], op_id: str | None
+        self, calls: Iterable[Call[R]], op_id: str | None
     ) -> list[AsyncTaskHandle[R]]:
         """Put tasks in line in few steps; see `AsyncHoldfast.enqueue_many`."""
+        calls = checked_calls(calls)
         with self._caller.writers.operation(
             op_id, lambda op_id: self.enqueue_many(calls, op_id), verb="enqueue_many"
         ) as operation:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ...core import ledger
@@ -16,7 +16,7 @@ from ...errors import DefinitionConflict, OutcomeUnknown, QueueAtCapacity, Serve
 from .. import keys
 from ..handle._sync import TaskHandle
 from ..packing import Packed, batched, packed
-from ..task import Call
+from ..task import Call, checked_call, checked_calls
 
 ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
 
@@ -62,6 +62,7 @@ class Producer:
 
     def enqueue(self, call: Call[R], op_id: str | None) -> TaskHandle[R]:
         """Put one task in line; see `Holdfast.enqueue`."""
+        checked_call(call)
         with self._caller.writers.operation(
             op_id, lambda op_id: self.enqueue(call, op_id), verb="enqueue"
         ) as operation:
@@ -70,8 +71,9 @@ class Producer:
             self._store(call.queue, operation.writer, operation.number, [task], 1, 0)
         return self._handle(call, task_id)
 
-    def enqueue_many(self, calls: Sequence[Call[R]], op_id: str | None) -> list[TaskHandle[R]]:
+    def enqueue_many(self, calls: Iterable[Call[R]], op_id: str | None) -> list[TaskHandle[R]]:
         """Put tasks in line in few steps; see `Holdfast.enqueue_many`."""
+        calls = checked_calls(calls)
         with self._caller.writers.operation(
             op_id, lambda op_id: self.enqueue_many(calls, op_id), verb="enqueue_many"
         ) as operation:

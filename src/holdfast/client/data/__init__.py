@@ -1,0 +1,1 @@
+"""Autocomplete, counters and row caches of a client."""

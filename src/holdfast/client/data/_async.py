@@ -1,0 +1,140 @@
+"""Autocomplete, counters and row caches of a client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ...core.clock import Duration, to_seconds
+from ...core.codec import JSON, Codec
+from ..logs._async import AsyncLogs
+
+if TYPE_CHECKING:
+    from ...completions._async import AsyncCompletions
+    from ...completions.recent._async import AsyncRecent
+    from ...counters._async import AsyncCounter
+    from ...counters.buffer._async import AsyncCounterBuffer
+    from ...rows._async import AsyncRowCache
+    from ...rows.source import RowSource
+
+
+class AsyncData(AsyncLogs):
+    """The blocks for data that is asked for often; see `AsyncHoldfast`."""
+
+    # Autocomplete
+
+    def recent(self, name: str, *, limit: int | None = None) -> AsyncRecent:
+        """The list of recent names called *name*, such as `player:7`.
+
+        Args:
+            name: of the list.
+            limit: how many it keeps, 1 to 1,000. The server keeps it: the first touch after this
+                sets it, and `DefinitionConflict` tells whoever says otherwise later. By default
+                what the server has, at first 100.
+        """
+        from holdfast.completions.keys import RECENT
+        from holdfast.completions.limits import checked_limit
+        from holdfast.completions.recent._async import AsyncRecent
+
+        unit = self._namespace.unit(RECENT, name)
+        return AsyncRecent(self._caller, unit, checked_limit(limit))
+
+    def completions(self, name: str) -> AsyncCompletions:
+        """The names to be completed that are called *name*, such as `guild:3`."""
+        from holdfast.completions._async import AsyncCompletions
+        from holdfast.completions.keys import COMPLETIONS
+
+        return AsyncCompletions(self._caller, self._namespace.unit(COMPLETIONS, name))
+
+    # Counters
+
+    def counter(
+        self, name: str, *, precisions: Iterable[int] | None = None, keep: int | None = None
+    ) -> AsyncCounter:
+        """The counter called *name*.
+
+        Args:
+            name: of what is counted.
+            precisions: seconds of one sample, each; at most 16 of them. The server keeps this and
+                *keep*: the first add after this sets them, and `DefinitionConflict` tells whoever
+                says otherwise later. By default what the server has, at first 1 s, 5 s, 1 min,
+                5 min, 1 h, 5 h and 1 day.
+            keep: how many samples of each precision are there at least, up to 1,000; by default
+                120.
+        """
+        from holdfast.counters._async import AsyncCounter
+        from holdfast.counters.keys import KIND
+        from holdfast.counters.shape import USUAL_KEEP, USUAL_PRECISIONS, Shape
+
+        shape = None
+        if precisions is not None or keep is not None:
+            shape = Shape.checked(
+                USUAL_PRECISIONS if precisions is None else precisions,
+                USUAL_KEEP if keep is None else keep,
+            )
+        unit = self._namespace.unit(KIND, name)
+        return AsyncCounter(self._caller, self._catalog, unit, shape)
+
+    def counter_buffer(self, *, flush_every: Duration = 1.0) -> AsyncCounterBuffer:
+        """A buffer that adds to counters of this client once in a while; close it, or the client.
+
+        Args:
+            flush_every: seconds, at least 0.01; so much is lost when the process is killed.
+        """
+        from holdfast.counters.buffer._async import AsyncCounterBuffer
+
+        flush_every_s = to_seconds(flush_every, "flush_every")
+        if flush_every_s < 0.01:
+            raise ValueError(f"flush_every must be at least 0.01 s, got {flush_every_s:g}")
+        buffer = AsyncCounterBuffer(self._caller, self._catalog, self.counter, flush_every_s)
+        self._buffers.append(buffer)
+        return buffer
+
+    async def known_counters(self) -> list[str]:
+        """Names of the counters, in order; at most 1,000, those added to last.
+
+        A counter is one for as long as it keeps any sample. One that nobody has added to for a
+        month is left out all the same, and so is one beyond the 10,000 added to last.
+        """
+        from holdfast.counters.known._async import known_counters
+
+        return await known_counters(self._caller, self._catalog, self._namespace)
+
+    # Row caches
+
+    def row_cache(
+        self,
+        name: str,
+        *,
+        source: RowSource | None = None,
+        shards: int | None = None,
+        lease: Duration = 10.0,
+        ttl: Duration = 60.0,
+        stale_for: Duration = 3600.0,
+        codec: Codec = JSON,
+        into: Any = Any,
+    ) -> AsyncRowCache:
+        """The row cache called *name*.
+
+        Args:
+            name: of the cache.
+            source: `SqlRows`, or any object with `load(ids)`; None: this one only reads.
+            shards: parts that spread over a cluster, 1 to 256; kept by the server as of a counter.
+            lease: seconds a load may take before another process does it; at least 1.
+            ttl: seconds a row that nobody scheduled is fresh; an absent one at most 5.
+            stale_for: seconds it may be given out after that.
+            codec: how rows are stored.
+            into: what they are when they are read, such as a dataclass; by default plain JSON.
+        """
+        from holdfast.rows._async import AsyncRowCache
+        from holdfast.rows.terms import Terms
+
+        terms = Terms.checked(shards, lease, ttl, stale_for, codec, into)
+        here = (self._caller, self._bell, self._catalog, self._namespace)
+        return AsyncRowCache(*here, name, source=source, terms=terms)
+
+    async def row_caches(self) -> list[str]:
+        """Names of the row caches, at most 1,000, the latest used first."""
+        from holdfast.rows.keys import CACHE
+
+        return await self._catalog.names(CACHE)
