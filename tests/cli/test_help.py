@@ -10,12 +10,15 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from cli.programs import on_terminal
-from holdfast.cli.app import app
+from holdfast.cli.app import COMMANDS, app
+from holdfast.cli.help import Later
 
 
 def commands(command: object, *path: str) -> Iterator[tuple[str, ...]]:
     """Every command, as it is called."""
     yield path
+    if isinstance(command, Later):
+        command = command.loaded()
     if isinstance(command, TyperGroup):
         for name, each in command.commands.items():
             yield from commands(each, *path, name)
@@ -51,3 +54,14 @@ def test_the_help_has_colours_where_they_are_wanted() -> None:
     cyan = "\x1b[1;36m"
     assert cyan in on_terminal("worker", "--help")[1]
     assert cyan not in on_terminal("worker", "--help", NO_COLOR="1")[1]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_says_of_a_command_what_it_says_itself(name: str) -> None:
+    """Though listing the commands loads none."""
+    command = get_command(app)
+    assert isinstance(command, TyperGroup)
+    later = command.commands[name]
+    assert isinstance(later, Later)
+    said = later.loaded().help.split("\n\n")[0]
+    assert COMMANDS[name] == " ".join(said.split())

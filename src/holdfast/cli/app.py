@@ -6,41 +6,42 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused; `locks run`
 
 from __future__ import annotations
 
+from typing import Final
+
 import typer
 
 from .. import __version__
-from . import worker
-from .chat import app as chat
-from .complete.command import complete
-from .counters import app as counters
-from .demo import app as demo
 from .help import Commands
-from .locks import app as locks
-from .log_files import app as logs
-from .queues import app as queues
-from .rows import app as rows
-from .serve import app as serve
-from .server import app as server
-from .tasks import app as tasks
+
+COMMANDS: Final = {
+    "complete": "Find names by their beginning, and by that of their later words.",
+    "worker": "Run tasks until SIGTERM or Ctrl-C: what runs is finished or given back, nothing is "
+    "lost.",
+    "demo": "See Holdfast at work.",
+    "server": "Start, stop and look at the embedded server of a folder.",
+    "queues": "Look at the task queues; pause, resume and empty them. Without a command: ls.",
+    "tasks": "Look at the tasks of a queue; cancel them, and replay the dead.",
+    "locks": "Look at locks and semaphores; run commands under them. Without a command: ls.",
+    "chat": "Look at chats and mailboxes, write to them, and listen. Without a command: ls.",
+    "rows": "Keep the rows of a cache fresh; look at row caches. Without a command: ls.",
+    "counters": "Look at counters. Without a command: ls.",
+    "logs": "Send files to many consumers; count their lines by country, region and city.",
+    "serve": "Serve mailboxes and chats over HTTP and WebSocket, with a page to try it at /chat.",
+}
+"""What each does, as it says itself: listing them loads none."""
+
+HOMES: Final = {"logs": "log_files"}
+"""Where a command lives whose module has another name."""
 
 app = Commands(
     name="holdfast",
     help="Application building blocks on Valkey and Redis: nothing lost, nothing held twice.",
     no_args_is_help=True,
+    add_completion=True,
     pretty_exceptions_enable=False,
 )
-app.add_typer(demo, name="demo")
-app.add_typer(server, name="server")
-app.add_typer(queues, name="queues")
-app.add_typer(tasks, name="tasks")
-app.add_typer(locks, name="locks")
-app.add_typer(chat, name="chat")
-app.add_typer(rows, name="rows")
-app.add_typer(counters, name="counters")
-app.add_typer(logs, name="logs")
-app.add_typer(serve, name="serve")
-app.command("complete")(complete)
-app.command("worker")(worker.worker)
+for name, about in COMMANDS.items():
+    app.later(name, f"{__package__}.{HOMES.get(name, name)}", about)
 
 
 def _version(wanted: bool) -> None:

@@ -6,23 +6,18 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeVar
 
 import typer
 
-from .. import (
-    AsyncHoldfast,
-    Holdfast,
-    HoldfastError,
-    InvalidName,
-    OutcomeUnknown,
-    ServerRefused,
-    ServerUnavailable,
-)
+from .. import HoldfastError, InvalidName, OutcomeUnknown, ServerRefused, ServerUnavailable
 from .address import server_name, url_problem, without_password
 from .output import console, stranger
 
-Client = TypeVar("Client", Holdfast, AsyncHoldfast)
+if TYPE_CHECKING:
+    from .. import AsyncHoldfast, Holdfast
+
+Client = TypeVar("Client", "Holdfast", "AsyncHoldfast")
 
 FAILED: Final = 1
 WRONG_USAGE: Final = 2
@@ -95,6 +90,8 @@ def connected(
         create: whether a folder that does not exist is made. Who only looks makes none.
         failed: exit code for a server that cannot be used.
     """
+    from .. import Holdfast  # here: `--help` and wrong usage need none
+
     with (
         errors_told(url, embedded, failed=failed),
         client(Holdfast, url, embedded, namespace, create=create) as hf,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from .. import Holdfast, QueueStats
 from .connection import NOT_FOUND, fail
+
+if TYPE_CHECKING:
+    from .. import Holdfast, QueueStats
 
 
 def found_stats(hf: Holdfast, queue: str) -> QueueStats:
@@ -21,6 +23,8 @@ def found_stats(hf: Holdfast, queue: str) -> QueueStats:
 def is_used(hf: Holdfast, queue: str, stats: QueueStats) -> bool:
     """Whether anybody has put a task into *queue*, waits at it, or has paused it or limited it."""
     # The list of names may lack one: it is bounded, and other languages need not write it.
+    from .. import QueueStats
+
     return stats != QueueStats(0, 0, 0, 0, 0) or queue in hf.queues()
 
 

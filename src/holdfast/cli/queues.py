@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from .. import Queue, QueueStats, TaskStatus
 from .confirm import Yes, confirm
 from .connection import Embedded, Namespace, Url, connected
 from .found import found_stats, is_used
 from .listing import listing
 from .output import AsJson, counted, fields, say, show, show_json, stranger, warn
 from .task_lines import section
+
+if TYPE_CHECKING:
+    from .. import Queue, QueueStats, TaskStatus
 
 GLIMPSE: Final = 5
 """Tasks that `show` gives an idea of a queue by."""

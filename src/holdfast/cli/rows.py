@@ -7,12 +7,12 @@ import json
 import logging
 import signal
 from types import FrameType
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from .. import AsyncRowCache, Holdfast, HoldfastError, RowCache, RowCacheStatus
+from .. import HoldfastError
 from .connection import NOT_FOUND, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from .found import like
 from .listing import listing
@@ -20,9 +20,10 @@ from .logs import log_to_stderr
 from .output import AsJson, fields, say, show, show_json, stranger
 from .target import Sought, loaded
 
-logger = logging.getLogger("holdfast.rows")
+if TYPE_CHECKING:
+    from .. import AsyncRowCache, Holdfast, RowCache, RowCacheStatus
 
-CACHE: Final = Sought((RowCache, AsyncRowCache), "RowCache", "CACHE", "cache", "app.stock:cache")
+logger = logging.getLogger("holdfast.rows")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The row cache.")]
 RowId = Annotated[
@@ -102,8 +103,11 @@ def run(
     Any number of these share the work. The cache knows its server: it is what your module made by
     hf.row_cache(…, source=…).
     """
+    from .. import AsyncRowCache, RowCache
+
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
-    cache: RowCache | AsyncRowCache = loaded(target, CACHE)
+    sought = Sought((RowCache, AsyncRowCache), "RowCache", "CACHE", "cache", "app.stock:cache")
+    cache: RowCache | AsyncRowCache = loaded(target, sought)
     if cache.source is None:
         fail(f"row cache {cache.name!r} has no source: it only reads", code=WRONG_USAGE)
     _stop_on_signals(cache)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from .. import TaskStatus
 from .instants import distance, instant
 from .output import columns, counted, printable, show, stranger
+
+if TYPE_CHECKING:
+    from .. import TaskStatus
 
 WIDEST: Final = 32
 """Columns are aligned up to here: one overlong name must not push all others off the screen."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Final, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NoReturn
 
 import typer
 
-from .. import Holdfast, QueueStats, TaskStatus
 from .confirm import Yes, confirm
 from .connection import FAILED, NOT_FOUND, Embedded, Namespace, Url, connected, fail
 from .found import found_stats, is_used, not_found
 from .help import Commands
 from .output import AsJson, counted, fields, say, show, show_json
 from .task_lines import details, section
+
+if TYPE_CHECKING:
+    from .. import Holdfast, QueueStats, TaskStatus
 
 State = Literal["running", "queued", "delayed", "dead"]
 

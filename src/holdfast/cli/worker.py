@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .. import TaskRegistry
 from .address import server_name
 from .connection import WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from .found import like
+from .help import Commands
 from .logs import log_to_stderr
 from .output import warn
 from .target import Sought, loaded
 
+if TYPE_CHECKING:
+    from .. import TaskRegistry
+
 logger = logging.getLogger("holdfast.worker")
 
-REGISTRY: Final = Sought((TaskRegistry,), "TaskRegistry", "REGISTRY", "tasks", "app.mail:tasks")
+app = Commands()
 
 
+@app.command()
 def worker(
     target: Annotated[
         str,
@@ -67,7 +71,7 @@ def worker(
 ) -> None:
     """Run tasks until SIGTERM or Ctrl-C: what runs is finished or given back, nothing is lost."""
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
-    tasks: TaskRegistry = loaded(target, REGISTRY)
+    tasks = _registry(target)
     weights = _weights(queue)
     _check_queues(weights or (), tasks)
     with connected(url, embedded, namespace) as hf:
@@ -92,6 +96,14 @@ def worker(
             concurrency,
         )
         runner.run(until_idle=until_idle)
+
+
+def _registry(target: str) -> TaskRegistry:
+    from .. import TaskRegistry
+
+    sought = Sought((TaskRegistry,), "TaskRegistry", "REGISTRY", "tasks", "app.mail:tasks")
+    tasks: TaskRegistry = loaded(target, sought)
+    return tasks
 
 
 def _weights(queues: list[str] | None) -> dict[str, int] | None:

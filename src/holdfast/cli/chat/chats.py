@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 from rich.text import Text
 
-from ... import Chat, ChatStatus, Holdfast, NoSuchChat, Reader
+from ... import NoSuchChat
 from ..instants import distance, duration, instant
 from ..output import size, stranger
+
+if TYPE_CHECKING:
+    from ... import Chat, ChatStatus, Holdfast, Reader
 
 NAME_COLUMNS: Final = 32
 """What is left for names on a screen of 80 columns."""

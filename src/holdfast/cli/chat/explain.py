@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
-from ... import Chat, Mailbox, Reader
+from ... import Mailbox
 from ..connection import Embedded, Namespace, Url
 from ..instants import distance, instant
 from ..output import AsJson, counted, fields, show, show_json, size, stranger
 from .chats import ChatStanding, readers_table
 from .mailboxes import MailboxStanding
 from .place import IsMailbox, Name, opened
+
+if TYPE_CHECKING:
+    from ... import Chat, Reader
 
 NAMED = 5
 """Members that are told to people."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 from rich.text import Text
 
-from ... import Holdfast, MailboxStatus
 from ..instants import distance, instant
 from ..output import stranger
+
+if TYPE_CHECKING:
+    from ... import Holdfast, MailboxStatus
 
 NAME_COLUMNS: Final = 32
 """What is left for names on a screen of 80 columns."""

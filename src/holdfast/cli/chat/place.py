@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
-from ... import Chat, Holdfast, Mailbox, Message, NoSuchChat, Undecodable
+from ... import Chat, Mailbox, Message, NoSuchChat, Undecodable
 from ..connection import NOT_FOUND, connected, fail
 from ..found import like
+
+if TYPE_CHECKING:
+    from ... import Holdfast
 
 Post = Message | Undecodable
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ... import Completions, InvalidName, Match
+from ... import InvalidName
 from ..connection import NOT_FOUND, Embedded, Namespace, Url, connected
+from ..help import Commands
 from ..output import AsJson, printable, show_json, warn
+
+if TYPE_CHECKING:
+    from ... import Completions, Match
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
@@ -24,7 +28,10 @@ Limit = Annotated[
     typer.Option("--limit", metavar="N", min=1, max=1000, help="Matches at most, up to 1,000."),
 ]
 
+app = Commands()
 
+
+@app.command()
 def complete(
     name: Name,
     prefix: Prefix = None,

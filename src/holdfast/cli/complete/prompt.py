@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
 from prompt_toolkit.document import Document
 from prompt_toolkit.output import ColorDepth, create_output
 
-from ... import Completions, HoldfastError
+from ... import HoldfastError
 from ..output import printable
+
+if TYPE_CHECKING:
+    from ... import Completions
 
 MENU_ROWS: Final = 10
 """Kept free below the line; the menu scrolls if there are more names."""

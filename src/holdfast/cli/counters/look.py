@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from ... import Counter, CounterState, Sample
 from ..connection import NOT_FOUND, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from ..found import like
 from ..instants import utc
 from ..output import AsJson, columns, counted, fields, say, show, show_json, stranger, warn
 from .chart import chart, gathered
 from .spans import span, told
+
+if TYPE_CHECKING:
+    from ... import Counter, CounterState, Sample
 
 LISTED: Final = 1_000
 """Names that the server tells at most."""

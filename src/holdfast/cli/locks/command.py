@@ -12,11 +12,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
-from ... import Lease
 from . import guard
 from .signals import Signals
+
+if TYPE_CHECKING:
+    from ... import Lease
 
 FENCE: Final = "HOLDFAST_FENCE"
 """The variable that tells the command its fence."""

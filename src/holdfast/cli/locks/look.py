@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from ... import Holdfast
 from ..connection import NOT_FOUND, Embedded, Namespace, Url, connected
 from ..found import like
 from ..output import AsJson, fields, say, show, show_json, stranger, warn
 from .places import IsSemaphore, Name, Places, in_use, told, who
+
+if TYPE_CHECKING:
+    from ... import Holdfast
 
 GLIMPSE: Final = 10
 """Holders and waiters that `show` names; JSON has all."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ... import Holder, Holdfast, LockState, SemaphoreState
+from ... import Holder
+
+if TYPE_CHECKING:
+    from ... import Holdfast, LockState, SemaphoreState
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The lock.")]
 IsSemaphore = Annotated[bool, typer.Option("--semaphore", help="NAME is a semaphore.")]

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ... import (
-    Holdfast,
-    HoldfastError,
-    Lease,
-    LeaseLost,
-    Lock,
-    LockTimeout,
-    NotDefined,
-    Semaphore,
-)
+from ... import HoldfastError, LeaseLost, LockTimeout, NotDefined
 from ..connection import WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from ..output import warn
 from .codes import LOST, NO_COMMAND, NOT_EXECUTABLE, SIGNALLED, TIMED_OUT, UNABLE
@@ -23,6 +14,9 @@ from .command import Ended, can_run, run_under
 from .options import Timeout, finite
 from .places import IsSemaphore, Name
 from .signals import Signals
+
+if TYPE_CHECKING:
+    from ... import Holdfast, Lease, Lock, Semaphore
 
 
 def run(

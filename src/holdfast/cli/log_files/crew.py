@@ -8,10 +8,13 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ... import Consumer, GeoKey, Holdfast, LocalFiles, TallyReport
+from ... import Consumer, LocalFiles, TallyReport
 from ..output import console, counted, size
+
+if TYPE_CHECKING:
+    from ... import GeoKey, Holdfast
 
 Source = LocalFiles | Consumer
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from rich.progress import (
     BarColumn,
@@ -18,8 +18,11 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 
-from ... import FeedStatus, FileFeed, HoldfastError
+from ... import HoldfastError
 from ..output import console, printable, size, visible
+
+if TYPE_CHECKING:
+    from ... import FeedStatus, FileFeed
 
 LOOK_S: Final = 1.0
 """Between two looks at who is slow."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ... import DefinitionConflict, FileFeed, Holdfast, NotDefined, PublishedFolder
+from ... import DefinitionConflict, NotDefined
 from ..connection import FAILED, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from ..output import AsJson, counted, printable, say, show_json, size, warn
 from .progress import Progress, watched
 from .standing import FEED, Feed
+
+if TYPE_CHECKING:
+    from ... import FileFeed, Holdfast, PublishedFolder
 
 MIB = 2**20
 

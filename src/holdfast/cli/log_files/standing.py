@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from ... import FeedStatus
 from ..connection import NOT_FOUND, Embedded, Namespace, Url, connected, fail
 from ..output import AsJson, counted, fields, show_json, size, stranger
 from ..output import show as show_it
+
+if TYPE_CHECKING:
+    from ... import FeedStatus
 
 Feed = Annotated[str, typer.Option("--feed", metavar="NAME", help="Which feed.")]
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import logging
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from ... import BadGeoData, GeoKey, GeoTable, Holdfast, LocalFiles, TallyReport
+from ... import BadGeoData, GeoKey, GeoTable, LocalFiles
 from ..connection import FAILED, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from ..logs import log_to_stderr
 from ..output import AsJson, counted, say, show_json, size
 from .crew import Source, run
+
+if TYPE_CHECKING:
+    from ... import Holdfast, TallyReport
 
 DIMENSIONS: Final = ("country", "region", "city")
 

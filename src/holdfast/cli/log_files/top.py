@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from ... import Count, Tally
 from ..connection import NOT_FOUND, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from ..output import AsJson, say, show, show_json, stranger
+
+if TYPE_CHECKING:
+    from ... import Count, Tally
 
 BAR: Final = 30
 """Columns of the longest bar."""

@@ -6,11 +6,11 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ... import AsyncHoldfast
 from ..connection import fail
 from ..output import say
 
 if TYPE_CHECKING:
+    from ... import AsyncHoldfast
     from ...web import Tokens
 
 
