@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -65,3 +67,26 @@ def test_the_list_says_of_a_command_what_it_says_itself(name: str) -> None:
     assert isinstance(later, Later)
     said = later.loaded().help.split("\n\n")[0]
     assert COMMANDS[name] == " ".join(said.split())
+
+
+HELP = """
+import sys
+from holdfast.cli import main
+
+sys.argv = ["holdfast", *sys.argv[1:], "--help"]
+try:
+    main()
+finally:
+    heavy = {"pydantic", "redis", "asyncio", "holdfast.client"} & sys.modules.keys()
+    assert not heavy, heavy
+"""
+
+
+@pytest.mark.parametrize("path", [[], ["worker"], ["queues"], ["queues", "ls"], ["locks", "run"]])
+def test_help_loads_little(path: list[str]) -> None:
+    """No client, nothing of pydantic: whoever asks for help wants it now."""
+    done = subprocess.run(
+        [sys.executable, "-c", HELP, *path], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Usage: " in done.stdout

@@ -14,6 +14,7 @@ from typing import Any, assert_type
 import redis
 import redis.asyncio
 
+import holdfast
 from holdfast import (
     AsyncChat,
     AsyncFeedFile,
@@ -491,3 +492,9 @@ async def tallies(hf: Holdfast, later: AsyncHoldfast) -> None:
     assert_type(report, TallyReport)
     feed = later.file_feed("f").consumer("c")
     await later.tally("daily").aggregate(feed, key=lambda line: None)
+
+
+def names() -> None:
+    """Names are loaded when they are used; a checker knows all the same which there are."""
+    assert_type(holdfast.Lease, type[Lease])
+    print(holdfast.Lokc)  # type: ignore[attr-defined]
