@@ -5,6 +5,9 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 READY := .venv/ready
 
+# Tests and demos start hundreds of processes: each would compile the package anew without its cache.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test check sync bench faults
 
 demo: $(READY)  ## send some thousands of real mails through a real queue
