@@ -22,6 +22,7 @@ from faults.traffic import Direction, Traffic
 T = TypeVar("T")
 
 CONTROL_S = 10.0  # a control that takes longer is a bug of the proxy
+LAST_TURNS = 10
 
 Directions = Literal["both", "requests", "replies"]
 
@@ -202,6 +203,8 @@ class Proxy:
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         self._ready.set()
         await self._ended.wait()
+        for _ in range(LAST_TURNS):  # whoever was just coming in is turned away, and hung up on
+            await asyncio.sleep(0)
 
     def _do(self, control: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(control, self._loop).result(CONTROL_S)
