@@ -97,6 +97,17 @@ def test_the_same_key_makes_one_chat(house: House) -> None:
     assert len(jill.get("/v1/chats").json()["chats"]) == 1
 
 
+def test_what_is_nested_too_deeply_blocks_nothing(house: House, site: Site) -> None:
+    """It could be decoded, but not be put into an answer."""
+    chat = house.hf.create_chat(["jack"], sender="jill", body="fine")
+    unit = Namespace.of(house.hf.namespace).unit(keys.CHAT, chat.chat_id)
+    site.client.xadd(keys.log(unit), {"jill": b"j" + b"[" * 950 + b"]" * 950}, id="2-1")
+    site.client.hset(keys.meta(unit), "top", 2)
+    [batch] = house.of("jack").get("/v1/inbox").json()["batches"]
+    assert ["body" in message for message in batch["messages"]] == [True, False]
+    assert "undecodable" in batch["messages"][1]
+
+
 def test_what_cannot_be_read_blocks_nothing(house: House, site: Site) -> None:
     """It is handed out as such, and acknowledged like any other."""
     chat = house.hf.create_chat(["jack"], sender="jill", body="fine")

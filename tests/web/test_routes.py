@@ -197,6 +197,8 @@ def test_what_is_asked_wrongly_is_said(house: House, path: str, told: str) -> No
         (b"NaN", 400, "JSON"),
         (b'"\xff"', 400, "JSON"),
         (b"[" * 100_000, 400, "nested too deeply"),
+        (b"[" * 101 + b"1" * 100 + b"]" * 101, 400, "nested more than 100 deep"),
+        (b"[" * 600 + b"null" + b"]" * 600, 400, "nested more than 100 deep"),
         (b'""', 400, "empty"),
         (b"", 400, "JSON"),
     ],

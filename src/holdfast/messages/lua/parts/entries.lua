@@ -1,5 +1,7 @@
 -- Entries of a log, as they are stored and as a reply has them.
 
+local LARGEST_SENDER, LARGEST_BODY = 512, 1048577  -- what `send` lets in
+
 -- When an entry was sent (ms).
 local function sent_ms(entry)
   local ms = entry[1]:match('%d+$')
@@ -7,11 +9,15 @@ local function sent_ms(entry)
 end
 
 -- A page of them in one list, three each: id, sender, body; and the bytes that these take. A reply
--- of few tables is made, sent and read in half the time.
+-- of few tables is made, sent and read in half the time. What is too large for any reply, as
+-- another program may have written it, is told by its size, or it would block the reader.
 local function flat(page)
   local parts, bytes, n = {}, 0, 0
   for _, entry in ipairs(page) do
     local sender, body = entry[2][1], entry[2][2]
+    if #sender > LARGEST_SENDER or #body > LARGEST_BODY then
+      sender, body = sender:sub(1, LARGEST_SENDER), string.format('x%d', #sender + #body)
+    end
     parts[n + 1], parts[n + 2], parts[n + 3] = entry[1], sender, body
     bytes = bytes + #sender + #body
     n = n + 3
