@@ -50,6 +50,18 @@ async def test_a_position_that_the_server_lost_is_a_reset(hf: AsyncHoldfast) -> 
     assert (lost.gap, lost.messages) == (Gap(2, 5, "reset"), ())
 
 
+async def test_a_device_that_has_nothing_is_told_of_no_reset(hf: AsyncHoldfast) -> None:
+    """Where nobody has written yet, or where nothing is any more."""
+    box = hf.mailbox("jack")
+    nothing = await box.fetch()
+    await box.send(1, sender="jill")
+    batch = await box.fetch(after=nothing.position)
+    assert (batch.gap, batch.upto) == (None, 1)
+    chat = await hf.create_chat(["jack"], sender="jill", body=1)
+    [batch] = await hf.inbox("jack").fetch(after={chat.chat_id: nothing.position})
+    assert (batch.gap, batch.upto) == (None, 1)
+
+
 async def test_a_stranger_reads_nothing_after_any_position(hf: AsyncHoldfast) -> None:
     """A position is no proof of membership."""
     chat = await hf.create_chat(["jack"], sender="jill", body=1)

@@ -51,6 +51,18 @@ def test_a_position_that_the_server_lost_is_a_reset(hf: Holdfast) -> None:
     assert (lost.gap, lost.messages) == (Gap(2, 5, "reset"), ())
 
 
+def test_a_device_that_has_nothing_is_told_of_no_reset(hf: Holdfast) -> None:
+    """Where nobody has written yet, or where nothing is any more."""
+    box = hf.mailbox("jack")
+    nothing = box.fetch()
+    box.send(1, sender="jill")
+    batch = box.fetch(after=nothing.position)
+    assert (batch.gap, batch.upto) == (None, 1)
+    chat = hf.create_chat(["jack"], sender="jill", body=1)
+    [batch] = hf.inbox("jack").fetch(after={chat.chat_id: nothing.position})
+    assert (batch.gap, batch.upto) == (None, 1)
+
+
 def test_a_stranger_reads_nothing_after_any_position(hf: Holdfast) -> None:
     """A position is no proof of membership."""
     chat = hf.create_chat(["jack"], sender="jill", body=1)

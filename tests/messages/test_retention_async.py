@@ -153,6 +153,19 @@ async def test_no_chat_keeps_more_than_the_most(hf: AsyncHoldfast, site: Site) -
     assert [message.seq for message in batch.messages] == [150_001]
 
 
+async def test_what_is_not_redefined_stays(hf: AsyncHoldfast) -> None:
+    """Each of both by itself; and nothing is no change."""
+    chat = await hf.create_chat(["a"], sender="a", body=1, keep="until_read", idle_ttl=3600)
+    await chat.redefine(keep=5)
+    await chat.redefine(keep="until_read")
+    assert (await chat.status()).idle_ttl == 3600.0
+    await chat.redefine(idle_ttl=60)
+    status = await chat.status()
+    assert (status.keep, status.idle_ttl) == ("until_read", 60.0)
+    with pytest.raises(ValueError, match="keep, idle_ttl or both"):
+        await chat.redefine()
+
+
 async def test_what_is_kept_can_be_redefined(hf: AsyncHoldfast, site: Site) -> None:
     """In both directions, from the next message on."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep=5)

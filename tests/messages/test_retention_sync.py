@@ -150,6 +150,19 @@ def test_no_chat_keeps_more_than_the_most(hf: Holdfast, site: Site) -> None:
     assert [message.seq for message in batch.messages] == [150_001]
 
 
+def test_what_is_not_redefined_stays(hf: Holdfast) -> None:
+    """Each of both by itself; and nothing is no change."""
+    chat = hf.create_chat(["a"], sender="a", body=1, keep="until_read", idle_ttl=3600)
+    chat.redefine(keep=5)
+    chat.redefine(keep="until_read")
+    assert (chat.status()).idle_ttl == 3600.0
+    chat.redefine(idle_ttl=60)
+    status = chat.status()
+    assert (status.keep, status.idle_ttl) == ("until_read", 60.0)
+    with pytest.raises(ValueError, match="keep, idle_ttl or both"):
+        chat.redefine()
+
+
 def test_what_is_kept_can_be_redefined(hf: Holdfast, site: Site) -> None:
     """In both directions, from the next message on."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep=5)

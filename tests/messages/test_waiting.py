@@ -20,6 +20,9 @@ from queues.faults.halves import HALVES, Half
 WOKEN_S = 2.0
 """A bound against waiting for the next look, which comes after some minutes."""
 
+HEARD_S = 25.0
+"""Likewise, where nothing is timed."""
+
 IDLE_S = 3.0
 IDLE_SHARE = 0.05
 """Of one core, while ten thousand wait for nothing; it is processor time, whatever else runs."""
@@ -86,6 +89,28 @@ def test_who_waits_at_an_inbox_is_woken(half: Half, site: Site, direct: Holdfast
     assert (third.source, third.upto) == ("other", 1)
     [fourth] = wakes(lambda: direct.chat("other").send(2, sender="a"))
     assert (fourth.source, fourth.upto) == ("other", 2)
+
+
+TAKEN_IN: dict[str, Callable[[Holdfast], object]] = {
+    "create": lambda hf: hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c"),
+    "join": lambda hf: (hf.chat("c").join("b"), hf.chat("c").send(2, sender="a")),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN_IN)
+def test_who_is_taken_in_hears_of_it_though_the_one_who_did_it_is_killed(
+    half: Half, site: Site, direct: Holdfast, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Right after it, before anything more is said: the chat itself wakes its new member."""
+    if name == "join":
+        direct.create_chat(["a"], sender="a", body=1, chat_id="c")
+    monkeypatch.setattr("holdfast.messages.chat._sync._enlist_again", lambda *_: None)
+    inbox = half.client(site.url, site.namespace).inbox("b")
+    waiting = Waiting(lambda: half.do(inbox.fetch(timeout=60)))
+    eventually(lambda: listening(site, "inbox", "b"))
+    TAKEN_IN[name](direct)
+    assert waiting.woken_since(waiting.began_at) < HEARD_S
+    assert [batch.source for batch in waiting.found] == ["c"]
 
 
 def test_waiting_ends_in_time(half: Half, site: Site) -> None:

@@ -67,7 +67,7 @@ class Position(msgspec.Struct, frozen=True):
     """How far one device has read one mailbox or chat: where `fetch(after=…)` goes on.
 
     Attributes:
-        epoch: the incarnation of the mailbox or chat.
+        epoch: the incarnation of the mailbox or chat; 0: there was none, so the device has nothing.
         seq: the last number that the device has.
     """
 

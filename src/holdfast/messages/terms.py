@@ -181,7 +181,7 @@ class Founding:
 
 
 def checked_positions(after: Mapping[str, Position]) -> dict[str, Position]:
-    """What a device has, by mailbox or chat.
+    """What a device has, by mailbox or chat; without those of which it has nothing.
 
     Raises:
         ValueError, TypeError: these are no positions.
@@ -191,4 +191,4 @@ def checked_positions(after: Mapping[str, Position]) -> dict[str, Position]:
             raise TypeError(f"after takes a Position, not {type(position).__name__}")
         checked_seq(position.epoch, "the epoch of a position")
         checked_seq(position.seq, "the seq of a position")
-    return dict(after)
+    return {source: position for source, position in after.items() if position.epoch}

@@ -16,8 +16,10 @@ from ...errors import (
     TooManyMembers,
 )
 from .. import keys
+from .._async import FETCH
 from ..body import encoded_body
-from ..message import Message, Undecodable
+from ..memory import said
+from ..message import Message, Row, Undecodable
 from ..post._async import AsyncPost
 from ..states import ChatStatus, chat_status
 from ..terms import (
@@ -115,6 +117,8 @@ class AsyncChat:
         """
         checked_name(user, "a member")
         first, adding = checked_start(start), checked_reader(by)
+        if adding:  # nothing of *user* is touched for a stranger; the step itself looks again
+            await self._expect(adding)
         with self._post.caller.writers.operation(
             op_id, lambda op_id: self.join(user, start=start, by=by, op_id=op_id), verb="join"
         ) as write:
@@ -149,11 +153,22 @@ class AsyncChat:
             op_id, lambda op_id: self.leave(user, op_id=op_id), verb="leave"
         ) as write:
             noted = await self._post.index.noted(user, self.chat_id)
-            answer = await self._log.write(LEAVE, write, user)
-        await self._take_off(user, noted)
-        if answer == b"last":
+            answer, is_member, exists = await self._log.write(LEAVE, write, user)
+        if not is_member:
+            await self._take_off(user, noted)
+        if answer == b"last" and not exists:
             await self._forget()
         return bool(answer != b"stranger")
+
+    async def _expect(self, member: str) -> None:
+        reply = await self._post.caller.call(
+            FETCH, self._log.unit, self._log.read_keys, [member, 0, 0, 1, *said(None)]
+        )
+        row = Row.of(reply[0])
+        if not row.epoch:
+            raise NoSuchChat(self.chat_id)
+        if row.cursor is None:
+            raise NotAMember(member, self.chat_id)
 
     async def _take_off(self, user: str, noted: bytes | None) -> None:
         """Take the chat off the list of *user*, unless it was noted anew since then."""
@@ -242,27 +257,33 @@ class AsyncChat:
     async def redefine(
         self,
         *,
-        keep: Keep,
-        idle_ttl: Duration = 7 * 86_400.0,
+        keep: Keep | None = None,
+        idle_ttl: Duration | None = None,
         op_id: str | None = None,
     ) -> None:
         """Change how long messages are kept, for everyone, from the next message on.
 
         Args:
-            keep: as in `AsyncHoldfast.create_chat`.
+            keep: as in `AsyncHoldfast.create_chat`; None leaves it as it is.
             idle_ttl: likewise.
             op_id: see `OutcomeUnknown`.
 
         Raises:
             NoSuchChat: there is none.
         """
-        stored, idle_ms = checked_keep(keep), checked_idle_ms(idle_ttl)
+        settings: list[tuple[str, str | bytes | int]] = []
+        if keep is not None:
+            settings.append(("keep", checked_keep(keep)))
+        if idle_ttl is not None:
+            settings.append(("idle_ms", checked_idle_ms(idle_ttl)))
+        if not settings:
+            raise ValueError("say what is to change: keep, idle_ttl or both")
         with self._post.caller.writers.operation(
             op_id,
             lambda op_id: self.redefine(keep=keep, idle_ttl=idle_ttl, op_id=op_id),
             verb="redefine",
         ) as write:
-            await self._log.redefine(write, "", [("keep", stored), ("idle_ms", idle_ms)])
+            await self._log.redefine(write, "", settings)
 
     async def _forget(self) -> None:
         try:
@@ -272,12 +293,12 @@ class AsyncChat:
 
 
 async def _enlist_again(post: AsyncPost, users: list[str], chat_id: str) -> None:
-    """Note once more that *users* have a chat, now that they have, and wake them.
+    """Note once more that *users* have a chat, now that they have.
 
     A reader may have taken the first note for a left-over meanwhile. This one is a hint to a hint.
     """
     try:
-        await post.index.enlist(users, chat_id, ring=True)
+        await post.index.enlist(users, chat_id)
     except HoldfastError:
         return
 
@@ -294,7 +315,7 @@ async def create_chat(
         log = post.chat(chat_id)
         # Before the chat: whoever is a member of it must find it.
         await post.index.enlist(founding.members, chat_id)
-        said = (founding.sender, stored, founding.keep, founding.idle_ms)
+        said = (founding.sender, stored, founding.keep, founding.idle_ms, log.bell)
         answer = await log.write(CREATE, write, *said, *founding.members)
     if answer == b"exists":
         raise ChatExists(chat_id)

@@ -17,8 +17,10 @@ from ...errors import (
     TooManyMembers,
 )
 from .. import keys
+from .._sync import FETCH
 from ..body import encoded_body
-from ..message import Message, Undecodable
+from ..memory import said
+from ..message import Message, Row, Undecodable
 from ..post._sync import Post
 from ..states import ChatStatus, chat_status
 from ..terms import (
@@ -116,6 +118,8 @@ class Chat:
         """
         checked_name(user, "a member")
         first, adding = checked_start(start), checked_reader(by)
+        if adding:  # nothing of *user* is touched for a stranger; the step itself looks again
+            self._expect(adding)
         with self._post.caller.writers.operation(
             op_id, lambda op_id: self.join(user, start=start, by=by, op_id=op_id), verb="join"
         ) as write:
@@ -150,11 +154,22 @@ class Chat:
             op_id, lambda op_id: self.leave(user, op_id=op_id), verb="leave"
         ) as write:
             noted = self._post.index.noted(user, self.chat_id)
-            answer = self._log.write(LEAVE, write, user)
-        self._take_off(user, noted)
-        if answer == b"last":
+            answer, is_member, exists = self._log.write(LEAVE, write, user)
+        if not is_member:
+            self._take_off(user, noted)
+        if answer == b"last" and not exists:
             self._forget()
         return bool(answer != b"stranger")
+
+    def _expect(self, member: str) -> None:
+        reply = self._post.caller.call(
+            FETCH, self._log.unit, self._log.read_keys, [member, 0, 0, 1, *said(None)]
+        )
+        row = Row.of(reply[0])
+        if not row.epoch:
+            raise NoSuchChat(self.chat_id)
+        if row.cursor is None:
+            raise NotAMember(member, self.chat_id)
 
     def _take_off(self, user: str, noted: bytes | None) -> None:
         """Take the chat off the list of *user*, unless it was noted anew since then."""
@@ -241,27 +256,33 @@ class Chat:
     def redefine(
         self,
         *,
-        keep: Keep,
-        idle_ttl: Duration = 7 * 86_400.0,
+        keep: Keep | None = None,
+        idle_ttl: Duration | None = None,
         op_id: str | None = None,
     ) -> None:
         """Change how long messages are kept, for everyone, from the next message on.
 
         Args:
-            keep: as in `Holdfast.create_chat`.
+            keep: as in `Holdfast.create_chat`; None leaves it as it is.
             idle_ttl: likewise.
             op_id: see `OutcomeUnknown`.
 
         Raises:
             NoSuchChat: there is none.
         """
-        stored, idle_ms = checked_keep(keep), checked_idle_ms(idle_ttl)
+        settings: list[tuple[str, str | bytes | int]] = []
+        if keep is not None:
+            settings.append(("keep", checked_keep(keep)))
+        if idle_ttl is not None:
+            settings.append(("idle_ms", checked_idle_ms(idle_ttl)))
+        if not settings:
+            raise ValueError("say what is to change: keep, idle_ttl or both")
         with self._post.caller.writers.operation(
             op_id,
             lambda op_id: self.redefine(keep=keep, idle_ttl=idle_ttl, op_id=op_id),
             verb="redefine",
         ) as write:
-            self._log.redefine(write, "", [("keep", stored), ("idle_ms", idle_ms)])
+            self._log.redefine(write, "", settings)
 
     def _forget(self) -> None:
         try:
@@ -271,12 +292,12 @@ class Chat:
 
 
 def _enlist_again(post: Post, users: list[str], chat_id: str) -> None:
-    """Note once more that *users* have a chat, now that they have, and wake them.
+    """Note once more that *users* have a chat, now that they have.
 
     A reader may have taken the first note for a left-over meanwhile. This one is a hint to a hint.
     """
     try:
-        post.index.enlist(users, chat_id, ring=True)
+        post.index.enlist(users, chat_id)
     except HoldfastError:
         return
 
@@ -291,7 +312,7 @@ def create_chat(post: Post, founding: Founding, body: Any, *, op_id: str | None)
         log = post.chat(chat_id)
         # Before the chat: whoever is a member of it must find it.
         post.index.enlist(founding.members, chat_id)
-        said = (founding.sender, stored, founding.keep, founding.idle_ms)
+        said = (founding.sender, stored, founding.keep, founding.idle_ms, log.bell)
         answer = log.write(CREATE, write, *said, *founding.members)
     if answer == b"exists":
         raise ChatExists(chat_id)

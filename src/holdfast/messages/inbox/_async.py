@@ -112,7 +112,8 @@ class AsyncInbox(AsyncReader):
             mine |= await self._rows([oldest], limit, after)
         batches = [*gone, *self._batches(mine, ordered, seen, limit)]
         self._shown(batches)
-        units = frozenset([self._unit, *(self._post.chat(chat).unit for chat in mine)])
+        # Also those that the user is about to join: whoever takes it in may die before it says so.
+        units = frozenset([self._unit, *(self._post.chat(chat).unit for chat in rows)])
         return batches, units
 
     def _batches(

@@ -43,15 +43,12 @@ class AsyncIndex:
         """Where the list of a user lives."""
         return self._namespace.unit(keys.INBOX, user)
 
-    async def enlist(
-        self, users: Sequence[str], chat_id: str, *, ring: bool = False
-    ) -> list[bytes]:
-        """Note that each of *users* has a chat, or is about to.
+    async def enlist(self, users: Sequence[str], chat_id: str) -> list[bytes]:
+        """Note that each of *users* has a chat, or is about to; and wake those who wait for news.
 
         Args:
             users: who.
-            chat_id: which.
-            ring: wake those who wait for news.
+            chat_id: which; empty for none: the list is just in use.
 
         Returns:
             Of each the note, to take it off again.
@@ -62,7 +59,7 @@ class AsyncIndex:
         steps: list[Step] = []
         for user in users:
             unit = self.unit(user)
-            steps.append((unit, [keys.chats(unit)], [chat_id, unit.key("bell") if ring else ""]))
+            steps.append((unit, [keys.chats(unit)], [chat_id, unit.key("bell")]))
         notes = await self._caller.call_many(ENLIST, steps, harmless=True)
         for answer in notes:
             if isinstance(answer, HoldfastError):

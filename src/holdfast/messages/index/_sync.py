@@ -44,13 +44,12 @@ class Index:
         """Where the list of a user lives."""
         return self._namespace.unit(keys.INBOX, user)
 
-    def enlist(self, users: Sequence[str], chat_id: str, *, ring: bool = False) -> list[bytes]:
-        """Note that each of *users* has a chat, or is about to.
+    def enlist(self, users: Sequence[str], chat_id: str) -> list[bytes]:
+        """Note that each of *users* has a chat, or is about to; and wake those who wait for news.
 
         Args:
             users: who.
-            chat_id: which.
-            ring: wake those who wait for news.
+            chat_id: which; empty for none: the list is just in use.
 
         Returns:
             Of each the note, to take it off again.
@@ -61,7 +60,7 @@ class Index:
         steps: list[Step] = []
         for user in users:
             unit = self.unit(user)
-            steps.append((unit, [keys.chats(unit)], [chat_id, unit.key("bell") if ring else ""]))
+            steps.append((unit, [keys.chats(unit)], [chat_id, unit.key("bell")]))
         notes = self._caller.call_many(ENLIST, steps, harmless=True)
         for answer in notes:
             if isinstance(answer, HoldfastError):

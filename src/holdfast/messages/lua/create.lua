@@ -13,13 +13,14 @@
 -- ARGV[4]  string  body     its first message
 -- ARGV[5]  string  keep     a number of messages, or until_read
 -- ARGV[6]  int     idle_ms  until_read: a member silent for longer holds nothing back
--- ARGV[7]  string  first of the members
+-- ARGV[7]  string  bell     channel of the chat: members may be waiting for it to begin
+-- ARGV[8]  string  first of the members
 -- returns  string  created, or exists
 -- include clock
 -- include ledger
 
 local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local sender, body, keep, idle_ms = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local sender, body, keep, idle_ms, bell = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 -- include log
 
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
@@ -31,7 +32,7 @@ if epoch then
 end
 found()
 redis.call('HSET', meta, 'keep', keep, 'idle_ms', idle_ms, 'since', text(now_ms))
-local FIRST = 7
+local FIRST = 8
 for i = FIRST, #ARGV do
   redis.call('ZADD', cursors, ARGV[i] == sender and 1 or 0, ARGV[i])
 end
@@ -39,4 +40,5 @@ append(sender, body)
 remember()
 live_on()
 ledger_write(ledger, ARGV[1], ARGV[2], 1)
+redis.call('SPUBLISH', bell, text(top))
 return 'created'

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  ZSET    chats  ids, scored by when they were noted (ms); '' the list, by its begin (us)
 -- ARGV[1]  string  chat   '' none
--- ARGV[2]  string  bell   channel of the list; '' nobody is to be woken
+-- ARGV[2]  string  bell   channel of the list
 -- returns  string  when the chat was noted (ms); '' none
 -- include clock
 
@@ -16,9 +16,7 @@ if chat ~= '' then
   local noted = tonumber(redis.call('ZSCORE', chats, chat) or nil) or 0
   note = string.format('%.0f', math.max(now_ms, noted + 1))
   redis.call('ZADD', chats, note, chat)
-end
-redis.call('EXPIRE', chats, KEPT_S)
-if bell ~= '' then
   redis.call('SPUBLISH', bell, chat)
 end
+redis.call('EXPIRE', chats, KEPT_S)
 return note

@@ -10,7 +10,9 @@
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  user
--- returns  string  left, stranger (it was none), or last: the chat is no more
+-- returns  array   verdict: left, stranger (it was none), or last: the chat is no more. Then how it
+--                  is now, as others may have acted before this was repeated: 1 if the user is a
+--                  member, 1 if there is such a chat; else 0
 -- include clock
 -- include ledger
 
@@ -20,10 +22,15 @@ local user = ARGV[3]
 -- include life
 -- include retention
 
+local function told(answer)
+  local is_member = redis.call('ZSCORE', cursors, user) and 1 or 0
+  return {answer, is_member, redis.call('EXISTS', meta)}
+end
+
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
 if answer then
-  return answer
+  return told(answer)
 end
 local cursor = tonumber(redis.call('ZSCORE', cursors, user) or nil)
 answer = cursor and 'left' or 'stranger'
@@ -39,4 +46,4 @@ if cursor then
   end
 end
 ledger_write(ledger, ARGV[1], ARGV[2], answer)
-return answer
+return told(answer)

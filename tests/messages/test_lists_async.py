@@ -1,0 +1,52 @@
+"""The lists of users' chats, when those who write them repeat themselves, or may not."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from conftest import Site
+from holdfast import AsyncHoldfast, NoSuchChat, NotAMember
+
+
+@pytest.fixture
+async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+async def test_a_leave_that_is_repeated_takes_nothing_from_who_is_back(hf: AsyncHoldfast) -> None:
+    """It answers what it answered; the user reads on in the chat that it has joined again."""
+    chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    assert await chat.leave("b", op_id="mine")
+    await chat.join("b")
+    assert await chat.leave("b", op_id="mine")
+    assert await hf.inbox("b").chats() == ["c"]
+    await chat.send(2, sender="a")
+    [batch] = await hf.inbox("b").fetch()
+    assert [message.seq for message in batch.messages] == [2]
+
+
+async def test_a_last_leave_that_is_repeated_hides_no_new_chat(hf: AsyncHoldfast) -> None:
+    """Of the same id."""
+    chat = await hf.create_chat(["a"], sender="a", body=1, chat_id="c")
+    assert await chat.leave("a", op_id="mine")
+    await hf.create_chat(["b"], sender="b", body=1, chat_id="c")
+    assert await chat.leave("a", op_id="mine")
+    assert await hf.chats() == ["c"]
+
+
+async def test_a_stranger_touches_nobodys_list(hf: AsyncHoldfast, site: Site) -> None:
+    """Neither that of a member, nor that of somebody else."""
+    for name in ("first", "second"):
+        chat = await hf.create_chat(["a"], sender="a", body=1, chat_id=name)
+    before = await hf.inbox("a").chats()
+    for user in ("a", "nobody"):
+        with pytest.raises(NotAMember):
+            await hf.chat("first").join(user, by="eve")
+        with pytest.raises(NoSuchChat):
+            await hf.chat("nowhere").join(user, by="eve")
+    assert await hf.inbox("a").chats() == before == ["second", "first"]
+    assert site.client.exists(f"{site.namespace}:{{inbox:nobody}}:chats") == 0
+    assert await chat.join("nobody", by="a")

@@ -1,0 +1,53 @@
+# Generated from test_lists_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""The lists of users' chats, when those who write them repeat themselves, or may not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from conftest import Site
+from holdfast import Holdfast, NoSuchChat, NotAMember
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def test_a_leave_that_is_repeated_takes_nothing_from_who_is_back(hf: Holdfast) -> None:
+    """It answers what it answered; the user reads on in the chat that it has joined again."""
+    chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    assert chat.leave("b", op_id="mine")
+    chat.join("b")
+    assert chat.leave("b", op_id="mine")
+    assert hf.inbox("b").chats() == ["c"]
+    chat.send(2, sender="a")
+    [batch] = hf.inbox("b").fetch()
+    assert [message.seq for message in batch.messages] == [2]
+
+
+def test_a_last_leave_that_is_repeated_hides_no_new_chat(hf: Holdfast) -> None:
+    """Of the same id."""
+    chat = hf.create_chat(["a"], sender="a", body=1, chat_id="c")
+    assert chat.leave("a", op_id="mine")
+    hf.create_chat(["b"], sender="b", body=1, chat_id="c")
+    assert chat.leave("a", op_id="mine")
+    assert hf.chats() == ["c"]
+
+
+def test_a_stranger_touches_nobodys_list(hf: Holdfast, site: Site) -> None:
+    """Neither that of a member, nor that of somebody else."""
+    for name in ("first", "second"):
+        chat = hf.create_chat(["a"], sender="a", body=1, chat_id=name)
+    before = hf.inbox("a").chats()
+    for user in ("a", "nobody"):
+        with pytest.raises(NotAMember):
+            hf.chat("first").join(user, by="eve")
+        with pytest.raises(NoSuchChat):
+            hf.chat("nowhere").join(user, by="eve")
+    assert hf.inbox("a").chats() == before == ["second", "first"]
+    assert site.client.exists(f"{site.namespace}:{{inbox:nobody}}:chats") == 0
+    assert chat.join("nobody", by="a")
