@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from faults.servers import Server
+from faults.waiting import eventually
 from web.house import House, opened
 from web.test_mailbox import PNG
 
@@ -131,6 +132,21 @@ def test_who_was_offline_has_missed_nothing(tab: Callable[..., Page]) -> None:
         expect(page.locator(".message .what").last).to_have_text("written offline")
         expect(page.locator(".message .what")).to_have_count(32)
         assert texts(page) == [*expected, "written offline"]
+
+
+def test_what_was_read_offline_is_acknowledged_online(
+    tab: Callable[..., Page], house: House
+) -> None:
+    """Once there is a line again, though nothing new comes over it."""
+    chat = house.hf.create_chat(["jill", "jack"], sender="jill", body="read me")
+    jack = tab("jack")
+    expect(jack.locator("#chats .unread")).to_have_text("1")
+    jack.click("#line")
+    expect(jack.locator("#line")).to_have_text("offline")
+    open_chat(jack, "jill")
+    assert dict(chat.members()) == {"jill": 1, "jack": 0}
+    jack.click("#line")
+    eventually(lambda: dict(chat.members()) == {"jill": 1, "jack": 1}, 20.0)
 
 
 def test_a_broken_line_is_resumed_by_itself(tab: Callable[..., Page]) -> None:

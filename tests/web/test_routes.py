@@ -168,6 +168,7 @@ def test_its_own_hosts_are_served(house: House, host: str) -> None:
         ("/v1/mailbox?limit=-1", "limit"),
         ("/v1/mailbox?limit=1e1", "limit"),
         ("/v1/mailbox?limit=" + "9" * 5000, "limit"),
+        ("/v1/mailbox?limit=" + "0" * 19 + "600", "limit"),
         ("/v1/mailbox?timeout=61", "timeout must be 0 to 60 seconds"),
         ("/v1/mailbox?timeout=nan", "timeout"),
         ("/v1/mailbox?timeout=-1", "timeout"),

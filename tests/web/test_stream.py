@@ -139,8 +139,13 @@ def test_messages_are_sent(house: House) -> None:
         jill.say(type="send", id="b", to="mailbox:jack", bytes=packed)
         assert jill.hear("sent")["id"] == "b"
         assert house.hf.mailbox("jack").fetch().messages[0].body == PNG
-        for to, kind in (("chat:nowhere", "not-found"), ("jack", "bad-request")):
-            jill.say(type="send", id="c", to=to, body=1)
+        for to, kind, key in (
+            ("chat:nowhere", "not-found", "x"),
+            ("jack", "bad-request", "x"),
+            ("mailbox:jack", "bad-request", ""),
+            ("mailbox:jack", "bad-request", "x" * 201),
+        ):
+            jill.say(type="send", id="c", to=to, body=1, key=key)
             error = jill.hear("error")
             assert error["id"] == "c"
             assert error["problem"]["type"] == f"urn:holdfast:problem:{kind}"
@@ -183,6 +188,12 @@ def test_frames_that_are_none(den: House) -> None:
             jill.line.send(nonsense)
             jill.hear("error")
             assert closed(jill) == 4400
+
+
+def test_frames_are_not_compressed(den: House) -> None:
+    """Or a few bytes of a stranger would become hundreds of large frames before anybody looks."""
+    with raw(den, compression="deflate") as device:
+        assert device.line.protocol.extensions == []
 
 
 def test_a_token_may_come_as_a_header(den: House) -> None:

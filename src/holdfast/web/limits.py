@@ -87,10 +87,8 @@ class Buckets:
 
     async def turn(self, name: str) -> None:
         """Take one from the bucket of *name*, when there is one."""
-        wait = self.take(name)
-        if wait:
+        while wait := self.take(name):  # noqa: ASYNC110 (a bucket has no event)
             await asyncio.sleep(wait)
-            await self.turn(name)
 
 
 class Places:

@@ -44,6 +44,7 @@ class Server(uvicorn.Server):
                 http="h11",
                 ws=_Socket,
                 ws_max_size=gate.limits.request_bytes,
+                ws_per_message_deflate=False,  # a few bytes would become many large frames
                 ws_ping_interval=PING_S,
                 ws_ping_timeout=PING_S,
                 proxy_headers=bool(proxies),

@@ -182,9 +182,10 @@ def _key(request: Request) -> str:
 
 
 def _whole(given: str, what: str, least: int, most: int) -> int:
-    if not (given.isascii() and given.isdecimal() and least <= int(given[:20]) <= most):
+    number = int(given) if given.isascii() and given.isdecimal() and len(given) <= 20 else -1
+    if not least <= number <= most:
         raise Problem("bad-request", f"{what} must be {least} to {most:,}, got {given[:40]!r}")
-    return int(given)
+    return number
 
 
 def _too_large(limit: int) -> Problem:

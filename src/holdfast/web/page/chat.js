@@ -8,7 +8,7 @@ const PAGE = 50;
 
 let token, user, stream;
 let shown = null;          // the id of the chat that is open
-const chats = new Map();   // id → {id, members, messages: seq → message, gaps, unread, position, whole}
+const chats = new Map();   // id → {id, members, messages: seq → message, gaps, unread, position, owed, whole}
 const outbox = [];         // what is not sent yet: {key, chat, type, data, body | bytes}
 
 // A token in the link is moved out of sight, and is never part of a request's URL.
@@ -66,9 +66,14 @@ function hear(frame) {
     document.title = `${user} – Holdfast chat`;
     refresh();
     send_outbox();
+    for (const chat of chats.values()) say_read(chat);
   } else if (frame.type === "batch") {
     take(frame);
+  } else if (frame.type === "acked") {
+    const chat = chats.get(frame.id);
+    if (chat?.owed === frame.position) chat.owed = null;
   } else if (frame.type === "error") {
+    if (chats.has(frame.id)) chats.get(frame.id).owed = null;  // the server has lost it
     notice(frame.problem.detail);
   }
 }
@@ -125,7 +130,9 @@ async function load_history(chat, limit = PAGE, before = "") {
 
 function chat_of(id) {
   if (!chats.has(id)) {
-    chats.set(id, {id, members: [], messages: new Map(), gaps: [], unread: 0, position: null, whole: false});
+    chats.set(id, {
+      id, members: [], messages: new Map(), gaps: [], unread: 0, position: null, owed: null, whole: false,
+    });
   }
   return chats.get(id);
 }
@@ -140,8 +147,15 @@ function forget(id) {
 function acknowledge(chat) {
   if (chat.id !== shown || document.hidden) return;
   chat.unread = 0;
-  if (chat.position) stream.say({type: "ack", source: `chat:${chat.id}`, position: chat.position});
+  chat.owed = chat.position;
+  say_read(chat);
   draw_list();
+}
+
+// Owed until the gateway says that it has it, as it may have been read without a line.
+function say_read(chat) {
+  const {id, owed: position} = chat;
+  if (position) stream.say({type: "ack", id, source: `chat:${id}`, position});
 }
 
 // What the user does

@@ -122,7 +122,7 @@ class Session:
             batch = await self._patiently(fetch)
             if batch:
                 await self._say(frames.batch(frames.MAILBOX, batch))
-                after = batch.position if batch.epoch else None
+                after = batch.position
 
     async def _chats(self, after: dict[str, Position]) -> None:
         inbox = self._gate.hf.inbox(self._user)
@@ -130,10 +130,7 @@ class Session:
             fetch = partial(inbox.fetch, limit=BATCH, timeout=LOOK_S, after=after)
             for batch in await self._patiently(fetch):
                 await self._say(frames.batch(frames.CHAT + batch.source, batch))
-                if batch.epoch:
-                    after[batch.source] = batch.position
-                else:  # it is gone
-                    after.pop(batch.source, None)
+                after[batch.source] = batch.position
 
     async def _patiently(self, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What *fetch* gives; while the server cannot be asked, the device is told so once."""
@@ -161,7 +158,8 @@ class Session:
             text = await _heard(self._socket)
             await self._gate.users.turn(self._user)  # meanwhile nothing is read from the device
             frame: frames.Frame = decoded(text, frames.Frame)
-            key = getattr(frame, "key", None) or new_key()
+            key = getattr(frame, "key", None)
+            key = new_key() if key is None else key
             try:
                 await self._say(await self._done(frame, key))
             except Exception as error:  # noqa: BLE001 (`problem_of` logs what nobody expects)
@@ -177,8 +175,8 @@ class Session:
                 return frames.acked(frame)
 
     async def _send(self, frame: frames.Send, key: str) -> int:
-        if len(key) > LONGEST_KEY:
-            raise Problem("bad-request", f"a key has at most {LONGEST_KEY} characters")
+        if not 0 < len(key) <= LONGEST_KEY:
+            raise Problem("bad-request", f"a key has 1 to {LONGEST_KEY} characters")
         kind, _, name = frame.to.partition(":")
         options = {"sender": self._user, "op_id": op_id(self._user, key)}
         if kind == "chat":
