@@ -108,6 +108,15 @@ async def test_only_members_look_and_add_where_it_is_said_who_does(
         await look(chat, "")
 
 
+async def test_an_add_that_is_repeated_answers_the_same(hf: AsyncHoldfast) -> None:
+    """Though who added somebody is no member any more."""
+    chat = await hf.create_chat(["a", "b"], sender="a", body=1)
+    assert await chat.join("c", by="b", op_id="mine")
+    await chat.leave("b")
+    assert await chat.join("c", by="b", op_id="mine")
+    assert await hf.inbox("c").chats() == [chat.chat_id]
+
+
 async def test_a_stranger_who_adds_a_member_takes_nothing_from_it(hf: AsyncHoldfast) -> None:
     """Its list keeps the chat."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1)

@@ -109,6 +109,15 @@ def test_only_members_look_and_add_where_it_is_said_who_does(
         look(chat, "")
 
 
+def test_an_add_that_is_repeated_answers_the_same(hf: Holdfast) -> None:
+    """Though who added somebody is no member any more."""
+    chat = hf.create_chat(["a", "b"], sender="a", body=1)
+    assert chat.join("c", by="b", op_id="mine")
+    chat.leave("b")
+    assert chat.join("c", by="b", op_id="mine")
+    assert hf.inbox("c").chats() == [chat.chat_id]
+
+
 def test_a_stranger_who_adds_a_member_takes_nothing_from_it(hf: Holdfast) -> None:
     """Its list keeps the chat."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1)

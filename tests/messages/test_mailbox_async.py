@@ -52,7 +52,7 @@ def remove(site: Site, first: int, last: int) -> None:
 
 
 async def test_messages_come_in_order_until_they_are_acknowledged(hf: AsyncHoldfast) -> None:
-    """Fetching changes nothing."""
+    """Defect 12: fetching took them away. Here it changes nothing."""
     box = hf.mailbox("jack451")
     assert await box.send({"text": "hi"}, sender="jill") == 1
     assert await box.send(b"\x89PNG\x00", sender="jeff") == 2
@@ -110,7 +110,10 @@ async def test_the_status_tells_who_has_not_been_here(hf: AsyncHoldfast) -> None
 
 
 async def test_a_full_mailbox_refuses(hf: AsyncHoldfast) -> None:
-    """Only what is unread counts, and read messages stay for `latest` as far as there is room."""
+    """Defect 12: there was no end.
+
+    Only what is unread counts, and read messages stay for `latest` as far as there is room.
+    """
     box = hf.mailbox("jack451", capacity=3)
     for n in range(3):
         await box.send(n, sender="jill")
@@ -353,7 +356,7 @@ async def test_odd_names_do_not_meet(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_send_under_a_name_of_its_own_counts_once(hf: AsyncHoldfast) -> None:
-    """The second one answers what the first one did."""
+    """Defect 12: it came twice. The second one answers what the first one did."""
     box = hf.mailbox("jack451")
     assert await box.send("a", sender="jill", op_id="mine") == 1
     assert await box.send("b", sender="jill") == 2

@@ -53,7 +53,7 @@ def remove(site: Site, first: int, last: int) -> None:
 
 
 def test_messages_come_in_order_until_they_are_acknowledged(hf: Holdfast) -> None:
-    """Fetching changes nothing."""
+    """Defect 12: fetching took them away. Here it changes nothing."""
     box = hf.mailbox("jack451")
     assert box.send({"text": "hi"}, sender="jill") == 1
     assert box.send(b"\x89PNG\x00", sender="jeff") == 2
@@ -111,7 +111,10 @@ def test_the_status_tells_who_has_not_been_here(hf: Holdfast) -> None:
 
 
 def test_a_full_mailbox_refuses(hf: Holdfast) -> None:
-    """Only what is unread counts, and read messages stay for `latest` as far as there is room."""
+    """Defect 12: there was no end.
+
+    Only what is unread counts, and read messages stay for `latest` as far as there is room.
+    """
     box = hf.mailbox("jack451", capacity=3)
     for n in range(3):
         box.send(n, sender="jill")
@@ -354,7 +357,7 @@ def test_odd_names_do_not_meet(hf: Holdfast) -> None:
 
 
 def test_a_send_under_a_name_of_its_own_counts_once(hf: Holdfast) -> None:
-    """The second one answers what the first one did."""
+    """Defect 12: it came twice. The second one answers what the first one did."""
     box = hf.mailbox("jack451")
     assert box.send("a", sender="jill", op_id="mine") == 1
     assert box.send("b", sender="jill") == 2

@@ -16,10 +16,8 @@ from ...errors import (
     TooManyMembers,
 )
 from .. import keys
-from .._async import FETCH
 from ..body import encoded_body
-from ..memory import said
-from ..message import Message, Row, Undecodable
+from ..message import Message, Undecodable
 from ..post._async import AsyncPost
 from ..states import ChatStatus, chat_status
 from ..terms import (
@@ -117,12 +115,12 @@ class AsyncChat:
         """
         checked_name(user, "a member")
         first, adding = checked_start(start), checked_reader(by)
-        if adding:  # nothing of *user* is touched for a stranger; the step itself looks again
-            await self._expect(adding)
         with self._post.caller.writers.operation(
             op_id, lambda op_id: self.join(user, start=start, by=by, op_id=op_id), verb="join"
         ) as write:
-            [note] = await self._post.index.enlist([user], self.chat_id)
+            note = None
+            if not adding or await self._has(adding):  # for a stranger no list is touched
+                [note] = await self._post.index.enlist([user], self.chat_id)
             reply = await self._log.write(JOIN, write, user, first, MAX_MEMBERS, adding)
         if reply[0] not in (b"joined", b"member") and reply[1:] != [b"member"]:
             await self._take_off(user, note)
@@ -160,15 +158,10 @@ class AsyncChat:
             await self._forget()
         return bool(answer != b"stranger")
 
-    async def _expect(self, member: str) -> None:
-        reply = await self._post.caller.call(
-            FETCH, self._log.unit, self._log.read_keys, [member, 0, 0, 1, *said(None)]
-        )
-        row = Row.of(reply[0])
-        if not row.epoch:
-            raise NoSuchChat(self.chat_id)
-        if row.cursor is None:
-            raise NotAMember(member, self.chat_id)
+    async def _has(self, user: str) -> bool:
+        unit = self._log.unit
+        found = await self._post.caller.read(unit, "ZSCORE", keys.cursors(unit), user)
+        return found is not None
 
     async def _take_off(self, user: str, noted: bytes | None) -> None:
         """Take the chat off the list of *user*, unless it was noted anew since then."""

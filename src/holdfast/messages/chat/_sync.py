@@ -17,10 +17,8 @@ from ...errors import (
     TooManyMembers,
 )
 from .. import keys
-from .._sync import FETCH
 from ..body import encoded_body
-from ..memory import said
-from ..message import Message, Row, Undecodable
+from ..message import Message, Undecodable
 from ..post._sync import Post
 from ..states import ChatStatus, chat_status
 from ..terms import (
@@ -118,12 +116,12 @@ class Chat:
         """
         checked_name(user, "a member")
         first, adding = checked_start(start), checked_reader(by)
-        if adding:  # nothing of *user* is touched for a stranger; the step itself looks again
-            self._expect(adding)
         with self._post.caller.writers.operation(
             op_id, lambda op_id: self.join(user, start=start, by=by, op_id=op_id), verb="join"
         ) as write:
-            [note] = self._post.index.enlist([user], self.chat_id)
+            note = None
+            if not adding or self._has(adding):  # for a stranger no list is touched
+                [note] = self._post.index.enlist([user], self.chat_id)
             reply = self._log.write(JOIN, write, user, first, MAX_MEMBERS, adding)
         if reply[0] not in (b"joined", b"member") and reply[1:] != [b"member"]:
             self._take_off(user, note)
@@ -161,15 +159,10 @@ class Chat:
             self._forget()
         return bool(answer != b"stranger")
 
-    def _expect(self, member: str) -> None:
-        reply = self._post.caller.call(
-            FETCH, self._log.unit, self._log.read_keys, [member, 0, 0, 1, *said(None)]
-        )
-        row = Row.of(reply[0])
-        if not row.epoch:
-            raise NoSuchChat(self.chat_id)
-        if row.cursor is None:
-            raise NotAMember(member, self.chat_id)
+    def _has(self, user: str) -> bool:
+        unit = self._log.unit
+        found = self._post.caller.read(unit, "ZSCORE", keys.cursors(unit), user)
+        return found is not None
 
     def _take_off(self, user: str, noted: bytes | None) -> None:
         """Take the chat off the list of *user*, unless it was noted anew since then."""
