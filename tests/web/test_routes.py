@@ -146,7 +146,20 @@ def test_a_page_of_another_site_changes_nothing(house: House, method: str, path:
         assert (answer.status_code, is_problem(answer)) == (403, True)
 
 
-@pytest.mark.parametrize("host", ["evil.test", "evil.test:8000", "", "[", "127.0.0.1.evil.test"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.test",
+        "evil.test:8000",
+        "",
+        "[",
+        "127.0.0.1.evil.test",
+        "localhost/x",
+        "evil.test@localhost",
+        "localhost:80:90",
+        "localhost:x",
+    ],
+)
 @pytest.mark.parametrize("path", ["/v1/mailbox", "/chat", "/", "/nowhere"])
 def test_other_hosts_are_not_served(house: House, path: str, host: str) -> None:
     """A page whose name suddenly resolves to this address sends its own name."""

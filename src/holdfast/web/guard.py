@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -14,6 +14,8 @@ from .problems import Problem
 
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 ANY_HOST: Final = "*"
+
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^]\[:/?#@\\\s]+)(:\d*)?")
 
 SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
 
@@ -87,10 +89,8 @@ def _host(given: str) -> str:
     """The name in `name`, `name:port`, `[::1]`, `[::1]:port` or `::1`, in one spelling."""
     if given.count(":") > 1 and not given.startswith("["):
         return given.lower()
-    try:
-        return urlsplit(f"//{given}").hostname or ""
-    except ValueError:  # as of `[`
-        return ""
+    found = _HOST.fullmatch(given.lower())
+    return found[1].strip("[]") if found else ""
 
 
 def _encoded(scope: Scope) -> Scope:
