@@ -50,3 +50,13 @@ async def test_a_stranger_touches_nobodys_list(hf: AsyncHoldfast, site: Site) ->
     assert await hf.inbox("a").chats() == before == ["second", "first"]
     assert site.client.exists(f"{site.namespace}:{{inbox:nobody}}:chats") == 0
     assert await chat.join("nobody", by="a")
+
+
+async def test_a_lost_list_is_restored_by_joining_again(hf: AsyncHoldfast, site: Site) -> None:
+    """Whoever is a member stays where it is."""
+    chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    site.client.delete(f"{site.namespace}:{{inbox:b}}:chats")
+    assert await hf.inbox("b").fetch() == []
+    assert not await chat.join("b")
+    [batch] = await hf.inbox("b").fetch()
+    assert (batch.gap, batch.upto) == (None, 1)

@@ -51,3 +51,13 @@ def test_a_stranger_touches_nobodys_list(hf: Holdfast, site: Site) -> None:
     assert hf.inbox("a").chats() == before == ["second", "first"]
     assert site.client.exists(f"{site.namespace}:{{inbox:nobody}}:chats") == 0
     assert chat.join("nobody", by="a")
+
+
+def test_a_lost_list_is_restored_by_joining_again(hf: Holdfast, site: Site) -> None:
+    """Whoever is a member stays where it is."""
+    chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    site.client.delete(f"{site.namespace}:{{inbox:b}}:chats")
+    assert hf.inbox("b").fetch() == []
+    assert not chat.join("b")
+    [batch] = hf.inbox("b").fetch()
+    assert (batch.gap, batch.upto) == (None, 1)

@@ -14,7 +14,8 @@ end
 local function flat(page)
   local parts, bytes, n = {}, 0, 0
   for _, entry in ipairs(page) do
-    local sender, body = entry[2][1], entry[2][2]
+    local said = entry[2]
+    local sender, body = said[1], said[2]
     if #sender > LARGEST_SENDER or #body > LARGEST_BODY then
       sender, body = sender:sub(1, LARGEST_SENDER), string.format('x%d', #sender + #body)
     end
