@@ -253,9 +253,13 @@ class Proxy:
 
     async def _refuse(self, seconds: float | None) -> None:
         self._forget_timer()
-        if self._listener is not None:
-            self._listener.close()
-            self._listener = None
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            # Whom the loop has just accepted would be lost with the listener, and never closed.
+            for accepting in listener.sockets:
+                self._loop.remove_reader(accepting.fileno())
+            await asyncio.sleep(0)
+            listener.close()
         await self._cut(list(self._links))
         if seconds is not None:
             self._again = self._loop.call_later(

@@ -1,6 +1,8 @@
 """The proxy is transparent until told otherwise, and each fault hits exactly what it names."""
 
 import asyncio
+import contextlib
+import gc
 import math
 import socket
 import time
@@ -338,6 +340,23 @@ async def test_controls_work_from_a_running_event_loop(proxy: Proxy, direct: red
         await eventually_async(lambda: fault.fired == 1)
         await asyncio.gather(*(client.incr("counter") for _ in range(20)))
     assert direct.get("counter") == b"21"
+
+
+def test_a_connection_that_comes_in_while_it_refuses_is_ended(proxy: Proxy) -> None:
+    """The event loop has accepted it by then, and nobody has seen it."""
+
+    async def refuse_at_once() -> socket.socket:
+        client = socket.create_connection(proxy.address)  # the loop does not run meanwhile
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # it has noticed the client, no more
+        await proxy._refuse(None)
+        return client
+
+    with proxy._do(refuse_at_once()) as client:
+        client.settimeout(10)
+        with contextlib.suppress(ConnectionResetError):
+            assert client.recv(1) == b""
+    gc.collect()  # says what was never closed
 
 
 def _until_reset(raw: socket.socket) -> bytes:
