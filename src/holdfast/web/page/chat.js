@@ -73,7 +73,8 @@ function hear(frame) {
     const chat = chats.get(frame.id);
     if (chat?.owed === frame.position) chat.owed = null;
   } else if (frame.type === "error") {
-    if (chats.has(frame.id)) chats.get(frame.id).owed = null;  // the server has lost it
+    const chat = chats.get(frame.id);
+    if (chat && frame.problem.status < 429) chat.owed = null;  // the server has lost what was read
     notice(frame.problem.detail);
   }
 }
