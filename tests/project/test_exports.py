@@ -62,13 +62,6 @@ def test_what_is_not_public_is_not_there() -> None:
     assert set(holdfast.__all__) <= set(dir(holdfast))
 
 
-def test_a_chat_begins_with_what_redefining_it_takes_by_default() -> None:
-    """The client says it itself, because it does not load the block for that."""
-    begun = inspect.signature(holdfast.Holdfast.create_chat).parameters["idle_ttl"]
-    redefined = inspect.signature(holdfast.Chat.redefine).parameters["idle_ttl"]
-    assert begun.default == redefined.default
-
-
 def members(cls: type) -> Iterator[tuple[str, Any]]:
     """The public methods and properties that a class of ours, or one it derives from, defines."""
     for base in cls.__mro__:
