@@ -145,7 +145,7 @@ def test_a_port_that_is_taken(standalone: Server) -> None:
 
 def test_a_server_that_does_not_answer(secret: Path) -> None:
     """Is told at once, not to the first client."""
-    result = holdfast("serve", "--port", "0", "--url", "redis://127.0.0.1:1")
+    result = holdfast("serve", "--no-dashboard", "--port", "0", "--url", "redis://127.0.0.1:1")
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.startswith("holdfast: cannot use redis://127.0.0.1:1 (")
 
@@ -162,6 +162,6 @@ def test_without_its_extra_it_says_what_to_install() -> None:
     with Process(sys.executable, "-c", hidden, "serve", "--url", "redis://127.0.0.1:1") as process:
         eventually(lambda: not process.is_running, 20.0)
     assert process.output.strip() == (
-        "holdfast: the gateway needs an extra: run `pip install 'holdfast[web]'`"
+        "holdfast: the gateway and the dashboard need an extra: run `pip install 'holdfast[web]'`"
     )
     assert process.returncode == 1

@@ -1,0 +1,17 @@
+"""All screens, in the order of the navigation."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Final
+
+from ..screen import Screen
+from . import overview
+
+SCREENS: Final[tuple[Screen, ...]] = (overview.SCREEN,)
+"""A new screen is added here."""
+
+GROUPS: Final = [
+    (group, list(screens)) for group, screens in groupby(SCREENS, lambda screen: screen.group)
+]
+"""The same, for the navigation."""
