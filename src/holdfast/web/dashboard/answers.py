@@ -113,5 +113,5 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     found.filters.update(FILTERS)
-    found.globals["groups"] = GROUPS
+    found.globals["navigation"] = GROUPS
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -14,6 +14,8 @@ from ... import AsyncHoldfast
 from ..problems import Problem
 from ..visit import MOST_MESSAGES, whole
 from .access import Visitor
+
+C = TypeVar("C", bound=str)
 
 MOST: Final = MOST_MESSAGES
 """Of anything on one page."""
@@ -67,12 +69,13 @@ class Look:
         given = self.request.query_params.get(param)
         return whole(given, param, least, most) if given else default
 
-    def choice(self, param: str, options: Sequence[str]) -> str:
+    def choice(self, param: str, options: Sequence[C]) -> C:
         """One of *options* in the query, at first the first of them."""
         given = self.request.query_params.get(param, options[0])
-        if given not in options:
-            raise Problem("bad-request", f"{param} is one of {', '.join(options)}")
-        return given
+        for option in options:
+            if option == given:
+                return option
+        raise Problem("bad-request", f"{param} is one of {', '.join(options)}")
 
     def link(self, path: str = "", **query: object) -> str:
         """Where a page of the dashboard is; what is None or empty in the query is left out."""

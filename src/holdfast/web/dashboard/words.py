@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -29,7 +30,8 @@ def span(seconds: float | None) -> str:
     if seconds < 1:
         return f"{max(0.0, seconds) * 1000:.0f} ms"
     size, unit = next(each for each in _SPANS if seconds >= each[0])
-    return f"{seconds / size:.1f}".removesuffix(".0") + f" {unit}"
+    count = seconds / size
+    return f"{count:.0f} {unit}" if count >= 10 else f"{count:.1f}".removesuffix(".0") + f" {unit}"
 
 
 def size(count: float | None) -> str:
@@ -60,6 +62,11 @@ def iso(at: datetime | None) -> str:
     return instant(at) or ""
 
 
+def epoch(at: datetime) -> int:
+    """Seconds since 1970."""
+    return int(at.timestamp())
+
+
 def clock(at: datetime) -> str:
     """The time of day in UTC, to the second; a page with scripts shows the reader's own."""
     return f"{at.astimezone(UTC):%H:%M:%S} UTC"
@@ -77,6 +84,15 @@ def pretty(given: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}… (cut)"
 
 
+def points(values: Sequence[float], width: int = 120, height: int = 24) -> str:
+    """Where a line through *values* goes, for the `points` of an SVG polyline."""
+    most, step = max(1.0, *values), width / max(1, len(values) - 1)
+    places = (
+        (n * step, height - 1 - value * (height - 2) / most) for n, value in enumerate(values)
+    )
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+
+
 def plain_json(given: Any) -> bytes:
     """As JSON; what JSON has not, as its repr."""
     return msgspec.json.encode(given, enc_hook=repr)
@@ -90,6 +106,8 @@ FILTERS: Final = {
     "since": since,
     "iso": iso,
     "clock": clock,
+    "epoch": epoch,
     "value": value,
     "pretty": pretty,
+    "points": points,
 }

@@ -1,7 +1,7 @@
 // What a page does besides being read: it renews itself, draws its charts, and asks before it acts.
 "use strict";
 (() => {
-  const BEAT_MS = 3000;
+  const BEAT_MS = 3000, HEIGHT = 180;
   const $ = (selector, within = document) => within.querySelector(selector);
   const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
 
@@ -94,6 +94,8 @@
   const tone = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
+  const hours = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+
   function axis(options) {
     const line = { stroke: tone("line"), width: 1 };
     return { stroke: tone("faint"), font: "11px system-ui, sans-serif", grid: line, ticks: { ...line, size: 4 }, ...options };
@@ -101,11 +103,11 @@
 
   function drawn(place, { times, lines, unit }) {
     return new uPlot({
-      width: place.clientWidth, height: 180,
+      width: place.clientWidth, height: HEIGHT,
       legend: { show: false },
       cursor: { y: false, points: { size: 6 } },
       scales: { y: { range: (u, low, high) => [0, Math.max(high * 1.1, 1)] } },
-      axes: [axis({}), axis({ size: 48, values: (u, ticks) => ticks.map((tick) => compact.format(tick) + unit) })],
+      axes: [axis({ values: (u, ticks) => ticks.map((tick) => hours.format(tick * 1000)) }), axis({ size: 48, values: (u, ticks) => ticks.map((tick) => compact.format(tick) + unit) })],
       series: [{}, ...lines.map((line) => ({
         label: line.name, stroke: tone(line.tone), width: 2, fill: tone(line.tone) + "22", points: { show: false },
       }))],
@@ -136,7 +138,7 @@
 
   addEventListener("resize", () => {
     for (const plot of plots.values())
-      plot.setSize({ width: plot.root.parentElement.clientWidth, height: 180 });
+      plot.setSize({ width: plot.root.parentElement.clientWidth, height: HEIGHT });
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
