@@ -12,7 +12,7 @@ from typing import Final
 try:
     from .app import gateway
     from .authenticator import Authenticator
-    from .dashboard import Access, Passes, Visitor, dashboard
+    from .dashboard import Access, Passes, Role, Visitor, dashboard
     from .limits import Limits, Rate
     from .server import Server
     from .tokens import Tokens
@@ -30,6 +30,7 @@ __all__: Final = [
     "Limits",
     "Passes",
     "Rate",
+    "Role",
     "Server",
     "Tokens",
     "Visitor",

@@ -11,7 +11,7 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ... import HoldfastError, OutcomeUnknown, ServerUnavailable
+from ... import HoldfastError, OutcomeUnknown, ServerRefused, ServerUnavailable
 from ..policy import fresh_policy
 from ..problems import Problem, problem_of
 from ..visit import JSON
@@ -83,7 +83,7 @@ def trouble(
     problem = problem_of(_told(error), deed.key if deed else None)
     if wants_json(request):
         return problem.response()
-    away = isinstance(error, ServerUnavailable) and not isinstance(error, OutcomeUnknown)
+    away = isinstance(error, ServerUnavailable) and not isinstance(error, ServerRefused)
     shown = {
         "problem": problem,
         "detail": str(error) if visitor and isinstance(error, HoldfastError) else problem.detail,
