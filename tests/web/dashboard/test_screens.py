@@ -13,6 +13,7 @@ import pytest
 from conftest import Site
 from faults.servers import Server
 from holdfast import Retry, TaskRegistry
+from web.dashboard.world import work
 from web.house import House, opened
 
 registry = TaskRegistry()
@@ -60,7 +61,7 @@ def done(house: House, path: str, **fields: Any) -> tuple[str, int]:
 
 
 def run(house: House) -> None:
-    house.hf.worker(registry).run(until_idle=True)
+    work(house.hf, registry)
 
 
 def test_an_empty_namespace_is_well(house: House) -> None:

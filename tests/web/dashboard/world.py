@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Final
 
 from holdfast import Holdfast, Retry, TaskRegistry
 from holdfast.web.dashboard.screens import SCREENS
+from web.house import PATIENCE_S
 
 HOSTILE: Final = "<img src=x onerror=\"document.title='owned'\">"
 
@@ -51,7 +53,15 @@ def fill(hf: Holdfast) -> None:
     """Put tasks in every state into one queue."""
     hf.enqueue(hostile.call("fail", text=HOSTILE).options(task_id="dead"))
     hf.enqueue(hostile.call("well").options(task_id="done"))
-    hf.worker(tasks).run(until_idle=True)
+    work(hf, tasks)
     hf.enqueue(hostile.call(HOSTILE).options(task_id="waits", priority="high"))
     hf.enqueue(hostile.call(HOSTILE).options(task_id="later", delay=3600.0))
     hf.enqueue(hostile.call(HOSTILE).options(task_id="cancelled", delay=3600.0)).cancel()
+
+
+def work(hf: Holdfast, registry: TaskRegistry) -> None:
+    """Run what waits, in a thread: that of the test may have a loop, of a browser."""
+    thread = threading.Thread(target=hf.worker(registry).run, kwargs={"until_idle": True})
+    thread.start()
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive()
