@@ -45,7 +45,7 @@ def test_all_is_well() -> None:
         ("bad", "drops what was acknowledged", replace(EVICTING, evicted=1)),
         ("bad", "95 % used", replace(SERVER, memory=95)),
         ("warn", "replica of 127.0.0.1:6379 does not follow", replace(SERVER, replicas=(REPLICA,))),
-        ("warn", "7 tasks were given up", 7),
+        ("warn", "7 tasks given up", 7),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(level: str, told: str, changed: object) -> None:

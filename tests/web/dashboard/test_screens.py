@@ -127,7 +127,7 @@ def test_failures_of_one_cause_are_one_group(house: House) -> None:
     )
     assert listed["total"] == 3
     fields = {"queue": "email", "task": group["task"], "reason": group["reason"]}
-    assert done(house, "failures/replay", **fields) == ("3 tasks of email are in line again.", 3)
+    assert done(house, "failures/replay", **fields) == ("In line again: 3 tasks of email.", 3)
     assert done(house, "failures/replay", **fields)[1] == 0
     assert house.hf.queue("email").stats().ready == 3
     assert house.hf.queue("other").stats().dead == 1
@@ -150,7 +150,7 @@ def test_tasks_are_cancelled_and_replayed_by_id(house: House) -> None:
     handles = house.hf.enqueue_many([send.call("jill"), send.call("jack"), send.call("bad")])
     ids = [handle.task_id for handle in handles]
     said, changed = done(house, "task/cancel", queue="email", id=[*ids[:2], "unknown"])
-    assert (changed, "1 had ended before" in said) == (2, True)
+    assert (changed, "Ended before: 1." in said) == (2, True)
     run(house)
     assert see(house, "task", queue="email", id=ids[2])["task"]["state"] == "dead"
     assert done(house, "task/replay", queue="email", id=ids[2])[1] == 1
@@ -199,7 +199,7 @@ def test_every_action_is_in_the_audit_log(house: House, caplog: pytest.LogCaptur
     outcomes = [each.outcome for each in records]  # type: ignore[attr-defined]
     assert outcomes[0].startswith("email is paused")
     assert outcomes[1] == "failed: Problem"
-    assert outcomes[2] == "0 tasks were cancelled. 2 had ended before."
+    assert outcomes[2] == "Cancelled: 0 tasks. Ended before: 2."
 
 
 def test_the_server_is_shown_as_far_as_it_may_be(site: Site) -> None:

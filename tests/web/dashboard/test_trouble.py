@@ -48,7 +48,7 @@ def test_an_action_whose_reply_was_lost_is_repeated_once(proxy: Proxy) -> None:
         for _ in range(2):
             again = client.post("/queue/replay", data=fields)
             assert (again.status_code, again.headers["location"]) == (303, "/dashboard/queues")
-            assert "1 tasks of" in said(house, again.headers["set-cookie"])
+            assert "In line again: 1 task of" in said(house, again.headers["set-cookie"])
         assert house.hf.queue(HOSTILE).stats().dead == 0
 
 

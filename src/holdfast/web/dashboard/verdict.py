@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from ... import QueueStats, ServerFacts, WorkerStatus
-from .words import number, percent, span
+from .words import counted, percent, span
 
 Level = Literal["good", "warn", "bad"]
 
@@ -79,7 +79,7 @@ def verdict(
         *_of_queues(queues, now),
     ]
     if died:
-        text = f"{number(died)} tasks were given up within the hour"
+        text = f"{counted(died, 'task')} given up within the hour"
         findings.append(Finding("warn", text, "failures"))
     findings.sort(key=lambda each: -LEVELS.index(each.level))
     if not findings:

@@ -23,6 +23,11 @@ def number(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 task`, `2,000 tasks`."""
+    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
+
+
 def span(seconds: float | None) -> str:
     """`3.2 s`, `14 min`, `2.5 d`; a dash for None."""
     if seconds is None:
@@ -99,6 +104,7 @@ def plain_json(given: Any) -> bytes:
 
 
 FILTERS: Final = {
+    "counted": counted,
     "number": number,
     "span": span,
     "size": size,

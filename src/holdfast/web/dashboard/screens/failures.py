@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from .... import TaskStatus
 from ..deed import Deed, Done
-from ..gathering import for_each, stats_of
+from ..gathering import SURVEYED, for_each, stats_of
 from ..look import MOST, Look
 from ..reasons import is_like, pattern_of
 from ..screen import Action, Page, Screen
-from ..words import number
+from ..words import counted
 
 QUEUES: Final = 20
 """That are looked into: those with most dead tasks."""
@@ -50,7 +50,7 @@ class Failures:
 async def show(look: Look) -> dict[str, Any]:
     """The failures of all queues, or of one."""
     hf, wanted = look.hf, look.text("queue")
-    names = [wanted] if wanted else (await hf.queues())[:MOST]
+    names = [wanted] if wanted else (await hf.queues())[:SURVEYED]
     dead = {name: stats.dead for name, stats in (await stats_of(hf, names)).items() if stats.dead}
     worst = sorted(dead, key=lambda name: -dead[name])[:QUEUES]
     each = ALL if wanted else EACH
@@ -88,7 +88,7 @@ async def replay(deed: Deed) -> Done:
         if one.task == task and is_like(one.reason, reason)
     ]
     replayed = await queue.replay(ids, op_id=deed.op_id) if ids else 0
-    return Done(f"{number(replayed)} tasks of {deed.text('queue')} are in line again.", replayed)
+    return Done(f"In line again: {counted(replayed, 'task')} of {deed.text('queue')}.", replayed)
 
 
 SCREEN: Final = Screen(

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from .... import Pace
-from ..gathering import for_each, stats_of
-from ..look import MOST, Look
+from ..gathering import SURVEYED, for_each, stats_of
+from ..look import Look
 from ..screen import Page, Screen
 from ..verdict import is_alive, verdict, waits
 
@@ -24,7 +24,7 @@ BUSIEST: Final = 8
 async def show(look: Look) -> dict[str, Any]:
     """All queues together, the busiest ones, the workers and the servers."""
     hf = look.hf
-    names = (await hf.queues())[:MOST]
+    names = (await hf.queues())[:SURVEYED]
     queues = await stats_of(hf, names)
     paces = await for_each(names, lambda name: hf.queue(name).pace(MINUTES))
     workers, servers = await hf.workers(), await hf.servers()
@@ -36,6 +36,7 @@ async def show(look: Look) -> dict[str, Any]:
     return {
         "verdict": verdict(queues, workers, servers, died, look.at),
         "queues": len(names),
+        "surveyed": SURVEYED,
         "ready": sum(stats.ready for stats in queues.values()),
         "delayed": sum(stats.delayed for stats in queues.values()),
         "running": sum(stats.running for stats in queues.values()),

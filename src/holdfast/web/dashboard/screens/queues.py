@@ -7,11 +7,11 @@ from typing import Any, Final
 from .... import AsyncQueue, QueueStats, WorkerStatus
 from ...problems import Problem
 from ..deed import Deed, Done
-from ..gathering import for_each, stats_of
-from ..look import MOST, Look
+from ..gathering import SURVEYED, for_each, stats_of
+from ..look import Look
 from ..screen import Action, Page, Screen
 from ..verdict import is_alive, waits
-from ..words import number
+from ..words import counted, number
 
 SIZE: Final = 50
 MINUTES: Final = 60
@@ -35,6 +35,7 @@ async def show_queues(look: Look) -> dict[str, Any]:
         "page": page,
         "size": SIZE,
         "total": len(names),
+        "surveyed": SURVEYED,
         "queues": [
             {
                 "name": name,
@@ -51,12 +52,12 @@ async def show_queues(look: Look) -> dict[str, Any]:
 async def _ordered(
     look: Look, names: list[str], order: str
 ) -> tuple[list[str], dict[str, QueueStats]]:
-    """*names* in that order, and what had to be asked for it: of the 500 used last."""
+    """*names* in that order, and what had to be asked for it: of the queues used last."""
     if order == "used":
         return names, {}
     if order == "name":
         return sorted(names), {}
-    stats = await stats_of(look.hf, names[:MOST])
+    stats = await stats_of(look.hf, names[:SURVEYED])
     if order == "waiting":
         return sorted(stats, key=lambda name: -stats[name].ready), stats
     return sorted(stats, key=lambda name: -stats[name].dead), stats
@@ -96,9 +97,9 @@ async def replay(deed: Deed) -> Done:
     """Put its dead tasks in line again, the longest dead first."""
     replayed = await _queue(deed).replay(op_id=deed.op_id)
     left = (await _queue(deed).stats()).dead
-    rest = f" {number(left)} more are dead: do it again." if left else ""
+    rest = f" Still dead: {number(left)}." if left else ""
     return Done(
-        f"{number(replayed)} tasks of {deed.text('queue')} are in line again.{rest}", replayed
+        f"In line again: {counted(replayed, 'task')} of {deed.text('queue')}.{rest}", replayed
     )
 
 
@@ -108,7 +109,7 @@ async def purge(deed: Deed) -> Done:
     if which not in ("waiting", "dead"):
         raise Problem("bad-request", "which is waiting or dead")
     dropped = await _queue(deed).purge(dead=which == "dead", op_id=deed.op_id)
-    return Done(f"{number(dropped)} {which} tasks of {deed.text('queue')} were dropped.", dropped)
+    return Done(f"Dropped: {counted(dropped, f'{which} task')} of {deed.text('queue')}.", dropped)
 
 
 def _queue(deed: Deed) -> AsyncQueue:

@@ -12,7 +12,7 @@ from ..gathering import for_each
 from ..look import MOST, Look
 from ..reasons import is_like
 from ..screen import Action, Page, Screen
-from ..words import number, value
+from ..words import counted, number, value
 
 SIZE: Final = 50
 
@@ -83,16 +83,16 @@ async def cancel(deed: Deed) -> Done:
         lambda task_id: handles[task_id].cancel(op_id=None if many else deed.op_id),
     )
     count = sum(cancelled.values())
-    rest = "" if count == len(ids) else f" {number(len(ids) - count)} had ended before."
-    return Done(f"{number(count)} tasks were cancelled.{rest}", count)
+    rest = "" if count == len(ids) else f" Ended before: {number(len(ids) - count)}."
+    return Done(f"Cancelled: {counted(count, 'task')}.{rest}", count)
 
 
 async def replay(deed: Deed) -> Done:
     """Put dead tasks in line again by id."""
     ids = _ids(deed)
     replayed = await deed.hf.queue(deed.text("queue")).replay(ids, op_id=deed.op_id)
-    rest = "" if replayed == len(ids) else f" {number(len(ids) - replayed)} were not dead any more."
-    return Done(f"{number(replayed)} tasks are in line again.{rest}", replayed)
+    rest = "" if replayed == len(ids) else f" Not dead any more: {number(len(ids) - replayed)}."
+    return Done(f"In line again: {counted(replayed, 'task')}.{rest}", replayed)
 
 
 def _ids(deed: Deed) -> list[str]:

@@ -107,7 +107,7 @@
       legend: { show: false },
       cursor: { y: false, points: { size: 6 } },
       scales: { y: { range: (u, low, high) => [0, Math.max(high * 1.1, 1)] } },
-      axes: [axis({ values: (u, ticks) => ticks.map((tick) => hours.format(tick * 1000)) }), axis({ size: 48, values: (u, ticks) => ticks.map((tick) => compact.format(tick) + unit) })],
+      axes: [axis({ size: 30, values: (u, ticks) => ticks.map((tick) => hours.format(tick * 1000)) }), axis({ size: 48, values: (u, ticks) => ticks.map((tick) => compact.format(tick) + unit) })],
       series: [{}, ...lines.map((line) => ({
         label: line.name, stroke: tone(line.tone), width: 2, fill: tone(line.tone) + "22", points: { show: false },
       }))],
