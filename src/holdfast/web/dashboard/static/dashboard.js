@@ -184,5 +184,6 @@
     charts();
   }
 
+  $(".bar [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   refresh();
 })();
