@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .client._async import AsyncHoldfast
     from .client._sync import Holdfast
     from .client.acl import acl_rule
+    from .client.operations.facts import Replica, ServerFacts, SlowCommand
     from .completions._async import AsyncCompletions
     from .completions._sync import Completions
     from .completions.match import Match
@@ -100,9 +101,10 @@ if TYPE_CHECKING:
     from .queues._sync import Queue
     from .queues.handle._async import AsyncTaskHandle
     from .queues.handle._sync import TaskHandle
+    from .queues.presence import WorkerStatus
     from .queues.registry import Task, TaskRegistry
     from .queues.status import TaskStatus
-    from .queues.task import Call, QueueStats, Retry
+    from .queues.task import Call, Pace, QueueStats, Retry
     from .queues.worker.context import RunningTask, current_task
     from .queues.worker.worker import AsyncWorker, Worker
     from .rows._async import AsyncRowCache
@@ -205,6 +207,7 @@ __all__ = [
     "NotAMember",
     "NotDefined",
     "OutcomeUnknown",
+    "Pace",
     "PayloadTooLarge",
     "Place",
     "Position",
@@ -217,6 +220,7 @@ __all__ = [
     "Recent",
     "RefreshReport",
     "Rejected",
+    "Replica",
     "ResultTimeout",
     "Retry",
     "RowCache",
@@ -228,11 +232,13 @@ __all__ = [
     "Samples",
     "Semaphore",
     "SemaphoreState",
+    "ServerFacts",
     "ServerFailed",
     "ServerInUse",
     "ServerNotFound",
     "ServerRefused",
     "ServerUnavailable",
+    "SlowCommand",
     "SqlRows",
     "StaleBatch",
     "StaleFence",
@@ -250,6 +256,7 @@ __all__ = [
     "UnknownConsumer",
     "UnknownTask",
     "Worker",
+    "WorkerStatus",
     "__version__",
     "acl_rule",
     "current_task",

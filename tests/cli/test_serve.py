@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import secrets
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.requests import HTTPConnection
 from typer.testing import CliRunner, Result
 
 from cli.programs import holdfast
@@ -20,7 +22,7 @@ from faults.processes import Process
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast.cli.app import app
-from holdfast.web import Tokens
+from holdfast.web import Passes, Tokens, Visitor
 
 CLEAN = {"HOLDFAST_SECRET": None, "HOLDFAST_SECRET_FILE": None, "HOLDFAST_URL": None}
 
@@ -80,6 +82,59 @@ def test_a_token_is_printed_as_a_link(secret: Path) -> None:
     link, _, token = result.stdout.strip().partition("#token=")
     assert link == "https://chat.example.org/chat"
     assert Tokens(secret.read_text().strip().encode()).user(token) == "jill"
+
+
+def test_a_pass_for_the_dashboard_is_printed_as_a_link(secret: Path) -> None:
+    """Likewise; with the role that it names, at first that of a viewer."""
+    for role, args in {"viewer": [], "operator": ["--role", "operator"]}.items():
+        result = invoke("pass", "ann", "--secret-file", secret, *args)
+        link, _, made = result.stdout.strip().partition("#token=")
+        assert link == "http://127.0.0.1:8000/dashboard/login"
+        passes = Passes(secret.read_text().strip().encode())
+        connection = HTTPConnection({"type": "http", "headers": []})
+        assert asyncio.run(passes.visitor_of(made, connection)) == Visitor("ann", role)
+    assert invoke("pass", "ann", "--bare", "--secret-file", secret).stdout.startswith("hf1.")
+    wrong = invoke("pass", "ann", "--role", "king", "--secret-file", secret)
+    assert (wrong.exit_code, "role must be one of viewer, operator" in wrong.stderr) == (2, True)
+
+
+def test_the_dashboard_is_beside_the_gateway(serving: Process, secret: Path) -> None:
+    """`/` leads there; actions are told on standard error."""
+    url = address(serving)
+    assert httpx.get(f"{url}/").headers["location"] == "/dashboard/"
+    assert httpx.get(f"{url}/dashboard").headers["location"] == "/dashboard/"
+    made = invoke("pass", "ann", "--role", "operator", "--bare", "--secret-file", secret)
+    headers = {"Authorization": f"Bearer {made.stdout.strip()}", "Accept": "application/json"}
+    assert httpx.get(f"{url}/dashboard/overview.json", headers=headers).json()["queues"] == 0
+    done = httpx.post(f"{url}/dashboard/queue/pause", headers=headers, json={"queue": "email"})
+    assert done.status_code == 200
+    eventually(lambda: 'ann (operator) queue/pause {"queue":"email"}' in serving.output, 30.0)
+
+
+def test_a_run_without_a_secret_prints_a_link_to_its_dashboard(standalone: Server) -> None:
+    """With a pass that ends with the run."""
+    args = ["serve", "--port", "0", "--url", standalone.url]
+    with Process.python("-m", "holdfast", *args) as one:
+        eventually(lambda: "dashboard: " in one.output or not one.is_running, 30.0)
+        [token] = re.findall(
+            r"^dashboard: \S+/dashboard/login#token=(\S+)$", one.output, re.MULTILINE
+        )
+        seen = httpx.get(
+            f"{address(one)}/dashboard/server.json", headers={"Authorization": f"Bearer {token}"}
+        )
+        assert seen.status_code == 200
+
+
+def test_it_serves_a_diagnosis_while_there_is_no_server(secret: Path) -> None:
+    """And says so; the page comes as soon as there is one."""
+    args = ["serve", "--port", "0", "--url", "redis://127.0.0.1:1", "--secret-file", str(secret)]
+    with Process.python("-m", "holdfast", *args) as one:
+        eventually(lambda: " serves namespace" in one.output or not one.is_running, 30.0)
+        assert "the dashboard says so, until it is there" in one.output
+        made = invoke("pass", "ann", "--bare", "--secret-file", secret).stdout.strip()
+        headers = {"Authorization": f"Bearer {made}", "Accept": "text/html"}
+        page = httpx.get(f"{address(one)}/dashboard/", headers=headers)
+    assert (page.status_code, "The server does not answer" in page.text) == (503, True)
 
 
 def test_the_secret_may_be_a_variable() -> None:
@@ -145,7 +200,7 @@ def test_a_port_that_is_taken(standalone: Server) -> None:
 
 def test_a_server_that_does_not_answer(secret: Path) -> None:
     """Is told at once, not to the first client."""
-    result = holdfast("serve", "--port", "0", "--url", "redis://127.0.0.1:1")
+    result = holdfast("serve", "--no-dashboard", "--port", "0", "--url", "redis://127.0.0.1:1")
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.startswith("holdfast: cannot use redis://127.0.0.1:1 (")
 
@@ -162,6 +217,6 @@ def test_without_its_extra_it_says_what_to_install() -> None:
     with Process(sys.executable, "-c", hidden, "serve", "--url", "redis://127.0.0.1:1") as process:
         eventually(lambda: not process.is_running, 20.0)
     assert process.output.strip() == (
-        "holdfast: the gateway needs an extra: run `pip install 'holdfast[web]'`"
+        "holdfast: the gateway and the dashboard need an extra: run `pip install 'holdfast[web]'`"
     )
     assert process.returncode == 1

@@ -36,7 +36,7 @@ RETURN_TYPES: Final = ("array", "int", "nil", "string")
 READS: Final = {
     "EXISTS": "", "GET": "STRING", "HEXISTS": "HASH", "HGET": "HASH", "HGETALL": "HASH",
     "HLEN": "HASH", "HMGET": "HASH", "HSTRLEN": "HASH",
-    "LLEN": "LIST", "LRANGE": "LIST", "PTTL": "", "SCARD": "SET",
+    "LINDEX": "LIST", "LLEN": "LIST", "LRANGE": "LIST", "PTTL": "", "SCARD": "SET",
     "SISMEMBER": "SET", "XRANGE": "STREAM", "XREVRANGE": "STREAM", "ZCARD": "ZSET",
     "ZCOUNT": "ZSET", "ZMSCORE": "ZSET", "ZRANGE": "ZSET", "ZSCORE": "ZSET",
 }  # fmt: skip
@@ -92,6 +92,7 @@ ALLOW_OOM: Final = {
     "messages/strike": "it frees memory",
     "queues/await": "whoever waits must hear of the end, and its channel is small",
     "queues/cancel": "it frees a task, and keeps less of it for a while",
+    "queues/depart": "it frees memory",
     "queues/pause": "a full server must let its queues be stopped",
     "queues/purge": "it frees memory",
     "queues/renew": "extends what exists; a full server must not cost the leases",
@@ -103,6 +104,7 @@ ALLOW_OOM: Final = {
 
 READ_WHOLE: Final = {
     "counters/samples": "a precision keeps 1,000 samples, in two chunks",
+    "queues/pace": "it has a field for each of 120 minutes",
     "files/seal": "no more than MANY_OPEN files are being published",
     "files/status": "a feed has no more than CROWD consumers",
 }

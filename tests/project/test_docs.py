@@ -65,7 +65,7 @@ def test_every_key_of_a_queue_is_in_the_wire_docs() -> None:
     """And nothing else is."""
     unit = Namespace.of("n").unit(keys.KIND, "q")
     single = [keys.bodies, keys.state, keys.leases, keys.idle, keys.dead]
-    single += [keys.expiring, keys.left_over, keys.awaited, keys.settings]
+    single += [keys.expiring, keys.left_over, keys.awaited, keys.pace, keys.settings]
     names = {function(unit) for function in single} | {*keys.ready(unit), *keys.due(unit)}
     names |= {unit.key("ledger:0"), unit.key("ledger:1"), keys.result(unit, "<id>")}
     page = (ROOT / "docs/wire.md").read_text()

@@ -120,7 +120,7 @@ def test_no_rule_minds_the_good_example(rule: Rule) -> None:
         (rules.loops_are_bounded, "for i = FIRST, #ARGV do", "while true do", "bounds this loop"),
         (rules.loops_are_bounded, "now_ms)", "unpack(taken))", "unpack"),
         (rules.is_short, "return", "\n" * 80 + "return", "the limit is 80"),
-        (rules.includes_are_in_order, "clock", "settle", "expects awaiting, record"),
+        (rules.includes_are_in_order, "clock", "settle", "expects awaiting, pace, record"),
         (rules.includes_are_in_order, "clock", "clock\n-- include clock", "twice"),
         (rules.every_name_is_defined, "-- include clock\n", "", "now_ms"),
         (rules.every_name_is_defined, "#taken)", "#token)", "token"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, assert_type
+from typing import Any, Literal, assert_type
 
 import redis
 import redis.asyncio
@@ -66,6 +66,7 @@ from holdfast import (
     MailboxStatus,
     Message,
     OutcomeUnknown,
+    Pace,
     Place,
     PublishedFile,
     PublishedFolder,
@@ -74,6 +75,7 @@ from holdfast import (
     QueueStats,
     Reader,
     RefreshReport,
+    Replica,
     Retry,
     RowCache,
     RowCacheStatus,
@@ -81,8 +83,10 @@ from holdfast import (
     RunningTask,
     Semaphore,
     SemaphoreState,
+    ServerFacts,
     ServerRefused,
     ServerUnavailable,
+    SlowCommand,
     SqlRows,
     TallyReport,
     Task,
@@ -91,6 +95,7 @@ from holdfast import (
     TaskStatus,
     Undecodable,
     Worker,
+    WorkerStatus,
     acl_rule,
     current_task,
 )
@@ -197,6 +202,7 @@ def blocking(hf: Holdfast) -> None:
     assert_type(hf.locks(), dict[str, LockState])
     assert_type(hf.semaphores(), dict[str, SemaphoreState])
     assert_type(queue.stats(), QueueStats)
+    assert_type(queue.pace(5), list[Pace])
     assert_type(queue.stats().ready, int)
     assert_type(queue.dead(limit=10), list[TaskStatus])
     assert_type(queue.replay(), int)
@@ -321,6 +327,7 @@ async def asynchronous(hf: AsyncHoldfast) -> None:
     assert_type(await hf.locks(), dict[str, LockState])
     assert_type(await hf.semaphores(), dict[str, SemaphoreState])
     assert_type(await queue.stats(), QueueStats)
+    assert_type(await queue.pace(), list[Pace])
     assert_type(await queue.dead(), list[TaskStatus])
     assert_type(await queue.replay(), int)
     assert_type(await (await hf.enqueue(mail.call("17", 97))).result(), str)
@@ -453,6 +460,17 @@ def running() -> None:
     assert_type(current_task().attempt, int)
     assert_type(current_task().enqueued_at, datetime | None)
     assert_type(acl_rule("shop"), str)
+
+
+async def looking(hf: Holdfast, async_hf: AsyncHoldfast) -> None:
+    """Workers and servers, in both halves."""
+    assert_type(hf.workers(), list[WorkerStatus])
+    assert_type(hf.workers()[0].queues, Mapping[str, int])
+    [server] = await async_hf.servers()
+    assert_type(server, ServerFacts)
+    assert_type(server.replicas, tuple[Replica, ...])
+    assert_type(server.slow, tuple[SlowCommand, ...] | None)
+    assert_type(hf.topology, Literal["standalone", "sentinel", "cluster"])
 
 
 async def cached_rows(hf: Holdfast, async_hf: AsyncHoldfast, table: Any) -> None:

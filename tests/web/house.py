@@ -12,8 +12,9 @@ from typing import Any
 import httpx
 
 from holdfast import AsyncHoldfast, Chat, Holdfast
-from holdfast.web import Limits, Server, Tokens, gateway
+from holdfast.web import Limits, Passes, Role, Server, Tokens, dashboard, gateway
 from holdfast.web.server import listening
+from holdfast.web.site import site
 
 SECRET = b"a secret of the tests, 32 bytes or more"
 PATIENCE_S = 20.0
@@ -28,12 +29,14 @@ class House:
         tokens: makes tokens that it accepts.
         hf: a client of the same server and namespace.
         chat: one that a test has made.
+        passes: likewise, of the dashboard.
     """
 
     port: int
     tokens: Tokens
     hf: Holdfast
     chat: Chat = field(init=False)
+    passes: Passes = field(default_factory=lambda: Passes(SECRET))
     _clients: list[httpx.Client] = field(default_factory=list)
 
     @property
@@ -54,6 +57,18 @@ class House:
         self._clients.append(client)
         return client
 
+    def visitor(self, role: Role | None, **headers: str) -> httpx.Client:
+        """A client of the dashboard with a pass of that *role*; None has none."""
+        if role is not None:
+            headers["Authorization"] = f"Bearer {self.passes.issue('ann', role)}"
+        client = httpx.Client(base_url=f"{self.url}/dashboard", headers=headers, timeout=PATIENCE_S)
+        self._clients.append(client)
+        return client
+
+    def login(self, role: Role = "operator", name: str = "ann") -> str:
+        """The link with which a browser logs in."""
+        return f"{self.url}/dashboard/login#token={self.passes.issue(name, role)}"
+
     def close(self) -> None:
         """Close the clients."""
         for client in self._clients:
@@ -73,6 +88,7 @@ def opened(
     async def serve() -> None:
         async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:
             app = gateway(hf, authenticator=tokens, limits=limits, **options)
+            app = site(app, dashboard(hf, access=Passes(SECRET), limits=limits))
             servers.append(Server(app, proxies=proxies, ready=ready.set))
             await servers[0].serve([taken])
 

@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from faults.servers import Server
 from faults.waiting import eventually
+from web.browsers import DESK, PATIENCE_MS, PHONE, launched
 from web.house import House, opened
 from web.test_mailbox import PNG
 
-PATIENCE_MS = 20_000
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
 NO_NETWORK = "ERR_INTERNET_DISCONNECTED"  # a browser says so by itself when a test cuts it off
-
-PHONE = {"width": 390, "height": 844}
-DESK = {"width": 1200, "height": 800}
-
-expect.set_options(timeout=PATIENCE_MS)
-
-
-def chromium() -> str:
-    """The browser to test with: `$HOLDFAST_TEST_BROWSER`, or one on the PATH."""
-    named = os.environ.get("HOLDFAST_TEST_BROWSER")
-    found = named or shutil.which("chromium") or shutil.which("google-chrome")
-    if found is None:
-        pytest.skip("no browser: run `apt install chromium`, or set HOLDFAST_TEST_BROWSER")
-    return found
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One browser for all tests here."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..core.clock import Duration
-from .data._async import AsyncData
+from .operations._async import AsyncOperations
 
 if TYPE_CHECKING:
     from ..locks._async import AsyncLock, AsyncLockAll, AsyncSemaphore
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class AsyncHoldfast(AsyncData):
+class AsyncHoldfast(AsyncOperations):
     """Application building blocks on one Valkey or Redis.
 
     It opens connections of its own, like those of the client it is given, and closes only these.

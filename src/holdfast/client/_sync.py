@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..core.clock import Duration
-from .data._sync import Data
+from .operations._sync import Operations
 
 if TYPE_CHECKING:
     from ..locks._sync import Lock, LockAll, Semaphore
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class Holdfast(Data):
+class Holdfast(Operations):
     """Application building blocks on one Valkey or Redis.
 
     It opens connections of its own, like those of the client it is given, and closes only these.

@@ -9,20 +9,25 @@ from ..core import ledger
 from ..core.bell import Bell
 from ..core.call._async import Argument, AsyncCaller
 from ..core.catalog._async import AsyncCatalog
+from ..core.clock import MAX_MS, from_epoch_ms
 from ..core.names import Namespace
 from ..core.script import Script
 from . import keys
 from .handle._async import AsyncTaskHandle
 from .producer._async import AsyncProducer
 from .status import LISTED_STATES, State, TaskStatus, listed
-from .task import QueueStats, checked_capacity, checked_task_id
+from .task import Pace, QueueStats, checked_capacity, checked_task_id, paces
 
+PACE: Final = Script.load("holdfast.queues", "pace")
 STATS: Final = Script.load("holdfast.queues", "stats")
 TASKS: Final = Script.load("holdfast.queues", "tasks")
 PAUSE: Final = Script.load("holdfast.queues", "pause")
 REDEFINE: Final = Script.load("holdfast.queues", "redefine")
 REPLAY: Final = Script.load("holdfast.queues", "replay")
 PURGE: Final = Script.load("holdfast.queues", "purge")
+
+MOST_MINUTES: Final = 120
+"""For which a queue knows its pace."""
 
 LIST_LIMIT: Final = 1000
 """Tasks in one reply, or changed in one step, at most."""
@@ -62,8 +67,8 @@ class AsyncQueue:
         """How many tasks are where."""
         unit = self._unit
         names = [*keys.ready(unit), *keys.due(unit), keys.leases(unit), keys.dead(unit)]
-        names += [keys.idle(unit), keys.left_over(unit), keys.settings(unit)]
-        *counts, paused, capacity = await self._caller.call(STATS, unit, names, [])
+        names += [keys.idle(unit), keys.left_over(unit), keys.settings(unit), keys.bodies(unit)]
+        *counts, paused, capacity, oldest_ms = await self._caller.call(STATS, unit, names, [])
         ready, delayed, running, dead, waiting_workers = counts
         return QueueStats(
             ready,
@@ -73,7 +78,19 @@ class AsyncQueue:
             waiting_workers,
             paused == 1,
             capacity or None,
+            from_epoch_ms(int(oldest_ms)) if 0 < int(oldest_ms) < MAX_MS else None,
         )
+
+    async def pace(self, minutes: int = 60) -> list[Pace]:
+        """How many tasks ended in each of the last *minutes* (1 to 120), the oldest first.
+
+        The last one is not over yet. For people and dashboards: it is kept for two hours.
+        """
+        if not 1 <= minutes <= MOST_MINUTES:
+            raise ValueError(f"minutes must be 1 to {MOST_MINUTES}, got {minutes}")
+        unit = self._unit
+        minute, values = await self._caller.call(PACE, unit, [keys.pace(unit)], [])
+        return paces(minute, values, minutes)
 
     async def tasks(self, state: State = "queued", limit: int = 100) -> list[TaskStatus]:
         """Tasks that are in one state, the next to be run first, the latest dead first.

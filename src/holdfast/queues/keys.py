@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..core.names import Unit
 
 KIND = "queue"
+WORKERS = "workers"
 PRIORITIES = ("high", "medium", "low")
 
 
@@ -81,9 +82,24 @@ def settings(unit: Unit) -> str:
     return unit.key("settings")
 
 
+def pace(unit: Unit) -> str:
+    """HASH minute modulo 120 → `minute:done:retried:dead`: how many tasks ended; for two hours."""
+    return unit.key("pace")
+
+
 def result(unit: Unit, task_id: str) -> str:
     """STRING `state:attempts:ended_ms:payload` of a task that is done or cancelled, for a while.
 
     The payload of a done task is `=` and its result as JSON, or `!` and why that was not stored.
     """
     return unit.key("result:") + task_id
+
+
+def crew(workers: Unit) -> str:
+    """HASH worker → JSON of what it serves, as `WorkerStatus` has it; for five minutes."""
+    return workers.key("crew")
+
+
+def seen(workers: Unit) -> str:
+    """ZSET of the workers of the namespace, scored by their last sign of life (ms); likewise."""
+    return workers.key("seen")

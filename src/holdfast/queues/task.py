@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack
 
-from ..core.clock import Duration, Instant, backoff_s, not_early_ms, to_epoch_ms, to_ms, to_seconds
+from ..core.clock import (
+    Duration,
+    Instant,
+    backoff_s,
+    from_epoch_ms,
+    not_early_ms,
+    to_epoch_ms,
+    to_ms,
+    to_seconds,
+)
 from ..errors import InvalidName
 from .keys import PRIORITIES
 
@@ -147,6 +156,8 @@ class QueueStats:
         waiting_workers: processes that wait for a task.
         paused: whether nothing is claimed until `resume`.
         capacity: how many tasks may wait (ready and delayed); None for no limit.
+        oldest_at: since when the longest waiting of those first in line waits: enqueued by the
+            clock of its producer, or due by the server's. None: none, or it does not say.
     """
 
     ready: int
@@ -156,6 +167,34 @@ class QueueStats:
     waiting_workers: int
     paused: bool = False
     capacity: int | None = None
+    oldest_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many tasks of a queue ended in one minute.
+
+    Attributes:
+        start: when the minute began, by the server's clock.
+        done: tasks that were done.
+        retried: attempts that failed, and whose task is tried again.
+        dead: tasks that were given up.
+    """
+
+    start: datetime
+    done: int = 0
+    retried: int = 0
+    dead: int = 0
+
+
+def paces(minute: int, values: Sequence[bytes], minutes: int) -> list[Pace]:
+    """The last *minutes* up to *minute*, the oldest first, in what `pace.lua` answers."""
+    known = {}
+    for value in values:
+        at, done, retried, dead = map(int, value.split(b":"))
+        known[at] = Pace(from_epoch_ms(at * 60_000), done, retried, dead)
+    wanted = range(minute - minutes + 1, minute + 1)
+    return [known.get(at) or Pace(from_epoch_ms(at * 60_000)) for at in wanted]
 
 
 def checked_call(call: Any) -> Call[Any]:

@@ -1,7 +1,8 @@
-"""The gateway: mailboxes and chats over HTTP and WebSocket, for clients in any language.
+"""The gateway, mailboxes and chats over HTTP and WebSocket; and the dashboard of every block.
 
-`gateway(hf, …)` is an application of Starlette, to be served or mounted; `holdfast serve` serves
-it. It uses only public names of the package, and needs its extra: `pip install 'holdfast[web]'`.
+`gateway(hf, …)` and `dashboard(hf, …)` are applications of Starlette, to be served or mounted;
+`holdfast serve` serves both. They use only public names of the package, and need its extra:
+`pip install 'holdfast[web]'`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,28 @@ from typing import Final
 try:
     from .app import gateway
     from .authenticator import Authenticator
+    from .dashboard import Access, Passes, Role, Visitor, dashboard
     from .limits import Limits, Rate
     from .server import Server
     from .tokens import Tokens
 except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn", "websockets"):
+    if (error.name or "").partition(".")[0] not in ("jinja2", "starlette", "uvicorn", "websockets"):
         raise
     raise ModuleNotFoundError(
-        "the gateway needs an extra: run `pip install 'holdfast[web]'`", name=error.name
+        "the gateway and the dashboard need an extra: run `pip install 'holdfast[web]'`",
+        name=error.name,
     ) from None
 
-__all__: Final = ["Authenticator", "Limits", "Rate", "Server", "Tokens", "gateway"]
+__all__: Final = [
+    "Access",
+    "Authenticator",
+    "Limits",
+    "Passes",
+    "Rate",
+    "Role",
+    "Server",
+    "Tokens",
+    "Visitor",
+    "dashboard",
+    "gateway",
+]

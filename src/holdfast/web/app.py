@@ -43,5 +43,5 @@ def gateway(
         exception_handlers={HTTPException: answer_http_exception},
     )
     app.router.redirect_slashes = False  # no answer before it is known who asks
-    app.state.gate = Gate(hf, authenticator, limits)
+    app.state.gate = Gate(hf, authenticator.user_of, limits)
     return app

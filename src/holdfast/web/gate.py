@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
 
 from starlette.requests import HTTPConnection
 
 from .. import AsyncHoldfast
-from .authenticator import Authenticator
 from .limits import Buckets, Limits, Places, address_of, too_many
 from .problems import Problem
+
+Who = TypeVar("Who")
 
 BEARER = "bearer "
 
 
-class Gate:
+class Gate(Generic[Who]):
     """Lets users in, one request at a time.
+
+    Args:
+        hf: where the mailboxes and chats are.
+        who: says whom a token proves, as `Authenticator.user_of` does; None is nobody.
+        limits: what is allowed.
 
     Attributes:
         hf: where the mailboxes and chats are.
@@ -26,16 +34,21 @@ class Gate:
         closing: set when the gateway ends: whoever waits answers at once.
     """
 
-    def __init__(self, hf: AsyncHoldfast, authenticator: Authenticator, limits: Limits) -> None:
+    def __init__(
+        self,
+        hf: AsyncHoldfast,
+        who: Callable[[str | None, HTTPConnection], Awaitable[Who | None]],
+        limits: Limits,
+    ) -> None:
         self.hf = hf
         self.limits = limits
         self.users = Buckets(limits.user)
         self.places = Places(limits.waiting)
         self.closing = asyncio.Event()
-        self._authenticator = authenticator
+        self._who = who
         self._failures = Buckets(limits.failures)
 
-    async def user_of(self, connection: HTTPConnection, token: str | None = None) -> str:
+    async def user_of(self, connection: HTTPConnection, token: str | None = None) -> Who:
         """The user of a request.
 
         Args:
@@ -46,7 +59,7 @@ class Gate:
             Problem: there is none.
         """
         token = bearer(connection) if token is None else token
-        user = await self._authenticator.user_of(token, connection)
+        user = await self._who(token, connection)
         if user is not None:
             return user
         client = connection.client

@@ -85,6 +85,14 @@ def _check_origin(headers: Headers, host: str) -> None:
         raise Problem("cross-site", f"a page of another site may not do this on {host!r}")
 
 
+def same_origin(headers: Headers) -> bool:
+    """Whether a browser says that a page of this very host sent this."""
+    if "sec-fetch-site" in headers:
+        return headers["sec-fetch-site"] == "same-origin"
+    origin = headers.get("origin", "")
+    return bool(origin) and origin.lower().partition("://")[2] == headers.get("host", "").lower()
+
+
 def _host(given: str) -> str:
     """The name in `name`, `name:port`, `[::1]`, `[::1]:port` or `::1`, in one spelling."""
     if given.count(":") > 1 and not given.startswith("["):

@@ -31,6 +31,7 @@ logger = logging.getLogger("holdfast.web")
 KINDS: Final = {
     "bad-request": (400, "The request cannot be understood"),
     "unauthorized": (401, "Nobody is logged in"),
+    "forbidden": (403, "Your role may not do this"),
     "cross-site": (403, "The request comes from a page of another site"),
     "not-found": (404, "There is no such thing here"),
     "method-not-allowed": (405, "This cannot be done here"),
@@ -41,9 +42,9 @@ KINDS: Final = {
     "unknown-media": (415, "The body says not what it is"),
     "wrong-host": (421, "This host is not served here"),
     "too-many-requests": (429, "Too many requests"),
-    "failed": (500, "The gateway failed"),
+    "failed": (500, "It failed here"),
     "outcome-unknown": (503, "Perhaps it was done"),
-    "unavailable": (503, "Messages cannot be reached at the moment"),
+    "unavailable": (503, "The server cannot be reached at the moment"),
 }
 """Kind → status and title. A kind is the last part of the `type` of a problem."""
 
@@ -111,7 +112,7 @@ def problem_of(error: Exception, key: str | None = None) -> Problem:
         if isinstance(error, errors):
             return Problem(kind, str(error))
     logger.error("a request failed", exc_info=error)
-    return Problem("failed", "the log of the gateway says why")
+    return Problem("failed", "the log says why")
 
 
 _TOLD: Final = (
@@ -132,8 +133,13 @@ def _later(kind: str, detail: str, **more: Any) -> Problem:
 
 async def answer_http_exception(request: Request, error: Exception) -> Response:
     """What the router says itself: 404, 405."""
+    return http_problem(request, error).response()
+
+
+def http_problem(request: Request, error: Exception) -> Problem:
+    """The problem that the router has with *request*: no such route, or not this method."""
     assert isinstance(error, HTTPException)
     kind = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "bad-request")
     where = f"{request.method} {request.url.path}"
     detail = f"{where}: {HTTPStatus(error.status_code).phrase}"
-    return Problem(kind, detail, headers=error.headers).response()
+    return Problem(kind, detail, headers=error.headers)

@@ -7,7 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
@@ -37,7 +37,7 @@ class Server(uvicorn.Server):
         proxies: Sequence[str] = (),
         ready: Callable[[], None] = lambda: None,
     ) -> None:
-        gate: Gate = app.state.gate
+        gate: Gate[Any] = app.state.gate
         super().__init__(
             uvicorn.Config(
                 app,

@@ -30,13 +30,17 @@ class Tokens:
     Args:
         secrets: at least 32 bytes each. The first one signs; all are accepted, so that a secret is
             replaced by putting a new one in front and dropping the old one later.
+        audience: what the tokens are for. Those for one thing open nothing else, though the secrets
+            be the same.
         clock: seconds since 1970.
 
     Raises:
         ValueError: there is no secret, or one is too short.
     """
 
-    def __init__(self, *secrets: bytes, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, *secrets: bytes, audience: str = "", clock: Callable[[], float] = time.time
+    ) -> None:
         if not secrets:
             raise ValueError("tokens need a secret")
         for secret in secrets:
@@ -47,13 +51,14 @@ class Tokens:
                 )
         self._keys = {_key_id(secret): secret for secret in secrets}
         self._signing = _key_id(secrets[0])
+        self._label = f"holdfast token {audience}".strip() + "\0"
         self._clock = clock
 
     def issue(self, user: str, *, lifetime: float | timedelta = 86_400.0) -> str:
         """A token for *user*.
 
         Args:
-            user: whose mailbox and chats it opens.
+            user: whom it lets in.
             lifetime: seconds for which it is valid.
 
         Raises:
@@ -67,7 +72,7 @@ class Tokens:
             raise ValueError(f"lifetime must be above 0 s and at most ten years, got {seconds} s")
         claims = msgspec.json.encode((self._signing, round(self._clock() + seconds, 3), user))
         signed = f"{_VERSION}.{_text(claims)}"
-        token = f"{signed}.{_text(_signature(self._keys[self._signing], signed))}"
+        token = f"{signed}.{_text(self._signature(self._signing, signed))}"
         if len(token) > LONGEST_TOKEN:
             raise ValueError(f"a user name of {len(user):,} characters is too long for a token")
         return token
@@ -85,7 +90,7 @@ class Tokens:
             return None
         if version != _VERSION or key not in self._keys:
             return None
-        genuine = hmac.compare_digest(_signature(self._keys[key], signed), given)
+        genuine = hmac.compare_digest(self._signature(key, signed), given)
         return user if genuine and self._clock() < ends_at else None
 
     async def user_of(self, token: str | None, connection: HTTPConnection) -> str | None:
@@ -93,13 +98,12 @@ class Tokens:
         del connection
         return None if token is None else self.user(token)
 
+    def _signature(self, key: str, signed: str) -> bytes:
+        return hmac.digest(self._keys[key], f"{self._label}{signed}".encode(), "sha256")
+
 
 def _key_id(secret: bytes) -> str:
     return hashlib.sha256(b"holdfast key id\0" + secret).hexdigest()[:8]
-
-
-def _signature(secret: bytes, signed: str) -> bytes:
-    return hmac.digest(secret, f"holdfast token\0{signed}".encode(), "sha256")
 
 
 def _text(data: bytes) -> str:

@@ -41,7 +41,7 @@ class Visit:
         key: names what it does, so that doing it again changes nothing.
     """
 
-    gate: Gate
+    gate: Gate[str]
     request: Request
     user: str
     key: str
@@ -65,17 +65,17 @@ class Visit:
 
     def seq(self, param: str) -> int:
         """The number of a message in the path."""
-        return _whole(self.request.path_params[param], "the number of a message", 1, 2**53 - 2)
+        return whole(self.request.path_params[param], "the number of a message", 1, 2**53 - 2)
 
     def whole(self, param: str, default: int, most: int = MOST_MESSAGES) -> int:
         """A number of things in the query, 1 to *most*."""
         given = self.request.query_params.get(param)
-        return default if given is None else _whole(given, param, 1, most)
+        return default if given is None else whole(given, param, 1, most)
 
     def edge(self, param: str) -> int | None:
         """The number of a message in the query; None: there is none."""
         given = self.request.query_params.get(param)
-        return None if given is None else _whole(given, param, 0, 2**53 - 1)
+        return None if given is None else whole(given, param, 0, 2**53 - 1)
 
     def timeout(self) -> float:
         """The seconds in the query for which to wait; by default none."""
@@ -99,15 +99,7 @@ class Visit:
 
     async def raw(self) -> bytes:
         """The body, which is refused as soon as it is too large."""
-        limit, body = self.gate.limits.request_bytes, bytearray()
-        announced = self.request.headers.get("content-length", "0")
-        if announced.isdecimal() and int(announced) > limit:
-            raise _too_large(limit)
-        async for part in self.request.stream():
-            body += part
-            if len(body) > limit:
-                raise _too_large(limit)
-        return bytes(body)
+        return await body_of(self.request, self.gate.limits.request_bytes)
 
     async def message(self) -> Any:
         """The body of a message: the value of JSON, or the bytes of anything else."""
@@ -122,6 +114,19 @@ class Visit:
         """The body, which must be such an object in JSON."""
         found: T = decoded(await self.raw(), kind)
         return found
+
+
+async def body_of(request: Request, limit: int) -> bytes:
+    """The body of *request*, which is refused as soon as it is over *limit* bytes."""
+    body = bytearray()
+    announced = request.headers.get("content-length", "0")
+    if announced.isdecimal() and int(announced) > limit:
+        raise _too_large(limit)
+    async for part in request.stream():
+        body += part
+        if len(body) > limit:
+            raise _too_large(limit)
+    return bytes(body)
 
 
 def decoded(data: bytes | str, kind: Any) -> Any:
@@ -157,12 +162,12 @@ def resource(path: str, **handlers: Handler) -> Route:
     handlers |= {"HEAD": handlers["GET"]} if "GET" in handlers else {}
 
     async def endpoint(request: Request) -> Response:
-        gate: Gate = request.app.state.gate
+        gate: Gate[str] = request.app.state.gate
         key = None
         try:
             user = await gate.user_of(request)
             gate.users.demand(user, "this user")
-            key = _key(request)
+            key = key_of(request.headers.get("idempotency-key"))
             return await handlers[request.method](Visit(gate, request, user, key))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
@@ -172,8 +177,8 @@ def resource(path: str, **handlers: Handler) -> Route:
     return Route(path, endpoint, methods=list(handlers))
 
 
-def _key(request: Request) -> str:
-    given = request.headers.get("idempotency-key")
+def key_of(given: str | None) -> str:
+    """The key that a client gave its write, or a new one."""
     if given is None:
         return new_key()
     if not 0 < len(given) <= LONGEST_KEY:
@@ -181,7 +186,8 @@ def _key(request: Request) -> str:
     return given
 
 
-def _whole(given: str, what: str, least: int, most: int) -> int:
+def whole(given: str, what: str, least: int, most: int) -> int:
+    """The number that *given* says, *least* to *most*; *what* names it if it is none."""
     number = int(given) if given.isascii() and given.isdecimal() and len(given) <= 20 else -1
     if not least <= number <= most:
         raise Problem("bad-request", f"{what} must be {least} to {most:,}, got {given[:40]!r}")

@@ -43,6 +43,7 @@ class Hand:
             *(keys.bodies(unit), keys.state(unit), keys.leases(unit)),
             *(*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)),
             *(keys.expiring(unit), keys.left_over(unit), keys.awaited(unit), keys.settings(unit)),
+            keys.pace(unit),
             *ledger.keys(unit),
         )
 

@@ -108,7 +108,7 @@ class Workman:
         names = [keys.bodies(unit), keys.state(unit), keys.leases(unit)]
         names += [*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)]
         names += [keys.expiring(unit), keys.left_over(unit), keys.awaited(unit)]
-        names += [keys.settings(unit), *ledger.keys(unit)]
+        names += [keys.settings(unit), keys.pace(unit), *ledger.keys(unit)]
         args = [self.writer, number, order.channel, order.worker, order.want, order.suspects]
         args += [order.lease_ms, order.max_crashes]
         for one in order.verdicts:

@@ -22,7 +22,7 @@ LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("
 }
 """Keys that end with the tasks they describe, and so need no time to live."""
 
-EXPIRING = frozenset({"idle", "awaited", "result", "ledger"})
+EXPIRING = frozenset({"idle", "awaited", "pace", "result", "ledger"})
 """Keys that must have one: nobody may ever come back to them."""
 
 

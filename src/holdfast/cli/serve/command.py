@@ -1,4 +1,4 @@
-"""`holdfast serve` and `holdfast serve token`: what they take."""
+"""`holdfast serve`, `holdfast serve token` and `holdfast serve pass`: what they take."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import ipaddress
 import logging
 import secrets
 from collections.abc import Iterator
-from typing import Annotated, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -27,13 +28,28 @@ from ..help import Commands
 from ..logs import log_to_stderr
 from ..output import say, warn
 from .run import listening, origin, run
-from .secret import HOW, VARIABLE, Secret, SecretFile, secrets_of, token_of, tokens_of
+from .secret import (
+    HOW,
+    VARIABLE,
+    Secret,
+    SecretFile,
+    pass_of,
+    passes_of,
+    secrets_of,
+    token_of,
+    tokens_of,
+)
+
+if TYPE_CHECKING:
+    from ...web import Passes
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8000
 LIFETIME_S: Final = 30 * 86_400.0
 
-HELP: Final = """Serve mailboxes and chats over HTTP and WebSocket, with a page to try it at /chat.
+HELP: Final = """Serve the dashboard at /dashboard, and mailboxes and chats over HTTP and WebSocket.
+
+There is a page to try the chats with at /chat.
 
 Until Ctrl-C or SIGTERM; requests under way are answered first."""
 
@@ -64,6 +80,9 @@ def serve(
         list[str] | None,
         typer.Option(metavar="NAME", help="Print a link for this user. Repeatable."),
     ] = None,
+    with_dashboard: Annotated[
+        bool, typer.Option("--dashboard/--no-dashboard", help="Serve the dashboard as well.")
+    ] = True,
 ) -> None:
     """Serve until told to stop; see HELP."""
     if ctx.invoked_subcommand is not None:
@@ -77,8 +96,10 @@ def serve(
             f"or set {VARIABLE}; {HOW}",
             code=WRONG_USAGE,
         )
-    tokens = tokens_of(kept or [secrets.token_bytes(32)])
+    used = kept or [secrets.token_bytes(32)]
+    tokens, passes = tokens_of(used), passes_of(used) if with_dashboard else None
     log_to_stderr(logging.WARNING)
+    logging.getLogger("holdfast.audit").setLevel(logging.INFO)
     with errors_told(url, embedded):
         hf = client(AsyncHoldfast, url, embedded, namespace)
         taken = listening(host, port)
@@ -86,12 +107,22 @@ def serve(
         greeting = [
             f"{where} serves namespace {namespace!r} of {server_name(url, embedded)}",
             *_about_secret(made=not kept, asked=bool(user)),
+            *_about_dashboard(where, passes, made=not kept),
             *(f"{name}: {_link(where, token_of(tokens, name, LIFETIME_S))}" for name in user or ()),
         ]
         if not (allow_host or _only_from_here(host)):
             warn(f"by another name than {host} nobody reaches it; add --allow-host NAME")
         hosts = [host, *(allow_host or ())]
-        asyncio.run(run(hf, taken, tokens, hosts=hosts, proxies=proxy or (), greeting=greeting))
+        serving = run(
+            hf,
+            taken,
+            tokens,
+            passes=passes,
+            hosts=hosts,
+            proxies=proxy or (),
+            greeting=greeting,
+        )
+        asyncio.run(serving)
     say("stopped", stderr=True)
 
 
@@ -110,19 +141,57 @@ def token(
     bare: Annotated[bool, typer.Option("--bare", help="Print the token only, no link.")] = False,
 ) -> None:
     """Print a token for a user, as a link to the page to try it with."""
+    made = token_of(tokens_of(_kept(secret_file, secret)), user, lifetime)
+    typer.echo(made if bare else _link(at.rstrip("/"), made))
+
+
+@app.command("pass")
+def make_pass(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Who looks; the audit log has it.")],
+    role: Annotated[
+        str, typer.Option(metavar="ROLE", help="viewer sees everything; operator changes it.")
+    ] = "viewer",
+    lifetime: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="How long it is valid.", show_default="30 days"),
+    ] = LIFETIME_S,
+    secret_file: SecretFile = None,
+    secret: Secret = None,
+    at: Annotated[
+        str, typer.Option(metavar="URL", help="Where the dashboard is served.")
+    ] = f"http://{HOST}:{PORT}",
+    bare: Annotated[bool, typer.Option("--bare", help="Print the pass only, no link.")] = False,
+) -> None:
+    """Print a pass for the dashboard, as a link to it."""
+    made = pass_of(passes_of(_kept(secret_file, secret)), name, role, lifetime)
+    typer.echo(made if bare else _dashboard_link(at.rstrip("/"), made))
+
+
+def _kept(secret_file: Path | None, secret: str | None) -> list[bytes]:
     kept = secrets_of(secret_file, secret)
     if not kept:
         fail(
             f"which secret has the gateway? Give --secret-file, or set {VARIABLE}",
             code=WRONG_USAGE,
         )
-    made = token_of(tokens_of(kept), user, lifetime)
-    typer.echo(made if bare else _link(at.rstrip("/"), made))
+    return kept
 
 
 def _link(where: str, made: str) -> str:
     """In the fragment, which browsers keep to themselves."""
     return f"{where}/chat#token={made}"
+
+
+def _dashboard_link(where: str, made: str) -> str:
+    return f"{where}/dashboard/login#token={made}"
+
+
+def _about_dashboard(where: str, passes: Passes | None, *, made: bool) -> Iterator[str]:
+    """How to get in; who has no secret that is kept gets a pass that ends with this run."""
+    if passes is not None and made:
+        yield f"dashboard: {_dashboard_link(where, pass_of(passes, 'me', 'operator', LIFETIME_S))}"
+    elif passes is not None:
+        yield f"dashboard: {where}/dashboard/; `holdfast serve pass YOU` makes a pass for it"
 
 
 def _about_secret(*, made: bool, asked: bool) -> Iterator[str]:

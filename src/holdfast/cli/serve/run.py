@@ -1,4 +1,4 @@
-"""The gateway, from its first connection to its last."""
+"""The gateway and the dashboard, from their first connection to their last."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ... import ServerUnavailable
 from ..connection import fail
-from ..output import say
+from ..output import say, warn
 
 if TYPE_CHECKING:
     from ... import AsyncHoldfast
-    from ...web import Tokens
+    from ...web import Passes, Tokens
 
 
 async def run(
@@ -19,6 +20,7 @@ async def run(
     taken: socket.socket,
     tokens: Tokens,
     *,
+    passes: Passes | None,
     hosts: Sequence[str],
     proxies: Sequence[str],
     greeting: Sequence[str],
@@ -29,20 +31,30 @@ async def run(
         hf: where the mailboxes and chats are; it is closed.
         taken: the socket to serve on.
         tokens: say who a request comes from.
+        passes: likewise, of the dashboard; None: there is none.
         hosts: names by which it is reached, besides those of this machine.
         proxies: addresses that say whom they ask for.
         greeting: lines to print as soon as it can be reached.
     """
-    from ...web import Server, gateway
+    from ...web import Server, dashboard, gateway
     from ...web.guard import LOOPBACK_HOSTS
+    from ...web.site import site
 
     def greet() -> None:
         for line in greeting:
             say(line)
 
-    served = gateway(hf, authenticator=tokens, hosts=[*LOOPBACK_HOSTS, *hosts])
+    hosts = [*LOOPBACK_HOSTS, *hosts]
+    served = gateway(hf, authenticator=tokens, hosts=hosts)
+    if passes is not None:
+        served = site(served, dashboard(hf, access=passes, hosts=hosts))
     async with hf:
-        await hf.mailboxes()  # a wrong address is told now, and not to the first client
+        try:
+            await hf.mailboxes()  # a wrong address is told now, and not to the first client
+        except ServerUnavailable as error:
+            if passes is None:
+                raise
+            warn(f"{error}; the dashboard says so, until it is there")
         await Server(served, proxies=proxies, ready=greet).serve([taken])
 
 

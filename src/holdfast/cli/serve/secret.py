@@ -10,7 +10,7 @@ import typer
 from ..connection import WRONG_USAGE, fail
 
 if TYPE_CHECKING:
-    from ...web import Tokens
+    from ...web import Passes, Tokens
 
 VARIABLE: Final = "HOLDFAST_SECRET"
 
@@ -56,9 +56,25 @@ def tokens_of(secrets: list[bytes]) -> Tokens:
         fail(f"{error}; {HOW}", code=WRONG_USAGE)
 
 
+def passes_of(secrets: list[bytes]) -> Passes:
+    """Likewise, of the passes of the dashboard."""
+    tokens_of(secrets)
+    from ...web import Passes
+
+    return Passes(*secrets)
+
+
 def token_of(tokens: Tokens, user: str, lifetime_s: float) -> str:
     """A token for *user*; what cannot be one ends the command."""
     try:
         return tokens.issue(user, lifetime=lifetime_s)
+    except ValueError as error:
+        fail(str(error), code=WRONG_USAGE)
+
+
+def pass_of(passes: Passes, name: str, role: str, lifetime_s: float) -> str:
+    """A pass for *name*; likewise."""
+    try:
+        return passes.issue(name, role, lifetime=lifetime_s)  # type: ignore[arg-type]
     except ValueError as error:
         fail(str(error), code=WRONG_USAGE)

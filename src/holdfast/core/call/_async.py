@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...errors import HoldfastError
+from ...errors import HoldfastError, ServerUnavailable
 from ..clock import backoff_s
 from ..connections._async import AsyncRoutes
 from ..connections.outcome import (
@@ -153,6 +153,28 @@ class AsyncCaller:
         """
         attempt = Attempt(str(command[0]), unit, kind, self.settings.timeout_s, reading=True)
         return value(await self._attempt(attempt, Request.of(*command)), attempt)
+
+    async def primaries(self) -> list[Address]:
+        """Every server that holds data.
+
+        Raises:
+            ServerUnavailable: nobody says where they are.
+        """
+        routes = self._session().routes
+        found = await routes.primaries()
+        if not found:
+            raise ServerUnavailable("looking for the servers", self.settings.nowhere, harmless=True)
+        return found
+
+    async def ask(self, address: Address, unit: Unit, *command: Argument) -> Any:
+        """Run one command that changes nothing on the server at *address*; *unit* names it.
+
+        Raises:
+            ServerUnavailable: it could not be answered.
+        """
+        attempt = Attempt(str(command[0]), unit, "calls", self.settings.timeout_s, reading=True)
+        lane = self._session().routes.lane(address, "calls")
+        return value(await lane.submit(Request.of(*command)), attempt)
 
     async def close(self) -> None:
         """Close every connection of this process and loop, once nothing is under way."""

@@ -39,6 +39,14 @@ class AsyncRoutes:
             await self.discover(self._generation)
         return self.known(unit)
 
+    async def primaries(self) -> list[Address]:
+        """Every server that holds data; none while nobody knows."""
+        if self._slots is None and self._primary is None:
+            await self.discover(self._generation)
+        if self._slots is not None:
+            return list(self._slots.owners())
+        return [] if self._primary is None else [self._primary]
+
     def lane(self, address: Address, kind: str) -> AsyncLane:
         """The lane of this *kind* of call to *address*."""
         lane = self._lanes.get((address, kind))

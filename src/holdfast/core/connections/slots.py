@@ -40,6 +40,10 @@ class SlotMap:
         """The primary of *slot*; None while nobody owns it."""
         return self._owners[slot]
 
+    def owners(self) -> Iterable[Address]:
+        """Each primary that owns a slot."""
+        return dict.fromkeys(owner for owner in self._owners if owner is not None)
+
     def moved(self, slot: int, address: Address) -> None:
         """Learn one slot from a `MOVED`."""
         self._owners[slot] = address

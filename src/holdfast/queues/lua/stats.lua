@@ -12,8 +12,9 @@
 -- KEYS[9]  ZSET    idle
 -- KEYS[10] SET     left_over  cancelled ids that still stand in a ready line
 -- KEYS[11] HASH    settings   paused, capacity
+-- KEYS[12] HASH    bodies     id -> envelope
 -- returns  array   ready (due ones among them), delayed, running, dead, waiting workers, paused (1 or 0),
---                  capacity (0: no limit)
+--                  capacity (0: no limit), since when the first in line waits (ms; 0: none, or not known)
 -- include clock
 
 local function sum(command, from, to, ...)
@@ -24,11 +25,29 @@ local function sum(command, from, to, ...)
   return total
 end
 
+-- The first of each ready line says itself since when: the last word of an envelope, mostly.
+local function oldest_ms()
+  local oldest = 0
+  local function take(at)
+    if at and at > 0 and (oldest == 0 or at < oldest) then
+      oldest = at
+    end
+  end
+  for priority = 1, 3 do
+    local id = redis.call('LINDEX', KEYS[priority], 0)
+    local body = id and redis.call('HGET', KEYS[12], id) or ''
+    take(tonumber(body:match('.*"enqueued_ms":%s*(%d+)')))
+    local due = redis.call('ZRANGE', KEYS[3 + priority], '-inf', now_ms, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    take(tonumber(due[2] or nil))
+  end
+  return oldest
+end
+
 local due = sum('ZCOUNT', 4, 6, '-inf', now_ms)
 return {
   sum('LLEN', 1, 3) - redis.call('SCARD', KEYS[10]) + due, sum('ZCARD', 4, 6) - due,
   redis.call('ZCARD', KEYS[7]), redis.call('ZCARD', KEYS[8]),
   redis.call('ZCOUNT', KEYS[9], now_ms, '+inf'),
   redis.call('HEXISTS', KEYS[11], 'paused'),
-  tonumber(redis.call('HGET', KEYS[11], 'capacity') or 0),
+  tonumber(redis.call('HGET', KEYS[11], 'capacity') or 0), string.format('%.0f', oldest_ms()),
 }

@@ -17,9 +17,10 @@
 -- KEYS[13] SET     left_over  cancelled ids that still stand in a ready line
 -- KEYS[14] HASH    awaited  id -> channels to tell when it ends
 -- KEYS[15] HASH    settings  paused
--- KEYS[16] HASH    even     ledger of even hours
--- KEYS[17] HASH    odd      ledger of odd hours
--- KEYS[18] STRING  result   the first of them: one for each task that is done
+-- KEYS[16] HASH    pace     how many tasks ended, by minute
+-- KEYS[17] HASH    even     ledger of even hours
+-- KEYS[18] HASH    odd      ledger of odd hours
+-- KEYS[19] STRING  result   the first of them: one for each task that is done
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  channel      where this worker's process is rung; '' when it only settles
@@ -41,11 +42,12 @@ local bodies, state, leases, idle, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[10], K
 local ready = {KEYS[4], KEYS[5], KEYS[6]}
 local due = {KEYS[7], KEYS[8], KEYS[9]}
 local expiring, left_over, awaited, settings = KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local pace = KEYS[16]
 local channel, worker = ARGV[3], ARGV[4]
 local want, suspects, lease_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local max_crashes = tonumber(ARGV[8])
 local FIRST = 9
-local FIRST_RESULT = 18
+local FIRST_RESULT = 19
 local IDLE_MS = 30000  -- a waiting worker is believed to be there this long
 
 local out = {-1, -1, ''}
@@ -53,6 +55,7 @@ local paused = redis.call('HEXISTS', settings, 'paused') == 1
 -- include left_over
 -- include pass_over
 -- include awaiting
+-- include pace
 -- include record
 -- include unfinished
 -- include settle
@@ -63,7 +66,7 @@ local paused = redis.call('HEXISTS', settings, 'paused') == 1
 -- include again
 -- include agenda
 
-local ledger = ledger_at(KEYS[16], KEYS[17], now_s)
+local ledger = ledger_at(KEYS[17], KEYS[18], now_s)
 local known = ledger_answer(ledger, ARGV[1], ARGV[2])
 if known then
   local before = cmsgpack.unpack(known)
@@ -84,6 +87,7 @@ if not paused then
   end
 end
 write_claims()
+write_pace()
 -- Also when nothing was claimed: a copy of this step that comes late must not claim for nobody.
 ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({out[3], claimed}))
 

@@ -113,6 +113,7 @@ class Claimer:
             keys.left_over(unit),
             keys.awaited(unit),
             keys.settings(unit),
+            keys.pace(unit),
             *ledger.keys(unit),
         )
         self._result_prefix = keys.result(unit, "").encode()

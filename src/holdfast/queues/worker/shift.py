@@ -40,6 +40,7 @@ from .claimer import STEP_LIMIT, Claimer
 from .places import PATIENCE_S, Places
 from .plan import Plan
 from .runner import Runner
+from .sign import EVERY_S, Sign
 
 logger = logging.getLogger("holdfast.worker")
 
@@ -48,9 +49,6 @@ _GATHER_S: Final = 0.002
 
 _BLOCKED_S: Final = 1.0
 """A task that keeps the event loop from turning for so long is named in the log."""
-
-_NOTE_S: Final = 300.0
-"""How often a worker sees to it that its queues are listed; mostly there is nothing to do."""
 
 _FAREWELL_S: Final = 5.0
 """How long a worker that is cancelled tries to give its tasks back."""
@@ -71,6 +69,7 @@ class Shift:
         self._worker = worker
         self._until_idle = until_idle
         self._caller = AsyncCaller(settings)
+        self._sign = Sign(self._caller, plan, worker)
         self._bell = Bell(settings, OwnLoop)
         self._renewer = Renewer(settings)
         self._threads = Threads(plan.concurrency, "holdfast task", on_freed=self._free_thread)
@@ -122,7 +121,7 @@ class Shift:
             watchdog = Watchdog(_BLOCKED_S, _report)
             listening.callback(watchdog.close)
             patience = spawn(self._lose_patience(), "holdfast grace")
-            noting = spawn(self._note(), "holdfast catalog")
+            noting = spawn(self._note(), "holdfast sign of life")
             try:
                 await together(*map(self._serve, self._claimers.values()))
             except HoldfastError as error:
@@ -131,12 +130,13 @@ class Shift:
                 await cancelled(patience, noting)
 
     async def _note(self) -> None:
-        """Have the queues listed, also those that only other languages put tasks into."""
+        """Be listed, and the queues as well: other languages put tasks into some."""
         catalog = AsyncCatalog(self._caller, self._plan.namespace)
         while True:
             for unit in self._plan.weights:
                 await catalog.note(unit)
-            await sleep(_NOTE_S)
+            await self._sign.give(len(self._running))
+            await sleep(EVERY_S)
 
     async def end(self) -> None:
         """Give back what still runs, and close everything."""
@@ -147,7 +147,8 @@ class Shift:
                 async with time_limit(_FAREWELL_S):
                     await notice()  # what is to start soon, starts
                     await self._stop_all(_FAREWELL_S / 2)
-                    await together(*(claimer.leave() for claimer in self._claimers.values()))
+                    leaving = (claimer.leave() for claimer in self._claimers.values())
+                    await together(*leaving, self._sign.depart())
         finally:
             await self._close()
 

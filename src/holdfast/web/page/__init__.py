@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
 from importlib import resources
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
+
+from ..policy import fresh_policy
 
 MEDIA: Final = {
     "chat.js": "text/javascript",
@@ -17,18 +18,11 @@ MEDIA: Final = {
     "icon.svg": "image/svg+xml",
 }
 
-POLICY: Final = (
-    "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'nonce-{nonce}'; "
-    "img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
-)
-
 
 async def _page(request: Request) -> Response:
     """The page itself; only what carries this answer's nonce runs in it."""
     del request
-    nonce = secrets.token_urlsafe(16)
-    policy = {"Content-Security-Policy": POLICY.format(nonce=nonce)}
+    nonce, policy = fresh_policy()
     return Response(_file("chat.html").replace("{nonce}", nonce), 200, policy, "text/html")
 
 

@@ -49,7 +49,7 @@ REFUSED: Final = 4000
 
 async def stream(socket: WebSocket) -> None:
     """Serve one WebSocket."""
-    gate: Gate = socket.app.state.gate
+    gate: Gate[str] = socket.app.state.gate
     await socket.accept()
     try:
         hello, token, user = await _introduced(gate, socket)
@@ -68,7 +68,7 @@ async def stream(socket: WebSocket) -> None:
         await socket.close(code, reason)
 
 
-async def _introduced(gate: Gate, socket: WebSocket) -> tuple[frames.Hello, str | None, str]:
+async def _introduced(gate: Gate[str], socket: WebSocket) -> tuple[frames.Hello, str | None, str]:
     """The first frame, and whose it is."""
     try:
         async with asyncio.timeout(HELLO_S):
@@ -91,7 +91,7 @@ class Session:
         token: as it was given, to be looked at again.
     """
 
-    def __init__(self, gate: Gate, socket: WebSocket, user: str, token: str | None) -> None:
+    def __init__(self, gate: Gate[str], socket: WebSocket, user: str, token: str | None) -> None:
         self._gate = gate
         self._socket = socket
         self._user = user

@@ -1,5 +1,5 @@
 -- What a queue remembers of a task from its first claim on (see queues/keys.py).
--- Expects: awaiting, state, dead, now_ms.
+-- Expects: awaiting, pace, state, dead, now_ms.
 
 local function parse(text)
   local token, attempts, crashes, priority, expires, parked, note =
@@ -25,6 +25,7 @@ local function write(id, task, note)
 end
 
 local function bury(id, task, reason)
+  ended.dead = ended.dead + 1
   write(id, task, reason)
   redis.call('ZADD', dead, now_ms, id)
   tell_awaiting(id)

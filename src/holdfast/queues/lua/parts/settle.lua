@@ -1,5 +1,5 @@
 -- A worker's verdicts on tasks that it ran.
--- Expects: awaiting, record, unfinished, bodies, state, leases, now_ms.
+-- Expects: awaiting, pace, record, unfinished, bodies, state, leases, now_ms.
 
 local VERDICT = 5  -- arguments of each: id, token, verb, ms, text
 
@@ -13,12 +13,13 @@ local function settle(id, record, verb, ms, text, kept)
     return settle_unfinished(id, parse(record), verb, ms, text)
   end
   if ms > 0 then
-    local ended = 'done:' .. record:match('^%d+:(%d+)') .. ':' .. now_text .. ':' .. text
-    redis.call('SET', kept, ended, 'PX', ms)
+    local kept_text = 'done:' .. record:match('^%d+:(%d+)') .. ':' .. now_text .. ':' .. text
+    redis.call('SET', kept, kept_text, 'PX', ms)
   else
     redis.call('DEL', kept)  -- that of an earlier task of this id
   end
   finished[#finished + 1] = id
+  ended.done = ended.done + 1
   tell_awaiting(id)
 end
 
@@ -26,7 +27,7 @@ end
 -- One digit per verdict, and whether something is back in line. 0: the lease was lost, so someone
 -- else has the task, or had the last word.
 local function settle_all(first, kept)
-  local ids, ended, accepted, standing, put_back_some = {}, {}, {}, {}, false
+  local ids, let_go, accepted, standing, put_back_some = {}, {}, {}, {}, false
   for i = first, #ARGV, VERDICT do
     ids[#ids + 1] = ARGV[i]
   end
@@ -43,14 +44,14 @@ local function settle_all(first, kept)
     accepted[n] = '0'
     if record:sub(1, #token + 1) == token .. ':' then
       settle(id, record, verb, tonumber(ARGV[i + 3]), ARGV[i + 4], KEYS[kept])
-      accepted[n], ended[#ended + 1] = '1', id
+      accepted[n], let_go[#let_go + 1] = '1', id
       standing[id] = ''  -- a second verdict on the same claim comes too late
     end
     kept = verb == 'done' and kept + 1 or kept
     put_back_some = put_back_some or verb ~= 'done'
   end
-  if #ended > 0 then
-    redis.call('ZREM', leases, unpack(ended))
+  if #let_go > 0 then
+    redis.call('ZREM', leases, unpack(let_go))
   end
   if #finished > 0 then
     redis.call('HDEL', bodies, unpack(finished))

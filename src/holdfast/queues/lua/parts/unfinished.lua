@@ -1,5 +1,5 @@
 -- What follows from every verdict but done.
--- Expects: left_over, awaiting, record, bodies, state, ready, due, expiring, now_ms.
+-- Expects: left_over, awaiting, pace, record, bodies, state, ready, due, expiring, now_ms.
 
 local released = {{}, {}, {}}  -- ready ids by priority; back in line once all verdicts are known
 
@@ -43,6 +43,7 @@ local function settle_unfinished(id, task, verb, ms, reason)
         table.insert(released[task.priority], id)
       end
     else
+      ended.retried = ended.retried + 1
       redis.call('ZADD', due[task.priority], now_ms + ms, id)
     end
     put_back(id, task, reason)

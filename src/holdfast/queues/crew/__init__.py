@@ -1,0 +1,1 @@
+"""Lists the workers of a namespace."""

@@ -1,0 +1,164 @@
+"""The application: which routes there are, and what stands before each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from ... import AsyncHoldfast
+from ..gate import Gate
+from ..guard import LOOPBACK_HOSTS, Guard
+from ..limits import Limits
+from ..problems import Problem, http_problem
+from ..visit import answer, key_of
+from .access import Access, Visitor
+from .answers import html_page, is_beat, json_page, trouble, wants_json
+from .assets import asset
+from .audit import audited
+from .deed import Deed, Fields, fields_of, way_back
+from .login import log_in, log_out, show_login, visitor_of
+from .look import Look, base_of, linked
+from .said import say_next
+from .screen import Action, Page
+from .screens import SCREENS
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+Served = Callable[[Request, Visitor], Awaitable[Response]]
+
+
+def dashboard(
+    hf: AsyncHoldfast,
+    *,
+    access: Access,
+    hosts: Iterable[str] = LOOPBACK_HOSTS,
+    limits: Limits | None = None,
+    arguments: bool = True,
+) -> Starlette:
+    """The dashboard as an application of its own, or to be mounted in one of yours.
+
+    Args:
+        hf: what it shows. It is yours to close, after the application.
+        access: says who a request comes from, and what they may do; `Passes(secret)`, or yours.
+        hosts: the names under which it is reached, as of `gateway`.
+        limits: on rates and sizes; by default those of `Limits`.
+        arguments: whether it shows what is in tasks, messages and rows; False leaves that out,
+            also in the JSON.
+    """
+    app = Starlette(
+        routes=list(ROUTES),
+        middleware=[Middleware(Guard, hosts=hosts, limits=limits or Limits())],
+        exception_handlers={HTTPException: _no_such_route},
+    )
+    app.router.redirect_slashes = False  # no answer before it is known who asks
+    app.state.gate = Gate(hf, access.visitor_of, limits or Limits())
+    app.state.arguments = arguments
+    return app
+
+
+def _page(page: Page) -> Iterator[Route]:
+    """Its HTML and its JSON, for viewers."""
+
+    async def show(request: Request, visitor: Visitor) -> Response:
+        look = Look(request.app.state.gate.hf, request, visitor, request.app.state.arguments)
+        found = await page.show(look)
+        if wants_json(request):
+            return json_page(found, look.at)
+        return html_page(request, page.template, visitor=visitor, look=look, **found)
+
+    endpoint = _for_visitors(show)
+    for path in (f"/{page.path}", f"/{page.path or 'overview'}.json"):
+        yield Route(path, endpoint, methods=["GET"])
+
+
+def _action(action: Action) -> Route:
+    """A POST of operators, with a record of what came of it."""
+
+    async def act(request: Request, visitor: Visitor) -> Response:
+        if not visitor.may("operator"):
+            raise Problem("forbidden", f"{action.path} is for operators; you are a {visitor.role}")
+        gate: Gate[Visitor] = request.app.state.gate
+        fields = await fields_of(request, gate.limits.request_bytes)
+        deed = Deed(gate.hf, visitor, fields, _key_in(fields))
+        try:
+            done = await action.do(deed)
+        except Exception as error:  # noqa: BLE001 (told and logged by `trouble`)
+            audited(visitor, action.path, fields, f"failed: {type(error).__name__}")
+            return trouble(request, error, visitor=visitor, deed=deed)
+        audited(visitor, action.path, fields, done.said)
+        if wants_json(request):
+            return answer({"said": done.said, "changed": done.changed})
+        base = base_of(request)
+        response = RedirectResponse(base + way_back(fields), 303)
+        say_next(response, request, base, done.said)
+        return response
+
+    return Route(f"/{action.path}", _for_visitors(act), methods=["POST"])
+
+
+def _for_visitors(serve: Served) -> Endpoint:
+    """Lets in only who has a pass, not too often, and answers whatever goes wrong."""
+
+    async def endpoint(request: Request) -> Response:
+        gate: Gate[Visitor] = request.app.state.gate
+        visitor = None
+        try:
+            visitor = await visitor_of(gate, request)
+            gate.users.demand(visitor.name, "this visitor")
+            return await serve(request, visitor)
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
+        except Problem as problem:
+            if problem.status == 401 and not wants_json(request):
+                return _to_login(request)
+            return trouble(request, problem, visitor=visitor)
+        except Exception as error:  # noqa: BLE001 (the last one to catch it: `trouble` logs it)
+            return trouble(request, error, visitor=visitor)
+
+    return endpoint
+
+
+def _for_all(serve: Endpoint) -> Endpoint:
+    """What needs no pass."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            return await serve(request)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except Exception as error:  # noqa: BLE001 (the last one to catch it: `trouble` logs it)
+            return trouble(request, error, visitor=None)
+
+    return endpoint
+
+
+def _to_login(request: Request) -> Response:
+    where = linked(base_of(request), "login")
+    if is_beat(request):
+        return Response(status_code=401, headers={"HX-Redirect": where})
+    return RedirectResponse(where, 303)
+
+
+def _key_in(fields: Fields) -> str:
+    """The key of an action that is repeated; else a new one."""
+    return key_of(next(iter(fields.get("key", ())), None))
+
+
+async def _no_such_route(request: Request, error: Exception) -> Response:
+    return trouble(request, http_problem(request, error), visitor=None)
+
+
+ROUTES: Final = (
+    *(route for screen in SCREENS for page in screen.pages for route in _page(page)),
+    *(_action(action) for screen in SCREENS for action in screen.actions),
+    Route("/login", _for_all(show_login), methods=["GET"]),
+    Route("/login", _for_all(log_in), methods=["POST"]),
+    Route("/logout", _for_all(log_out), methods=["POST"]),
+    Route("/assets/{hash}/{name:path}", _for_all(asset), methods=["GET"]),
+)

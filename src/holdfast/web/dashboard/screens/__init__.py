@@ -1,0 +1,24 @@
+"""All screens, in the order of the navigation."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Final
+
+from ..screen import Screen
+from . import failures, overview, queues, server, tasks, workers
+
+SCREENS: Final[tuple[Screen, ...]] = (
+    overview.SCREEN,
+    queues.SCREEN,
+    tasks.SCREEN,
+    failures.SCREEN,
+    workers.SCREEN,
+    server.SCREEN,
+)
+"""A new screen is added here, beside those of its group."""
+
+GROUPS: Final = [
+    (group, list(screens)) for group, screens in groupby(SCREENS, lambda screen: screen.group)
+]
+"""The same, for the navigation."""

@@ -1,0 +1,189 @@
+// What a page does besides being read: it renews itself, draws its charts, and asks before it acts.
+"use strict";
+(() => {
+  const BEAT_MS = 3000, HEIGHT = 180;
+  const $ = (selector, within = document) => within.querySelector(selector);
+  const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+  // --- The pass in a link goes into a cookie, and out of the address.
+
+  const login = $("#login");
+  if (login && location.hash.startsWith("#token=")) {
+    $("#pass").value = decodeURIComponent(location.hash.slice("#token=".length));
+    history.replaceState(null, "", location.pathname);
+    login.submit();
+  }
+  if (!$("#live")) return;
+
+  // --- Beats: while the page is seen, and nobody is in the middle of something.
+
+  let paused = false;
+
+  function isBusy() {
+    const live = $("#live"), active = document.activeElement, selected = getSelection();
+    return $("#sure").open
+      || $$("input[name=id]:checked", live).length > 0
+      || live.contains(active) && active.matches("input:not([type=checkbox]), select, textarea")
+      || !selected.isCollapsed && live.contains(selected.anchorNode);
+  }
+
+  function beat() {
+    const held = !paused && isBusy();
+    document.body.classList.toggle("held", held);
+    if (!document.hidden && !paused && !held) htmx.trigger("#live", "beat");
+  }
+
+  function pause(on) {
+    paused = on;
+    const button = $("#pause");
+    button.setAttribute("aria-pressed", String(on));
+    button.textContent = on ? "Paused" : "Live";
+    if (!on) beat();
+  }
+
+  setInterval(beat, BEAT_MS);
+  $("#pause").addEventListener("click", () => pause(!paused));
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });
+  addEventListener("online", beat);
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.matches("input, select, textarea")) return;
+    if (event.key === "p") pause(!paused);
+    if (event.key === "/" && $("[type=search]")) { event.preventDefault(); $("[type=search]").focus(); }
+  });
+
+  // --- A dashboard that is away is said to be, until it answers again.
+
+  const away = (on) => { $("#away").hidden = !on; document.body.classList.toggle("stale", on); };
+  for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"])
+    document.addEventListener(name, () => away(true));
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    // Also when the server behind it is away there is something to show: the diagnosis.
+    if (detail.xhr.status === 503 && detail.serverResponse.includes('id="live"')) {
+      detail.shouldSwap = true;
+      detail.isError = false;
+    }
+    if (detail.shouldSwap) { away(false); remember(); }
+  });
+  document.addEventListener("htmx:afterSwap", () => { restore(); refresh(); });
+
+  // --- What the reader has in hand stays: the focus, what is unfolded, the charts.
+
+  const FOCUSABLE = "a[href], button, input, select, summary";
+  let kept = {};
+
+  function remember() {
+    const live = $("#live"), active = document.activeElement;
+    kept = {
+      focus: live.contains(active) ? $$(FOCUSABLE, live).indexOf(active) : -1,
+      words: active.textContent,
+      open: $$("details[open][id]", live).map((each) => each.id),
+    };
+  }
+
+  function restore() {
+    const again = $$(FOCUSABLE, $("#live"))[kept.focus];
+    if (again && again.textContent === kept.words) again.focus({ preventScroll: true });
+    for (const id of kept.open || []) document.getElementById(id)?.setAttribute("open", "");
+  }
+
+  // --- Charts.
+
+  const plots = new Map();
+
+  const tone = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+  const hours = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+
+  function axis(options) {
+    const line = { stroke: tone("line"), width: 1 };
+    return { stroke: tone("faint"), font: "11px system-ui, sans-serif", grid: line, ticks: { ...line, size: 4 }, ...options };
+  }
+
+  function drawn(place, { times, lines, unit }) {
+    return new uPlot({
+      width: place.clientWidth, height: HEIGHT,
+      legend: { show: false },
+      cursor: { y: false, points: { size: 6 } },
+      scales: { y: { range: (u, low, high) => [0, Math.max(high * 1.1, 1)] } },
+      axes: [axis({ size: 30, values: (u, ticks) => ticks.map((tick) => hours.format(tick * 1000)) }), axis({ size: 48, values: (u, ticks) => ticks.map((tick) => compact.format(tick) + unit) })],
+      series: [{}, ...lines.map((line) => ({
+        label: line.name, stroke: tone(line.tone), width: 2, fill: tone(line.tone) + "22", points: { show: false },
+      }))],
+    }, [times, ...lines.map((line) => line.values)], place);
+  }
+
+  function charts() {
+    const seen = new Set();
+    for (const figure of $$("[data-chart]")) {
+      const data = JSON.parse(figure.dataset.chart), place = $(".plot", figure);
+      seen.add(data.name);
+      const before = plots.get(data.name);
+      if (before && before.series.length === data.lines.length + 1) {
+        place.append(before.root);
+        before.setData([data.times, ...data.lines.map((line) => line.values)]);
+      } else {
+        plots.set(data.name, drawn(place, data));
+      }
+    }
+    for (const name of plots.keys()) if (!seen.has(name)) plots.delete(name);
+  }
+
+  function redraw() {
+    for (const plot of plots.values()) plot.destroy();
+    plots.clear();
+    charts();
+  }
+
+  addEventListener("resize", () => {
+    for (const plot of plots.values())
+      plot.setSize({ width: plot.root.parentElement.clientWidth, height: HEIGHT });
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+  // --- Choosing, and being asked.
+
+  const chosen = (form) => $$("input[name=id]:checked", form).length;
+
+  document.addEventListener("change", ({ target }) => {
+    if (target.matches("[data-all]"))
+      for (const box of $$("input[name=id]", target.form)) box.checked = target.checked;
+    if (target.form && target.type === "checkbox") count(target.form);
+    if (target.matches("select[data-go]")) target.form.requestSubmit();
+  });
+
+  function count(form) {
+    for (const button of $$("button[data-chosen]", form)) {
+      button.disabled = chosen(form) === 0;
+      button.textContent = button.dataset.chosen.replace("{n}", chosen(form) || "chosen");
+    }
+  }
+
+  document.addEventListener("submit", (event) => {
+    const { target: form, submitter } = event;
+    const question = submitter?.dataset.sure || form.dataset.sure;
+    if (!question || form.dataset.asked) return;
+    event.preventDefault();
+    const dialog = $("#sure");
+    $("#sure-what").textContent = question.replace("{n}", chosen(form));
+    dialog.returnValue = "no";
+    dialog.addEventListener("close", () => {
+      if (dialog.returnValue !== "yes") return;
+      form.dataset.asked = "yes";
+      form.requestSubmit(submitter);
+    }, { once: true });
+    dialog.showModal();
+  });
+
+  // --- Times as the reader's own clock has them.
+
+  function refresh() {
+    for (const time of $$(".as-of time")) time.textContent = new Date(time.dateTime).toLocaleTimeString();
+    for (const form of $$("form")) count(form);
+    charts();
+  }
+
+  $(".bar [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  refresh();
+})();

@@ -1,0 +1,36 @@
+"""A real browser for the tests of pages."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+PATIENCE_MS = 20_000
+
+PHONE = {"width": 390, "height": 844}
+DESK = {"width": 1200, "height": 800}
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+def chromium() -> str:
+    """The browser to test with: `$HOLDFAST_TEST_BROWSER`, or one on the PATH."""
+    named = os.environ.get("HOLDFAST_TEST_BROWSER")
+    found = named or shutil.which("chromium") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("no browser: run `apt install chromium`, or set HOLDFAST_TEST_BROWSER")
+    return found
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A browser as long as the context lasts."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -1,0 +1,217 @@
+"""The dashboard in a real browser: it moves by itself, acts, heals, and runs nothing foreign."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from faults.servers import Server
+from holdfast import Retry, TaskRegistry
+from holdfast.web import Role
+from web.browsers import DESK, PATIENCE_MS, PHONE, launched
+from web.dashboard.world import QUERIES, fill, work
+from web.house import House, opened
+
+registry = TaskRegistry()
+
+EXPECTED = ("ERR_INTERNET_DISCONNECTED", "503 (Service Unavailable)", "htmx:")
+"""What is complained about when a test takes something away."""
+
+
+@registry.task(queue="email", retry=Retry(attempts=1))
+def send(to: str) -> None:
+    """Fails for some."""
+    if to == "bad":
+        raise ConnectionError("smtp said no")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests here."""
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def house(standalone: Server) -> Iterator[House]:
+    """A dashboard to look at."""
+    with opened(standalone.url, f"look-{secrets.token_hex(4)}") as house:
+        yield house
+
+
+Tab = Callable[..., Page]
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Tab]:
+    """Log in as somebody; nothing may go wrong in the page while the test runs."""
+    complaints: list[str] = []
+    contexts: list[Any] = []
+
+    def log_in(
+        house: House, *, role: Role = "operator", heading: str = "Overview", **options: Any
+    ) -> Page:
+        context = browser.new_context(**{"viewport": DESK, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.on("console", lambda m: m.type == "error" and complaints.append(m.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(house.login(role))
+        expect(page.locator("h1")).to_have_text(heading)
+        return page
+
+    yield log_in
+    for context in contexts:
+        context.close()
+    assert [text for text in complaints if not any(each in text for each in EXPECTED)] == []
+
+
+def visit(page: Page, house: House, path: str) -> None:
+    page.goto(f"{house.url}/dashboard/{path}")
+
+
+def figure(page: Page, name: str) -> Any:
+    """The value under that name."""
+    return page.locator(".figure", has=page.locator("dt", has_text=name)).locator("dd")
+
+
+def test_the_pass_leaves_the_address_at_once(tab: Tab, house: House) -> None:
+    """It is no part of any request's URL; scripts cannot read it; logging out forgets it."""
+    page = tab(house)
+    assert "token" not in page.url
+    assert page.evaluate("document.cookie") == ""
+    page.get_by_role("button", name="Log out").click()
+    expect(page.locator("#login")).to_be_visible()
+    visit(page, house, "queues")
+    expect(page.locator("#login")).to_be_visible()
+
+
+def test_values_move_by_themselves_under_traffic(tab: Tab, house: House) -> None:
+    """Without anybody pressing anything; and stand still while they are told to."""
+    page = tab(house)
+    expect(figure(page, "Waiting")).to_contain_text("0")
+    house.hf.enqueue_many([send.call("jill") for _ in range(7)])
+    expect(figure(page, "Waiting")).to_contain_text("7")
+    expect(page.locator(".verdict")).to_contain_text("No worker serves email", ignore_case=True)
+    expect(page.locator(".uplot canvas")).to_have_count(1)
+    page.keyboard.press("p")
+    expect(page.locator("#pause")).to_have_text("Paused")
+    worker = house.hf.worker(registry)
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    try:
+        expect(figure(page, "Waiting")).to_contain_text("7")
+        page.click("#pause")
+        expect(figure(page, "Waiting")).to_contain_text("0")
+        expect(figure(page, "Running")).to_contain_text("of 50 places, 1 worker")
+    finally:
+        worker.stop()
+        thread.join(20)
+    expect(page.locator(".uplot canvas")).to_have_count(1)
+
+
+def test_chosen_tasks_are_replayed_after_a_question(tab: Tab, house: House) -> None:
+    """With their number; the page says what was done; who says no has done nothing."""
+    house.hf.enqueue_many([send.call("bad") for _ in range(3)])
+    work(house.hf, registry)
+    page = tab(house)
+    visit(page, house, "tasks?queue=email&state=dead")
+    expect(page.locator("input[name=id]")).to_have_count(3)
+    button = page.locator("button[data-chosen]")
+    expect(button).to_be_disabled()
+    page.locator("input[name=id]").first.check()
+    expect(button).to_have_text("Replay 1")
+    page.locator("[data-all]").check()
+    expect(button).to_have_text("Replay 3")
+    button.click()
+    expect(page.locator("#sure-what")).to_contain_text("3 dead tasks")
+    page.locator("#sure button[value=no]").click()
+    assert house.hf.queue("email").stats().dead == 3
+    button.click()
+    page.locator("#sure button[value=yes]").click()
+    expect(page.locator(".said")).to_have_text("In line again: 3 tasks.")
+    expect(page.locator("input[name=id]")).to_have_count(0)
+    assert house.hf.queue("email").stats().ready == 3
+    page.reload()
+    expect(page.locator(".said")).to_have_count(0)
+
+
+def test_what_is_chosen_stays_while_others_come(tab: Tab, house: House) -> None:
+    """A list under which somebody chooses does not move away."""
+    house.hf.enqueue_many([send.call("jill") for _ in range(2)])
+    page = tab(house)
+    visit(page, house, "tasks?queue=email")
+    page.locator("input[name=id]").first.check()
+    house.hf.enqueue(send.call("jack"))
+    expect(page.locator("body")).to_have_class("held")
+    expect(page.locator("input[name=id]")).to_have_count(2)
+    page.locator("input[name=id]").first.uncheck()
+    expect(page.locator("input[name=id]")).to_have_count(3)
+
+
+def test_a_queue_is_paused_by_keyboard(tab: Tab, house: House) -> None:
+    """As by mouse."""
+    house.hf.enqueue(send.call("jill"))
+    page = tab(house)
+    visit(page, house, "queue?name=email")
+    page.get_by_role("button", name="Pause", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".said")).to_contain_text("email is paused")
+    expect(page.locator("h1 .tag")).to_have_text("paused")
+    assert house.hf.queue("email").stats().paused
+
+
+def test_a_viewer_sees_no_buttons(tab: Tab, house: House) -> None:
+    """They would be refused anyway."""
+    house.hf.enqueue(send.call("jill"))
+    page = tab(house, role="viewer")
+    for path in ("queues", "queue?name=email", "tasks?queue=email"):
+        visit(page, house, path)
+        expect(page.locator("#live form[method=post] button")).to_have_count(0)
+
+
+def test_nothing_hostile_runs_on_any_page(tab: Tab, house: House) -> None:
+    """The policy has nothing to report; and no page is wider than a phone."""
+    fill(house.hf)
+    page = tab(house, viewport=PHONE, color_scheme="dark")
+    page.add_init_script(
+        "addEventListener('securitypolicyviolation', (e) => { throw Error(e.blockedURI) })"
+    )
+    for path, queries in QUERIES.items():
+        visit(page, house, f"{path}?{urlencode(queries[0])}")
+        expect(page.locator("#live")).to_be_visible()
+        assert page.title() != "owned"
+        assert page.locator("#live img").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
+
+
+def test_a_dashboard_that_is_away_is_said_to_be_and_heals(tab: Tab, house: House) -> None:
+    """What is seen meanwhile is old, and says so."""
+    page = tab(house)
+    page.context.set_offline(True)
+    expect(page.locator("#away")).to_be_visible()
+    house.hf.enqueue(send.call("jill"))
+    page.context.set_offline(False)
+    expect(page.locator("#away")).to_be_hidden()
+    expect(figure(page, "Waiting")).to_contain_text("1")
+
+
+def test_it_opens_with_a_diagnosis_and_heals(tab: Tab, fresh_server: Server) -> None:
+    """When the server behind it is down, from the first page on."""
+    with opened(fresh_server.url, "diagnosis") as house:
+        fresh_server.kill()
+        page = tab(house, heading="The server does not answer")
+        expect(page.locator("#diagnosis")).to_contain_text(str(fresh_server.port))
+        fresh_server.start()
+        expect(page.locator("h1")).to_have_text("Overview")
+        fresh_server.kill()
+        expect(page.locator("h1")).to_have_text("The server does not answer")
+        fresh_server.start()
+        expect(page.locator(".verdict.good")).to_be_visible()

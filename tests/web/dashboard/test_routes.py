@@ -1,0 +1,252 @@
+"""Over all routes of the dashboard: who may come in, what may change something, in what shape."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+import httpx
+import pytest
+from starlette.routing import Route
+
+from faults.servers import Server
+from holdfast.web import Limits, Rate
+from holdfast.web.dashboard.app import ROUTES
+from web.dashboard.world import ACTIONS, HOSTILE, LOOKS, PAGES, QUERIES, fill
+from web.house import House, opened
+from web.test_routes import is_problem
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+OPEN = {"/login", "/logout", "/assets/{hash}/{name:path}"}
+
+
+@pytest.fixture(scope="module")
+def house(standalone: Server) -> Iterator[House]:
+    """One for all, with tasks in every state."""
+    rate = Rate(100_000.0, 100_000)
+    limits = Limits(user=rate, address=rate, failures=rate)
+    with opened(standalone.url, "dashboard-routes", limits) as house:
+        fill(house.hf)
+        yield house
+
+
+def test_each_page_is_in_the_table() -> None:
+    """A new one is to be tested as the others are."""
+    assert set(QUERIES) == set(PAGES)
+
+
+def test_what_changes_something_is_a_post() -> None:
+    """Nothing else but GET and HEAD, and no path has both but logging in."""
+    methods: dict[str, set[str]] = {}
+    for route in ROUTES:
+        assert isinstance(route, Route)
+        methods.setdefault(route.path, set()).update(route.methods or ())
+    both = {path for path, all_of in methods.items() if {"GET", "POST"} <= all_of}
+    assert both == {"/login"}
+    assert {method for all_of in methods.values() for method in all_of} == {"GET", "HEAD", "POST"}
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+def test_nobody_sees_a_page(house: House, path: str, accept: str) -> None:
+    """A browser is led to where one logs in; a program is told."""
+    answer = house.visitor(None, Accept=accept).get(f"/{path}")
+    if accept == "text/html":
+        assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard/login")
+    else:
+        assert (answer.status_code, is_problem(answer)) == (401, True)
+
+
+def test_a_token_of_the_gateway_opens_nothing_here(house: House) -> None:
+    """Nor a pass a mailbox, though the secret is the same."""
+    token = house.tokens.issue("ann")
+    client = house.visitor(None, Authorization=f"Bearer {token}")
+    assert client.get("/overview.json").status_code == 401
+    passed = house.passes.issue("ann", "operator")
+    gateway = house.of(None, Authorization=f"Bearer {passed}")
+    assert gateway.get("/v1/mailbox").status_code == 401
+
+
+@pytest.mark.parametrize("path", ACTIONS)
+def test_an_action_is_for_operators(house: House, path: str) -> None:
+    """Nobody: 401. A viewer: 403, before anything is looked at."""
+    assert house.visitor(None).post(f"/{path}.json", headers=FORM).status_code == 404
+    json_please = {**FORM, "Accept": "application/json"}
+    assert house.visitor(None).post(f"/{path}", headers=json_please).status_code == 401
+    answer = house.visitor("viewer").post(f"/{path}", headers=json_please)
+    assert (answer.status_code, is_problem(answer)) == (403, True)
+    assert answer.json()["type"].endswith(":forbidden")
+    answer = house.visitor("operator").post(f"/{path}", headers=json_please)
+    assert (answer.status_code, answer.json()["type"]) == (400, "urn:holdfast:problem:bad-request")
+
+
+@pytest.mark.parametrize("path", ACTIONS)
+def test_no_get_changes_anything(house: House, path: str) -> None:
+    """There is none."""
+    answer = house.visitor("operator").get(f"/{path}", params={"queue": HOSTILE, "id": "dead"})
+    assert answer.status_code == 405
+
+
+@pytest.mark.parametrize("path", [*PAGES, *ACTIONS, "login", "logout", "assets/x/y", "nowhere"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_foreign_host_is_refused(house: House, method: str, path: str) -> None:
+    """Whoever asks."""
+    answer = house.visitor("operator", Host="evil.test").request(method, f"/{path}")
+    assert (answer.status_code, is_problem(answer)) == (421, True)
+
+
+FOREIGN = [
+    {"Origin": "https://evil.test"},
+    {"Origin": "null"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+]
+
+
+@pytest.mark.parametrize("path", [*ACTIONS, "login", "logout"])
+@pytest.mark.parametrize("headers", FOREIGN, ids=str)
+def test_a_page_of_another_site_does_nothing(
+    house: House, path: str, headers: dict[str, str]
+) -> None:
+    """With a cookie, or with a pass."""
+    for client in (house.visitor("operator"), with_cookie(house)):
+        answer = client.post(f"/{path}", headers={**FORM, **headers})
+        assert (answer.status_code, is_problem(answer)) == (403, True)
+        assert answer.json()["type"].endswith(":cross-site")
+
+
+@pytest.mark.parametrize("path", ACTIONS)
+def test_a_cookie_alone_does_nothing(house: House, path: str) -> None:
+    """A browser that says not which page sends it may be led by any page."""
+    answer = with_cookie(house).post(f"/{path}", headers=FORM)
+    assert answer.status_code == 403
+    ours = {**FORM, "Sec-Fetch-Site": "same-origin"}
+    assert with_cookie(house).post(f"/{path}", headers=ours).status_code == 400
+    ours = {**FORM, "Origin": house.url}
+    assert with_cookie(house).post(f"/{path}", headers=ours).status_code == 400
+
+
+def with_cookie(house: House) -> httpx.Client:
+    """A browser, after it has logged in."""
+    client = house.visitor(None)
+    answer = client.post("/login", data={"pass": house.passes.issue("ann", "operator")})
+    assert answer.status_code == 303
+    [cookie] = answer.headers.get_list("set-cookie")
+    assert {"HttpOnly", "SameSite=lax", "Path=/dashboard/"} <= set(cookie.split("; "))
+    return client
+
+
+class Tags(HTMLParser):
+    """Every tag of a page, as a browser finds them: its name and its attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self._found: list[tuple[str, dict[str, str]]] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._found.append((tag, {name: value or "" for name, value in attrs}))
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, str]]]:
+        return iter(self._found)
+
+
+@pytest.mark.parametrize(("path", "query"), LOOKS, ids=lambda each: str(each)[:40])
+def test_what_is_hostile_stays_text(house: House, path: str, query: dict[str, str]) -> None:
+    """In names, arguments, errors and what is asked for; and only what has the nonce runs."""
+    answer = house.visitor("operator", Accept="text/html").get(f"/{path}", params=query)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    tags = Tags(answer.text)
+    assert not [tag for tag in tags if tag[0] == "img" and "icon" not in tag[1]["src"]]
+    names = {name for _, attributes in tags for name in attributes}
+    assert not [name for name in names if name.startswith("on") or name == "style"]
+    policy = answer.headers["content-security-policy"]
+    [nonce] = set(re.findall(r"'nonce-([^']+)'", policy))
+    assert {attributes.get("nonce") for name, attributes in tags if name == "script"} == {nonce}
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize(("path", "query"), LOOKS, ids=lambda each: str(each)[:40])
+def test_each_page_has_a_twin_in_json(house: House, path: str, query: dict[str, str]) -> None:
+    """By its path, and by what a program accepts."""
+    client = house.visitor("viewer")
+    named = client.get(f"/{path or 'overview'}.json", params=query)
+    asked = client.get(f"/{path}", params=query, headers={"Accept": "application/json"})
+    for answer in (named, asked):
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+        assert json.loads(answer.text)["as_of"].endswith("Z")
+    assert named.json().keys() == asked.json().keys()
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("tasks.json?state=none", "state is one of"),
+        ("tasks.json?page=0", "page must be 1 to 20"),
+        ("tasks.json?page=21", "page must be 1 to 20"),
+        ("queues.json?page=x", "page must be"),
+        ("queues.json?page=501", "page must be 1 to 500"),
+        ("queue.json", "say which: ?name="),
+        ("task.json?queue=a", "say which: ?id="),
+        ("queues.json?q=" + "x" * 1001, "at most 1,000"),
+        ("queue.json?name=" + "x" * 600, "invalid name"),
+        ("task.json?queue=a&id=a%20b", "no blanks"),
+    ],
+)  # fmt: skip
+def test_what_is_asked_wrongly_is_said(house: House, path: str, told: str) -> None:
+    """400 or 409, and which part of it was wrong."""
+    answer = house.visitor("viewer").get(f"/{path}")
+    assert (answer.status_code in (400, 409), is_problem(answer)) == (True, True)
+    assert told in answer.json()["detail"]
+
+
+def test_what_is_asked_wrongly_is_said_in_words(house: House) -> None:
+    """To a browser, and what it asked for stays text."""
+    answer = house.visitor("viewer", Accept="text/html").get("/tasks", params={"state": HOSTILE})
+    assert answer.status_code == 400
+    assert "state is one of" in answer.text
+    assert "<img src=x" not in answer.text
+
+
+def test_assets_stay_for_ever_under_their_hash(house: House) -> None:
+    """And only there; they are all that needs no pass, beside logging in."""
+    client = house.visitor(None)
+    page = client.get("/login").text
+    assets = re.findall(r'(?:src|href)="/dashboard/(assets/[^"]+)"', page)
+    assert len(assets) >= 6
+    for path in assets:
+        answer = client.get(f"/{path}")
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["cache-control"]
+        wrong = re.sub(r"/[0-9a-f]{12}/", "/000000000000/", path)
+        assert client.get(f"/{wrong}").status_code == 404
+    assert client.get("/assets/x/../../app.py").status_code == 404
+    guarded = {route.path for route in ROUTES if isinstance(route, Route)} - OPEN
+    known = {f"/{path}" for path in (*PAGES, *ACTIONS)}
+    assert guarded == known | {f"/{path or 'overview'}.json" for path in PAGES}
+
+
+def test_the_scripts_are_small(house: House) -> None:
+    """All together, as they are sent."""
+    client = house.visitor(None)
+    scripts = re.findall(r'src="/dashboard/(assets/[^"]+\.js)"', client.get("/login").text)
+    assert sum(len(client.get(f"/{path}").content) for path in scripts) < 150_000
+
+
+def test_a_form_leads_back_to_where_it_was_and_nowhere_else(house: House) -> None:
+    """To a page of the dashboard."""
+    house.hf.queue("back").pause()
+    client = house.visitor("operator", Accept="text/html")
+    for back, expected in {
+        "/queue?name=a%2Fb": "/dashboard/queue?name=a%2Fb",
+        "//evil.test": "/dashboard/",
+        "https://evil.test": "/dashboard/",
+        "/\\evil.test": "/dashboard/",
+        "/queues\r\nX: y": "/dashboard/",
+        "/../login": "/dashboard/",
+    }.items():
+        answer = client.post("/queue/resume", data={"queue": "back", "back": back})
+        assert (answer.status_code, answer.headers["location"]) == (303, expected)
