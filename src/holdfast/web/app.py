@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.routing import Route
 
 from .. import AsyncHoldfast
 from . import chats, inbox, mailbox, page, stream
@@ -15,6 +16,7 @@ from .gate import Gate
 from .guard import LOOPBACK_HOSTS, Guard
 from .limits import Limits
 from .problems import answer_http_exception
+from .redirect import leading_to
 
 
 def gateway(
@@ -24,6 +26,7 @@ def gateway(
     hosts: Iterable[str] = LOOPBACK_HOSTS,
     limits: Limits | None = None,
     try_page: bool = True,
+    home: str | None = None,
 ) -> Starlette:
     """The gateway as an application of its own, or to be mounted in one of yours.
 
@@ -34,11 +37,18 @@ def gateway(
             a page that resolves its own name to your address. `*`: something before it checks.
         limits: on rates, sizes and waiting; by default those of `Limits`.
         try_page: whether `/chat` is there, the page to try it with.
+        home: the path below this application to which `/` leads; by default that page, if it is
+            there.
     """
     limits = limits or Limits()
     routes = [*mailbox.ROUTES, *inbox.ROUTES, *chats.ROUTES, *stream.ROUTES]
+    if try_page:
+        routes += page.ROUTES
+        home = home or "/chat"
+    if home:
+        routes.append(Route("/", leading_to(home)))
     app = Starlette(
-        routes=[*routes, *(page.ROUTES if try_page else [])],
+        routes=routes,
         middleware=[Middleware(Guard, hosts=hosts, limits=limits)],
         exception_handlers={HTTPException: answer_http_exception},
     )

@@ -5,27 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 
+from .redirect import leading_to
+
 DASHBOARD: Final = "/dashboard"
+HOME: Final = f"{DASHBOARD}/"
 
 
 def site(gateway: Starlette, dashboard: Starlette) -> Starlette:
-    """*gateway* as it is, and *dashboard* below `/dashboard`, to which `/` leads."""
-    app = Starlette(
-        routes=[
-            Route("/", _to_dashboard),
-            Route(DASHBOARD, _to_dashboard),
-            Mount(DASHBOARD, dashboard),
-            Mount("/", gateway),
-        ]
-    )
+    """*gateway* as it is, and *dashboard* below `/dashboard`."""
+    app = Starlette(routes=[Route(DASHBOARD, leading_to(HOME)), Mount(DASHBOARD, dashboard)])
     app.router.redirect_slashes = False
+    app.router.default = gateway  # a mount would not take every path: none with a line break in it
     app.state.gate = gateway.state.gate
     return app
-
-
-async def _to_dashboard(request: Request) -> Response:
-    return RedirectResponse(f"{request.scope.get('root_path', '')}{DASHBOARD}/", 307)

@@ -38,14 +38,14 @@ async def run(
     """
     from ...web import Server, dashboard, gateway
     from ...web.guard import LOOPBACK_HOSTS
-    from ...web.site import site
+    from ...web.site import HOME, site
 
     def greet() -> None:
         for line in greeting:
             say(line)
 
     hosts = [*LOOPBACK_HOSTS, *hosts]
-    served = gateway(hf, authenticator=tokens, hosts=hosts)
+    served = gateway(hf, authenticator=tokens, hosts=hosts, home=HOME if passes else None)
     if passes is not None:
         served = site(served, dashboard(hf, access=passes, hosts=hosts))
     async with hf:

@@ -6,7 +6,7 @@ from importlib import resources
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from ..policy import fresh_policy
@@ -31,16 +31,11 @@ async def _asset(request: Request) -> Response:
     return Response(_file(name), media_type=MEDIA[name])
 
 
-async def _home(request: Request) -> Response:
-    return RedirectResponse(request.url_for("chat").path, 307)
-
-
 def _file(name: str) -> str:
     return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
 ROUTES: Final = [
-    Route("/", _home),
-    Route("/chat", _page, name="chat"),
+    Route("/chat", _page),
     *(Route(f"/chat/{name}", _asset) for name in MEDIA),
 ]
