@@ -59,6 +59,7 @@ HOMES: Final = {
     "FeedStatus": "files.states",
     "Fenced": "locks.fenced._sync",
     "FileDiffers": "errors",
+    "FileStatus": "files.file_status",
     "FileFeed": "files._sync",
     "FileTaken": "errors",
     "FilesMissed": "errors",
