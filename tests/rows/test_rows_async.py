@@ -483,6 +483,7 @@ async def test_scheduled_rows_are_listed_as_they_are_due(hf: AsyncHoldfast, tabl
     """From all shards together."""
     cache = hf.row_cache("stock", source=table, shards=3)
     assert await hf.row_cache("stock").scheduled() == []
+    assert (await hf.row_cache("stock").status()).lag == 0
     await cache.schedule_many({n: 1000.0 * n for n in range(1, 10)})
     await cache.refresh_due()
     assert await cache.scheduled() == list(range(1, 10))

@@ -478,6 +478,7 @@ def test_scheduled_rows_are_listed_as_they_are_due(hf: Holdfast, table: Table) -
     """From all shards together."""
     cache = hf.row_cache("stock", source=table, shards=3)
     assert hf.row_cache("stock").scheduled() == []
+    assert (hf.row_cache("stock").status()).lag == 0
     cache.schedule_many({n: 1000.0 * n for n in range(1, 10)})
     cache.refresh_due()
     assert cache.scheduled() == list(range(1, 10))

@@ -10,8 +10,8 @@ from typing import Final
 
 Cell = str | int | float
 
-FORMULAS: Final = tuple("=+-@\t\r\n＝＋－＠")
-"""What a text begins with that a spreadsheet would run."""
+FORMULAS: Final = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+"""What a text begins with that a spreadsheet would run; the last four are full-width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Sheet:
     """
 
     header: Sequence[str]
-    rows: Iterable[Sequence[Cell]]
+    rows: Iterable[Iterable[Cell]]
 
     def csv(self) -> str:
         """As RFC 4180 has it; a text that looks like a formula has a `'` in front."""

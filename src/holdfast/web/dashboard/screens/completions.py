@@ -15,7 +15,7 @@ WAYS: Final = ("names", "recent")
 
 
 async def show(look: Look) -> dict[str, Any]:
-    """What is found by a prefix, among names to be completed, or those that somebody used lately."""
+    """What is found by a prefix, among names to be completed, or names used lately."""
     hf, way, prefix = look.hf, look.choice("way", WAYS), look.text("q")
     limit = look.whole("limit", LIMIT)
     known = await hf.known_completions()

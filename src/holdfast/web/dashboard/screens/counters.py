@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .... import AsyncHoldfast, CounterState, Samples
+from .... import AsyncHoldfast, CounterState
 from ...problems import Problem
 from ..gathering import for_each
 from ..listing import page_of
@@ -60,23 +60,23 @@ async def show_counter(look: Look) -> dict[str, Any]:
     state = await counter.inspect()
     found: dict[str, Any] = {"name": name, "state": state, "last": length, "lengths": LENGTHS}
     if state is None:
-        return {**found, "precision": None, "samples": Samples()}
+        return {**found, "precision": None, "samples": []}
     precision = look.whole("precision", _usual(state), most=state.precisions[-1])
     if precision not in state.precisions:
         known = ", ".join(map(str, state.precisions))
         raise Problem("bad-request", f"precision is one of {known}")
     samples = (await counter.samples(precision))[-length:]
-    values = [sample.value for sample in samples]
-    window = precision * len(samples)
+    over = [sample.value for sample in samples[:-1] or samples]
+    total, window = sum(sample.value for sample in samples), precision * len(samples)
     return {
         **found,
         "precision": precision,
-        "samples": samples,
+        "samples": [sample._asdict() for sample in samples],
         "window": window,
-        "total": sum(values),
-        "rate": sum(values) / window,
-        "most": max(values),
-        "least": min(values),
+        "total": total,
+        "rate": total / window,
+        "most": max(over),
+        "least": min(over),
     }
 
 
@@ -86,7 +86,7 @@ def _usual(state: CounterState) -> int:
 
 def sheet(found: dict[str, Any]) -> Sheet:
     """The samples that are shown."""
-    rows = [(sample.start.isoformat(), sample.value) for sample in found["samples"]]
+    rows = [(each["start"].isoformat(), each["value"]) for each in found["samples"]]
     return Sheet(("start", found["name"]), rows)
 
 

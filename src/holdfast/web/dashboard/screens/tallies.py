@@ -41,7 +41,8 @@ async def show_tally(look: Look) -> dict[str, Any]:
     dimension = look.text("dimension") or next(iter(dimensions), "")
     found |= {"dimensions": dimensions, "dimension": dimension, "counts": []}
     if dimension and day:
-        found["counts"] = await tally.top(dimension, day=day, limit=limit)
+        counts = await tally.top(dimension, day=day, limit=limit)
+        found["counts"] = [count._asdict() for count in counts]
     rejected = await tally.rejected(day or None)
     samples = [sample.decode(errors="replace") for sample in rejected.samples]
     return {
@@ -60,7 +61,7 @@ async def _days(tally: AsyncTally) -> dict[str, int]:
 
 def sheet(found: dict[str, Any]) -> Sheet:
     """The values that are shown."""
-    return Sheet((found["dimension"], "lines"), found["counts"])
+    return Sheet((found["dimension"], "lines"), [count.values() for count in found["counts"]])
 
 
 SCREEN: Final = Screen(

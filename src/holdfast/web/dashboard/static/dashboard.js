@@ -195,4 +195,5 @@
 
   $(".bar [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   refresh();
+  $(".bar nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 })();
