@@ -15,7 +15,7 @@ from ..sheet import Sheet
 SIZE: Final = 25
 """Counters on a page: each costs a chunk of its samples."""
 
-AMONG: Final = 1000
+AMONG: Final = 400
 """Names that are looked at, those that were added to last."""
 
 USUAL_S: Final = 60
@@ -32,6 +32,7 @@ async def show_counters(look: Look) -> dict[str, Any]:
     found = await for_each(names, lambda name: _recent(hf, name))
     return {
         **where,
+        "among": AMONG,
         "counters": [{"name": name, **each} for name, each in found.items() if each is not None],
     }
 

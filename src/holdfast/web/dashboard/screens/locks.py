@@ -12,7 +12,7 @@ from ..look import MOST, Look
 from ..screen import Action, Page, Screen
 from ..words import number
 
-AMONG: Final = 1000
+AMONG: Final = 400
 """Locks that are asked for, those that came into use last."""
 
 

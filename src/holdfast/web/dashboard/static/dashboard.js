@@ -195,5 +195,4 @@
 
   $(".bar [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   refresh();
-  $(".bar nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 })();
