@@ -484,7 +484,7 @@ async def test_scheduled_rows_are_listed_as_they_are_due(hf: AsyncHoldfast, tabl
     cache = hf.row_cache("stock", source=table, shards=3)
     assert await hf.row_cache("stock").scheduled() == []
     assert (await hf.row_cache("stock").status()).lag == 0
-    await cache.schedule_many({n: 1000.0 * n for n in range(1, 10)})
+    await cache.schedule_many({n: 60.0 * 2**n for n in range(1, 10)})  # jitter is a tenth
     await cache.refresh_due()
     assert await cache.scheduled() == list(range(1, 10))
     assert await hf.row_cache("stock").scheduled(limit=2) == [1, 2]

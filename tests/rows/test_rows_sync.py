@@ -479,7 +479,7 @@ def test_scheduled_rows_are_listed_as_they_are_due(hf: Holdfast, table: Table) -
     cache = hf.row_cache("stock", source=table, shards=3)
     assert hf.row_cache("stock").scheduled() == []
     assert (hf.row_cache("stock").status()).lag == 0
-    cache.schedule_many({n: 1000.0 * n for n in range(1, 10)})
+    cache.schedule_many({n: 60.0 * 2**n for n in range(1, 10)})  # jitter is a tenth
     cache.refresh_due()
     assert cache.scheduled() == list(range(1, 10))
     assert hf.row_cache("stock").scheduled(limit=2) == [1, 2]
