@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from .files._sync import FileFeed
     from .files.consumer._async import AsyncConsumer
     from .files.consumer._sync import Consumer
+    from .files.file_status import FileStatus
     from .files.lines import Block
     from .files.local._async import AsyncLocalFile, AsyncLocalFiles
     from .files.local._sync import LocalFile, LocalFiles
@@ -178,6 +179,7 @@ __all__ = [
     "Fenced",
     "FileDiffers",
     "FileFeed",
+    "FileStatus",
     "FileTaken",
     "FilesMissed",
     "Gap",

@@ -60,6 +60,7 @@ HOMES: Final = {
     "Fenced": "locks.fenced._sync",
     "FileDiffers": "errors",
     "FileFeed": "files._sync",
+    "FileStatus": "files.file_status",
     "FileTaken": "errors",
     "FilesMissed": "errors",
     "Gap": "messages.message",

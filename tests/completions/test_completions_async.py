@@ -166,3 +166,12 @@ async def test_a_hundred_are_kept_where_nobody_has_said(hf: AsyncHoldfast) -> No
     for n in range(103):
         await recent.touch(str(n))
     assert len(await recent.all()) == 100
+
+
+async def test_what_was_added_to_is_known(hf: AsyncHoldfast) -> None:
+    """What was only searched is not."""
+    assert await hf.known_completions() == []
+    await hf.completions("guild:3").add("jeff")
+    await hf.completions("guild:4").add_many(["jack"])
+    await hf.completions("guild:5").search("je")
+    assert sorted(await hf.known_completions()) == ["guild:3", "guild:4"]

@@ -165,3 +165,12 @@ def test_a_hundred_are_kept_where_nobody_has_said(hf: Holdfast) -> None:
     for n in range(103):
         recent.touch(str(n))
     assert len(recent.all()) == 100
+
+
+def test_what_was_added_to_is_known(hf: Holdfast) -> None:
+    """What was only searched is not."""
+    assert hf.known_completions() == []
+    hf.completions("guild:3").add("jeff")
+    hf.completions("guild:4").add_many(["jack"])
+    hf.completions("guild:5").search("je")
+    assert sorted(hf.known_completions()) == ["guild:3", "guild:4"]

@@ -370,3 +370,35 @@ async def test_wrong_arguments_are_told_before_any_io(hf: AsyncHoldfast) -> None
     await hf.file_feed("logs", consumers=["a"]).publish(io.BytesIO(b""), name="a")
     with pytest.raises(UnknownConsumer, match="'b' is no consumer of feed 'logs'"):
         await contents(feed.consumer("b"))
+
+
+async def test_files_that_are_left_are_listed(hf: AsyncHoldfast) -> None:
+    """The newest first, with whom each waits for; what everybody has read is not."""
+    feed = hf.file_feed("logs", consumers=["geo-1", "geo-2"])
+    assert await feed.files() == []
+    for name in ("a.log", "b.log", "c.log"):
+        await feed.publish(io.BytesIO(LINES), name=name)
+    await contents(feed.consumer("geo-1"))
+    async for file in feed.consumer("geo-2").files(timeout=0):
+        async with file:
+            await gathered(file.blocks(raw=True))
+        break
+    listed = await feed.files()
+    assert [(file.number, file.name, file.waits_for) for file in listed] == [
+        (3, "c.log", ("geo-2",)),
+        (2, "b.log", ("geo-2",)),
+    ]
+    assert [(file.state, file.bytes, file.problem) for file in listed] == [
+        ("whole", len(LINES), ""),
+        ("whole", len(LINES), ""),
+    ]
+    assert [file.name for file in await feed.files(limit=1)] == ["c.log"]
+    with pytest.raises(ValueError, match="limit must be 1 to 1,000"):
+        await feed.files(limit=1_001)
+
+
+async def test_files_of_a_shared_feed_wait_for_anybody(hf: AsyncHoldfast) -> None:
+    """And so name nobody."""
+    feed = hf.file_feed("logs", mode="share")
+    await feed.publish(io.BytesIO(LINES), name="a.log")
+    assert [(file.name, file.waits_for) for file in await feed.files()] == [("a.log", ())]

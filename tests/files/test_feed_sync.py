@@ -369,3 +369,35 @@ def test_wrong_arguments_are_told_before_any_io(hf: Holdfast) -> None:
     hf.file_feed("logs", consumers=["a"]).publish(io.BytesIO(b""), name="a")
     with pytest.raises(UnknownConsumer, match="'b' is no consumer of feed 'logs'"):
         contents(feed.consumer("b"))
+
+
+def test_files_that_are_left_are_listed(hf: Holdfast) -> None:
+    """The newest first, with whom each waits for; what everybody has read is not."""
+    feed = hf.file_feed("logs", consumers=["geo-1", "geo-2"])
+    assert feed.files() == []
+    for name in ("a.log", "b.log", "c.log"):
+        feed.publish(io.BytesIO(LINES), name=name)
+    contents(feed.consumer("geo-1"))
+    for file in feed.consumer("geo-2").files(timeout=0):
+        with file:
+            gathered(file.blocks(raw=True))
+        break
+    listed = feed.files()
+    assert [(file.number, file.name, file.waits_for) for file in listed] == [
+        (3, "c.log", ("geo-2",)),
+        (2, "b.log", ("geo-2",)),
+    ]
+    assert [(file.state, file.bytes, file.problem) for file in listed] == [
+        ("whole", len(LINES), ""),
+        ("whole", len(LINES), ""),
+    ]
+    assert [file.name for file in feed.files(limit=1)] == ["c.log"]
+    with pytest.raises(ValueError, match="limit must be 1 to 1,000"):
+        feed.files(limit=1_001)
+
+
+def test_files_of_a_shared_feed_wait_for_anybody(hf: Holdfast) -> None:
+    """And so name nobody."""
+    feed = hf.file_feed("logs", mode="share")
+    feed.publish(io.BytesIO(LINES), name="a.log")
+    assert [(file.name, file.waits_for) for file in feed.files()] == [("a.log", ())]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from conftest import Site
 from holdfast import AsyncHoldfast
 from holdfast.core.runtime._async import sleep
@@ -97,3 +99,19 @@ async def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
         assert site.client.zrange(names, 0, -1, withscores=True) == noted_at
         for lease in leases:
             await lease.release()
+
+
+async def test_only_so_many_are_asked_for(site: Site) -> None:
+    """Those noted last; what was noted before them is not looked at."""
+    names = f"{site.namespace}:{{catalog:lock}}:names"
+    async with (
+        AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,
+        hf.lock("old").hold(),
+    ):
+        await noted(hf.locks)
+        site.client.zadd(names, {f"later:{number}": 2**42 for number in range(3)})
+        assert await hf.locks(among=3) == {}
+        assert site.client.zcard(names) == 1
+        assert list(await hf.locks(among=1)) == ["old"]
+        with pytest.raises(ValueError, match="at least 1"):
+            await hf.locks(among=0)

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from conftest import Site
 from holdfast import Holdfast
 from holdfast.core.runtime._sync import sleep
@@ -98,3 +100,19 @@ def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
         assert site.client.zrange(names, 0, -1, withscores=True) == noted_at
         for lease in leases:
             lease.release()
+
+
+def test_only_so_many_are_asked_for(site: Site) -> None:
+    """Those noted last; what was noted before them is not looked at."""
+    names = f"{site.namespace}:{{catalog:lock}}:names"
+    with (
+        Holdfast.from_url(site.url, namespace=site.namespace) as hf,
+        hf.lock("old").hold(),
+    ):
+        noted(hf.locks)
+        site.client.zadd(names, {f"later:{number}": 2**42 for number in range(3)})
+        assert hf.locks(among=3) == {}
+        assert site.client.zcard(names) == 1
+        assert list(hf.locks(among=1)) == ["old"]
+        with pytest.raises(ValueError, match="at least 1"):
+            hf.locks(among=0)

@@ -20,7 +20,7 @@ from holdfast.messages import keys as message_keys
 from holdfast.queues import keys
 from holdfast.rows import keys as row_keys
 from holdfast.tallies import keys as tally_keys
-from holdfast.tallies.parts import rejects_of
+from holdfast.tallies.parts import dimensions_of, rejects_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -143,6 +143,7 @@ def test_every_key_of_a_tally_is_in_the_wire_docs() -> None:
     names = {tally_keys.days(unit), tally_keys.pending(unit), unit.key("file:<id>")}
     names |= {tally_keys.samples(unit, "<day>"), tally_keys.sums(unit, rejects_of("<day>"))}
     names |= {tally_keys.sums(unit, "of:<day>:<dimension>")}
+    names |= {tally_keys.sums(unit, dimensions_of("<day>"))}
     names |= {make(unit, "<token>") for make in (tally_keys.staged, tally_keys.journal)}
     page = (ROOT / "docs/wire.md").read_text()
     [table] = re.findall(r"\| of a tally[^|\n]*\| type.*?(?=\n\n)", page, re.DOTALL)

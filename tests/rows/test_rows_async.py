@@ -477,3 +477,14 @@ async def test_garbage_is_an_error_with_a_name(
         assert (await reader.get(1)).state == "uncached"
     await cache.invalidate(1)
     assert (await cache.get(1)).value == {"n": 1}
+
+
+async def test_scheduled_rows_are_listed_as_they_are_due(hf: AsyncHoldfast, table: Table) -> None:
+    """From all shards together."""
+    cache = hf.row_cache("stock", source=table, shards=3)
+    assert await hf.row_cache("stock").scheduled() == []
+    assert (await hf.row_cache("stock").status()).lag == 0
+    await cache.schedule_many({n: 60.0 * 2**n for n in range(1, 10)})  # jitter is a tenth
+    await cache.refresh_due()
+    assert await cache.scheduled() == list(range(1, 10))
+    assert await hf.row_cache("stock").scheduled(limit=2) == [1, 2]

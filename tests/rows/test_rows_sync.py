@@ -472,3 +472,14 @@ def test_garbage_is_an_error_with_a_name(hf: Holdfast, site: Site, garbage: byte
         assert (reader.get(1)).state == "uncached"
     cache.invalidate(1)
     assert (cache.get(1)).value == {"n": 1}
+
+
+def test_scheduled_rows_are_listed_as_they_are_due(hf: Holdfast, table: Table) -> None:
+    """From all shards together."""
+    cache = hf.row_cache("stock", source=table, shards=3)
+    assert hf.row_cache("stock").scheduled() == []
+    assert (hf.row_cache("stock").status()).lag == 0
+    cache.schedule_many({n: 60.0 * 2**n for n in range(1, 10)})  # jitter is a tenth
+    cache.refresh_due()
+    assert cache.scheduled() == list(range(1, 10))
+    assert hf.row_cache("stock").scheduled(limit=2) == [1, 2]

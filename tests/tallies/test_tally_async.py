@@ -211,3 +211,13 @@ async def test_wrong_arguments_are_refused(hf: AsyncHoldfast, tmp_path: Path) ->
         await tally.top("country", day="2011-10-10", limit=2.5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a GeoKey or a function"):
         await tally.aggregate(AsyncLocalFiles(tmp_path), key=None)  # type: ignore[arg-type]
+
+
+async def test_dimensions_of_a_day_are_known(hf: AsyncHoldfast, tmp_path: Path) -> None:
+    """And how many lines have any value of each."""
+    (tmp_path / "a.log").write_text("2011-10-10 a b\n2011-10-10 c\n2011-10-11 d\n2011-10-12\n")
+    tally = hf.tally("daily")
+    await tally.aggregate(AsyncLocalFiles(tmp_path), key=words)
+    assert await tally.dimensions("2011-10-10") == {"word 0": 2, "word 1": 1}
+    assert await tally.dimensions("2011-10-11") == {"word 0": 1}
+    assert await tally.dimensions("2011-10-12") == {}

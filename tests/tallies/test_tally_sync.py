@@ -202,3 +202,13 @@ def test_wrong_arguments_are_refused(hf: Holdfast, tmp_path: Path) -> None:
         tally.top("country", day="2011-10-10", limit=2.5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a GeoKey or a function"):
         tally.aggregate(LocalFiles(tmp_path), key=None)  # type: ignore[arg-type]
+
+
+def test_dimensions_of_a_day_are_known(hf: Holdfast, tmp_path: Path) -> None:
+    """And how many lines have any value of each."""
+    (tmp_path / "a.log").write_text("2011-10-10 a b\n2011-10-10 c\n2011-10-11 d\n2011-10-12\n")
+    tally = hf.tally("daily")
+    tally.aggregate(LocalFiles(tmp_path), key=words)
+    assert tally.dimensions("2011-10-10") == {"word 0": 2, "word 1": 1}
+    assert tally.dimensions("2011-10-11") == {"word 0": 1}
+    assert tally.dimensions("2011-10-12") == {}

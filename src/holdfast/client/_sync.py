@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..core.catalog._sync import MOST as CATALOGUED
 from ..core.clock import Duration
 from .operations._sync import Operations
 
@@ -119,17 +120,21 @@ class Holdfast(Operations):
             for name in dict.fromkeys(names)
         )
 
-    def locks(self) -> dict[str, LockState]:
+    def locks(self, *, among: int = CATALOGUED) -> dict[str, LockState]:
         """The locks that are held or waited for now, by name; at most 1,000.
 
         For people and dashboards: it asks for each lock that was in use lately, and may miss one
         that nobody has held for half a second.
-        """
-        return self._roll.locks()
 
-    def semaphores(self) -> dict[str, SemaphoreState]:
+        Args:
+            among: how many it asks for at most: those that came into use last. By default all that
+                are remembered.
+        """
+        return self._roll.locks(among)
+
+    def semaphores(self, *, among: int = CATALOGUED) -> dict[str, SemaphoreState]:
         """The semaphores that are held or waited for now, by name; as `locks`."""
-        return self._roll.semaphores()
+        return self._roll.semaphores(among)
 
     def fenced(self, key: str) -> Fenced:
         """The value called *key*, which refuses to be written under an older fence."""

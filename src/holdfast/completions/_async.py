@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ..core import ledger
 from ..core.call._async import Argument, AsyncCaller
+from ..core.catalog._async import AsyncCatalog
 from ..core.names import Unit
 from ..core.script import Script
 from . import keys
@@ -38,8 +39,9 @@ class AsyncCompletions:
     Made by `AsyncHoldfast.completions`.
     """
 
-    def __init__(self, caller: AsyncCaller, unit: Unit) -> None:
+    def __init__(self, caller: AsyncCaller, catalog: AsyncCatalog, unit: Unit) -> None:
         self._caller = caller
+        self._catalog = catalog
         self._unit = unit
 
     def __repr__(self) -> str:
@@ -67,7 +69,9 @@ class AsyncCompletions:
             op_id, lambda op_id: self.add(name, id=id, op_id=op_id), verb="add"
         ) as write:
             args: list[Argument] = [write.writer, write.number, 1, *members]
-            return bool(await self._call(ADD, args))
+            new = bool(await self._call(ADD, args))
+        await self._catalog.note(self._unit)
+        return new
 
     async def add_many(
         self, names: Iterable[Named], *, progress: Callable[[int], object] | None = None
@@ -90,6 +94,7 @@ class AsyncCompletions:
             with self._caller.writers.operation(None, _never, verb="add") as write:
                 args: list[Argument] = [write.writer, write.number, len(chunk), *members]
                 new += await self._call(ADD, args, harmless=True)
+            await self._catalog.note(self._unit)
             done += len(chunk)
             if progress is not None:
                 progress(done)

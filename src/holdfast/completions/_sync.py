@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ..core import ledger
 from ..core.call._sync import Argument, Caller
+from ..core.catalog._sync import Catalog
 from ..core.names import Unit
 from ..core.script import Script
 from . import keys
@@ -39,8 +40,9 @@ class Completions:
     Made by `Holdfast.completions`.
     """
 
-    def __init__(self, caller: Caller, unit: Unit) -> None:
+    def __init__(self, caller: Caller, catalog: Catalog, unit: Unit) -> None:
         self._caller = caller
+        self._catalog = catalog
         self._unit = unit
 
     def __repr__(self) -> str:
@@ -68,7 +70,9 @@ class Completions:
             op_id, lambda op_id: self.add(name, id=id, op_id=op_id), verb="add"
         ) as write:
             args: list[Argument] = [write.writer, write.number, 1, *members]
-            return bool(self._call(ADD, args))
+            new = bool(self._call(ADD, args))
+        self._catalog.note(self._unit)
+        return new
 
     def add_many(
         self, names: Iterable[Named], *, progress: Callable[[int], object] | None = None
@@ -91,6 +95,7 @@ class Completions:
             with self._caller.writers.operation(None, _never, verb="add") as write:
                 args: list[Argument] = [write.writer, write.number, len(chunk), *members]
                 new += self._call(ADD, args, harmless=True)
+            self._catalog.note(self._unit)
             done += len(chunk)
             if progress is not None:
                 progress(done)

@@ -24,6 +24,7 @@ from .chunk import Codec
 from .consumer._sync import Consumer
 from .definition import Definition, checked_budget, checked_lease
 from .desk._sync import Desk
+from .file_status import FileStatus
 from .publisher._sync import Publishing
 from .shipment import Shipment
 from .source import (
@@ -41,6 +42,8 @@ from .walking import walked
 SEAL: Final = Script.load("holdfast.files", "seal")
 ABORT: Final = Script.load("holdfast.files", "abort")
 REDEFINE: Final = Script.load("holdfast.files", "redefine")
+
+MOST_LISTED: Final = 1000
 
 _REDEFINE_TRIES: Final = 10
 
@@ -208,6 +211,16 @@ class FileFeed:
     def status(self) -> FeedStatus:
         """How the feed stands, and who holds it up."""
         return self._desk.status()
+
+    def files(self, *, limit: int = 100) -> list[FileStatus]:
+        """The newest files that somebody has still to read, the newest first.
+
+        Args:
+            limit: among how many of those begun last, 1 to 1,000.
+        """
+        if not 1 <= limit <= MOST_LISTED:
+            raise ValueError(f"limit must be 1 to {MOST_LISTED:,}, got {limit}")
+        return self._desk.files(limit)
 
     def redefine(self, *, budget: int | None = None, lease: Duration | None = None) -> None:
         """Change settings for everyone.

@@ -222,6 +222,14 @@ class AsyncRowCache:
         member = member_of(row_id)
         return explanation(row_id, await self._shelf.explain(member))
 
+    async def scheduled(self, *, limit: int = 100) -> list[RowId]:
+        """Ids of scheduled rows, the one that is due first (or late for longest) first.
+
+        Args:
+            limit: how many, 1 to 500.
+        """
+        return [id_of(member) for member in await self._shelf.scheduled(checked_limit(limit))]
+
     async def status(self) -> RowCacheStatus:
         """How many rows are scheduled, late, failing; and whether the source answers."""
         return RowCacheStatus.of(await self._shelf.status())

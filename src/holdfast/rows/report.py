@@ -140,7 +140,7 @@ class RowCacheStatus:
         """The sum of what the shards answered to `lua/status.lua`."""
         answers = list(shards)
         scheduled, due, loading, failing = (sum(each[i] for each in answers) for i in range(4))
-        lag_ms = max(int(each[4]) for each in answers)
+        lag_ms = max((int(each[4]) for each in answers), default=0)
         troubles = [trouble_of(each[5])[1] for each in answers if each[5]]
         return cls(scheduled, due, loading, failing, lag_ms / 1000, (troubles or [""])[0])
 

@@ -18,7 +18,7 @@ from .counted import SAMPLES, Counted
 from .days import MAX_DAYS, given_day
 from .geo.key import GeoKey
 from .limits import MAX_LIMIT, checked_limit
-from .parts import counts_of, rejects_of
+from .parts import counts_of, dimensions_of, rejects_of
 from .reading._sync import Reading
 from .report import Change, Count, Rejected, TallyReport
 from .source._sync import Source
@@ -80,6 +80,11 @@ class Tally:
         """The days that have lines, in order, and how many."""
         self._book.settle()
         return dict(sorted((self._best(keys.days(self._unit), MAX_DAYS)).items()))
+
+    def dimensions(self, day: str | date) -> dict[str, int]:
+        """The dimensions of *day*, and how many lines have any value of each; most lines first."""
+        self._book.settle()
+        return self._best(keys.sums(self._unit, dimensions_of(given_day(day))), MAX_LIMIT)
 
     def top(self, dimension: str, *, day: str | date, limit: int = 10) -> list[Count]:
         """The values of *dimension* that most lines of *day* have, the most frequent first.

@@ -34,7 +34,8 @@ def days(unit: Unit) -> str:
 def sums(unit: Unit, part: str) -> str:
     """ZSET value → in how many lines of a day: of a dimension, or why they were rejected.
 
-    `of:DAY:DIMENSION` or `rejected:DAY`; of no day that could be read `rejected:`.
+    `of:DAY:DIMENSION` or `rejected:DAY`; of no day that could be read `rejected:`. In
+    `dimensions:DAY` the values are the dimensions, each with the lines that have any value of it.
     """
     return unit.key(part)
 

@@ -20,6 +20,11 @@ def counts_of(day: str, dimension: str) -> str:
     return f"of:{day}:{encode_name(dimension)}"
 
 
+def dimensions_of(day: str) -> str:
+    """Name of the counts of all lines of a day that have any value of a dimension."""
+    return f"dimensions:{day}"
+
+
 def rejects_of(day: str) -> str:
     """Name of the counts of rejected lines of a day; '' of no day that could be read."""
     return f"rejected:{day}"
@@ -42,6 +47,7 @@ def parts_of(sums: Sums) -> list[Part]:
     found = [*_cut(DAYS, sums.lines)]
     for (day, dimension), values in sums.values.items():
         found += _cut(counts_of(day, dimension), values)
+        found += _cut(dimensions_of(day), {dimension: sum(values.values())})
     for day, reasons in sums.rejected.items():
         found += _cut(rejects_of(day), reasons)
     return found

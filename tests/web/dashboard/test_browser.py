@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from faults.servers import Server
 from holdfast import Retry, TaskRegistry
 from holdfast.web import Role
+from rows.table import Table
 from web.browsers import DESK, PATIENCE_MS, PHONE, launched
 from web.dashboard.world import QUERIES, fill, work
 from web.house import House, opened
@@ -215,3 +216,49 @@ def test_it_opens_with_a_diagnosis_and_heals(tab: Tab, fresh_server: Server) -> 
         expect(page.locator("h1")).to_have_text("The server does not answer")
         fresh_server.start()
         expect(page.locator(".verdict.good")).to_be_visible()
+
+
+def test_names_are_completed_while_they_are_typed(tab: Tab, house: House) -> None:
+    """What is typed stays, and is in the address."""
+    house.hf.completions("guild:3").add_many(["jeff", "jenny", "jack"])
+    page = tab(house)
+    visit(page, house, "completions?name=guild:3")
+    names = page.locator("td.name")
+    expect(names).to_have_count(3)
+    page.locator("#prefix").press_sequentially("je")
+    expect(names).to_have_text(["jeff", "jenny"])
+    page.keyboard.type("nn")
+    expect(names).to_have_text(["jenny"])
+    expect(page.locator("#prefix")).to_have_value("jenn")
+    expect(page.locator("#prefix")).to_be_focused()
+    assert "q=jenn" in page.url
+    page.reload()
+    expect(names).to_have_text(["jenny"])
+
+
+def test_a_counter_moves_in_its_chart(tab: Tab, house: House) -> None:
+    """And another precision is drawn in its place."""
+    counter = house.hf.counter("hits", precisions=[1, 60], keep=30)
+    counter.add(2)
+    page = tab(house)
+    visit(page, house, "counter?name=hits&precision=60")
+    expect(figure(page, "Counted")).to_contain_text("2")
+    expect(page.locator(".uplot canvas")).to_have_count(1)
+    counter.add(5)
+    expect(figure(page, "Counted")).to_contain_text("7")
+    page.get_by_role("link", name="1 s", exact=True).click()
+    expect(page.locator(".uplot canvas")).to_have_count(1)
+    expect(figure(page, "Most")).to_contain_text("within 1 s")
+
+
+def test_a_row_is_invalidated_by_its_button(tab: Tab, house: House) -> None:
+    """Of the one that is explained."""
+    cache = house.hf.row_cache("inventory", source=Table({"lamp": {"left": 3}}))
+    cache.schedule("lamp", every=600.0)
+    cache.refresh_due()
+    page = tab(house)
+    visit(page, house, "cache?name=inventory&id=lamp")
+    expect(page.locator("#row")).to_contain_text('"left": 3')
+    page.locator("#row").get_by_role("button", name="Invalidate").click()
+    expect(page.locator(".said")).to_contain_text("is read from its source")
+    expect(page.locator("#row .tag")).to_have_text("uncached")

@@ -14,6 +14,14 @@ from web.house import House, opened
 
 QUEUES = 300
 
+NAMES = 2_000
+"""Of each other kind."""
+
+LISTED = (
+    *("lock", "semaphore", "mailbox", "chat", "counter"),
+    *("completions", "row_cache", "feed", "tally"),
+)
+
 CALLS = 2 * SURVEYED + 20
 """Of one page at most; 64 of them travel together, so it takes no more than 20 round trips."""
 
@@ -30,6 +38,9 @@ def house(quiet: Server) -> Iterator[House]:
             task = TaskRegistry().task(queue=f"queue-{n:03}", name="send")(_send)
             calls += [task.call(one) for one in range(3)]
         house.hf.enqueue_many(calls)
+        with quiet.client() as client:
+            for kind in LISTED:
+                client.zadd(f"cost:{{catalog:{kind}}}:names", {f"n{n}": n for n in range(NAMES)})
         yield house
 
 

@@ -14,7 +14,8 @@ from starlette.routing import Route
 from faults.servers import Server
 from holdfast.web import Limits, Rate
 from holdfast.web.dashboard.app import ROUTES
-from web.dashboard.world import ACTIONS, HOSTILE, LOOKS, PAGES, QUERIES, fill
+from web.dashboard.blocks import HOSTILE
+from web.dashboard.world import ACTIONS, LOOKS, PAGES, QUERIES, SHEETS, fill
 from web.house import House, opened
 from web.test_routes import is_problem
 
@@ -226,7 +227,8 @@ def test_assets_stay_for_ever_under_their_hash(house: House) -> None:
     assert client.get("/assets/x/../../app.py").status_code == 404
     guarded = {route.path for route in ROUTES if isinstance(route, Route)} - OPEN
     known = {f"/{path}" for path in (*PAGES, *ACTIONS)}
-    assert guarded == known | {f"/{path or 'overview'}.json" for path in PAGES}
+    twins = {f"/{path or 'overview'}.json" for path in PAGES} | {f"/{path}.csv" for path in SHEETS}
+    assert guarded == known | twins
 
 
 def test_the_scripts_are_small(house: House) -> None:

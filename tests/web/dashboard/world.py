@@ -7,11 +7,12 @@ from typing import Final
 
 from holdfast import Holdfast, Retry, TaskRegistry
 from holdfast.web.dashboard.screens import SCREENS
+from web.dashboard import blocks
+from web.dashboard.blocks import HOSTILE
 from web.house import PATIENCE_S
 
-HOSTILE: Final = "<img src=x onerror=\"document.title='owned'\">"
-
 PAGES: Final = [page.path for screen in SCREENS for page in screen.pages]
+SHEETS: Final = [page.path for screen in SCREENS for page in screen.pages if page.sheet]
 ACTIONS: Final = [action.path for screen in SCREENS for action in screen.actions]
 
 QUERIES: Final[dict[str, list[dict[str, str]]]] = {
@@ -34,6 +35,7 @@ QUERIES: Final[dict[str, list[dict[str, str]]]] = {
     "failures": [{}, {"queue": HOSTILE}],
     "workers": [{}, {"q": HOSTILE}],
     "server": [{}],
+    **blocks.QUERIES,
 }
 """What each page is asked for; a new page belongs here."""
 
@@ -50,7 +52,8 @@ def hostile(what: str, **more: str) -> None:
 
 
 def fill(hf: Holdfast) -> None:
-    """Put tasks in every state into one queue."""
+    """Put tasks in every state into one queue, and something into each other block."""
+    blocks.fill_blocks(hf)
     hf.enqueue(hostile.call("fail", text=HOSTILE).options(task_id="dead"))
     hf.enqueue(hostile.call("well").options(task_id="done"))
     work(hf, tasks)

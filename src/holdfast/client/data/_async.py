@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from ...core.catalog._async import MOST as CATALOGUED
 from ...core.clock import Duration, to_seconds
 from ...core.codec import JSON, Codec
 from ..logs._async import AsyncLogs
@@ -44,7 +45,17 @@ class AsyncData(AsyncLogs):
         from holdfast.completions._async import AsyncCompletions
         from holdfast.completions.keys import COMPLETIONS
 
-        return AsyncCompletions(self._caller, self._namespace.unit(COMPLETIONS, name))
+        unit = self._namespace.unit(COMPLETIONS, name)
+        return AsyncCompletions(self._caller, self._catalog, unit)
+
+    async def known_completions(self) -> list[str]:
+        """What was added to within the month, of all that `completions` names; at most 1,000.
+
+        The latest noted first. A hint: it may name some of which every name was removed.
+        """
+        from holdfast.completions.keys import COMPLETIONS
+
+        return await self._catalog.names(COMPLETIONS)
 
     # Counters
 
@@ -90,15 +101,18 @@ class AsyncData(AsyncLogs):
         self._buffers.append(buffer)
         return buffer
 
-    async def known_counters(self) -> list[str]:
+    async def known_counters(self, *, among: int = CATALOGUED) -> list[str]:
         """Names of the counters, in order; at most 1,000, those added to last.
 
         A counter is one for as long as it keeps any sample. One that nobody has added to for a
         month is left out all the same, and so is one beyond the 10,000 added to last.
+
+        Args:
+            among: how many names it looks at, at most; those noted last.
         """
         from holdfast.counters.known._async import known_counters
 
-        return await known_counters(self._caller, self._catalog, self._namespace)
+        return await known_counters(self._caller, self._catalog, self._namespace, among)
 
     # Row caches
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from ...core.catalog._sync import MOST as CATALOGUED
 from ...core.clock import Duration, to_seconds
 from ...core.codec import JSON, Codec
 from ..logs._sync import Logs
@@ -45,7 +46,17 @@ class Data(Logs):
         from holdfast.completions._sync import Completions
         from holdfast.completions.keys import COMPLETIONS
 
-        return Completions(self._caller, self._namespace.unit(COMPLETIONS, name))
+        unit = self._namespace.unit(COMPLETIONS, name)
+        return Completions(self._caller, self._catalog, unit)
+
+    def known_completions(self) -> list[str]:
+        """What was added to within the month, of all that `completions` names; at most 1,000.
+
+        The latest noted first. A hint: it may name some of which every name was removed.
+        """
+        from holdfast.completions.keys import COMPLETIONS
+
+        return self._catalog.names(COMPLETIONS)
 
     # Counters
 
@@ -91,15 +102,18 @@ class Data(Logs):
         self._buffers.append(buffer)
         return buffer
 
-    def known_counters(self) -> list[str]:
+    def known_counters(self, *, among: int = CATALOGUED) -> list[str]:
         """Names of the counters, in order; at most 1,000, those added to last.
 
         A counter is one for as long as it keeps any sample. One that nobody has added to for a
         month is left out all the same, and so is one beyond the 10,000 added to last.
+
+        Args:
+            among: how many names it looks at, at most; those noted last.
         """
         from holdfast.counters.known._sync import known_counters
 
-        return known_counters(self._caller, self._catalog, self._namespace)
+        return known_counters(self._caller, self._catalog, self._namespace, among)
 
     # Row caches
 

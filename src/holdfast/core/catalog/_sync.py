@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ...errors import HoldfastError
@@ -17,6 +17,9 @@ FORGET: Final = Script.load("holdfast.core", "forget")
 
 _AGAIN_S: Final = 3600.0
 """A unit in use is noted this often."""
+
+MOST: Final = 10_000
+"""Names of a kind that are kept."""
 
 _PAGE: Final = 1000
 """Names that are read or noted at once."""
@@ -85,23 +88,32 @@ class Catalog:
         reply = self._caller.read(page, "ZREVRANGE", page.key("names"), start, start + limit - 1)
         return [name.decode() for name in reply]
 
-    def every(self, kind: str) -> list[str]:
-        """Names of all units of a *kind* that are noted, the latest noted first."""
+    def every(self, kind: str, most: int = MOST) -> list[str]:
+        """Names of units of a *kind*, the latest noted first: all, or as many as are wanted."""
+        if most < 1:
+            raise ValueError(f"at least 1 must be looked at, got {most}")
         names: list[str] = []
         full = True
-        while full:
-            page = self.names(kind, start=len(names), limit=_PAGE)
+        while full and len(names) < most:
+            limit = min(_PAGE, most - len(names))
+            page = self.names(kind, start=len(names), limit=limit)
             names += page
-            full = len(page) == _PAGE
+            full = len(page) == limit
         return list(dict.fromkeys(names))  # one that was noted meanwhile has moved
 
     def forget(self, unit: Unit) -> None:
         """Drop *unit* from the list: nothing is left of it."""
-        self._noted.pop(unit, None)
-        page = self._page(unit.kind)
-        self._caller.call(
-            FORGET, page, [page.key("names")], [unit.name], kind=self._kind, harmless=True
-        )
+        self.forget_all(unit.kind, [unit])
+
+    def forget_all(self, kind: str, units: Sequence[Unit]) -> None:
+        """`forget` for many units of one *kind*, at most a page of them."""
+        for unit in units:
+            self._noted.pop(unit, None)
+        if units:
+            page, names = self._page(kind), [unit.name for unit in units]
+            self._caller.call(
+                FORGET, page, [page.key("names")], names, kind=self._kind, harmless=True
+            )
 
     def _page(self, kind: str) -> Unit:
         return self._namespace.unit("catalog", kind)

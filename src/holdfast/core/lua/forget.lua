@@ -1,7 +1,12 @@
 #!lua flags=allow-oom
--- core/forget: a unit is no more.
+-- core/forget: units are no more.
 --
 -- KEYS[1]  ZSET    names   name of a unit, scored by when it was last noted (ms)
--- ARGV[1]  string  name    as the user gave it
--- returns  int     1 when it was known
-return redis.call('ZREM', KEYS[1], ARGV[1])
+-- ARGV[1]  string  first of the names, as the user gave them
+-- returns  int     how many of them were known
+local FIRST = 1
+local known = 0
+for i = FIRST, #ARGV do
+  known = known + redis.call('ZREM', KEYS[1], ARGV[i])
+end
+return known

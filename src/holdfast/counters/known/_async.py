@@ -7,7 +7,7 @@ from typing import Final
 
 from ...core.call._async import AsyncCaller, Step
 from ...core.catalog._async import AsyncCatalog
-from ...core.names import Namespace, Unit
+from ...core.names import Namespace
 from ...errors import HoldfastError, ServerRefused
 from .. import keys
 from .._async import DEFINITION
@@ -20,7 +20,7 @@ _TOGETHER: Final = 500
 
 
 async def known_counters(
-    caller: AsyncCaller, catalog: AsyncCatalog, namespace: Namespace
+    caller: AsyncCaller, catalog: AsyncCatalog, namespace: Namespace, among: int
 ) -> list[str]:
     """Names of the counters that keep anything, in order; of too many those added to last.
 
@@ -28,23 +28,21 @@ async def known_counters(
     to others.
     """
     known: list[str] = []
-    names = await catalog.every(keys.KIND)
+    names = await catalog.every(keys.KIND, among)
     for i in range(0, len(names), _TOGETHER):
         units = [namespace.unit(keys.KIND, name) for name in names[i : i + _TOGETHER]]
         steps: list[Step] = [(unit, [keys.definition(unit)], []) for unit in units]
         answers = await caller.call_many(DEFINITION, steps)
+        gone = []
         for unit, answer in zip(units, answers, strict=True):
             if isinstance(answer, HoldfastError):
                 raise answer
             if answer is not None:
                 known.append(unit.name)
             else:
-                await _forget(catalog, unit)
+                gone.append(unit)
+        with suppress(ServerRefused):
+            await catalog.forget_all(keys.KIND, gone)
         if len(known) >= LISTED:
             break
     return sorted(known[:LISTED])
-
-
-async def _forget(catalog: AsyncCatalog, unit: Unit) -> None:
-    with suppress(ServerRefused):
-        await catalog.forget(unit)

@@ -8,7 +8,7 @@ from typing import Final
 
 from ...core.call._sync import Caller, Step
 from ...core.catalog._sync import Catalog
-from ...core.names import Namespace, Unit
+from ...core.names import Namespace
 from ...errors import HoldfastError, ServerRefused
 from .. import keys
 from .._sync import DEFINITION
@@ -20,30 +20,28 @@ _TOGETHER: Final = 500
 """Counters that are asked for at once."""
 
 
-def known_counters(caller: Caller, catalog: Catalog, namespace: Namespace) -> list[str]:
+def known_counters(caller: Caller, catalog: Catalog, namespace: Namespace, among: int) -> list[str]:
     """Names of the counters that keep anything, in order; of too many those added to last.
 
     The catalog says which there may be. It is told what has vanished; who may not write leaves that
     to others.
     """
     known: list[str] = []
-    names = catalog.every(keys.KIND)
+    names = catalog.every(keys.KIND, among)
     for i in range(0, len(names), _TOGETHER):
         units = [namespace.unit(keys.KIND, name) for name in names[i : i + _TOGETHER]]
         steps: list[Step] = [(unit, [keys.definition(unit)], []) for unit in units]
         answers = caller.call_many(DEFINITION, steps)
+        gone = []
         for unit, answer in zip(units, answers, strict=True):
             if isinstance(answer, HoldfastError):
                 raise answer
             if answer is not None:
                 known.append(unit.name)
             else:
-                _forget(catalog, unit)
+                gone.append(unit)
+        with suppress(ServerRefused):
+            catalog.forget_all(keys.KIND, gone)
         if len(known) >= LISTED:
             break
     return sorted(known[:LISTED])
-
-
-def _forget(catalog: Catalog, unit: Unit) -> None:
-    with suppress(ServerRefused):
-        catalog.forget(unit)

@@ -22,8 +22,10 @@ from ...errors import (
 )
 from .. import keys
 from ..definition import Definition
+from ..file_status import FileStatus, file_statuses
 from ..states import FeedStatus
 
+LISTED: Final = Script.load("holdfast.files", "listed")
 STATUS: Final = Script.load("holdfast.files", "status")
 
 ALL_KEYS: Final = (
@@ -125,6 +127,11 @@ class Desk:
         """How the feed stands."""
         names = tuple(key(self.unit) for key in _STATUS_KEYS)
         return FeedStatus.parse(self.name, self._caller.call(STATUS, self.unit, names, []))
+
+    def files(self, limit: int) -> list[FileStatus]:
+        """Those of the last *limit* files that are there, the newest first."""
+        names = (keys.meta(self.unit), keys.files(self.unit))
+        return file_statuses(self._caller.call(LISTED, self.unit, names, [limit]))
 
     def replace(self, script: Script, before: bytes, definition: bytes) -> Any:
         """Change the definition, if it still is *before*."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from ...core.call._async import AsyncCaller
+from ...core.call._async import AsyncCaller, Step
 from ...core.catalog._async import AsyncCatalog
-from ...core.names import Namespace
+from ...core.names import Namespace, Unit
+from ...errors import HoldfastError
 from .. import keys
 from .._async import INSPECT
 from ..states import LockState, SemaphoreState, lock_state, semaphore_state
 
 LISTED: Final = 1000
 """States that one call returns at most."""
+
+_TOGETHER: Final = 500
+"""Units that are asked for at once."""
 
 
 class AsyncRoll:
@@ -33,10 +37,10 @@ class AsyncRoll:
         self._catalog = catalog
         self._namespace = namespace
 
-    async def locks(self) -> dict[str, LockState]:
+    async def locks(self, among: int) -> dict[str, LockState]:
         """The locks that are held or waited for, by name."""
         found = {}
-        async for name, reply in self._replies(keys.LOCK):
+        async for name, reply in self._replies(keys.LOCK, among):
             state = lock_state(reply)
             if state.holder is not None or state.waiters:
                 found[name] = state
@@ -44,10 +48,10 @@ class AsyncRoll:
                 break
         return found
 
-    async def semaphores(self) -> dict[str, SemaphoreState]:
+    async def semaphores(self, among: int) -> dict[str, SemaphoreState]:
         """The semaphores of which places are held or waited for, by name."""
         found = {}
-        async for name, reply in self._replies(keys.SEMAPHORE):
+        async for name, reply in self._replies(keys.SEMAPHORE, among):
             state = semaphore_state(reply)
             if state.holders or state.waiters:
                 found[name] = state
@@ -55,17 +59,26 @@ class AsyncRoll:
                 break
         return found
 
-    async def _replies(self, kind: str) -> AsyncIterator[tuple[str, Any]]:
+    async def _replies(self, kind: str, among: int) -> AsyncIterator[tuple[str, Any]]:
         """What `inspect.lua` says of each noted unit; what is gone is dropped from the catalog."""
-        for name in await self._catalog.every(kind):
-            unit = self._namespace.unit(kind, name)
-            names = (keys.state(unit), keys.holders(unit), keys.line(unit))
-            reply = await self._caller.call(INSPECT, unit, names, [])
-            if _is_gone(reply):
-                # Nobody has come for a week; whoever comes now is noted only after this.
-                await self._catalog.forget(unit)
-            else:
-                yield name, reply
+        names = await self._catalog.every(kind, among)
+        for i in range(0, len(names), _TOGETHER):
+            units = [self._namespace.unit(kind, name) for name in names[i : i + _TOGETHER]]
+            replies = await self._caller.call_many(INSPECT, [_step(unit) for unit in units])
+            gone = []
+            for unit, reply in zip(units, replies, strict=True):
+                if isinstance(reply, HoldfastError):
+                    raise reply
+                if _is_gone(reply):
+                    gone.append(unit)
+                else:
+                    yield unit.name, reply
+            # Nobody has come for a week; whoever comes now is noted only after this.
+            await self._catalog.forget_all(kind, gone)
+
+
+def _step(unit: Unit) -> Step:
+    return unit, (keys.state(unit), keys.holders(unit), keys.line(unit)), ()
 
 
 def _is_gone(reply: Any) -> bool:

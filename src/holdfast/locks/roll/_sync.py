@@ -6,15 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ...core.call._sync import Caller
+from ...core.call._sync import Caller, Step
 from ...core.catalog._sync import Catalog
-from ...core.names import Namespace
+from ...core.names import Namespace, Unit
+from ...errors import HoldfastError
 from .. import keys
 from .._sync import INSPECT
 from ..states import LockState, SemaphoreState, lock_state, semaphore_state
 
 LISTED: Final = 1000
 """States that one call returns at most."""
+
+_TOGETHER: Final = 500
+"""Units that are asked for at once."""
 
 
 class Roll:
@@ -34,10 +38,10 @@ class Roll:
         self._catalog = catalog
         self._namespace = namespace
 
-    def locks(self) -> dict[str, LockState]:
+    def locks(self, among: int) -> dict[str, LockState]:
         """The locks that are held or waited for, by name."""
         found = {}
-        for name, reply in self._replies(keys.LOCK):
+        for name, reply in self._replies(keys.LOCK, among):
             state = lock_state(reply)
             if state.holder is not None or state.waiters:
                 found[name] = state
@@ -45,10 +49,10 @@ class Roll:
                 break
         return found
 
-    def semaphores(self) -> dict[str, SemaphoreState]:
+    def semaphores(self, among: int) -> dict[str, SemaphoreState]:
         """The semaphores of which places are held or waited for, by name."""
         found = {}
-        for name, reply in self._replies(keys.SEMAPHORE):
+        for name, reply in self._replies(keys.SEMAPHORE, among):
             state = semaphore_state(reply)
             if state.holders or state.waiters:
                 found[name] = state
@@ -56,17 +60,26 @@ class Roll:
                 break
         return found
 
-    def _replies(self, kind: str) -> Iterator[tuple[str, Any]]:
+    def _replies(self, kind: str, among: int) -> Iterator[tuple[str, Any]]:
         """What `inspect.lua` says of each noted unit; what is gone is dropped from the catalog."""
-        for name in self._catalog.every(kind):
-            unit = self._namespace.unit(kind, name)
-            names = (keys.state(unit), keys.holders(unit), keys.line(unit))
-            reply = self._caller.call(INSPECT, unit, names, [])
-            if _is_gone(reply):
-                # Nobody has come for a week; whoever comes now is noted only after this.
-                self._catalog.forget(unit)
-            else:
-                yield name, reply
+        names = self._catalog.every(kind, among)
+        for i in range(0, len(names), _TOGETHER):
+            units = [self._namespace.unit(kind, name) for name in names[i : i + _TOGETHER]]
+            replies = self._caller.call_many(INSPECT, [_step(unit) for unit in units])
+            gone = []
+            for unit, reply in zip(units, replies, strict=True):
+                if isinstance(reply, HoldfastError):
+                    raise reply
+                if _is_gone(reply):
+                    gone.append(unit)
+                else:
+                    yield unit.name, reply
+            # Nobody has come for a week; whoever comes now is noted only after this.
+            self._catalog.forget_all(kind, gone)
+
+
+def _step(unit: Unit) -> Step:
+    return unit, (keys.state(unit), keys.holders(unit), keys.line(unit)), ()
 
 
 def _is_gone(reply: Any) -> bool:

@@ -26,6 +26,7 @@ EXPLAIN: Final = Script.load("holdfast.rows", "explain")
 GET: Final = Script.load("holdfast.rows", "get")
 INVALIDATE: Final = Script.load("holdfast.rows", "invalidate")
 SCHEDULE: Final = Script.load("holdfast.rows", "schedule")
+SCHEDULED: Final = Script.load("holdfast.rows", "scheduled")
 STATUS: Final = Script.load("holdfast.rows", "status")
 TAKE: Final = Script.load("holdfast.rows", "take")
 UNSCHEDULE: Final = Script.load("holdfast.rows", "unschedule")
@@ -222,6 +223,15 @@ class AsyncShelf:
             reply: list[bytes] = await self._caller.call(EXPLAIN, shard.unit, names, [member])
             return reply
         return []
+
+    async def scheduled(self, limit: int) -> list[bytes]:
+        """The scheduled rows that are due first."""
+        shards = await self.shards(create=False)
+        steps: list[Step] = [(shard.unit, [shard.due], [limit]) for shard in shards]
+        found: list[tuple[float, bytes]] = []
+        for flat in await self._run(SCHEDULED, steps):
+            found += zip(map(float, flat[1::2]), flat[::2], strict=True)
+        return [member for _, member in sorted(found)[:limit]]
 
     async def status(self) -> list[Any]:
         """What `lua/status.lua` answers for each shard."""

@@ -8,7 +8,9 @@
 - A `Page` has a path such as `queues` or `queue`, which is also the name of its template, and a
   function `async def show(look: Look) -> dict`. What it returns is the JSON twin of the page, and
   what the template shows; so it holds values, never HTML. All filters are in the query, and read by
-  `look.text`, `look.whole` and `look.choice`, which refuse what is out of range.
+  `look.text`, `look.whole` and `look.choice`, which refuse what is out of range. A page that is a
+  table may have a `sheet`, a function of what it found, and is a CSV as well; `page_of` cuts a list
+  of names into pages.
 - An `Action` has a path such as `queue/pause` and a function `async def do(deed: Deed) -> Done`. It
   is a POST, for operators only, and audited; `deed.text` and `deed.texts` read the form, and each
   write takes `op_id=deed.op_id`.

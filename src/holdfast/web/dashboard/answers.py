@@ -21,6 +21,7 @@ from .deed import Deed
 from .look import base_of, linked, path_of
 from .said import forget_said, said_before
 from .screens import GROUPS
+from .sheet import Sheet
 from .words import FILTERS, plain_json
 
 HTML: Final = "text/html"
@@ -43,6 +44,12 @@ def is_beat(request: Request) -> bool:
 def json_page(found: Mapping[str, Any], at: datetime) -> Response:
     """The twin of a page."""
     return Response(plain_json({**found, "as_of": at}), media_type=JSON)
+
+
+def csv_page(name: str, sheet: Sheet) -> Response:
+    """A page as a file for spreadsheets."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return Response(sheet.csv(), media_type="text/csv", headers=headers)
 
 
 def html_page(

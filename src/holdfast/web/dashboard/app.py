@@ -19,7 +19,7 @@ from ..limits import Limits
 from ..problems import Problem, http_problem
 from ..visit import answer, key_of
 from .access import Access, Visitor
-from .answers import html_page, is_beat, json_page, trouble, wants_json
+from .answers import csv_page, html_page, is_beat, json_page, trouble, wants_json
 from .assets import asset
 from .audit import audited
 from .deed import Deed, Fields, fields_of, way_back
@@ -63,18 +63,22 @@ def dashboard(
 
 
 def _page(page: Page) -> Iterator[Route]:
-    """Its HTML and its JSON, for viewers."""
+    """Its HTML, its JSON, and if it is a table its CSV; for viewers."""
 
     async def show(request: Request, visitor: Visitor) -> Response:
         look = Look(request.app.state.gate.hf, request, visitor, request.app.state.arguments)
         found = await page.show(look)
         if wants_json(request):
             return json_page(found, look.at)
+        if page.sheet and request.scope["path"].endswith(".csv"):
+            return csv_page(page.path, page.sheet(found))
         return html_page(request, page.template, visitor=visitor, look=look, **found)
 
     endpoint = _for_visitors(show)
-    for path in (f"/{page.path}", f"/{page.path or 'overview'}.json"):
-        yield Route(path, endpoint, methods=["GET"])
+    yield Route(f"/{page.path}", endpoint, methods=["GET"])
+    yield Route(f"/{page.path or 'overview'}.json", endpoint, methods=["GET"])
+    if page.sheet:
+        yield Route(f"/{page.path}.csv", endpoint, methods=["GET"])
 
 
 def _action(action: Action) -> Route:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .deed import Deed, Done
 from .look import Look
+from .sheet import Sheet
 
 Show = Callable[[Look], Awaitable[dict[str, Any]]]
 Do = Callable[[Deed], Awaitable[Done]]
@@ -20,10 +21,12 @@ class Page:
     Attributes:
         path: below the dashboard, such as `queue`; also the name of its template.
         show: what there is to see.
+        sheet: that, as a table for spreadsheets; None: it is none.
     """
 
     path: str
     show: Show
+    sheet: Callable[[dict[str, Any]], Sheet] | None = None
 
     @property
     def template(self) -> str:

@@ -91,10 +91,9 @@ def pretty(given: Any) -> str:
 
 def points(values: Sequence[float], width: int = 120, height: int = 24) -> str:
     """Where a line through *values* goes, for the `points` of an SVG polyline."""
-    most, step = max(1.0, *values), width / max(1, len(values) - 1)
-    places = (
-        (n * step, height - 1 - value * (height - 2) / most) for n, value in enumerate(values)
-    )
+    low, step = min(0.0, *values), width / max(1, len(values) - 1)
+    scale = (height - 2) / (max(1.0, *values) - low)
+    places = ((n * step, height - 1 - (value - low) * scale) for n, value in enumerate(values))
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
 
 

@@ -6,7 +6,22 @@ from itertools import groupby
 from typing import Final
 
 from ..screen import Screen
-from . import failures, overview, queues, server, tasks, workers
+from . import (
+    chats,
+    completions,
+    counters,
+    failures,
+    files,
+    locks,
+    mailboxes,
+    overview,
+    queues,
+    rows,
+    server,
+    tallies,
+    tasks,
+    workers,
+)
 
 SCREENS: Final[tuple[Screen, ...]] = (
     overview.SCREEN,
@@ -14,6 +29,14 @@ SCREENS: Final[tuple[Screen, ...]] = (
     tasks.SCREEN,
     failures.SCREEN,
     workers.SCREEN,
+    locks.SCREEN,
+    mailboxes.SCREEN,
+    chats.SCREEN,
+    counters.SCREEN,
+    completions.SCREEN,
+    rows.SCREEN,
+    files.SCREEN,
+    tallies.SCREEN,
     server.SCREEN,
 )
 """A new screen is added here, beside those of its group."""

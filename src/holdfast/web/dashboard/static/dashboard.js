@@ -94,24 +94,33 @@
   const tone = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-  const hours = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+  const CLOCK = { hour: "2-digit", minute: "2-digit" };
+  const seconds = new Intl.DateTimeFormat(undefined, { ...CLOCK, second: "2-digit" });
+  const hours = new Intl.DateTimeFormat(undefined, CLOCK);
+  const days = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+
+  function times(u, ticks) {
+    const [first, second] = ticks;
+    const format = second - first < 60 ? seconds : second - first < 86400 ? hours : days;
+    return ticks.map((tick) => format.format(tick * 1000));
+  }
 
   function axis(options) {
     const line = { stroke: tone("line"), width: 1 };
     return { stroke: tone("faint"), font: "11px system-ui, sans-serif", grid: line, ticks: { ...line, size: 4 }, ...options };
   }
 
-  function drawn(place, { times, lines, unit }) {
+  function drawn(place, { times: starts, lines, unit }) {
     return new uPlot({
       width: place.clientWidth, height: HEIGHT,
       legend: { show: false },
       cursor: { y: false, points: { size: 6 } },
-      scales: { y: { range: (u, low, high) => [0, Math.max(high * 1.1, 1)] } },
-      axes: [axis({ size: 30, values: (u, ticks) => ticks.map((tick) => hours.format(tick * 1000)) }), axis({ size: 48, values: (u, ticks) => ticks.map((tick) => compact.format(tick) + unit) })],
+      scales: { y: { range: (u, low, high) => [Math.min(low * 1.1, 0), Math.max(high * 1.1, 1)] } },
+      axes: [axis({ size: 30, values: times }), axis({ size: 48, values: (u, ticks) => ticks.map((tick) => compact.format(tick) + unit) })],
       series: [{}, ...lines.map((line) => ({
         label: line.name, stroke: tone(line.tone), width: 2, fill: tone(line.tone) + "22", points: { show: false },
       }))],
-    }, [times, ...lines.map((line) => line.values)], place);
+    }, [starts, ...lines.map((line) => line.values)], place);
   }
 
   function charts() {
