@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -92,6 +95,22 @@ class Postgres:
         """Everything that it printed."""
         return self._process.output
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Within the block all its processes are stopped in their tracks; they hold what they have."""
+        connection = psycopg.connect(self._dsn, autocommit=True)
+        self._process.pause()  # the others are its children: now there come no more
+        pids = [pid for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity")]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+            self._process.resume()
+            connection.close()
+
     def kill(self) -> None:
         """End it by SIGKILL. Its children notice by themselves."""
         self._process.kill()
@@ -113,10 +132,13 @@ class Postgres:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def _dsn(self) -> str:
+        return f"host={LOOPBACK} port={self.port} user=holdfast dbname=postgres"
+
     def _answers(self) -> bool:
         try:
-            dsn = f"host={LOOPBACK} port={self.port} user=holdfast dbname=postgres"
-            psycopg.connect(dsn, connect_timeout=5).close()
+            psycopg.connect(self._dsn, connect_timeout=5).close()
         except psycopg.OperationalError:
             return False
         return True

@@ -7,17 +7,19 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from faults.processes import Process
 from faults.servers import Server
-from faults.waiting import eventually
-from holdfast import Holdfast, LoadFailed, RowCache, ServerUnavailable, SqlRows
+from faults.waiting import eventually, eventually_async
+from holdfast import AsyncHoldfast, Holdfast, LoadFailed, RowCache, ServerUnavailable, SqlRows
 from rows.postgres import Postgres
 from rows.running import running
 
@@ -98,6 +100,78 @@ def test_a_database_that_is_killed(standalone: Server, gone_s: float) -> None:
             eventually(lambda: not cache.status().trouble, 40)
         assert wrong(told) == []
         engine.dispose()
+
+
+def stock_of(postgres: Postgres) -> sa.Table:
+    """A table of the test's own, with a few rows."""
+    table = sa.Table(
+        f"stock_{secrets.token_hex(4)}",
+        sa.MetaData(),
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("n", sa.Integer),
+    )
+    engine = sa.create_engine(postgres.url())
+    table.create(engine)
+    with engine.begin() as connection:
+        connection.execute(sa.insert(table), [{"id": n, "n": 1} for n in range(5)])
+    engine.dispose()
+    return table
+
+
+def test_a_database_that_hangs(standalone: Server, postgres: Postgres) -> None:
+    """It says neither yes nor no: readers are told in their time; all goes on after it."""
+    table, engine = stock_of(postgres), sa.create_engine(postgres.url())
+    with Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf:
+        source = SqlRows(engine, table, key="id")
+        cache = hf.row_cache("stock", source=source, lease=1.0, ttl=0.01)
+        cache.schedule(1, every=0.05)
+        with running(cache):
+            eventually(lambda: cache.get(1).value and cache.get(2).value)
+            with postgres.paused():
+                eventually(lambda: cache.get(1).state == "stale", 30)
+                assert cache.get(1, timeout=0.1).value == {"id": 1, "n": 1}
+                assert cache.get(1, timeout=0.1, max_age=0).state == "stale"
+                assert cache.get(2, timeout=0.1).state == "stale"
+                with pytest.raises(LoadFailed, match="row 3 of row cache 'stock'"):
+                    cache.get(3, timeout=0.1)
+                eventually(lambda: "longer than 1 s" in cache.status().trouble, 30)
+            eventually(lambda: cache.get(1).state == "fresh", 40)
+            eventually(lambda: not cache.status().trouble, 40)
+            assert cache.get(3, timeout=30).value == {"id": 3, "n": 1}
+    engine.dispose()
+
+
+@pytest.mark.parametrize("kind", ["blocking engine", "async engine"])
+async def test_a_database_that_hangs_under_asyncio(
+    standalone: Server, postgres: Postgres, kind: str
+) -> None:
+    """Likewise; nobody waits until its driver has seen that it is to give up."""
+    table = stock_of(postgres)
+    engine: Any = (create_async_engine if kind == "async engine" else sa.create_engine)(
+        postgres.url()
+    )
+    namespace = secrets.token_hex(4)
+    async with AsyncHoldfast.from_url(standalone.url, namespace=namespace) as hf:
+        cache = hf.row_cache("stock", source=SqlRows(engine, table, key="id"), lease=1.0, ttl=0.01)
+        await cache.get(2)
+        with postgres.paused():
+            began = time.monotonic()
+            assert (await cache.get(2, timeout=0.1)).state == "stale"
+            with pytest.raises(LoadFailed, match="row 3 of row cache 'stock'"):
+                await cache.get(3, timeout=0.1)
+            assert time.monotonic() - began < SLOW_S
+            await cache.schedule(4, every=1000)
+            assert (await cache.refresh_due()).trouble == "it took longer than 1 s"
+
+        async def back() -> bool:
+            with suppress(LoadFailed):
+                return (await cache.get(3, timeout=5)).value == {"id": 3, "n": 1}
+            return False
+
+        await eventually_async(back, 40)
+    disposed = engine.dispose()
+    if kind == "async engine":
+        await disposed
 
 
 @pytest.mark.parametrize("gone_s", [1.0, pytest.param(10.0, marks=pytest.mark.long)])

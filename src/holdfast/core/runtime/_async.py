@@ -290,15 +290,36 @@ async def in_thread(function: Callable[..., Item], *args: Any) -> Item:
 async def in_time(seconds: float, function: Callable[..., Any], *args: Any) -> Any:
     """What a *function* of the user's returns, async or plain, if it does so in time.
 
-    A plain one runs in a thread of its own, which is left to itself when the time is over.
+    A plain one runs in a thread of its own. When the time is over, or the caller is cancelled, it
+    is left to itself: a thread runs on, a coroutine is cancelled, and nobody waits until it heeds.
 
     Raises:
         TimeoutError: it takes longer.
     """
-    async with asyncio.timeout(seconds):
-        if inspect.iscoroutinefunction(function):
-            return await function(*args)
-        return await asyncio.wrap_future(detached(function, *args))
+    if inspect.iscoroutinefunction(function):
+        outcome: asyncio.Future[Any] = spawn(function(*args), "holdfast load")
+    else:
+        outcome = asyncio.wrap_future(detached(function, *args))
+    try:
+        await asyncio.wait([outcome], timeout=seconds)
+        if not outcome.done():
+            raise TimeoutError
+        return outcome.result()
+    finally:
+        if not outcome.done():
+            _left_alone.add(outcome)
+            outcome.add_done_callback(_forget)
+            outcome.cancel()
+
+
+_left_alone: set[asyncio.Future[Any]] = set()
+
+
+def _forget(outcome: asyncio.Future[Any]) -> None:
+    """Nobody waits for *outcome* any more, so its error is nobody's."""
+    _left_alone.discard(outcome)
+    if not outcome.cancelled():
+        outcome.exception()
 
 
 def runs_here(function: Callable[..., Any]) -> bool:

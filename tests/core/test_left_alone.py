@@ -1,0 +1,51 @@
+"""What takes too long is left alone, also if it does not heed that it is to end."""
+
+from __future__ import annotations
+
+import asyncio
+
+from faults.waiting import eventually_async
+from holdfast.core.runtime._async import in_time
+
+
+class Stubborn:
+    """Work that cleans up for ever, as the driver of a database may that hangs."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.heard = False
+        self.free = asyncio.Event()
+
+    async def work(self) -> None:
+        """Go on until it is freed."""
+        self.begun.set()
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            self.heard = True
+            await self.free.wait()
+            raise RuntimeError("which is nobody's any more") from None
+
+
+async def test_when_the_time_is_over() -> None:
+    """The caller is told; the work, too."""
+    stubborn = Stubborn()
+    caller = asyncio.create_task(in_time(0.01, stubborn.work))
+    await asyncio.wait([caller], timeout=30)
+    assert isinstance(caller.exception(), TimeoutError)
+    await eventually_async(lambda: stubborn.heard)
+    stubborn.free.set()
+    await asyncio.sleep(0)
+
+
+async def test_when_the_caller_is_cancelled() -> None:
+    """Likewise."""
+    stubborn = Stubborn()
+    caller = asyncio.create_task(in_time(3600, stubborn.work))
+    await stubborn.begun.wait()
+    caller.cancel()
+    await asyncio.wait([caller], timeout=30)
+    assert caller.cancelled()
+    await eventually_async(lambda: stubborn.heard)
+    stubborn.free.set()
+    await asyncio.sleep(0)
