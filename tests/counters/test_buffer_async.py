@@ -20,6 +20,7 @@ from holdfast import (
 )
 from holdfast.core.runtime._async import sleep
 from holdfast.counters._async import ADD
+from holdfast.counters.buffer import _async as buffers
 
 
 @pytest.fixture
@@ -64,6 +65,44 @@ async def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> Non
         second.add("hits")
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         assert await has(hf, "hits", 12)
+
+
+async def test_many_names_do_not_wait(hf: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When there are counts for so many it flushes at once."""
+    monkeypatch.setattr(buffers, "MAX_NAMES", 50)
+    buffer = hf.counter_buffer(flush_every=3600)
+    for n in range(49):
+        buffer.add(f"page {n}")
+    await sleep(0.1)
+    assert await hf.known_counters() == []
+    buffer.add("page 49")
+    await reaches(hf, "page 49", 1)
+    await reaches(hf, "page 0", 1)
+
+
+async def test_a_buffer_that_is_closed_is_forgotten(hf: AsyncHoldfast) -> None:
+    """A client may make thousands."""
+    buffer = hf.counter_buffer()
+    await buffer.close()
+    await buffer.close()
+    assert not hf._buffers
+
+
+async def test_it_goes_on_after_a_failure_of_another_kind(
+    hf: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Such as of what the user gave to log in with: that is logged, and the next flush counts."""
+    buffer = hf.counter_buffer(flush_every=0.05)
+    buffer.add("hits", 3)
+    with monkeypatch.context() as context:
+
+        async def call_many(*_: object) -> list[object]:
+            raise RuntimeError("no password today")
+
+        context.setattr(hf._caller, "call_many", call_many)
+        while "no password today" not in caplog.text:
+            await sleep(0.05)
+    await reaches(hf, "hits", 3)
 
 
 async def test_wrong_arguments(hf: AsyncHoldfast) -> None:

@@ -21,6 +21,7 @@ from holdfast import (
 )
 from holdfast.core.runtime._sync import sleep
 from holdfast.counters._sync import ADD
+from holdfast.counters.buffer import _sync as buffers
 
 
 @pytest.fixture
@@ -65,6 +66,44 @@ def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> None:
         second.add("hits")
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         assert has(hf, "hits", 12)
+
+
+def test_many_names_do_not_wait(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When there are counts for so many it flushes at once."""
+    monkeypatch.setattr(buffers, "MAX_NAMES", 50)
+    buffer = hf.counter_buffer(flush_every=3600)
+    for n in range(49):
+        buffer.add(f"page {n}")
+    sleep(0.1)
+    assert hf.known_counters() == []
+    buffer.add("page 49")
+    reaches(hf, "page 49", 1)
+    reaches(hf, "page 0", 1)
+
+
+def test_a_buffer_that_is_closed_is_forgotten(hf: Holdfast) -> None:
+    """A client may make thousands."""
+    buffer = hf.counter_buffer()
+    buffer.close()
+    buffer.close()
+    assert not hf._buffers
+
+
+def test_it_goes_on_after_a_failure_of_another_kind(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Such as of what the user gave to log in with: that is logged, and the next flush counts."""
+    buffer = hf.counter_buffer(flush_every=0.05)
+    buffer.add("hits", 3)
+    with monkeypatch.context() as context:
+
+        def call_many(*_: object) -> list[object]:
+            raise RuntimeError("no password today")
+
+        context.setattr(hf._caller, "call_many", call_many)
+        while "no password today" not in caplog.text:
+            sleep(0.05)
+    reaches(hf, "hits", 3)
 
 
 def test_wrong_arguments(hf: Holdfast) -> None:

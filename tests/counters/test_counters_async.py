@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -125,6 +126,24 @@ async def test_the_shape_is_kept_by_the_server(hf: AsyncHoldfast) -> None:
         await hf.counter("c", precisions=(10, 100), keep=5).add()
 
 
+@pytest.mark.parametrize("keep", range(101, 107))
+async def test_nothing_is_lost_when_another_number_is_kept(hf: AsyncHoldfast, keep: int) -> None:
+    """Though a bucket may then lie in both chunks."""
+    hits = hf.counter("hits", precisions=(3600, 86_400), keep=100)
+    await hits.add(5)
+    await hits.redefine(precisions=(3600, 86_400), keep=keep)
+    await hits.add(3)
+    for precision in (3600, 86_400):
+        assert sum(sample.value for sample in await hits.samples(precision)) == 8
+
+
+@pytest.mark.parametrize("precision", [True, 60.0, "60", None])
+async def test_what_is_no_precision(hf: AsyncHoldfast, precision: Any) -> None:
+    """Is refused, and not taken for one that has no samples."""
+    with pytest.raises(TypeError, match="precision must be an int"):
+        await hf.counter("hits").samples(precision)
+
+
 async def test_windows_and_times_that_are_none(hf: AsyncHoldfast) -> None:
     """Before any I/O, and with nothing counted."""
     hits = hf.counter("hits")
@@ -160,6 +179,26 @@ async def test_what_has_vanished_is_not_known(hf: AsyncHoldfast, site: Site) -> 
     assert await hf.known_counters() == ["kept"]
     names = site.client.zrange(f"{site.namespace}:{{catalog:counter}}:names", 0, -1)
     assert names == [b"kept"]
+
+
+@pytest.mark.parametrize("way", ["add", "redefine", "buffer"])
+async def test_what_comes_back_is_known_again(hf: AsyncHoldfast, site: Site, way: str) -> None:
+    """Though it was forgotten meanwhile by another one, and noted from here within the hour."""
+    gone = hf.counter("gone", precisions=[1], keep=1)
+    buffer = hf.counter_buffer(flush_every=3600)
+    await gone.add()
+    while await gone.inspect():
+        await sleep(0.1)
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as other:
+        assert await other.known_counters() == []
+    if way == "add":
+        await gone.add()
+    elif way == "redefine":
+        await gone.redefine(precisions=(60,), keep=2)
+    else:
+        buffer.add("gone")
+        await buffer.flush()
+    assert await hf.known_counters() == ["gone"]
 
 
 async def test_everything_vanishes_by_itself(hf: AsyncHoldfast, site: Site) -> None:

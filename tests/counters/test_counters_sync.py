@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -126,6 +127,24 @@ def test_the_shape_is_kept_by_the_server(hf: Holdfast) -> None:
         hf.counter("c", precisions=(10, 100), keep=5).add()
 
 
+@pytest.mark.parametrize("keep", range(101, 107))
+def test_nothing_is_lost_when_another_number_is_kept(hf: Holdfast, keep: int) -> None:
+    """Though a bucket may then lie in both chunks."""
+    hits = hf.counter("hits", precisions=(3600, 86_400), keep=100)
+    hits.add(5)
+    hits.redefine(precisions=(3600, 86_400), keep=keep)
+    hits.add(3)
+    for precision in (3600, 86_400):
+        assert sum(sample.value for sample in hits.samples(precision)) == 8
+
+
+@pytest.mark.parametrize("precision", [True, 60.0, "60", None])
+def test_what_is_no_precision(hf: Holdfast, precision: Any) -> None:
+    """Is refused, and not taken for one that has no samples."""
+    with pytest.raises(TypeError, match="precision must be an int"):
+        hf.counter("hits").samples(precision)
+
+
 def test_windows_and_times_that_are_none(hf: Holdfast) -> None:
     """Before any I/O, and with nothing counted."""
     hits = hf.counter("hits")
@@ -161,6 +180,26 @@ def test_what_has_vanished_is_not_known(hf: Holdfast, site: Site) -> None:
     assert hf.known_counters() == ["kept"]
     names = site.client.zrange(f"{site.namespace}:{{catalog:counter}}:names", 0, -1)
     assert names == [b"kept"]
+
+
+@pytest.mark.parametrize("way", ["add", "redefine", "buffer"])
+def test_what_comes_back_is_known_again(hf: Holdfast, site: Site, way: str) -> None:
+    """Though it was forgotten meanwhile by another one, and noted from here within the hour."""
+    gone = hf.counter("gone", precisions=[1], keep=1)
+    buffer = hf.counter_buffer(flush_every=3600)
+    gone.add()
+    while gone.inspect():
+        sleep(0.1)
+    with Holdfast.from_url(site.url, namespace=site.namespace) as other:
+        assert other.known_counters() == []
+    if way == "add":
+        gone.add()
+    elif way == "redefine":
+        gone.redefine(precisions=(60,), keep=2)
+    else:
+        buffer.add("gone")
+        buffer.flush()
+    assert hf.known_counters() == ["gone"]
 
 
 def test_everything_vanishes_by_itself(hf: Holdfast, site: Site) -> None:

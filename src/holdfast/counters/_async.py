@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from typing import Any, Final
 
 from ..core import ledger
@@ -26,6 +27,7 @@ REDEFINE: Final = Script.load("holdfast.counters", "redefine")
 USUAL: Final = Shape()
 
 MAX_COUNT: Final = 2**63 - 1
+MIN_COUNT: Final = -MAX_COUNT
 
 
 class AsyncCounter:
@@ -101,11 +103,13 @@ class AsyncCounter:
         return verdict != "shape"
 
     def judge(self, reply: bytes) -> None:
-        """Raise what `ADD` has against it: TimeOutOfRange or CounterOverflow."""
+        """Raise what `ADD` has against it, if anything: TimeOutOfRange or CounterOverflow."""
         verdict, _, told = reply.decode().partition(" ")
-        if verdict == "overflow":
+        if verdict == "new":  # it may have been forgotten since it was noted from here
+            self._catalog.doubt(self.unit)
+        elif verdict == "overflow":
             raise CounterOverflow(str(self.unit))
-        if verdict:
+        elif verdict:
             ahead_s = int(told) / 1000 if verdict == "ahead" else None
             raise TimeOutOfRange(str(self.unit), ahead_s)
 
@@ -115,14 +119,17 @@ class AsyncCounter:
         """What was counted per bucket of *precision* seconds, the oldest first, without gaps.
 
         Args:
-            precision: one of the counter's.
+            precision: one of the counter's, in seconds.
             start: from the bucket of this instant on; by default as many as it keeps. What is not
                 kept any more is left out.
             end: to the bucket of this instant; by default the one that has just begun.
 
         Raises:
+            TypeError: *precision* is not an int.
             ValueError: the counter has no such precision.
         """
+        if isinstance(precision, bool) or not isinstance(precision, int):
+            raise TypeError(f"precision must be an int, got {type(precision).__name__}")
         first_s = None if start is None else to_epoch_ms(start, "start") // 1000
         last_s = None if end is None else to_epoch_ms(end, "end") // 1000
         shape, now_s, counts = await self._read(precision)
@@ -184,6 +191,8 @@ class AsyncCounter:
             kept_s = 2 * shape.keep * shape.precisions[-1]
             args: list[Argument] = [write.writer, write.number, str(shape), kept_s]
             await self._caller.call(REDEFINE, self.unit, self._names(), args)
+        self._catalog.doubt(self.unit)
+        await self._catalog.note(self.unit)
         self._shape = shape
         self._given = shape if self._given is not None else None
 
@@ -196,8 +205,11 @@ class AsyncCounter:
         if precision not in shape.precisions:
             known = ", ".join(map(str, shape.precisions))
             raise ValueError(f"{self.unit} has no precision of {precision} s; it has {known}")
-        flat = [*even, *odd]
-        return shape, int(now_s), dict(zip(map(int, flat[::2]), map(int, flat[1::2]), strict=True))
+        flat = list(map(int, [*even, *odd]))
+        counts: defaultdict[int, int] = defaultdict(int)
+        for bucket, value in zip(flat[::2], flat[1::2], strict=True):
+            counts[bucket] += value  # after `redefine` a bucket may lie in both
+        return shape, int(now_s), counts
 
     async def _stored(self) -> Shape:
         """What the server keeps; the usual where it keeps nothing."""
@@ -226,6 +238,6 @@ def checked_count(count: Any) -> int:
     """
     if isinstance(count, bool) or not isinstance(count, int):
         raise TypeError(f"count must be an int, got {type(count).__name__} {count!r}")
-    if abs(count) > MAX_COUNT:
+    if not MIN_COUNT <= count <= MAX_COUNT:
         raise ValueError(f"count must be within ±{MAX_COUNT}, got {count}")
     return count

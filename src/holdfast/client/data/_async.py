@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ...core.catalog._async import MOST as CATALOGUED
-from ...core.clock import Duration, to_seconds
+from ...core.clock import Duration
 from ...core.codec import JSON, Codec
 from ..logs._async import AsyncLogs
 
@@ -94,11 +94,10 @@ class AsyncData(AsyncLogs):
         """
         from holdfast.counters.buffer._async import AsyncCounterBuffer
 
-        flush_every_s = to_seconds(flush_every, "flush_every")
-        if flush_every_s < 0.01:
-            raise ValueError(f"flush_every must be at least 0.01 s, got {flush_every_s:g}")
-        buffer = AsyncCounterBuffer(self._caller, self._catalog, self.counter, flush_every_s)
-        self._buffers.append(buffer)
+        buffer = AsyncCounterBuffer(
+            self._caller, self._catalog, self.counter, flush_every, self._buffers.discard
+        )
+        self._buffers.add(buffer)
         return buffer
 
     async def known_counters(self, *, among: int = CATALOGUED) -> list[str]:

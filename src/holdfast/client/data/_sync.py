@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ...core.catalog._sync import MOST as CATALOGUED
-from ...core.clock import Duration, to_seconds
+from ...core.clock import Duration
 from ...core.codec import JSON, Codec
 from ..logs._sync import Logs
 
@@ -95,11 +95,10 @@ class Data(Logs):
         """
         from holdfast.counters.buffer._sync import CounterBuffer
 
-        flush_every_s = to_seconds(flush_every, "flush_every")
-        if flush_every_s < 0.01:
-            raise ValueError(f"flush_every must be at least 0.01 s, got {flush_every_s:g}")
-        buffer = CounterBuffer(self._caller, self._catalog, self.counter, flush_every_s)
-        self._buffers.append(buffer)
+        buffer = CounterBuffer(
+            self._caller, self._catalog, self.counter, flush_every, self._buffers.discard
+        )
+        self._buffers.add(buffer)
         return buffer
 
     def known_counters(self, *, among: int = CATALOGUED) -> list[str]:

@@ -84,7 +84,7 @@ class AsyncOpening:
         self._catalog = AsyncCatalog(self._caller, self._namespace)
         self._bell = Bell(settings)
         self._renewer = Renewer(settings, self._namespace)
-        self._buffers: list[AsyncCounterBuffer] = []
+        self._buffers: set[AsyncCounterBuffer] = set()
         self._opened = ExitStack()
 
     @shared

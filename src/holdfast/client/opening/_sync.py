@@ -85,7 +85,7 @@ class Opening:
         self._catalog = Catalog(self._caller, self._namespace)
         self._bell = Bell(settings)
         self._renewer = Renewer(settings, self._namespace)
-        self._buffers: list[CounterBuffer] = []
+        self._buffers: set[CounterBuffer] = set()
         self._opened = ExitStack()
 
     @shared

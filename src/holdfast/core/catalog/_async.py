@@ -57,6 +57,10 @@ class AsyncCatalog:
             or now - self._failed.get(unit.kind, -_SILENCE_S) < _SILENCE_S
         )
 
+    def doubt(self, unit: Unit) -> None:
+        """Have `note` note *unit* whatever was noted before: it has begun anew."""
+        self._noted.pop(unit, None)
+
     async def note(self, unit: Unit) -> None:
         """Remember that *unit* exists. A hint: a server that cannot be asked is no error here."""
         if not self.has(unit):
@@ -109,7 +113,7 @@ class AsyncCatalog:
     async def forget_all(self, kind: str, units: Sequence[Unit]) -> None:
         """`forget` for many units of one *kind*, at most a page of them."""
         for unit in units:
-            self._noted.pop(unit, None)
+            self.doubt(unit)
         if units:
             page, names = self._page(kind), [unit.name for unit in units]
             await self._caller.call(

@@ -58,6 +58,10 @@ class Catalog:
             or now - self._failed.get(unit.kind, -_SILENCE_S) < _SILENCE_S
         )
 
+    def doubt(self, unit: Unit) -> None:
+        """Have `note` note *unit* whatever was noted before: it has begun anew."""
+        self._noted.pop(unit, None)
+
     def note(self, unit: Unit) -> None:
         """Remember that *unit* exists. A hint: a server that cannot be asked is no error here."""
         if not self.has(unit):
@@ -108,7 +112,7 @@ class Catalog:
     def forget_all(self, kind: str, units: Sequence[Unit]) -> None:
         """`forget` for many units of one *kind*, at most a page of them."""
         for unit in units:
-            self._noted.pop(unit, None)
+            self.doubt(unit)
         if units:
             page, names = self._page(kind), [unit.name for unit in units]
             self._caller.call(

@@ -5,19 +5,22 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from os import getpid
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
+from ...core.clock import Duration, to_seconds
 from ...core.ledger import Operation
 from ...core.runtime._async import Guard, Repeating
+from ...core.runtime.forks import begins_anew
 from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
 from .. import keys
-from .._async import ADD, MAX_COUNT, AsyncCounter, checked_count
+from .._async import ADD, MAX_COUNT, MIN_COUNT, AsyncCounter, checked_count
 
 logger: Final = logging.getLogger("holdfast.counters")
+
+LEAST_EVERY_S: Final = 0.01
 
 MAX_NAMES: Final = 10_000
 """With counts for so many names it flushes at once."""
@@ -64,18 +67,25 @@ class AsyncCounterBuffer:
         caller: AsyncCaller,
         catalog: AsyncCatalog,
         counter: Callable[[str], AsyncCounter],
-        flush_every_s: float,
+        flush_every: Duration,
+        on_close: Callable[[AsyncCounterBuffer], object],
     ) -> None:
+        flush_every_s = to_seconds(flush_every, "flush_every")
+        if flush_every_s < LEAST_EVERY_S:
+            raise ValueError(
+                f"flush_every must be at least {LEAST_EVERY_S} s, got {flush_every_s:g}"
+            )
         self._caller = caller
         self._catalog = catalog
         self._counter = counter
-        self._pid = getpid()
+        self._on_close = on_close
         self._guard = Guard()
         self._counters: dict[str, AsyncCounter] = {}  # they know their shapes
         self._counts: dict[str, int] = {}
         self._unsettled: list[_Due] = []
         self._closed = False
         self._flushes = Repeating(self._flush_quietly, flush_every_s, "holdfast counters")
+        begins_anew(self)
 
     def __repr__(self) -> str:
         return f"<buffer with counts for {len(self._counts):,} counters>"
@@ -91,10 +101,8 @@ class AsyncCounterBuffer:
             InvalidName: there can be no such counter.
             ValueError: the buffer is closed.
         """
-        if count.__class__ is not int or not -MAX_COUNT <= count <= MAX_COUNT:
+        if count.__class__ is not int or not MIN_COUNT <= count <= MAX_COUNT:
             checked_count(count)
-        if self._pid != getpid():
-            self._begin_anew()
         self._guard.acquire()  # this way a third less than `with`, for all of an add
         try:
             self._counts[name] += count
@@ -109,8 +117,6 @@ class AsyncCounterBuffer:
         Raises:
             HoldfastError: something could not be added. What may be added later, is.
         """
-        if self._pid != getpid():
-            self._begin_anew()
         now = time.monotonic()
         with self._guard:
             due, self._unsettled = self._unsettled, []
@@ -137,7 +143,7 @@ class AsyncCounterBuffer:
         Raises:
             HoldfastError: what is left could not be added, and is lost.
         """
-        if self._closed or self._pid != getpid():
+        if self._closed:
             return
         self._closed = True
         await self._flushes.stop()
@@ -145,6 +151,7 @@ class AsyncCounterBuffer:
             await self.flush()
         finally:
             self._counts, self._unsettled = {}, []
+            self._on_close(self)
 
     async def __aenter__(self) -> Self:
         return self
@@ -213,6 +220,8 @@ class AsyncCounterBuffer:
             await self.flush()
         except HoldfastError as error:
             logger.warning("counts are kept for the next flush: %s", error)
+        except Exception:  # such as of a provider of credentials: the next flush may do better
+            logger.exception("counts are kept for the next flush")
 
     def _begin(self, name: str, count: int) -> None:
         """Take the first count of a name."""
@@ -226,9 +235,8 @@ class AsyncCounterBuffer:
         if len(self._counts) == MAX_NAMES:
             self._flushes.hurry()
 
-    def _begin_anew(self) -> None:
+    def begin_anew(self) -> None:
         """In a forked child: what is here belongs to the parent."""
-        self._pid = getpid()
         self._guard = Guard()
         self._counters, self._counts, self._unsettled = {}, {}, []
         self._flushes = self._flushes.anew()

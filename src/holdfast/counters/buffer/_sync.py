@@ -6,19 +6,22 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from os import getpid
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from ...core.call._sync import Caller
 from ...core.catalog._sync import Catalog
+from ...core.clock import Duration, to_seconds
 from ...core.ledger import Operation
 from ...core.runtime._sync import Guard, Repeating
+from ...core.runtime.forks import begins_anew
 from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
 from .. import keys
-from .._sync import ADD, MAX_COUNT, Counter, checked_count
+from .._sync import ADD, MAX_COUNT, MIN_COUNT, Counter, checked_count
 
 logger: Final = logging.getLogger("holdfast.counters")
+
+LEAST_EVERY_S: Final = 0.01
 
 MAX_NAMES: Final = 10_000
 """With counts for so many names it flushes at once."""
@@ -65,18 +68,25 @@ class CounterBuffer:
         caller: Caller,
         catalog: Catalog,
         counter: Callable[[str], Counter],
-        flush_every_s: float,
+        flush_every: Duration,
+        on_close: Callable[[CounterBuffer], object],
     ) -> None:
+        flush_every_s = to_seconds(flush_every, "flush_every")
+        if flush_every_s < LEAST_EVERY_S:
+            raise ValueError(
+                f"flush_every must be at least {LEAST_EVERY_S} s, got {flush_every_s:g}"
+            )
         self._caller = caller
         self._catalog = catalog
         self._counter = counter
-        self._pid = getpid()
+        self._on_close = on_close
         self._guard = Guard()
         self._counters: dict[str, Counter] = {}  # they know their shapes
         self._counts: dict[str, int] = {}
         self._unsettled: list[_Due] = []
         self._closed = False
         self._flushes = Repeating(self._flush_quietly, flush_every_s, "holdfast counters")
+        begins_anew(self)
 
     def __repr__(self) -> str:
         return f"<buffer with counts for {len(self._counts):,} counters>"
@@ -92,10 +102,8 @@ class CounterBuffer:
             InvalidName: there can be no such counter.
             ValueError: the buffer is closed.
         """
-        if count.__class__ is not int or not -MAX_COUNT <= count <= MAX_COUNT:
+        if count.__class__ is not int or not MIN_COUNT <= count <= MAX_COUNT:
             checked_count(count)
-        if self._pid != getpid():
-            self._begin_anew()
         self._guard.acquire()  # this way a third less than `with`, for all of an add
         try:
             self._counts[name] += count
@@ -110,8 +118,6 @@ class CounterBuffer:
         Raises:
             HoldfastError: something could not be added. What may be added later, is.
         """
-        if self._pid != getpid():
-            self._begin_anew()
         now = time.monotonic()
         with self._guard:
             due, self._unsettled = self._unsettled, []
@@ -138,7 +144,7 @@ class CounterBuffer:
         Raises:
             HoldfastError: what is left could not be added, and is lost.
         """
-        if self._closed or self._pid != getpid():
+        if self._closed:
             return
         self._closed = True
         self._flushes.stop()
@@ -146,6 +152,7 @@ class CounterBuffer:
             self.flush()
         finally:
             self._counts, self._unsettled = {}, []
+            self._on_close(self)
 
     def __enter__(self) -> Self:
         return self
@@ -214,6 +221,8 @@ class CounterBuffer:
             self.flush()
         except HoldfastError as error:
             logger.warning("counts are kept for the next flush: %s", error)
+        except Exception:  # such as of a provider of credentials: the next flush may do better
+            logger.exception("counts are kept for the next flush")
 
     def _begin(self, name: str, count: int) -> None:
         """Take the first count of a name."""
@@ -227,9 +236,8 @@ class CounterBuffer:
         if len(self._counts) == MAX_NAMES:
             self._flushes.hurry()
 
-    def _begin_anew(self) -> None:
+    def begin_anew(self) -> None:
         """In a forked child: what is here belongs to the parent."""
-        self._pid = getpid()
         self._guard = Guard()
         self._counters, self._counts, self._unsettled = {}, {}, []
         self._flushes = self._flushes.anew()

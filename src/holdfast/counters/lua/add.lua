@@ -12,7 +12,8 @@
 -- ARGV[5]  string  shape   the definition, as the caller knows it
 -- ARGV[6]  int     keep    samples kept of each precision
 -- ARGV[7]  int     first of the precisions (s)
--- returns  string  '' or, with nothing counted: 'shape DEFINITION', 'ahead MS', 'late', 'overflow'
+-- returns  string  '', or 'new' if nothing was kept before; or, with nothing counted:
+--                  'shape DEFINITION', 'ahead MS', 'late', 'overflow'
 -- include clock
 -- include ledger
 
@@ -22,8 +23,9 @@ local FIRST = 7
 local count, keep = ARGV[3], tonumber(ARGV[6])
 
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
-if ledger_answer(ledger, ARGV[1], ARGV[2]) then
-  return ''
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+if answer then
+  return answer
 end
 local stored = redis.call('GET', KEYS[1])
 if stored and stored ~= ARGV[5] then
@@ -78,5 +80,6 @@ end
 if #counted == 0 then
   return 'late'
 end
-ledger_write(ledger, ARGV[1], ARGV[2], 1)
-return ''
+answer = stored and '' or 'new'
+ledger_write(ledger, ARGV[1], ARGV[2], answer)
+return answer

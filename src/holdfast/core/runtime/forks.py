@@ -1,0 +1,36 @@
+"""What begins anew in a forked child."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Protocol
+from weakref import WeakSet
+
+
+class Renewable(Protocol):
+    """What a child inherits in the midst of something."""
+
+    def begin_anew(self) -> None:
+        """Forget what belongs to the parent. Called before anything else runs in the child."""
+
+
+def begins_anew(thing: Renewable) -> None:
+    """Have `thing.begin_anew()` called in every forked child, as long as *thing* lives.
+
+    So it need not ask at every turn which process it is in: that is a system call.
+    """
+    _inherited().add(thing)
+
+
+@cache
+def _inherited() -> WeakSet[Renewable]:
+    things: WeakSet[Renewable] = WeakSet()
+
+    def begin_anew() -> None:
+        for thing in list(things):
+            thing.begin_anew()
+
+    if hasattr(os, "register_at_fork"):  # not where nobody can fork
+        os.register_at_fork(after_in_child=begin_anew)
+    return things
