@@ -13,6 +13,7 @@ from faults.servers import Server
 from holdfast import Holdfast
 from holdfast.cli.app import app
 
+DOWN = "\x1b[B"
 GUILD = ["jeff", "jenny", "jack", "jennifer", ("Carla Santos", "42"), "张三", "张伟"]
 
 
@@ -83,6 +84,24 @@ def test_names_as_one_types(where: dict[str, str], typed: str, found: str) -> No
     code, shown = on_terminal("complete", "guild:3", wait_for="jennifer", say=typed, **where)
     assert code == 0, shown
     assert shown.endswith(found)
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        (f"{DOWN}\r", "Li Jo\t1\n"),
+        (f"{DOWN}{DOWN}\r", "Li Jo\t2\n"),
+        ("Li Jo\r", "Li Jo\t1\nLi Jo\t2\n"),
+    ],
+    ids=["the first", "the second", "by name only"],
+)
+def test_namesakes(where: dict[str, str], typed: str, found: str) -> None:
+    """Who chooses one of them gets that one."""
+    with Holdfast.from_url(where["HOLDFAST_URL"], namespace=where["HOLDFAST_NAMESPACE"]) as hf:
+        hf.completions("jo").add_many([("Li Jo", "1"), ("Li Jo", "2"), ("Li Joy", "3")])
+    code, shown = on_terminal("complete", "jo", wait_for="Li Joy", say=typed, **where)
+    assert code == 0, shown
+    assert shown.rpartition("\x1b[?2004l")[2] == found
 
 
 @pytest.mark.parametrize("key", [CTRL_C, "\x04"])

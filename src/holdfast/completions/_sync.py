@@ -13,7 +13,7 @@ from ..core.catalog._sync import Catalog
 from ..core.names import Unit
 from ..core.script import Script
 from . import keys
-from .folding import MAX_FOLDED_BYTES, WHOLE, WORD, checked, checked_name, folded, places
+from .folding import MAX_FOLDED_BYTES, MAX_WORDS, WHOLE, WORD, checked, checked_name, folded, places
 from .limits import checked_limit
 from .match import Match
 
@@ -140,7 +140,12 @@ class Completions:
         start = folded(checked(prefix, "a prefix"))
         if len(start.encode()) > MAX_FOLDED_BYTES:
             return []
-        found = self._caller.call(SEARCH, self._unit, [keys.index(self._unit)], [start, limit])
+        found = self._caller.call(
+            SEARCH,
+            self._unit,
+            (keys.index(self._unit),),
+            (WHOLE + start, WORD + start, limit, MAX_WORDS),
+        )
         return [Match.parse(member) for member in found]
 
     def has(self, name: str) -> bool:

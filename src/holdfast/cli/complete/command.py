@@ -58,10 +58,13 @@ def complete(
             # Imported here: no other command needs the line editor.
             from .prompt import asked
 
-            prefix = asked(names, f"{name}> ", limit)
-            if prefix is None:
+            answer = asked(names, f"{name}> ", limit)
+            if answer is None:
                 raise typer.Exit(INTERRUPTED)
-            found = _meant(names.search(prefix, limit=limit), prefix)
+            if isinstance(answer, str):
+                prefix, found = answer, _meant(names.search(answer, limit=limit), answer)
+            else:
+                prefix, found = answer.name, [answer]
         else:
             found = names.search(prefix, limit=limit)
         empty = not found and not names.count()
@@ -88,7 +91,7 @@ def _each_line(names: Completions, limit: int, *, as_json: bool) -> None:
 
 
 def _meant(found: list[Match], text: str) -> list[Match]:
-    """Of *found* only those that have this very name, if any has: somebody chose it."""
+    """Of *found* only those that have this very name, if any has: somebody typed it out."""
     return [match for match in found if match.name == text] or found
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
 from prompt_toolkit.document import Document
 from prompt_toolkit.output import ColorDepth, create_output
@@ -16,10 +17,19 @@ from ... import HoldfastError
 from ..output import printable
 
 if TYPE_CHECKING:
-    from ... import Completions
+    from ... import Completions, Match
 
 MENU_ROWS: Final = 10
 """Kept free below the line; the menu scrolls if there are more names."""
+
+
+class _Choice(Completion):
+    """A name in the menu, with its id beside it; it takes the place of what was *typed*."""
+
+    def __init__(self, match: Match, typed: str) -> None:
+        shown, meta = printable(match.name), printable(match.id or "")
+        super().__init__(match.name, -len(typed), display=shown, display_meta=meta)
+        self.match = match
 
 
 class _Names(Completer):
@@ -39,7 +49,7 @@ class _Names(Completer):
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterator[Completion]:
-        """The names; the id beside each that has one."""
+        """The names, as choices."""
         del complete_event
         text = document.text_before_cursor
         try:
@@ -50,12 +60,11 @@ class _Names(Completer):
             return
         self.problem = ""
         for match in found:
-            shown, meta = printable(match.name), printable(match.id or "")
-            yield Completion(match.name, -len(text), display=shown, display_meta=meta)
+            yield _Choice(match, text)
 
 
-def asked(names: Completions, question: str, limit: int) -> str | None:
-    """What was typed or chosen; None: it was broken off.
+def asked(names: Completions, question: str, limit: int) -> Match | str | None:
+    """The match that was chosen, or else what was typed; None: it was broken off.
 
     The line is drawn on standard error, so that the answer may go through a pipe.
     """
@@ -69,7 +78,19 @@ def asked(names: Completions, question: str, limit: int) -> str | None:
         output=create_output(stdout=sys.stderr),
     )
     completer.redraw = session.app.invalidate
+    line = session.default_buffer
+    chosen: list[Match] = []
+    accept = line.accept_handler
+
+    def accepted(line: Buffer) -> bool:
+        choice = line.complete_state and line.complete_state.current_completion
+        if isinstance(choice, _Choice):
+            chosen.append(choice.match)
+        return accept is not None and accept(line)
+
+    line.accept_handler = accepted
     try:
-        return session.prompt(pre_run=session.default_buffer.start_completion)
+        typed = session.prompt(pre_run=line.start_completion)
     except (KeyboardInterrupt, EOFError):
         return None
+    return chosen[0] if chosen else typed

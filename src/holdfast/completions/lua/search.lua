@@ -2,19 +2,20 @@
 -- completions/search: names by their beginning, then by the beginning of a later word.
 --
 -- KEYS[1]  ZSET    index   members: `kind key NUL name NUL id`
--- ARGV[1]  string  prefix  folded
--- ARGV[2]  int     limit   how many at most
+-- ARGV[1]  string  whole   how members of whole names begin that are looked for
+-- ARGV[2]  string  word    likewise, those of later words
+-- ARGV[3]  int     limit   how many at most
+-- ARGV[4]  int     places  in the index where one name stands at most
 -- returns  array   of members, one for each name and id
 
-local WHOLE, WORD = '0', '1'
-local WORDS = 16  -- a name stands in the index so often at most
-local index, prefix, limit = KEYS[1], ARGV[1], tonumber(ARGV[2])
+local index, whole, word = KEYS[1], ARGV[1], ARGV[2]
+local limit, places = tonumber(ARGV[3]), tonumber(ARGV[4])
 
 local function range(first, last)
   return redis.call('ZRANGE', index, first, last, 'BYLEX', 'LIMIT', 0, limit)
 end
 
-local found = range('[' .. WHOLE .. prefix, '(' .. WHOLE .. prefix .. '\255')
+local found = range('[' .. whole, '(' .. whole .. '\255')
 if #found == limit then
   return found
 end
@@ -23,8 +24,8 @@ local seen = {}  -- name and id
 for _, member in ipairs(found) do
   seen[member:match('%z.*$')] = true
 end
-local first, last = '[' .. WORD .. prefix, '(' .. WORD .. prefix .. '\255'
-for _ = 1, WORDS + 1 do
+local first, last = '[' .. word, '(' .. word .. '\255'
+for _ = 1, places + 1 do
   local members = range(first, last)
   for _, member in ipairs(members) do
     local entry = member:match('%z.*$')
