@@ -97,7 +97,7 @@ class Postgres:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Within the block all its processes are stopped in their tracks; they hold what they have."""
+        """Stop all its processes in their tracks, for as long as the block lasts."""
         connection = psycopg.connect(self._dsn, autocommit=True)
         self._process.pause()  # the others are its children: now there come no more
         pids = [pid for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity")]

@@ -106,6 +106,19 @@ def test_a_rollback_invalidates_nothing(
     assert cached(cache) == [0, 1, 2, 3]
 
 
+def test_a_session_that_is_closed_invalidates_nothing(
+    cache: RowCache, hook: CommitHook, sessions: sessionmaker[Session]
+) -> None:
+    """Nor when it is used again: what it had flushed was never committed."""
+    with sessions() as session:
+        session.get_one(Stock, ("eu", 1)).left = 9
+        session.flush()
+        session.close()
+        session.get_one(Stock, ("eu", 4)).left = 9
+        session.commit()
+    assert cached(cache) == [0, 1, 2, 3]
+
+
 def test_a_savepoint_is_no_commit(
     cache: RowCache, hook: CommitHook, sessions: sessionmaker[Session]
 ) -> None:
@@ -145,7 +158,7 @@ def test_a_statement_says_what_it_touches(
     with sessions.begin() as session:
         session.get_one(Stock, ("eu", 1)).left = 9
     assert 1 in cached(cache)
-    for name in ("after_flush", "after_commit", "after_soft_rollback"):  # for the fixture
+    for name in ("after_flush", "after_commit", "after_transaction_end"):  # for the fixture
         sa.event.listen(hook._target, name, hook._listeners[name])
 
 

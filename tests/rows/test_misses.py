@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from conftest import Site
 from faults.processes import Process
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, CachedRow, Holdfast, LoadFailed, RowCache
+from rows.postgres import Postgres
 from rows.table import Table
 
 READER = Path(__file__).with_name("reader.py")
@@ -67,18 +69,21 @@ def reading(cache: RowCache, row_id: Any = 1, **options: Any) -> Callable[[], An
     return wait
 
 
-def test_a_thousand_readers_in_eight_processes(standalone: Server, tmp_path: Path) -> None:
-    """One load for all of them."""
+def test_a_thousand_readers_in_eight_processes(standalone: Server, postgres: Postgres) -> None:
+    """One SELECT for all of them: the database says so itself."""
     namespace = secrets.token_hex(4)
-    with ExitStack() as stack:
-        args = (READER, standalone.url, namespace, tmp_path)
-        readers = [stack.enter_context(Process.python(*args, name=f"reader {n}")) for n in range(8)]
-        eventually(lambda: len(list(tmp_path.glob("ready-*"))) == 8, 60)
-        (tmp_path / "go").touch()
-        for reader in readers:
-            assert reader.wait(90) == 0, reader.output
-            assert "read 125" in reader.output
-    assert (tmp_path / "loads").read_text() == "[7]\n"
+    view = f"cold_{namespace}"
+    engine = sa.create_engine(postgres.url())
+    with engine.begin() as connection:
+        rows = "generate_series(1, 9) AS n, pg_sleep(0.2)"
+        connection.execute(
+            sa.text(f"CREATE VIEW {view} AS SELECT n AS id, 10 * n AS n FROM {rows}")
+        )
+    engine.dispose()
+    database = postgres.url() + "?options=-c%20log_statement%3Dall"
+    with Process.python(READER, standalone.url, namespace, database, view) as readers:
+        assert readers.wait(90) == 0, readers.output
+    assert len(re.findall(rf"\bFROM {view}\b", postgres.log)) == 1
 
 
 async def test_a_thousand_tasks(site: Site) -> None:
@@ -158,6 +163,65 @@ def test_who_waits_is_told_at_once(hf: Holdfast) -> None:
     source.go.set()
     assert [wait().value for wait in waits] == [{"n": "old"}] * 5
     assert source.asked == [(1,)]
+
+
+@pytest.mark.parametrize("terms", [{"max_age": 0.5}, {"ttl": 0.5}])
+def test_a_load_that_takes_longer_than_a_row_stays_young(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch, terms: dict[str, float]
+) -> None:
+    """Is still one for all who waited for it: the row was as young as they want it then."""
+    source, asked = Paused(), []
+    cache = hf.row_cache("stock", source=source, ttl=terms.get("ttl", 60))
+    take = cache._shelf.take
+
+    def counted(wanted: dict[str, int]) -> Any:
+        asked.append(wanted)
+        return take(wanted)
+
+    monkeypatch.setattr(cache._shelf, "take", counted)
+    waits = [reading(cache, timeout=30, max_age=terms.get("max_age")) for _ in range(8)]
+    assert source.here.wait(30)
+    eventually(lambda: len(asked) >= 8)
+    time.sleep(0.7)
+    source.go.set()
+    rows = [wait() for wait in waits]
+    assert [(row.value, row.state) for row in rows] == [({"n": "old"}, "fresh")] * 8
+    assert len(source.asked) <= 2  # who came half a second after the first has another one
+
+
+def poisoned(bad: range) -> tuple[Table, list[str]]:
+    """Five hundred rows, in the order of their ids; some cannot be loaded."""
+    ids = [f"{n:03}" for n in range(500)]
+    rows = {row_id: {"n": row_id} for row_id in ids}
+    return Table(rows | {ids[n]: ValueError("broken") for n in bad}), ids
+
+
+def test_a_crowd_of_poisoned_rows(hf: Holdfast) -> None:
+    """Is found out, and costs neither readers nor refreshers the others."""
+    bad = range(20, 60)
+    table, ids = poisoned(bad)
+    cache = hf.row_cache("stock", source=table)
+    with pytest.raises(LoadFailed, match="ValueError: broken") as caught:
+        cache.get_many(ids)
+    assert set(caught.value.failures) == {ids[n] for n in bad}
+    assert set(caught.value.rows) == set(ids) - set(caught.value.failures)
+    cache.invalidate(*ids)
+    cache.schedule_many(dict.fromkeys(ids, 1000))
+    report = cache.refresh_due()
+    assert (report.stored, report.failed, report.trouble) == (460, 40, "")
+
+
+def test_more_poisoned_rows_than_good_ones(hf: Holdfast) -> None:
+    """All good ones are loaded, though not all bad ones are found out at once."""
+    table, ids = poisoned(range(100, 400))
+    cache = hf.row_cache("stock", source=table)
+    cache.schedule_many(dict.fromkeys(ids, 1000))
+    report = cache.refresh_due()
+    assert (report.stored, report.trouble, report.next_due) == (200, "", 0)
+    assert 40 < report.failed < 60
+    assert len(table.asked) == 128
+    assert cache.refresh_due().trouble == "ValueError: broken"
+    assert len(table.asked) == 128 + 24
 
 
 def test_a_loader_that_dies(standalone: Server, hf: Holdfast) -> None:

@@ -375,7 +375,7 @@ def test_a_source_that_fails_for_every_row(hf: Holdfast) -> None:
     cache.schedule_many(dict.fromkeys(range(500), 1000))
     report = cache.refresh_due()
     assert report.trouble == "RuntimeError: no such column"
-    assert source.asked == 16
+    assert source.asked == 24
     assert report.failed < 16
     assert (cache.refresh_due()).selected > 480
 

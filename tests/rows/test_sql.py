@@ -151,6 +151,50 @@ def test_keys_that_are_uuids(hf: Holdfast, database: Database, stock: sa.Table) 
         cache.get("42")
 
 
+def test_one_row_by_two_ids(hf: Holdfast, database: Database, stock: sa.Table) -> None:
+    """In one batch: both have it."""
+    cache = hf.row_cache("stock", source=SqlRows(database.engine, stock, key="key", columns=["id"]))
+    ids = ["00000000-0000-0000-0000-00000000002A", "00000000-0000-0000-0000-00000000002a"]
+    assert [row.value for row in cache.get_many(ids).values()] == [{"id": 42}] * 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "row_id"),
+    [
+        (sa.Date(), date(2026, 1, 2), "2026-01-02"),
+        (sa.CHAR(5), "eu", "eu"),
+        (sa.CHAR(5), "eu", "eu  "),
+        (sa.Numeric(10, 0), Decimal(42), 42),
+        (sa.Float(), 42.0, 42),
+    ],
+)
+@pytest.mark.parametrize("columns", [["k"], ["k", "n"]])
+def test_keys_of_other_types(
+    hf: Holdfast, database: Database, kind: Any, value: Any, row_id: Any, columns: list[str]
+) -> None:
+    """Are found by ids that are whole numbers or texts, and called so by the commit hook."""
+    table = sa.Table(
+        database.table, sa.MetaData(), sa.Column("k", kind), sa.Column("n", sa.Integer)
+    )
+    table.create(database.engine)
+    with database.engine.begin() as connection:
+        connection.execute(sa.insert(table).values(k=value, n=7))
+        stored = connection.execute(sa.select(table.c.k)).scalar_one()
+    source = SqlRows(database.engine, table, key=columns, columns=["n"])
+    whole: Any = (row_id, 7) if columns[1:] else row_id
+    assert hf.row_cache("stock", source=source).get(whole).value == {"n": 7}
+    plain = row_id.strip() if isinstance(row_id, str) else row_id
+    assert source.id_of([stored, 7][: len(columns)]) == ((plain, 7) if columns[1:] else plain)
+
+
+@pytest.mark.parametrize("kind", [sa.DateTime(), sa.LargeBinary(), sa.Boolean(), sa.Time()])
+def test_keys_that_ids_cannot_be_of(database: Database, kind: Any) -> None:
+    """Are refused when the source is made: their rows would look absent."""
+    table = sa.Table("t", sa.MetaData(), sa.Column("k", kind), sa.Column("n", sa.Integer))
+    with pytest.raises(ValueError, match=r"column 'k' of table 't' holds .*: as a key it must"):
+        SqlRows(database.engine, table, key=["n", "k"])
+
+
 def test_an_id_of_the_wrong_type(hf: Holdfast, database: Database, stock: sa.Table) -> None:
     """Is not absent, it is an error; and it harms no other row."""
     cache = hf.row_cache("stock", source=SqlRows(database.engine, stock, key="id"))

@@ -33,7 +33,7 @@ class CommitHook:
         self._listeners: dict[str, Callable[..., Any]] = {
             "after_flush": self._after_flush,
             "after_commit": self._after_commit,
-            "after_soft_rollback": self._after_rollback,
+            "after_transaction_end": self._after_end,
         }
         from sqlalchemy import event
 
@@ -96,8 +96,8 @@ class CommitHook:
                 error,
             )
 
-    def _after_rollback(self, session: Any, transaction: Any) -> None:
-        if transaction.parent is None:
+    def _after_end(self, session: Any, transaction: Any) -> None:
+        if transaction.parent is None:  # what is left was not committed
             session.info.pop(self._place, None)
 
 

@@ -53,6 +53,7 @@ class Copy(NamedTuple):
         stale_ms: for how long after that it is still given out.
         body: the encoded row; None: the source has none.
         scheduled: whether somebody refreshes it.
+        waited_ms: how long its reader has waited for it, which does not make it older to him.
     """
 
     read_ms: int
@@ -61,6 +62,7 @@ class Copy(NamedTuple):
     stale_ms: int
     body: bytes | None
     scheduled: bool
+    waited_ms: int = 0
 
     @classmethod
     def of(cls, now_ms: int, stored: bytes, planned: bytes) -> Copy | None:
@@ -89,12 +91,20 @@ class Copy(NamedTuple):
         """Whether it is better than nothing."""
         return self.age_ms <= self.fresh_ms + self.stale_ms
 
+    def awaited(self, since_ms: int) -> Copy:
+        """The copy for a reader who has waited since then, by the server's clock."""
+        return self._replace(waited_ms=max(0, self.read_ms + self.age_ms - since_ms))
+
+    def is_young(self, max_age_ms: int | None) -> bool:
+        """Whether it was as young as a reader wants it when he asked."""
+        return max_age_ms is None or self.age_ms - self.waited_ms <= max_age_ms
+
     def serves(self, max_age_ms: int | None) -> bool:
         """Whether a reader takes it as it is, and has nothing loaded."""
-        if max_age_ms is not None and self.age_ms > max_age_ms:
+        if not self.is_young(max_age_ms):
             return False
         # A scheduled row that is stale is its refresher's affair: readers must not rush to load it.
-        return self.is_usable if self.scheduled else self.age_ms <= self.fresh_ms
+        return self.is_usable if self.scheduled else self.is_young(self.fresh_ms)
 
     def shown(self, codec: Codec, into: Any, what: str, max_age_ms: int | None = None) -> CachedRow:
         """The row for a reader.
@@ -102,8 +112,7 @@ class Copy(NamedTuple):
         Raises:
             DecodeError: what is stored is not what the codec wrote.
         """
-        young = max_age_ms is None or self.age_ms <= max_age_ms
-        fresh = young and self.age_ms <= self.fresh_ms
+        fresh = self.is_young(max_age_ms) and self.is_young(self.fresh_ms)
         age = self.age_ms / 1000
         if self.body is None:
             return CachedRow(None, age, "absent" if fresh else "stale")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -27,12 +29,13 @@ class SqlRows:
             they are committed, outside of all transactions.
         table: a `Table`, a mapped class, or a name, which is looked up now (not with an
             `AsyncEngine`).
-        key: the column that ids are of, or several for ids that are tuples. It must be unique.
+        key: the column that ids are of, or several for ids that are tuples. It must be unique, and
+            hold whole numbers, texts, UUIDs or dates; ids of the last two are texts.
         columns: those to be cached; by default all.
         where: a condition that all rows fulfil; others are absent.
 
     Raises:
-        ValueError: there is no such table or column.
+        ValueError: there is no such table or column, or ids cannot be of that one.
     """
 
     def __init__(
@@ -48,6 +51,8 @@ class SqlRows:
         self.table = _table(engine, table)
         names = (key,) if isinstance(key, str) else tuple(key)
         self.key = _columns(self.table, names, "key")
+        for column in self.key:
+            _check_key(self.table, column)
         chosen = [c.name for c in self.table.columns] if columns is None else list(columns)
         wanted = _columns(self.table, chosen, "columns")
         self._names = [column.name for column in wanted]
@@ -63,7 +68,7 @@ class SqlRows:
 
     def id_of(self, values: Sequence[Any]) -> RowId:
         """The id of a row from the *values* of its key columns."""
-        parts = tuple(value if isinstance(value, int | str) else str(value) for value in values)
+        parts = tuple(map(_id_part, self.key, values))
         return parts[0] if len(self.key) == 1 else parts
 
     def _load(self, ids: Sequence[RowId]) -> dict[RowId, Any]:
@@ -109,9 +114,9 @@ class SqlRows:
             statement = statement.where(self.key[0].in_(bindparam("ids", expanding=True)))
         return statement if where is None else statement.where(where)
 
-    def _bound(self, ids: Sequence[RowId]) -> tuple[dict[Any, RowId], dict[RowId, Any]]:
+    def _bound(self, ids: Sequence[RowId]) -> tuple[dict[Any, list[RowId]], dict[RowId, Any]]:
         """Ids by what the database is asked for; and what is wrong with the others."""
-        asked: dict[Any, RowId] = {}
+        asked: dict[Any, list[RowId]] = {}  # a UUID may be written in several ways
         rows: dict[RowId, Any] = {}
         for row_id in ids:
             parts = row_id if isinstance(row_id, tuple) else (row_id,)
@@ -123,32 +128,75 @@ class SqlRows:
             except (TypeError, ValueError) as error:
                 rows[row_id] = error
             else:
-                asked[bound[0] if len(bound) == 1 else bound] = row_id
+                asked.setdefault(bound[0] if len(bound) == 1 else bound, []).append(row_id)
         return asked, rows
 
     def _take(
-        self, found: Iterable[Any], asked: Mapping[Any, RowId], rows: dict[RowId, Any]
+        self, found: Iterable[Any], asked: Mapping[Any, list[RowId]], rows: dict[RowId, Any]
     ) -> None:
         """Note what was *found* in *rows*."""
         names, width = self._names, len(self.key)
+        padded = any(map(_is_padded, self.key))
         for row in found:
-            row_id = asked.get(row[0] if width == 1 else tuple(row[:width]))
-            if row_id is not None:
+            parts = tuple(map(_unpadded, self.key, row)) if padded else tuple(row[:width])
+            for row_id in asked.get(parts[0] if width == 1 else parts, ()):
                 rows[row_id] = dict(zip(names, row[width:], strict=True))
+
+
+_FROM_TEXT: Final[Mapping[type, Callable[[str], Any]]] = {UUID: UUID, date: date.fromisoformat}
+_AS_THEY_ARE: Final[Mapping[type, type]] = {int: int, Decimal: int, float: int, str: str}
+
+
+def _held(column: Any) -> type | None:
+    """What a *column* holds; None: it does not say."""
+    try:
+        held: type = column.type.python_type
+    except NotImplementedError:
+        return None
+    return held
+
+
+def _check_key(table: Table, column: Any) -> None:
+    """Refuse a key whose values would not be those of the ids."""
+    held = _held(column)
+    if held is not None and held not in (*_FROM_TEXT, *_AS_THEY_ARE):
+        raise ValueError(
+            f"column {column.name!r} of table {table.fullname!r} holds {held.__name__}: as a key "
+            "it must hold whole numbers, texts, UUIDs or dates"
+        )
 
 
 def _bound(column: Any, part: Any) -> Any:
     """*part* of an id as its *column* holds it."""
-    try:
-        wanted = column.type.python_type
-    except NotImplementedError:
+    held = _held(column)
+    if held is None:
         return part
-    if wanted is UUID:
-        return UUID(str(part))
-    if wanted in (int, str) and not isinstance(part, wanted):
-        held, given = wanted.__name__, type(part).__name__
-        raise TypeError(f"column {column.name!r} holds {held}, not {given} {part!r}")
-    return part
+    if held in _FROM_TEXT:
+        return _FROM_TEXT[held](str(part))
+    wanted = _AS_THEY_ARE[held]
+    if not isinstance(part, wanted):
+        given = type(part).__name__
+        raise TypeError(f"column {column.name!r} holds {wanted.__name__}, not {given} {part!r}")
+    return _unpadded(column, part)
+
+
+def _id_part(column: Any, value: Any) -> int | str:
+    """The part of an id that stands for *value* of a *column*."""
+    if isinstance(value, int | Decimal | float):
+        return int(value)
+    return str(_unpadded(column, value))
+
+
+def _is_padded(column: Any) -> bool:
+    """Whether a *column* may hold more blanks behind a text than somebody put there."""
+    from sqlalchemy import CHAR
+
+    return isinstance(column.type, CHAR)
+
+
+def _unpadded(column: Any, part: Any) -> Any:
+    """*part* without the blanks that fill it up, if its *column* has such."""
+    return part.rstrip(" ") if isinstance(part, str) and _is_padded(column) else part
 
 
 def _engine(engine: Any) -> tuple[Any, bool]:

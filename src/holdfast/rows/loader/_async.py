@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from ...core.clock import Deadline
 from ...core.codec import Codec
@@ -11,9 +11,15 @@ from ...core.runtime._async import in_time
 from ..ids import RowId, id_of
 from ..source import NOT_TRIED, Loaded, RowSource, Verdict, failure, told, verdict_on
 
-MOST_FRUITLESS: Final = 16
-"""After so many loads in a row that failed the source is to blame, not the rows: nine find the one
-row of five hundred that fails."""
+MOST_FRUITLESS: Final = 24
+"""After so many loads that all failed the source is to blame, and not the rows. Nineteen find one
+row of five hundred: so if it is the rows after all, some of them are found out each time."""
+
+MOST_LOADS: Final = 128
+"""For the rows of one batch; those that are not tried by then have to wait for the next one."""
+
+CROWD: Final = 12
+"""After so many loads in a row that failed, rows elsewhere have their turn."""
 
 
 class AsyncLoader:
@@ -32,34 +38,22 @@ class AsyncLoader:
 
     async def load(self, members: Sequence[str], seconds: float) -> Loaded:
         """What becomes of loading rows, within so many *seconds*. It raises nothing."""
-        by_id = {id_of(member): member for member in members}
-        verdicts: dict[str, Verdict] = {}
-        left = [list(by_id)] if by_id else []
-        trouble, late, fruitless = "", False, 0
-        deadline = Deadline(seconds)
-        while left and not trouble:
-            part = left.pop()
-            try:
-                rows = await in_time(deadline.left_s(), self._source.load, tuple(part))
-                verdicts |= self._verdicts(part, rows, by_id)
-                fruitless = 0
-            except OSError as error:  # a TimeoutError among them
-                late = deadline.passed
-                trouble = f"it took longer than {seconds:.3g} s" if late else told(error)
-            except Exception as error:  # noqa: BLE001 (the source is the user's)
-                fruitless += 1
-                if len(part) == 1:
-                    verdicts[by_id[part[0]]] = failure(error)
-                else:
-                    left += [part[len(part) // 2 :], part[: len(part) // 2]]
-                if fruitless == MOST_FRUITLESS:
-                    trouble = told(error)
-        complete = {member: verdicts.get(member, NOT_TRIED) for member in members}
-        return Loaded(complete, trouble, late)
+        hunt = _Hunt(self, {id_of(member): member for member in members}, seconds)
+        failing = await hunt.failed([list(hunt.by_id)] if members else [])
+        while failing and not hunt.over:
+            # The smallest first, to find one at least; but a crowd must not keep us from others.
+            crowded = hunt.in_a_crowd()
+            part = failing.pop(0 if crowded else -1)
+            half = len(part) // 2
+            parts = await hunt.failed([part[half:], part[:half]])
+            failing = [*parts, *failing] if crowded else [*failing, *parts]
+        return hunt.loaded()
 
-    def _verdicts(
-        self, part: Sequence[RowId], rows: Any, by_id: Mapping[RowId, str]
+    async def verdicts(
+        self, part: Sequence[RowId], by_id: Mapping[RowId, str], seconds: float
     ) -> dict[str, Verdict]:
+        """What becomes of loading *part* at once; raises what the source does."""
+        rows = await in_time(seconds, self._source.load, tuple(part))
         if not isinstance(rows, Mapping):
             raise TypeError(f"load must return a mapping of id to row, got {type(rows).__name__}")
         return {
@@ -68,3 +62,65 @@ class AsyncLoader:
             )
             for row_id in part
         }
+
+
+class _Hunt:
+    """What has become of some rows so far, while it is found out which are to blame.
+
+    Attributes:
+        by_id: the rows.
+    """
+
+    def __init__(self, loader: AsyncLoader, by_id: Mapping[RowId, str], seconds: float) -> None:
+        self.by_id = by_id
+        self._loader = loader
+        self._seconds = seconds
+        self._deadline = Deadline(seconds)
+        self._verdicts: dict[str, Verdict] = {}
+        self._any_loaded = False
+        self._loads = 0
+        self._in_a_row = 0
+        self._trouble = ""
+        self._late = False
+
+    @property
+    def over(self) -> bool:
+        """Whether no more is to be asked of the source."""
+        return bool(self._trouble) or self._loads == MOST_LOADS
+
+    def in_a_crowd(self) -> bool:
+        """Whether nothing but rows that fail has been found for a while; asking starts it anew."""
+        if self._in_a_row < CROWD:
+            return False
+        self._in_a_row = 0
+        return True
+
+    async def failed(self, parts: Iterable[list[RowId]]) -> list[list[RowId]]:
+        """Load *parts*, each at once; those that fail, and can be cut."""
+        return [part for part in parts if not (self.over or await self._settles(part))]
+
+    async def _settles(self, part: list[RowId]) -> bool:
+        """Load *part*; whether it is known of each row what becomes of it."""
+        self._loads += 1
+        try:
+            left_s = self._deadline.left_s()
+            self._verdicts |= await self._loader.verdicts(part, self.by_id, left_s)
+        except OSError as error:  # a TimeoutError among them
+            self._late = self._deadline.passed
+            late = f"it took longer than {self._seconds:.3g} s"
+            self._trouble = late if self._late else told(error)
+        except Exception as error:  # noqa: BLE001 (the source is the user's)
+            self._in_a_row += 1
+            if len(part) == 1:
+                self._verdicts[self.by_id[part[0]]] = failure(error)
+            if self._loads == MOST_FRUITLESS and not self._any_loaded:
+                self._trouble = told(error)
+            return len(part) == 1
+        else:
+            self._any_loaded, self._in_a_row = True, 0
+        return True
+
+    def loaded(self) -> Loaded:
+        """What came of it."""
+        verdicts = {row: self._verdicts.get(row, NOT_TRIED) for row in self.by_id.values()}
+        return Loaded(verdicts, self._trouble, self._late)

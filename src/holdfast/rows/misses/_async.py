@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ...core.bell import RECHECK_S, Bell
@@ -73,6 +73,7 @@ class AsyncMisses:
             await self._load(search, taken, mine, asked_at, deadline)
         waits_s = [RECHECK_S]
         for one in taken:
+            search.asked(one.words, int(one.lease.read_ms))
             for member, (verb, rest) in one.words.items():
                 if verb == "failed":
                     search.fail(member, rest)
@@ -104,8 +105,8 @@ class AsyncMisses:
         for member, verdict in loaded.verdicts.items():
             if verdict.verb in "=-":
                 search.found(member, verdict, age_s, kept=committed.digits[member] in "12")
-            else:
-                search.fail(member, verdict.why or loaded.trouble)
+            elif why := verdict.why or loaded.trouble:
+                search.fail(member, why)  # else it was not tried yet: at the next turn
 
     async def _commit(
         self, taken: list[Taken], verdicts: Mapping[str, Verdict], trouble: str
@@ -140,14 +141,23 @@ class _Search:
         self.copies = copies
         self.rows: dict[str, CachedRow] = {}
         self.failures: dict[str, str] = {}
+        self._asked_ms: dict[str, int] = {}
         self._terms = shelf.terms
         self._name = shelf.name
         self._max_age_ms = max_age_ms
 
+    def asked(self, members: Iterable[str], now_ms: int) -> None:
+        """Note when rows were asked for, by the clock of their server, unless it is known."""
+        for member in members:
+            self._asked_ms.setdefault(member, now_ms)
+
     def see(self, copies: Mapping[str, Copy]) -> None:
-        """Take what serves of what the cache has now."""
+        """Take what serves of what the cache has now: how long we have waited is not held against
+        it, or each of those who wait would have to load what takes long by himself."""
         for member in list(self.copies):
             copy = copies.get(member)
+            if copy is not None:
+                copy = copy.awaited(self._asked_ms[member])
             if copy is not None and copy.serves(self._max_age_ms):
                 self._show(member, copy)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -37,6 +38,8 @@ CALL_BYTES: Final = 4 << 20
 QUIET_MS: Final = 1000
 """What could not be loaded is not tried again by readers for so long."""
 
+USUAL_SHARDS: Final = 1
+
 _KEPT_S: Final = 400 * 86_400
 _LEARNT_S: Final = 3600.0
 """After this long the server is asked again how many shards there are."""
@@ -68,32 +71,36 @@ class AsyncShelf:
         self._namespace = namespace
         self._cache = namespace.unit(keys.CACHE, name)
         self._shards: tuple[Shard, ...] = ()
-        self._learnt_at = -_LEARNT_S
+        self._learnt_at = self._used_at = -_LEARNT_S
 
     async def shards(self, *, create: bool = True) -> tuple[Shard, ...]:
-        """All shards; none if nobody has said how many, and *create* is false.
+        """All shards; none if nobody has said how many, and *create* is false: that writes nothing.
 
         Raises:
             DefinitionConflict: there are not as many as this program says.
         """
-        if time.monotonic() - self._learnt_at < _LEARNT_S:
+        now = time.monotonic()
+        if now - (self._used_at if create else self._learnt_at) < _LEARNT_S:
             return self._shards
-        given, usual = self.terms.shards or "", 1 if create else ""
-        definition = [keys.definition(self._cache)]
-        args: list[Argument] = [given, usual, _KEPT_S]
-        number = int(
-            await self._caller.call(DEFINE, self._cache, definition, args, harmless=True) or 0
-        )
-        if number == 0:
+        definition = keys.definition(self._cache)
+        if create:
+            args: list[Argument] = [self.terms.shards or USUAL_SHARDS, _KEPT_S]
+            told = await self._caller.call(DEFINE, self._cache, [definition], args, harmless=True)
+        else:
+            told = await self._caller.read(self._cache, "GET", definition)
+        if told is None:
             return ()
+        number = int(told)
         if self.terms.shards not in (None, number):
             raise DefinitionConflict(f"the shards of {self._cache}", number, self.terms.shards)
         if number != len(self._shards):
             names = [f"{self.name}/{i}" for i in range(number)]
             units = [self._namespace.unit(keys.SHARD, name) for name in names]
             self._shards = tuple(map(Shard, units))
-        self._learnt_at = time.monotonic()
-        await self._catalog.note(self._cache)
+        self._learnt_at = now
+        if create:
+            self._used_at = now
+            await self._catalog.note(self._cache)
         return self._shards
 
     async def get_one(self, member: str) -> Copy | None:
@@ -136,10 +143,15 @@ class AsyncShelf:
     async def claim(self, limit: int) -> list[Claims]:
         """Lease at most *limit* rows that are due, from all shards alike."""
         shards = await self.shards()
-        share = -(-limit // len(shards))
+        share, rest = divmod(limit, len(shards))
+        chance = random.randrange(len(shards))  # where shards get one more than others, or none
         steps: list[Step] = [
-            (shard.unit, [shard.due, shard.plan, shard.loads], [share, self.terms.lease_ms])
-            for shard in shards
+            (
+                shard.unit,
+                [shard.due, shard.plan, shard.loads],
+                [share + ((i - chance) % len(shards) < rest), self.terms.lease_ms],
+            )
+            for i, shard in enumerate(shards)
         ]
         # What a lost reply has leased comes again when that lease ends.
         replies = await self._run(CLAIM, steps, harmless=True)

@@ -1,0 +1,77 @@
+"""Caches of several shards, and those who may only read."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from redis.crc import key_slot
+
+from conftest import Site
+from faults.clusters import Cluster
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import Holdfast
+from rows.table import Table
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+@pytest.mark.parametrize(("shards", "limit"), [(3, 500), (7, 10), (16, 4), (5, 1)])
+def test_a_limit_is_that_of_all_shards(hf: Holdfast, shards: int, limit: int) -> None:
+    """No load is larger, and in the end every row has its turn."""
+    table = Table({n: {"n": n} for n in range(2 * limit + 50)})
+    cache = hf.row_cache("stock", source=table, shards=shards)
+    cache.schedule_many(dict.fromkeys(table.rows, 100_000))
+    while cache.refresh_due(limit=limit).next_due == 0:
+        pass
+    assert max(map(len, table.asked)) <= limit
+    assert sorted(n for asked in table.asked for n in asked) == list(table.rows)
+
+
+def test_shards_lie_in_slots_of_their_own(cluster: Cluster) -> None:
+    """On several nodes of a cluster."""
+    namespace = secrets.token_hex(4)
+    with Holdfast.from_url(cluster.url, namespace=namespace) as hf:
+        cache = hf.row_cache("stock", source=Table({n: {"n": n} for n in range(50)}), shards=2)
+        assert len(cache.get_many(range(50))) == 50
+    with cluster.client() as client:
+        rows = [key for key in client.scan_iter(f"{namespace}:*") if b":row:" in key]
+        assert len(rows) == 50
+        assert len(set(map(key_slot, rows))) == 2
+        assert len({client.get_node_from_key(key).name for key in rows}) == 2
+
+
+def test_a_user_who_may_not_write(standalone: Server) -> None:
+    """Reads what there is, and what is known of it."""
+    namespace = f"read-{secrets.token_hex(4)}"
+    with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
+        hf.row_cache("stock", source=Table({1: {"n": 1}}), shards=2).get(1)
+    rule = f"resetkeys ~{namespace}:* -@all +@read +@scripting +@connection +time"
+    standalone.execute("ACL", "SETUSER", namespace, "on", ">secret", *rule.split())
+    url = standalone.url.replace("://", f"://{namespace}:secret@")
+    with Holdfast.from_url(url, namespace=namespace) as reader:
+        cache = reader.row_cache("stock")
+        assert cache.get(1).value == {"n": 1}
+        assert {n: row.state for n, row in cache.get_many([1, 2]).items()} == {
+            1: "fresh",
+            2: "uncached",
+        }
+        assert cache.explain(1).state == "fresh"
+        assert cache.status().scheduled == 0
+    standalone.execute("ACL", "DELUSER", namespace)
+
+
+def test_a_replica(fresh_server: Server) -> None:
+    """Tells what its primary has."""
+    with Server() as replica, Holdfast.from_url(fresh_server.url) as hf:
+        host, port = fresh_server.address
+        replica.execute("REPLICAOF", host, port)
+        hf.row_cache("stock", source=Table({1: {"n": 1}})).get(1)
+        with Holdfast.from_url(f"{replica.url}?socket_timeout=1") as reader:
+            eventually(lambda: reader.row_cache("stock").get(1).value == {"n": 1}, 20)
