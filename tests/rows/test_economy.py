@@ -80,6 +80,18 @@ def test_a_refresh_is_two_calls(hf: Holdfast, standalone: Server) -> None:
     assert [len(asked) for asked in table.asked] == [500, 500]
 
 
+def test_rows_do_not_come_together_for_ever(hf: Holdfast, standalone: Server) -> None:
+    """What was scheduled at once is spread over a tenth of its period, either way."""
+    cache = hf.row_cache("stock", source=Table({n: {"n": n} for n in range(200)}))
+    cache.schedule_many(dict.fromkeys(range(200), 1000))
+    began = standalone.execute("TIME")[0]
+    assert cache.refresh_due().stored == 200
+    due = standalone.execute("ZRANGE", f"{hf.namespace}:{{rows:stock/0}}:due", 0, -1, "WITHSCORES")
+    waits_s = [float(score) / 1000 - began for _, score in due]
+    assert 899 < min(waits_s) < 950
+    assert 1050 < max(waits_s) < 1200
+
+
 def test_an_idle_refresher_is_quiet(hf: Holdfast, standalone: Server) -> None:
     """With sixteen shards as well: about a command a second, which asks whether the line holds."""
     cache = hf.row_cache("stock", source=Table({1: {"n": 1}}), shards=16)

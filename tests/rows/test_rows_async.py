@@ -21,6 +21,7 @@ from holdfast import (
     DefinitionConflict,
     LoadFailed,
     RefreshReport,
+    RowCacheStatus,
 )
 from holdfast.core.runtime._async import sleep
 from rows.table import Table
@@ -64,6 +65,7 @@ async def test_a_reader_without_a_source(hf: AsyncHoldfast, table: Table) -> Non
     reader = hf.row_cache("stock")
     assert await reader.get(1) == CachedRow(None, None, "uncached")
     assert await reader.get_many([1, 2]) == dict.fromkeys([1, 2], CachedRow(None, None, "uncached"))
+    assert await reader.status() == RowCacheStatus(0, 0, 0, 0, 0.0, "")
     assert await hf.row_caches() == []
     with pytest.raises(ValueError, match="row cache 'stock' was made without a source"):
         await reader.refresh_due()

@@ -22,6 +22,7 @@ from holdfast import (
     Holdfast,
     LoadFailed,
     RefreshReport,
+    RowCacheStatus,
 )
 from holdfast.core.runtime._sync import sleep
 from rows.table import Table
@@ -65,6 +66,7 @@ def test_a_reader_without_a_source(hf: Holdfast, table: Table) -> None:
     reader = hf.row_cache("stock")
     assert reader.get(1) == CachedRow(None, None, "uncached")
     assert reader.get_many([1, 2]) == dict.fromkeys([1, 2], CachedRow(None, None, "uncached"))
+    assert reader.status() == RowCacheStatus(0, 0, 0, 0, 0.0, "")
     assert hf.row_caches() == []
     with pytest.raises(ValueError, match="row cache 'stock' was made without a source"):
         reader.refresh_due()

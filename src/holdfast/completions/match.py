@@ -21,5 +21,5 @@ class Match(msgspec.Struct, frozen=True):
     @classmethod
     def parse(cls, member: bytes) -> Self:
         """The match of `key NUL name NUL id`."""
-        _, name, id_ = member.decode().split("\0")
-        return cls(name, id_ or None)
+        _, name, id_ = member.split(b"\0")  # only what is told has to be decoded
+        return cls(name.decode(), id_.decode() if id_ else None)

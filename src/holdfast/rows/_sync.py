@@ -117,12 +117,13 @@ class RowCache:
                 rows[member] = self._shown(member, copy, max_age_ms)
             else:
                 missing[member] = copy
-        if missing:
-            try:
-                rows |= self._filled(missing, max_age_ms, deadline)
-            except LoadFailed as error:
-                error.rows |= {members[member]: row for member, row in rows.items()}
-                raise
+        if not missing:
+            return dict(zip(members.values(), rows.values(), strict=True))
+        try:
+            rows |= self._filled(missing, max_age_ms, deadline)
+        except LoadFailed as error:
+            error.rows |= {members[member]: row for member, row in rows.items()}
+            raise
         return {row_id: rows[member] for member, row_id in members.items()}
 
     def schedule(self, row_id: RowId, *, every: Duration, op_id: str | None = None) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
+
+import msgspec
 
 from ..core.codec import Codec, decoded
 from ..errors import DecodeError
@@ -18,8 +19,7 @@ GRACE_MS: Final = 1000
 """Beyond period and jitter: a refresh takes its time, and a row is not stale at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class CachedRow:
+class CachedRow(msgspec.Struct, frozen=True):
     """A row as the cache has it.
 
     Attributes:
@@ -43,26 +43,26 @@ class CachedRow:
 NOTHING: Final = CachedRow(None, None, "uncached")
 
 
-class Copy(NamedTuple):
+class Copy(msgspec.Struct, frozen=True):
     """What lies on the server for a row.
 
     Attributes:
         read_ms: when it was last seen to be so, by the server's clock.
         age_ms: how long ago that is.
+        asked_ms: how long ago that was when its reader asked for it; to him it is no older.
         fresh_ms: up to which age it is fresh.
         stale_ms: for how long after that it is still given out.
         body: the encoded row; None: the source has none.
         scheduled: whether somebody refreshes it.
-        waited_ms: how long its reader has waited for it, which does not make it older to him.
     """
 
     read_ms: int
     age_ms: int
+    asked_ms: int
     fresh_ms: int
     stale_ms: int
     body: bytes | None
     scheduled: bool
-    waited_ms: int = 0
 
     @classmethod
     def of(cls, now_ms: int, stored: bytes, planned: bytes) -> Copy | None:
@@ -82,9 +82,9 @@ class Copy(NamedTuple):
                 fresh_ms = scheduled_fresh_ms(int(every))
         except ValueError as error:
             raise DecodeError("a cached row", str(error)) from None
-        age_ms = max(0, now_ms - read_ms)
+        age_ms = now_ms - read_ms if now_ms > read_ms else 0
         found = body[1:] if body.startswith(b"=") else None
-        return cls(read_ms, age_ms, fresh_ms, stale_ms, found, bool(planned))
+        return cls(read_ms, age_ms, age_ms, fresh_ms, stale_ms, found, bool(planned))
 
     @property
     def is_usable(self) -> bool:
@@ -93,18 +93,15 @@ class Copy(NamedTuple):
 
     def awaited(self, since_ms: int) -> Copy:
         """The copy for a reader who has waited since then, by the server's clock."""
-        return self._replace(waited_ms=max(0, self.read_ms + self.age_ms - since_ms))
-
-    def is_young(self, max_age_ms: int | None) -> bool:
-        """Whether it was as young as a reader wants it when he asked."""
-        return max_age_ms is None or self.age_ms - self.waited_ms <= max_age_ms
+        asked_ms = min(self.age_ms, max(0, since_ms - self.read_ms))
+        return msgspec.structs.replace(self, asked_ms=asked_ms)
 
     def serves(self, max_age_ms: int | None) -> bool:
         """Whether a reader takes it as it is, and has nothing loaded."""
-        if not self.is_young(max_age_ms):
+        if max_age_ms is not None and self.asked_ms > max_age_ms:
             return False
         # A scheduled row that is stale is its refresher's affair: readers must not rush to load it.
-        return self.is_usable if self.scheduled else self.is_young(self.fresh_ms)
+        return self.is_usable if self.scheduled else self.asked_ms <= self.fresh_ms
 
     def shown(self, codec: Codec, into: Any, what: str, max_age_ms: int | None = None) -> CachedRow:
         """The row for a reader.
@@ -112,7 +109,8 @@ class Copy(NamedTuple):
         Raises:
             DecodeError: what is stored is not what the codec wrote.
         """
-        fresh = self.is_young(max_age_ms) and self.is_young(self.fresh_ms)
+        young = max_age_ms is None or self.asked_ms <= max_age_ms
+        fresh = young and self.asked_ms <= self.fresh_ms
         age = self.age_ms / 1000
         if self.body is None:
             return CachedRow(None, age, "absent" if fresh else "stale")
