@@ -20,6 +20,7 @@ from sqlalchemy.orm import sessionmaker
 
 from holdfast import AsyncHoldfast, Holdfast, HoldfastError
 
+from .sale import FAILED
 from .shop import ITEMS, Stock, buy, cache_of
 
 TELL_S = 0.25
@@ -89,7 +90,7 @@ def read(order: dict[str, Any], engine: sa.Engine, tally: Tally, ended: threadin
                             await loop.run_in_executor(pool, _select, engine, item)
                         tally.add("reads")
                     except HoldfastError as error:
-                        tally.add(type(error).__name__)
+                        tally.add(FAILED + type(error).__name__)
 
             lookers = [asyncio.create_task(look()) for _ in range(order["people"])]
             while not ended.is_set():

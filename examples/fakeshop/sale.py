@@ -23,16 +23,18 @@ READER_PROCESSES = 2
 BUYERS = 8
 PAUSE_S = 0.02
 TICK_S = 0.25
-END_S = 20.0
+BEGIN_S, END_S = 60.0, 20.0
 LOG_LINES = 8
+
+FAILED = "failed: "
+"""How people tell of errors: this, and the name."""
 
 
 class PeopleFailed(RuntimeError):
-    """A process ended by itself; carries the end of what it had to say."""
+    """A process ended by itself, or nobody could read anything; carries the end of what it said."""
 
-    def __init__(self, role: str, status: int, said: str) -> None:
-        tail = "\n".join(said.splitlines()[-LOG_LINES:])
-        super().__init__(f"a process of the sale ({role}) ended with status {status}\n{tail}")
+    def __init__(self, what: str, said: str = "") -> None:
+        super().__init__("\n".join([what, *said.splitlines()[-LOG_LINES:]]))
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,12 @@ class Snapshot:
     def oldest_s(self) -> float:
         """Likewise, of the oldest."""
         return self.counts.get("oldest_s", 0)
+
+    @property
+    def failed(self) -> Mapping[str, int]:
+        """Reads that failed, by the name of the error."""
+        found = (each for each in self.counts.items() if each[0].startswith(FAILED))
+        return {what.removeprefix(FAILED): int(number) for what, number in found}
 
 
 class Sale:
@@ -127,9 +135,13 @@ class Sale:
 
     def _begun(self, processes: list[tuple[str, subprocess.Popen[str]]]) -> float:
         """Wait until there are readers; what was done until then does not count for rates."""
+        limit = time.monotonic() + BEGIN_S
         while not self._counts.get("reads"):
             time.sleep(0.02)
             self._look_after(processes)
+            if time.monotonic() > limit:
+                failed = ", ".join(self._snapshot(0, cached=False).failed) or "no error either"
+                raise PeopleFailed(f"nobody has read anything for {BEGIN_S:.0f} s: {failed}")
         with self._guard:
             sold = self._counts.get("sold", 0)
             self._counts = {"sold": sold, "sold before": sold}
@@ -171,7 +183,9 @@ class Sale:
         for role, process in processes:
             if process.poll() is not None:
                 assert process.stderr
-                raise PeopleFailed(role, process.returncode, process.stderr.read())
+                status = process.returncode
+                what = f"a process of the sale ({role}) ended with status {status}"
+                raise PeopleFailed(what, process.stderr.read())
 
     def _end(
         self, processes: list[tuple[str, subprocess.Popen[str]]], listeners: list[threading.Thread]
@@ -186,6 +200,9 @@ class Sale:
                 process.kill()
                 process.wait()
                 self.problems.append(f"a process of the sale ({role}) did not end")
+            else:
+                if process.returncode:
+                    self.problems.append(f"a process of the sale ({role}) failed in the end")
         for listener in listeners:
             listener.join()
         for _, process in processes:

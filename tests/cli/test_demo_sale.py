@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cli.programs import holdfast
 from faults.servers import Server
+from holdfast.cli.demo.examples import example_file, load_example
 
 
 def test_a_sale_in_figures(standalone: Server, tmp_path: Path) -> None:
@@ -23,6 +24,7 @@ def test_a_sale_in_figures(standalone: Server, tmp_path: Path) -> None:
     report = json.loads(done.stdout)
     assert (report["ok"], report["problems"]) == (True, [])
     plain, cached = report["parts"]
+    assert plain["failed"] == {}
     assert (plain["cached"], cached["cached"]) == (False, True)
     assert plain["reads_per_s"] > 0
     assert cached["reads_per_s"] > 0
@@ -31,6 +33,27 @@ def test_a_sale_in_figures(standalone: Server, tmp_path: Path) -> None:
     with standalone.client() as client:
         left = set(client.scan_iter("*")) - before
         assert all(client.pttl(key) > 0 for key in left)
+
+
+def test_the_table_in_a_pipe(standalone: Server, tmp_path: Path) -> None:
+    """Fits into 80 columns, and nothing of it is cut off."""
+    done = holdfast(
+        *("demo", "sale", "--readers", "20", "--seconds", "1"),
+        *("--database", f"sqlite:///{tmp_path / 'shop.db'}"),
+        HOLDFAST_URL=standalone.url,
+    )
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "SELECTs" in done.stdout
+    assert "…" not in done.stdout
+    assert "✓ what was sold is gone from the shelf" in done.stdout
+
+
+def test_readers_that_fail_are_told(tmp_path: Path) -> None:
+    """By the names of their errors."""
+    example = load_example(example_file("fakeshop/__init__.py"))
+    counts = {"reads": 5, "failed: LoadFailed": 2.0}
+    assert example.Snapshot(True, 1.0, counts).failed == {"LoadFailed": 2}
 
 
 def test_a_database_that_cannot_be_used(standalone: Server) -> None:

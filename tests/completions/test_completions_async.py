@@ -117,8 +117,16 @@ async def test_wrong_arguments(hf: AsyncHoldfast) -> None:
             await names.add(name)
         with pytest.raises(InvalidName):
             await names.remove(name)
-    with pytest.raises(InvalidName):
-        await names.add("x", id="a\0b")
+    for id_ in ("", "a\0b", "\ud800", "x" * 513):
+        with pytest.raises(InvalidName):
+            await names.add("x", id=id_)
+        with pytest.raises(InvalidName):
+            await names.remove("x", id=id_)
+    with pytest.raises(TypeError, match="an id must be a str, got int"):
+        await names.add("x", id=0)  # type: ignore[arg-type]
+    for wrong in (("x",), ("x", "1", "2"), 5, None):
+        with pytest.raises(TypeError, match="pairs of a name and its id, got"):
+            await names.add_many(["y", wrong])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="add_many takes several names"):
         await names.add_many("jeff")
     for limit in (0, -1, 1001):

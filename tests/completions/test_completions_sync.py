@@ -116,8 +116,16 @@ def test_wrong_arguments(hf: Holdfast) -> None:
             names.add(name)
         with pytest.raises(InvalidName):
             names.remove(name)
-    with pytest.raises(InvalidName):
-        names.add("x", id="a\0b")
+    for id_ in ("", "a\0b", "\ud800", "x" * 513):
+        with pytest.raises(InvalidName):
+            names.add("x", id=id_)
+        with pytest.raises(InvalidName):
+            names.remove("x", id=id_)
+    with pytest.raises(TypeError, match="an id must be a str, got int"):
+        names.add("x", id=0)  # type: ignore[arg-type]
+    for wrong in (("x",), ("x", "1", "2"), 5, None):
+        with pytest.raises(TypeError, match="pairs of a name and its id, got"):
+            names.add_many(["y", wrong])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="add_many takes several names"):
         names.add_many("jeff")
     for limit in (0, -1, 1001):

@@ -57,6 +57,7 @@ def test_names_that_cannot_be_kept(name: str) -> None:
 
 
 def test_a_name_is_a_string() -> None:
-    """Bytes have no letters."""
-    with pytest.raises(TypeError, match="a name must be a str, got bytes"):
-        checked_name(b"x")  # type: ignore[arg-type]
+    """Bytes have no letters, and nothing is no empty name."""
+    for wrong, kind in ((b"x", "bytes"), (b"", "bytes"), (None, "NoneType"), (0, "int")):
+        with pytest.raises(TypeError, match=f"a name must be a str, got {kind}"):
+            checked_name(wrong)  # type: ignore[arg-type]

@@ -156,8 +156,9 @@ def test_windows_and_times_that_are_none(hf: Holdfast) -> None:
     for at in (math.nan, math.inf, -1, 1e18):
         with pytest.raises(ValueError, match="at must be"):
             hits.add(at=at)
-    with pytest.raises(TypeError, match="at must be"):
-        hits.add(at=True)
+    for wrong in (True, "now", timedelta(0)):
+        with pytest.raises(TypeError, match="at must be epoch seconds or an aware datetime, got"):
+            hits.add(at=wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidName):
         hf.counter("\ud800")
     assert hf.known_counters() == []

@@ -158,7 +158,7 @@ def test_who_waits_is_told_at_once(hf: Holdfast) -> None:
     """When the row is there."""
     source = Paused()
     cache = hf.row_cache("stock", source=source)
-    waits = [reading(cache, timeout=30) for _ in range(5)]
+    waits = [reading(cache, timeout=timeout) for timeout in (30, 30, 30, None, None)]
     assert source.here.wait(30)
     source.go.set()
     assert [wait().value for wait in waits] == [{"n": "old"}] * 5

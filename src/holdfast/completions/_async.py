@@ -12,7 +12,17 @@ from ..core.catalog._async import AsyncCatalog
 from ..core.names import Unit
 from ..core.script import Script
 from . import keys
-from .folding import MAX_FOLDED_BYTES, MAX_WORDS, WHOLE, WORD, checked, checked_name, folded, places
+from .folding import (
+    MAX_FOLDED_BYTES,
+    MAX_WORDS,
+    WHOLE,
+    WORD,
+    checked,
+    checked_id,
+    checked_name,
+    folded,
+    places,
+)
 from .limits import checked_limit
 from .match import Match
 
@@ -58,7 +68,7 @@ class AsyncCompletions:
 
         Args:
             name: of 512 bytes at most, without NUL; found by its first 16 words.
-            id: what else a match is to tell; several may have the same name.
+            id: what else a match is to tell, of 512 bytes at most; several may have the same name.
             op_id: see `OutcomeUnknown`.
 
         Raises:
@@ -113,8 +123,11 @@ class AsyncCompletions:
             name: as it was added, to the letter.
             id: only the entry with this id; None: all entries that have the name.
             op_id: see `OutcomeUnknown`.
+
+        Raises:
+            InvalidName: it could not have been kept.
         """
-        stands, ending = places(checked_name(name)), checked(id or "", "an id")
+        stands, ending = places(checked_name(name)), checked_id(id)
         gone = part = 0
         with self._caller.writers.operation(
             op_id, lambda op_id: self.remove(name, id=id, op_id=op_id), verb="remove"
@@ -133,6 +146,9 @@ class AsyncCompletions:
         Args:
             prefix: whatever case and accents; empty for the first names of all.
             limit: how many at most, 1 to 1,000.
+
+        Raises:
+            InvalidName: no name could begin so: it is too long, or holds NUL.
         """
         if checked_limit(limit) is None:
             raise TypeError("limit must be an int")
@@ -148,7 +164,11 @@ class AsyncCompletions:
         return [Match.parse(member) for member in found]
 
     async def has(self, name: str) -> bool:
-        """Whether *name* is there, to the letter, with whatever id."""
+        """Whether *name* is there, to the letter, with whatever id.
+
+        Raises:
+            InvalidName: it could not be kept.
+        """
         stands = places(checked_name(name))[0].encode()
         first, last = b"[" + stands, b"(" + stands + b"\xff"
         index = keys.index(self._unit)
@@ -172,7 +192,14 @@ class AsyncCompletions:
 
 
 def _pair(named: Named) -> tuple[str, str | None]:
-    return (named, None) if isinstance(named, str) else named
+    if isinstance(named, str):
+        return named, None
+    try:
+        name, id_ = named
+    except (TypeError, ValueError):
+        what = "add_many takes names, and pairs of a name and its id"
+        raise TypeError(f"{what}, got {named!r}") from None
+    return name, id_
 
 
 def _members(names: Iterable[tuple[str, str | None]]) -> list[str]:
@@ -180,7 +207,7 @@ def _members(names: Iterable[tuple[str, str | None]]) -> list[str]:
     whole: list[str] = []
     words: list[str] = []
     for name, id_ in names:
-        ending = checked(id_ or "", "an id")
+        ending = checked_id(id_)
         first, *others = places(checked_name(name))
         whole.append(first + ending)
         words += [place + ending for place in others]

@@ -57,11 +57,20 @@ def checked_name(name: str) -> str:
         TypeError: it is not a string.
         InvalidName: it is empty or too long, or holds NUL or half a surrogate pair.
     """
-    if not name:
+    if not checked(name, "a name"):
         raise InvalidName(name, "it is empty")
-    if _size(folded(checked(name, "a name")), name) > MAX_FOLDED_BYTES:
+    if _size(folded(name), name) > MAX_FOLDED_BYTES:
         raise InvalidName(name, f"folded it takes over {MAX_FOLDED_BYTES} bytes")
     return name
+
+
+def checked_id(id: str | None) -> str:
+    """What stands for an id at the end of a member; raises as `checked_name`."""
+    if id is None:
+        return ""
+    if not checked(id, "an id"):
+        raise InvalidName(id, "an id must not be empty; None is none")
+    return id
 
 
 def checked(text: str, what: str) -> str:

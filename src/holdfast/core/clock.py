@@ -74,8 +74,9 @@ def to_epoch_ms(instant: Instant, what: str = "an instant") -> int:
         ValueError: a datetime without a time zone, or a number that is negative or absurd.
         TypeError: it is neither a number nor a datetime.
     """
-    if isinstance(instant, timedelta):
-        raise TypeError(f"{what} must be epoch seconds or an aware datetime, got a timedelta")
+    if isinstance(instant, bool) or not isinstance(instant, int | float | datetime):
+        got = type(instant).__name__
+        raise TypeError(f"{what} must be epoch seconds or an aware datetime, got {got}")
     if isinstance(instant, datetime):
         if instant.utcoffset() is None:
             raise ValueError(f"{what} must be an aware datetime, {instant!r} has no time zone")

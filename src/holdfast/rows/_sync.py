@@ -68,7 +68,7 @@ class RowCache:
         return f"RowCache({self.name!r})"
 
     def get(
-        self, row_id: RowId, *, max_age: Duration | None = None, timeout: Duration = 10.0
+        self, row_id: RowId, *, max_age: Duration | None = None, timeout: Duration | None = 10.0
     ) -> CachedRow:
         """A row; it is loaded if the cache does not have it.
 
@@ -77,9 +77,10 @@ class RowCache:
 
         Args:
             row_id: an int, a str, or a tuple of these.
-            max_age: seconds: an older copy is loaded anew. Without a source, or if that fails, the
-                older copy is given out as stale.
-            timeout: seconds to wait for a row that is not there; 0: do not load it.
+            max_age: seconds: a copy that is older now is loaded anew. Without a source, or if that
+                fails, the older copy is given out as stale.
+            timeout: seconds to wait for a row that is not there; 0: do not load it, None: as long
+                as others load it.
 
         Raises:
             LoadFailed: it is not there and cannot be loaded in time.
@@ -87,7 +88,7 @@ class RowCache:
             DecodeError: what is stored is not what the codec of the cache wrote.
         """
         member, max_age_ms = member_of(row_id), _in_ms(max_age)
-        deadline = Deadline(to_seconds(timeout, "timeout"))
+        deadline = _until(timeout)
         copy = self._shelf.get_one(member)
         if copy is not None and copy.serves(max_age_ms):
             return self._shown(member, copy, max_age_ms)
@@ -99,7 +100,7 @@ class RowCache:
         row_ids: Iterable[RowId],
         *,
         max_age: Duration | None = None,
-        timeout: Duration = 10.0,
+        timeout: Duration | None = 10.0,
     ) -> dict[RowId, CachedRow]:
         """Rows by their ids, loaded together where the cache does not have them; as `get`.
 
@@ -107,7 +108,7 @@ class RowCache:
             LoadFailed: some cannot be had; the others are in `error.rows`.
         """
         members = {member_of(row_id): row_id for row_id in row_ids}
-        max_age_ms, deadline = _in_ms(max_age), Deadline(to_seconds(timeout, "timeout"))
+        max_age_ms, deadline = _in_ms(max_age), _until(timeout)
         copies = self._shelf.get(list(members))
         rows: dict[str, CachedRow] = {}
         missing: dict[str, Copy | None] = {}
@@ -261,6 +262,10 @@ class RowCache:
         if self._refresher is None:
             raise ValueError(f"row cache {self.name!r} was made without a source: it only reads")
         return self._refresher
+
+
+def _until(timeout: Duration | None) -> Deadline:
+    return Deadline(None if timeout is None else to_seconds(timeout, "timeout"))
 
 
 def _in_ms(max_age: Duration | None) -> int | None:

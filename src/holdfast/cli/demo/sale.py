@@ -13,7 +13,7 @@ import typer
 
 from ... import HoldfastError
 from ..connection import WRONG_USAGE, Embedded, Url, fail
-from ..output import console, say
+from ..output import console, counted, say
 from .interruption import INTERRUPTED, end_as_by_ctrl_c
 
 if TYPE_CHECKING:
@@ -137,6 +137,9 @@ def _hold(sale_: Any, screen: Console, kind: str, readers: int) -> dict[bool, An
 def _conclude(problems: list[str], parts: Mapping[bool, Any]) -> None:
     out = console()
     out.print(_table(parts))
+    for part in parts.values():
+        for error, number in part.failed.items():
+            say(f"  {counted(number, 'read')} failed: {error}", style="yellow")
     for problem in problems:
         say(f"  ✗ {problem}", style="bold red")
     if not problems:
@@ -147,7 +150,7 @@ def _conclude(problems: list[str], parts: Mapping[bool, Any]) -> None:
 def _table(parts: Mapping[bool, Any]) -> Table:
     from rich.table import Table
 
-    table = Table(box=None, padding=(0, 2), header_style="dim")
+    table = Table(box=None, padding=(0, 1), header_style="dim")
     for name in ("readers ask", "time", "reads", "SELECTs", "sold", "age of rows"):
         table.add_column(name, justify="left" if name == "readers ask" else "right", no_wrap=True)
     for part in parts.values():
@@ -157,7 +160,7 @@ def _table(parts: Mapping[bool, Any]) -> Table:
 
 def _cells(part: Any) -> list[str]:
     figures = _figures(part)
-    age = f"{figures['mean_age_s']:.2f} s, at most {figures['oldest_s']:.2f} s"
+    age = f"{figures['mean_age_s']:.2f} s, ≤ {figures['oldest_s']:.2f} s"
     return [
         "the row cache" if part.cached else "the database",
         f"{part.seconds:.0f} s",
@@ -179,4 +182,5 @@ def _figures(part: Any) -> dict[str, Any]:
         "sold_per_s": sold / part.seconds if part.seconds else 0.0,
         "mean_age_s": part.mean_age_s,
         "oldest_s": part.oldest_s,
+        "failed": dict(part.failed),
     }

@@ -58,7 +58,7 @@ class CounterBuffer:
     is closed, by itself (`with`) or with its client; the blocking one flushes by itself when the
     interpreter ends.
 
-    It may be used from all threads of its process, and begins empty in a forked child.
+    One serves all threads, or all tasks of an event loop. In a forked child it begins empty.
 
     Made by `Holdfast.counter_buffer`.
     """

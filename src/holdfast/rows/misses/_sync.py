@@ -171,7 +171,7 @@ class _Search:
         if verdict.verb == "=":
             value = decoded(self._terms.codec, verdict.body, self._terms.into, self._what(member))
             state = "fresh" if kept else "uncached"
-        self.rows[member] = CachedRow(value, age_s, state)
+        self.rows[member] = CachedRow(value, round(age_s, 3), state)
         del self.copies[member]
 
     def fail(self, member: str, why: str) -> None:
