@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import secrets
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,32 @@ def test_a_user_who_may_not_write(standalone: Server) -> None:
         with pytest.raises(OutcomeUnknown, match="no permissions to run the 'zadd'"):
             names.add("x")
         assert names.count() == 1
+    standalone.execute("ACL", "DELUSER", namespace)
+
+
+def test_a_removal_that_breaks_off(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After its first thousand is not said to be not applied; repeated, it tells of them all."""
+    namespace = f"part-{secrets.token_hex(4)}"
+    user = ("ACL", "SETUSER", namespace, "on", ">secret", "+@all", f"~{namespace}:*")
+    standalone.execute(*user)
+    url = standalone.url.replace("://", f"://{namespace}:secret@")
+    with Holdfast.from_url(url, namespace=namespace) as hf:
+        names = hf.completions("g")
+        names.add_many(("Jo", str(n)) for n in range(1500))
+        call, calls = names._call, []
+
+        def counted(*args: Any) -> Any:
+            calls.append(args)
+            if len(calls) == 2:
+                standalone.execute("ACL", "SETUSER", namespace, "resetkeys")
+            return call(*args)
+
+        monkeypatch.setattr(names, "_call", counted)
+        with pytest.raises(OutcomeUnknown, match="1,000 entries are gone, then") as lost:
+            names.remove("Jo")
+        standalone.execute(*user)
+        assert lost.value.repeat() == 1500
+        assert names.count() == 0
     standalone.execute("ACL", "DELUSER", namespace)
 
 

@@ -12,7 +12,8 @@ from conftest import Site
 from faults.clusters import Cluster
 from faults.servers import Server
 from faults.waiting import eventually
-from holdfast import Holdfast
+from holdfast import Holdfast, OutcomeUnknown, ServerUnavailable
+from holdfast.rows.ids import member_of, shard_of
 from rows.table import Table
 
 
@@ -75,3 +76,30 @@ def test_a_replica(fresh_server: Server) -> None:
         hf.row_cache("stock", source=Table({1: {"n": 1}})).get(1)
         with Holdfast.from_url(f"{replica.url}?socket_timeout=1") as reader:
             eventually(lambda: reader.row_cache("stock").get(1).value == {"n": 1}, 20)
+
+
+def test_what_is_applied_in_part(standalone: Server) -> None:
+    """Is not said to be not applied: whoever repeats it does the rest."""
+    namespace = f"part-{secrets.token_hex(4)}"
+    keys = ("rows:stock/0", "row_cache:stock", "catalog:row_cache")
+    half = " ".join(["resetkeys &* +@all", *(f"~{namespace}:{{{key}}}*" for key in keys)])
+    with standalone.client() as admin:
+        admin.execute_command("ACL", "SETUSER", namespace, "on", ">secret", *half.split())
+        url = standalone.url.replace("://", f"://{namespace}:secret@")
+        with Holdfast.from_url(url, namespace=namespace) as hf:
+            cache = hf.row_cache("stock", shards=2)
+            with pytest.raises(
+                OutcomeUnknown, match=r"1 of 2 steps are made, then .*permissions"
+            ) as lost:
+                cache.schedule_many(dict.fromkeys(range(20), 1000))
+            admin.execute_command("ACL", "SETUSER", namespace, f"~{namespace}:*")
+            lost.value.repeat()
+            assert cache.status().scheduled == 20
+            admin.execute_command("ACL", "SETUSER", namespace, *half.split())
+            row_id = next(n for n in range(20) if shard_of(member_of(n), 2) == 1)
+            with pytest.raises(ServerUnavailable):
+                cache.schedule(row_id, every=0)
+            good = next(n for n in range(20) if shard_of(member_of(n), 2) == 0)
+            with pytest.raises(OutcomeUnknown, match="1 rows are scheduled, then"):
+                cache.schedule_many({good: 500, row_id: 0})
+        admin.execute_command("ACL", "DELUSER", namespace)

@@ -11,6 +11,7 @@ from ..core.call._async import Argument, AsyncCaller
 from ..core.catalog._async import AsyncCatalog
 from ..core.names import Unit
 from ..core.script import Script
+from ..errors import ServerUnavailable
 from . import keys
 from .folding import (
     MAX_FOLDED_BYTES,
@@ -134,7 +135,12 @@ class AsyncCompletions:
         ) as write:
             while gone == part * GONE_AT_ONCE:
                 args: list[Argument] = [write.part(part), write.number, ending, *stands]
-                gone += await self._call(REMOVE, args)
+                try:
+                    gone += await self._call(REMOVE, args)
+                except ServerUnavailable as error:
+                    if part == 0:
+                        raise
+                    raise ledger.partly(error, f"{gone:,} entries are gone") from error
                 part += 1
         return gone
 

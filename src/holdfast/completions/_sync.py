@@ -12,6 +12,7 @@ from ..core.call._sync import Argument, Caller
 from ..core.catalog._sync import Catalog
 from ..core.names import Unit
 from ..core.script import Script
+from ..errors import ServerUnavailable
 from . import keys
 from .folding import (
     MAX_FOLDED_BYTES,
@@ -135,7 +136,12 @@ class Completions:
         ) as write:
             while gone == part * GONE_AT_ONCE:
                 args: list[Argument] = [write.part(part), write.number, ending, *stands]
-                gone += self._call(REMOVE, args)
+                try:
+                    gone += self._call(REMOVE, args)
+                except ServerUnavailable as error:
+                    if part == 0:
+                        raise
+                    raise ledger.partly(error, f"{gone:,} entries are gone") from error
                 part += 1
         return gone
 

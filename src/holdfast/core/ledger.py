@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final
 
-from ..errors import OutcomeUnknown
+from ..errors import OutcomeUnknown, ServerUnavailable
 from .names import Unit, encode_name
 
 _LABEL_BYTES: Final = 100
@@ -30,6 +30,11 @@ _OURS: Final = re.compile(r"hf:([0-9a-z]{13})\.([1-9][0-9]{0,14})")
 def keys(unit: Unit) -> tuple[str, str]:
     """HASH writer → number and answer: for even and for odd hours. They expire in two hours."""
     return unit.key("ledger:0"), unit.key("ledger:1")
+
+
+def partly(error: ServerUnavailable, done: str) -> OutcomeUnknown:
+    """What *error* is to an operation in several steps of which some were applied before."""
+    return OutcomeUnknown(error.action, f"{done}, then {error.reason}")
 
 
 class Operation:

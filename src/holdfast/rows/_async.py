@@ -9,9 +9,10 @@ from ..core.bell import Bell
 from ..core.call._async import AsyncCaller
 from ..core.catalog._async import AsyncCatalog
 from ..core.clock import Deadline, Duration, to_seconds
+from ..core.ledger import partly
 from ..core.names import Namespace
 from ..core.runtime._async import runs_here
-from ..errors import LoadFailed
+from ..errors import LoadFailed, ServerUnavailable
 from .commits import CommitHook
 from .ids import RowId, id_of, member_of
 from .loader._async import AsyncLoader
@@ -159,7 +160,12 @@ class AsyncRowCache:
             if kept:
                 await self._shelf.schedule(kept, write)
             if dropped:
-                await self._shelf.unschedule(dropped, write)
+                try:
+                    await self._shelf.unschedule(dropped, write)
+                except ServerUnavailable as error:
+                    if not kept:
+                        raise
+                    raise partly(error, f"{len(kept):,} rows are scheduled") from error
 
     async def unschedule(self, *row_ids: RowId, op_id: str | None = None) -> None:
         """Have rows refreshed no more, and drop their copies.

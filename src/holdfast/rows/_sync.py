@@ -10,9 +10,10 @@ from ..core.bell import Bell
 from ..core.call._sync import Caller
 from ..core.catalog._sync import Catalog
 from ..core.clock import Deadline, Duration, to_seconds
+from ..core.ledger import partly
 from ..core.names import Namespace
 from ..core.runtime._sync import runs_here
-from ..errors import LoadFailed
+from ..errors import LoadFailed, ServerUnavailable
 from .commits import CommitHook
 from .ids import RowId, id_of, member_of
 from .loader._sync import Loader
@@ -158,7 +159,12 @@ class RowCache:
             if kept:
                 self._shelf.schedule(kept, write)
             if dropped:
-                self._shelf.unschedule(dropped, write)
+                try:
+                    self._shelf.unschedule(dropped, write)
+                except ServerUnavailable as error:
+                    if not kept:
+                        raise
+                    raise partly(error, f"{len(kept):,} rows are scheduled") from error
 
     def unschedule(self, *row_ids: RowId, op_id: str | None = None) -> None:
         """Have rows refreshed no more, and drop their copies.

@@ -11,7 +11,7 @@ from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
 from ...core.names import Namespace, Unit
 from ...core.script import Script
-from ...errors import DefinitionConflict, OutcomeUnknown, QueueAtCapacity, ServerUnavailable
+from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable
 from .. import keys
 from ..handle._async import AsyncTaskHandle
 from ..packing import Packed, batched, packed
@@ -91,8 +91,8 @@ class AsyncProducer:
                 except ServerUnavailable as error:
                     if i == 0:
                         raise
-                    problem = f"{stored} of {len(calls)} tasks are stored, then {error.reason}"
-                    raise OutcomeUnknown(error.action, problem) from error
+                    done = f"{stored} of {len(calls)} tasks are stored"
+                    raise ledger.partly(error, done) from error
                 stored += len(batch.tasks)
         return [self._handle(call, task_id) for call, task_id in zip(calls, ids, strict=True)]
 

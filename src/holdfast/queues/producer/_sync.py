@@ -12,7 +12,7 @@ from ...core.call._sync import Caller
 from ...core.catalog._sync import Catalog
 from ...core.names import Namespace, Unit
 from ...core.script import Script
-from ...errors import DefinitionConflict, OutcomeUnknown, QueueAtCapacity, ServerUnavailable
+from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable
 from .. import keys
 from ..handle._sync import TaskHandle
 from ..packing import Packed, batched, packed
@@ -88,8 +88,8 @@ class Producer:
                 except ServerUnavailable as error:
                     if i == 0:
                         raise
-                    problem = f"{stored} of {len(calls)} tasks are stored, then {error.reason}"
-                    raise OutcomeUnknown(error.action, problem) from error
+                    done = f"{stored} of {len(calls)} tasks are stored"
+                    raise ledger.partly(error, done) from error
                 stored += len(batch.tasks)
         return [self._handle(call, task_id) for call, task_id in zip(calls, ids, strict=True)]
 

@@ -12,7 +12,7 @@ from ...core.call._async import Argument, AsyncCaller, Step
 from ...core.catalog._async import AsyncCatalog
 from ...core.names import Namespace, Unit
 from ...core.script import Script
-from ...errors import DefinitionConflict
+from ...errors import DefinitionConflict, HoldfastError, ServerUnavailable
 from .. import keys
 from ..ids import shard_of
 from ..row import Copy
@@ -198,18 +198,18 @@ class AsyncShelf:
             args += [member, verdict.verb, verdict.body, jitter_permille()]
         return shard.unit, [*names, *shard.rows(member for member, _ in part)], args
 
-    async def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> int:
-        """Have rows refreshed: row → period (ms); how many were not."""
+    async def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> None:
+        """Have rows refreshed: row → period (ms)."""
         steps: list[Step] = []
         for number, (shard, part) in enumerate(_parted(await self.shards(), list(periods))):
             unit = shard.unit
             pairs = [word for member in part for word in (member, periods[member])]
             args: list[Argument] = [write.part(number), write.number, unit.key("bell"), *pairs]
             steps.append((unit, [shard.due, shard.plan, *ledger.keys(unit)], args))
-        return sum(await self._run(SCHEDULE, steps))
+        await self._apply(SCHEDULE, steps)
 
-    async def unschedule(self, members: Sequence[str], write: ledger.Operation) -> int:
-        """Have rows refreshed no more, and drop their copies; how many were scheduled."""
+    async def unschedule(self, members: Sequence[str], write: ledger.Operation) -> None:
+        """Have rows refreshed no more, and drop their copies."""
         steps: list[Step] = []
         for number, (shard, part) in enumerate(_parted(await self.shards(), members)):
             unit = shard.unit
@@ -217,7 +217,7 @@ class AsyncShelf:
             writer = f"{write.part(number)}-"
             args: list[Argument] = [writer, write.number, shard.arrivals.key("bell"), *part]
             steps.append((unit, [*names, *shard.rows(part)], args))
-        return sum(await self._run(UNSCHEDULE, steps))
+        await self._apply(UNSCHEDULE, steps)
 
     async def invalidate(self, members: Sequence[str]) -> int:
         """Drop copies, and have nothing stored that was read before; how many there were."""
@@ -252,6 +252,19 @@ class AsyncShelf:
             (shard.unit, [shard.due, shard.loads, shard.troubles], []) for shard in shards
         ]
         return await self._run(STATUS, steps)
+
+    async def _apply(self, script: Script, steps: Sequence[Step]) -> None:
+        """Make *steps* of one operation; raises what it is to its user if one is not made."""
+        answers = await self._caller.call_many(script, steps)
+        problems = [answer for answer in answers if isinstance(answer, HoldfastError)]
+        for problem in problems:
+            if not isinstance(problem, ServerUnavailable):
+                raise problem
+            if len(problems) < len(answers):
+                done = f"{len(answers) - len(problems)} of {len(answers)} steps are made"
+                raise ledger.partly(problem, done) from problem
+        if problems:
+            raise problems[0]
 
     async def _run(
         self, script: Script, steps: Sequence[Step], *, harmless: bool = False

@@ -13,7 +13,7 @@ from ...core.call._sync import Argument, Caller, Step
 from ...core.catalog._sync import Catalog
 from ...core.names import Namespace, Unit
 from ...core.script import Script
-from ...errors import DefinitionConflict
+from ...errors import DefinitionConflict, HoldfastError, ServerUnavailable
 from .. import keys
 from ..ids import shard_of
 from ..row import Copy
@@ -199,18 +199,18 @@ class Shelf:
             args += [member, verdict.verb, verdict.body, jitter_permille()]
         return shard.unit, [*names, *shard.rows(member for member, _ in part)], args
 
-    def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> int:
-        """Have rows refreshed: row → period (ms); how many were not."""
+    def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> None:
+        """Have rows refreshed: row → period (ms)."""
         steps: list[Step] = []
         for number, (shard, part) in enumerate(_parted(self.shards(), list(periods))):
             unit = shard.unit
             pairs = [word for member in part for word in (member, periods[member])]
             args: list[Argument] = [write.part(number), write.number, unit.key("bell"), *pairs]
             steps.append((unit, [shard.due, shard.plan, *ledger.keys(unit)], args))
-        return sum(self._run(SCHEDULE, steps))
+        self._apply(SCHEDULE, steps)
 
-    def unschedule(self, members: Sequence[str], write: ledger.Operation) -> int:
-        """Have rows refreshed no more, and drop their copies; how many were scheduled."""
+    def unschedule(self, members: Sequence[str], write: ledger.Operation) -> None:
+        """Have rows refreshed no more, and drop their copies."""
         steps: list[Step] = []
         for number, (shard, part) in enumerate(_parted(self.shards(), members)):
             unit = shard.unit
@@ -218,7 +218,7 @@ class Shelf:
             writer = f"{write.part(number)}-"
             args: list[Argument] = [writer, write.number, shard.arrivals.key("bell"), *part]
             steps.append((unit, [*names, *shard.rows(part)], args))
-        return sum(self._run(UNSCHEDULE, steps))
+        self._apply(UNSCHEDULE, steps)
 
     def invalidate(self, members: Sequence[str]) -> int:
         """Drop copies, and have nothing stored that was read before; how many there were."""
@@ -253,6 +253,19 @@ class Shelf:
             (shard.unit, [shard.due, shard.loads, shard.troubles], []) for shard in shards
         ]
         return self._run(STATUS, steps)
+
+    def _apply(self, script: Script, steps: Sequence[Step]) -> None:
+        """Make *steps* of one operation; raises what it is to its user if one is not made."""
+        answers = self._caller.call_many(script, steps)
+        problems = [answer for answer in answers if isinstance(answer, HoldfastError)]
+        for problem in problems:
+            if not isinstance(problem, ServerUnavailable):
+                raise problem
+            if len(problems) < len(answers):
+                done = f"{len(answers) - len(problems)} of {len(answers)} steps are made"
+                raise ledger.partly(problem, done) from problem
+        if problems:
+            raise problems[0]
 
     def _run(self, script: Script, steps: Sequence[Step], *, harmless: bool = False) -> list[Any]:
         """The answers of all *steps*; raises the error of the first that has none."""
