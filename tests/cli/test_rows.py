@@ -80,6 +80,26 @@ def test_one_cache_and_its_rows_are_shown(stock: None, run: Run) -> None:
     assert (wrong.exit_code, "an id is an int, a str" in wrong.stderr) == (2, True)
 
 
+def test_a_row_that_cannot_be_decoded(hf: Holdfast, run: Run) -> None:
+    """Such as one of another codec: why it is as it is can be told all the same."""
+
+    class Raw:
+        def encode(self, value: Any) -> bytes:
+            return b"\xff"
+
+        def decode(self, data: bytes, into: Any = Any) -> Any:
+            return data
+
+    hf.row_cache("raw", source=Source(), codec=Raw()).get(1)
+    shown = run("rows", "show", "raw", "1")
+    assert shown.exit_code == 0
+    assert "row 1 is fresh" in shown.stdout
+    assert "cannot be decoded" in shown.stdout
+    [found] = rows(run("rows", "show", "raw", "1", "--json"))
+    assert (found["state"], found["value"]) == ("fresh", None)
+    assert "cannot be decoded" in found["problem"]
+
+
 def test_a_cache_that_is_not_there(stock: None, run: Run) -> None:
     """Has a name like another, perhaps."""
     missing = run("rows", "show", "stok")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from .. import HoldfastError
+from .. import DecodeError, HoldfastError
 from .connection import NOT_FOUND, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from .found import like
 from .listing import listing
@@ -136,14 +136,19 @@ def _stop_on_signals(cache: RowCache | AsyncRowCache) -> None:
 def _show_row(hf: Holdfast, name: str, text: str, *, as_json: bool) -> None:
     cache, row_id = hf.row_cache(name), _id(text)
     try:
-        told, row = cache.explain(row_id), cache.get(row_id)
+        told = cache.explain(row_id)
     except (TypeError, ValueError) as error:
         fail(str(error), code=WRONG_USAGE)
+    value, problem = None, ""
+    try:
+        value = cache.get(row_id).value
+    except DecodeError as error:  # it was stored by another codec, perhaps
+        problem = str(error)
     if as_json:
-        show_json({"cache": name, "value": row.value}, told)
+        show_json({"cache": name, "value": value, "problem": problem}, told)
         return
-    value = "none" if row.value is None else json.dumps(row.value, ensure_ascii=False)
-    show(fields([("row", str(told)), ("value", value)]))
+    shown = "none" if value is None else json.dumps(value, ensure_ascii=False)
+    show(fields([("row", str(told)), ("value", problem or shown)]))
 
 
 def _id(text: str) -> Any:
