@@ -8,6 +8,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +255,32 @@ def test_who_waits_no_longer(hf: Holdfast) -> None:
     assert (row.value, row.state) == ({"n": "old"}, "stale")
     source.go.set()
     assert wait().state == "fresh"
+
+
+def test_loads_that_hang_do_not_pile_up(hf: Holdfast) -> None:
+    """Whoever comes when there are many is told so; when they end, all goes on."""
+    source = Paused()
+    cache = hf.row_cache("stock", source=source)
+    told: list[str] = []
+    while not any("32 loads that took too long have not ended yet" in each for each in told):
+        try:
+            cache.get(len(told), timeout=0.02)
+            told.append("too busy to ask in so little time")
+        except LoadFailed as error:
+            told.append(str(error))
+    eventually(lambda: len(source.asked) == 32)
+    hanging = [thread for thread in threading.enumerate() if thread.name == "holdfast load"]
+    assert len(hanging) <= 32
+    source.go.set()
+    for thread in hanging:
+        thread.join(30)
+
+    def there() -> bool:
+        with suppress(LoadFailed):
+            return cache.get(7).value == {"n": "old"}
+        return False
+
+    eventually(there)
 
 
 def test_what_failed_is_not_tried_by_everybody(hf: Holdfast) -> None:

@@ -24,6 +24,8 @@ Running = asyncio.Task
 sleep = asyncio.sleep
 Guard = threading.Lock  # for a few lines that await nothing; cheaper than a context in Python
 
+_left_alone: set[Any] = set()
+
 LEFTOVER_S = 1.0
 """How long the end of a loop waits for tasks that ignore their cancellation."""
 
@@ -287,19 +289,30 @@ async def in_thread(function: Callable[..., Item], *args: Any) -> Item:
     return await asyncio.to_thread(function, *args)
 
 
-async def in_time(seconds: float, function: Callable[..., Any], *args: Any) -> Any:
+async def in_time(
+    seconds: float, function: Callable[..., Any], *args: Any, left: set[Any] = _left_alone
+) -> Any:
     """What a *function* of the user's returns, async or plain, if it does so in time.
 
     A plain one runs in a thread of its own. When the time is over, or the caller is cancelled, it
     is left to itself: a thread runs on, a coroutine is cancelled, and nobody waits until it heeds.
 
+    Args:
+        seconds: which it has.
+        function: the user's.
+        args: its arguments.
+        left: holds one thing for each call that was left to itself, until that has ended.
+
     Raises:
         TimeoutError: it takes longer.
     """
+    outcome: asyncio.Future[Any]
     if inspect.iscoroutinefunction(function):
-        outcome: asyncio.Future[Any] = spawn(function(*args), "holdfast load")
+        work: Any = spawn(function(*args), "holdfast load")
+        outcome = work
     else:
-        outcome = asyncio.wrap_future(detached(function, *args))
+        work = detached(function, *args)
+        outcome = asyncio.wrap_future(work)
     try:
         await asyncio.wait([outcome], timeout=seconds)
         if not outcome.done():
@@ -307,17 +320,14 @@ async def in_time(seconds: float, function: Callable[..., Any], *args: Any) -> A
         return outcome.result()
     finally:
         if not outcome.done():
-            _left_alone.add(outcome)
-            outcome.add_done_callback(_forget)
+            left.add(work)
+            work.add_done_callback(left.discard)
+            outcome.add_done_callback(_ignored)
             outcome.cancel()
 
 
-_left_alone: set[asyncio.Future[Any]] = set()
-
-
-def _forget(outcome: asyncio.Future[Any]) -> None:
+def _ignored(outcome: asyncio.Future[Any]) -> None:
     """Nobody waits for *outcome* any more, so its error is nobody's."""
-    _left_alone.discard(outcome)
     if not outcome.cancelled():
         outcome.exception()
 

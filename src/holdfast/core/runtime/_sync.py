@@ -17,6 +17,8 @@ from .detached import detached
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
+_left_alone: set[Any] = set()
+
 sleep = time.sleep
 Gate = threading.Semaphore
 Mutex = threading.Lock
@@ -177,15 +179,29 @@ def in_thread(function: Callable[..., Item], *args: Any) -> Item:
     return function(*args)
 
 
-def in_time(seconds: float, function: Callable[..., Any], *args: Any) -> Any:
+def in_time(
+    seconds: float, function: Callable[..., Any], *args: Any, left: set[Any] = _left_alone
+) -> Any:
     """What a *function* of the user's returns, if it does so in time.
 
     It runs in a thread of its own, which is left to itself when the time is over.
 
+    Args:
+        seconds: which it has.
+        function: the user's.
+        args: its arguments.
+        left: holds one thing for each call that was left to itself, until that has ended.
+
     Raises:
         TimeoutError: it takes longer.
     """
-    return detached(function, *args).result(seconds)
+    outcome = detached(function, *args)
+    try:
+        return outcome.result(seconds)
+    finally:
+        if not outcome.done():
+            left.add(outcome)
+            outcome.add_done_callback(left.discard)
 
 
 def runs_here(function: Callable[..., Any]) -> bool:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from ...core.clock import Deadline
 from ...core.codec import Codec
 from ...core.runtime._sync import in_time
 from ..ids import RowId, id_of
-from ..source import NOT_TRIED, Loaded, RowSource, Verdict, failure, told, verdict_on
+from ..source import NOT_TRIED, Loaded, RowSource, Unreadable, Verdict, failure, told, verdict_on
 
 MOST_FRUITLESS: Final = 24
 """After so many loads that all failed the source is to blame, and not the rows. Nineteen find one
@@ -18,6 +18,10 @@ row of five hundred: so if it is the rows after all, some of them are found out 
 
 MOST_LOADS: Final = 128
 """For the rows of one batch; those that are not tried by then have to wait for the next one."""
+
+MOST_LEFT: Final = 32
+"""So many loads may run on for which nobody waits any more; until one ends no further one begins.
+Else there would be a thread for each try as long as a database hangs."""
 
 CROWD: Final = 12
 """After so many loads in a row that failed, rows elsewhere have their turn."""
@@ -36,6 +40,7 @@ class Loader:
         self._name = name
         self._source = source
         self._codec = codec
+        self._left: set[Any] = set()
 
     def load(self, members: Sequence[str], seconds: float) -> Loaded:
         """What becomes of loading rows, within so many *seconds*. It raises nothing."""
@@ -54,7 +59,9 @@ class Loader:
         self, part: Sequence[RowId], by_id: Mapping[RowId, str], seconds: float
     ) -> dict[str, Verdict]:
         """What becomes of loading *part* at once; raises what the source does."""
-        rows = in_time(seconds, self._source.load, tuple(part))
+        if len(self._left) >= MOST_LEFT:
+            raise Unreadable(f"{len(self._left)} loads that took too long have not ended yet")
+        rows = in_time(seconds, self._source.load, tuple(part), left=self._left)
         if not isinstance(rows, Mapping):
             raise TypeError(f"load must return a mapping of id to row, got {type(rows).__name__}")
         return {
