@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from faults.waiting import eventually_async
 from holdfast.core.runtime._async import in_time
@@ -29,23 +30,25 @@ class Stubborn:
 
 async def test_when_the_time_is_over() -> None:
     """The caller is told; the work, too."""
-    stubborn = Stubborn()
-    caller = asyncio.create_task(in_time(0.01, stubborn.work))
+    stubborn, left = Stubborn(), set[Any]()
+    caller = asyncio.create_task(in_time(0.01, stubborn.work, left=left))
     await asyncio.wait([caller], timeout=30)
     assert isinstance(caller.exception(), TimeoutError)
     await eventually_async(lambda: stubborn.heard)
+    assert len(left) == 1
     stubborn.free.set()
-    await asyncio.sleep(0)
+    await eventually_async(lambda: not left)
 
 
 async def test_when_the_caller_is_cancelled() -> None:
     """Likewise."""
-    stubborn = Stubborn()
-    caller = asyncio.create_task(in_time(3600, stubborn.work))
+    stubborn, left = Stubborn(), set[Any]()
+    caller = asyncio.create_task(in_time(3600, stubborn.work, left=left))
     await stubborn.begun.wait()
     caller.cancel()
     await asyncio.wait([caller], timeout=30)
     assert caller.cancelled()
     await eventually_async(lambda: stubborn.heard)
+    assert len(left) == 1
     stubborn.free.set()
-    await asyncio.sleep(0)
+    await eventually_async(lambda: not left)

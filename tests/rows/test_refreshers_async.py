@@ -130,7 +130,7 @@ async def test_who_is_stopped_ends(hf: AsyncHoldfast) -> None:
     """Also before it has begun; and it can begin again."""
     cache = hf.row_cache("stock", source=Table({}))
     cache.stop()
-    await in_time(20, cache.run)
+    await in_time(20, cache.run, left=set())
     async with running_async(cache) as begun:
         await begun()
         with pytest.raises(RuntimeError, match="row cache 'stock' is being refreshed by this"):

@@ -131,7 +131,7 @@ def test_who_is_stopped_ends(hf: Holdfast) -> None:
     """Also before it has begun; and it can begin again."""
     cache = hf.row_cache("stock", source=Table({}))
     cache.stop()
-    in_time(20, cache.run)
+    in_time(20, cache.run, left=set())
     with running(cache) as begun:
         begun()
         with pytest.raises(RuntimeError, match="row cache 'stock' is being refreshed by this"):

@@ -24,8 +24,6 @@ Running = asyncio.Task
 sleep = asyncio.sleep
 Guard = threading.Lock  # for a few lines that await nothing; cheaper than a context in Python
 
-_left_alone: set[Any] = set()
-
 LEFTOVER_S = 1.0
 """How long the end of a loop waits for tasks that ignore their cancellation."""
 
@@ -289,9 +287,7 @@ async def in_thread(function: Callable[..., Item], *args: Any) -> Item:
     return await asyncio.to_thread(function, *args)
 
 
-async def in_time(
-    seconds: float, function: Callable[..., Any], *args: Any, left: set[Any] = _left_alone
-) -> Any:
+async def in_time(seconds: float, function: Callable[..., Any], *args: Any, left: set[Any]) -> Any:
     """What a *function* of the user's returns, async or plain, if it does so in time.
 
     A plain one runs in a thread of its own. When the time is over, or the caller is cancelled, it

@@ -17,8 +17,6 @@ from .detached import detached
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
-_left_alone: set[Any] = set()
-
 sleep = time.sleep
 Gate = threading.Semaphore
 Mutex = threading.Lock
@@ -179,9 +177,7 @@ def in_thread(function: Callable[..., Item], *args: Any) -> Item:
     return function(*args)
 
 
-def in_time(
-    seconds: float, function: Callable[..., Any], *args: Any, left: set[Any] = _left_alone
-) -> Any:
+def in_time(seconds: float, function: Callable[..., Any], *args: Any, left: set[Any]) -> Any:
     """What a *function* of the user's returns, if it does so in time.
 
     It runs in a thread of its own, which is left to itself when the time is over.
