@@ -52,12 +52,20 @@ async def test_a_row_is_loaded_once(hf: AsyncHoldfast, table: Table) -> None:
 
 
 async def test_a_row_that_is_not_there(hf: AsyncHoldfast, table: Table) -> None:
-    """Is remembered as well, and is false."""
+    """Is remembered as well, for a while, and is false."""
     cache = hf.row_cache("stock", source=table)
     for _ in range(3):
         row = await cache.get(77)
         assert (row.value, row.state, bool(row)) == (None, "absent", False)
     assert table.asked == [(77,)]
+    soon = hf.row_cache("soon", source=table, ttl=0.05)
+    await soon.get(77)
+    table.rows[77] = {"left": 1}
+
+    async def there() -> bool:
+        return bool(await soon.get(77))
+
+    await eventually_async(there)
 
 
 async def test_a_reader_without_a_source(hf: AsyncHoldfast, table: Table) -> None:
@@ -87,6 +95,16 @@ async def test_many_rows_are_loaded_together(hf: AsyncHoldfast, table: Table) ->
     }
     assert [sorted(asked) for asked in table.asked] == [[3], [1, 2, 4, 5, 6, 7, 77]]
     assert await cache.get_many([]) == {}
+
+
+async def test_very_many_rows_are_loaded_by_the_hundred(hf: AsyncHoldfast) -> None:
+    """No load is larger than a source has been promised."""
+    table = Table({n: {"n": n} for n in range(1200)})
+    cache = hf.row_cache("stock", source=table, shards=2)
+    rows = await cache.get_many(range(1250))
+    assert [row.value for row in rows.values()] == [{"n": n} for n in range(1200)] + [None] * 50
+    assert max(map(len, table.asked)) == 500
+    assert table.count() == 1250
 
 
 async def test_ids_of_all_kinds(hf: AsyncHoldfast) -> None:

@@ -53,12 +53,20 @@ def test_a_row_is_loaded_once(hf: Holdfast, table: Table) -> None:
 
 
 def test_a_row_that_is_not_there(hf: Holdfast, table: Table) -> None:
-    """Is remembered as well, and is false."""
+    """Is remembered as well, for a while, and is false."""
     cache = hf.row_cache("stock", source=table)
     for _ in range(3):
         row = cache.get(77)
         assert (row.value, row.state, bool(row)) == (None, "absent", False)
     assert table.asked == [(77,)]
+    soon = hf.row_cache("soon", source=table, ttl=0.05)
+    soon.get(77)
+    table.rows[77] = {"left": 1}
+
+    def there() -> bool:
+        return bool(soon.get(77))
+
+    eventually(there)
 
 
 def test_a_reader_without_a_source(hf: Holdfast, table: Table) -> None:
@@ -88,6 +96,16 @@ def test_many_rows_are_loaded_together(hf: Holdfast, table: Table) -> None:
     }
     assert [sorted(asked) for asked in table.asked] == [[3], [1, 2, 4, 5, 6, 7, 77]]
     assert cache.get_many([]) == {}
+
+
+def test_very_many_rows_are_loaded_by_the_hundred(hf: Holdfast) -> None:
+    """No load is larger than a source has been promised."""
+    table = Table({n: {"n": n} for n in range(1200)})
+    cache = hf.row_cache("stock", source=table, shards=2)
+    rows = cache.get_many(range(1250))
+    assert [row.value for row in rows.values()] == [{"n": n} for n in range(1200)] + [None] * 50
+    assert max(map(len, table.asked)) == 500
+    assert table.count() == 1250
 
 
 def test_ids_of_all_kinds(hf: Holdfast) -> None:

@@ -10,6 +10,7 @@ from ...core.codec import Codec
 from ...core.runtime._async import in_time
 from ..ids import RowId, id_of
 from ..source import NOT_TRIED, Loaded, RowSource, Unreadable, Verdict, failure, told, verdict_on
+from ..terms import MAX_BATCH
 
 MOST_FRUITLESS: Final = 24
 """After so many loads that all failed the source is to blame, and not the rows. Nineteen find one
@@ -44,7 +45,9 @@ class AsyncLoader:
     async def load(self, members: Sequence[str], seconds: float) -> Loaded:
         """What becomes of loading rows, within so many *seconds*. It raises nothing."""
         hunt = _Hunt(self, {id_of(member): member for member in members}, seconds)
-        failing = await hunt.failed([list(hunt.by_id)] if members else [])
+        ids = list(hunt.by_id)
+        whole = [ids[i : i + MAX_BATCH] for i in range(0, len(ids), MAX_BATCH)]
+        failing = await hunt.failed(whole)
         while failing and not hunt.over:
             # The smallest first, to find one at least; but a crowd must not keep us from others.
             crowded = hunt.in_a_crowd()
