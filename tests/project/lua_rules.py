@@ -36,8 +36,8 @@ RETURN_TYPES: Final = ("array", "int", "nil", "string")
 READS: Final = {
     "EXISTS": "", "GET": "STRING", "HEXISTS": "HASH", "HGET": "HASH", "HGETALL": "HASH",
     "HLEN": "HASH", "HMGET": "HASH", "HSTRLEN": "HASH",
-    "LINDEX": "LIST", "LLEN": "LIST", "LRANGE": "LIST", "PTTL": "", "SCARD": "SET",
-    "SISMEMBER": "SET", "XRANGE": "STREAM", "XREVRANGE": "STREAM", "ZCARD": "ZSET",
+    "LINDEX": "LIST", "LLEN": "LIST", "LRANGE": "LIST", "MGET": "STRING", "PTTL": "",
+    "SCARD": "SET", "SISMEMBER": "SET", "XRANGE": "STREAM", "XREVRANGE": "STREAM", "ZCARD": "ZSET",
     "ZCOUNT": "ZSET", "ZMSCORE": "ZSET", "ZRANGE": "ZSET", "ZSCORE": "ZSET",
 }  # fmt: skip
 """Commands that change nothing, with the type of key that they want; "" takes any."""

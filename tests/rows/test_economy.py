@@ -65,6 +65,19 @@ def test_an_unchanged_row_is_not_written(hf: Holdfast, standalone: Server) -> No
     assert written == ["SET"]
 
 
+def test_large_rows_come_in_several_answers(hf: Holdfast, standalone: Server) -> None:
+    """Of about four mebibytes each; none is missing."""
+    table = Table({n: {"n": n, "text": "x" * 700_000} for n in range(20)})
+    cache = hf.row_cache("stock", source=table)
+    cache.get_many(range(20))
+    lines, watching = monitored(standalone, hf.namespace, "the-end")
+    assert [row.value["n"] for row in cache.get_many(range(20)).values()] == list(range(20))
+    standalone.execute("ECHO", "the-end")
+    watching.join(20)
+    assert len([line for line in lines if line.split()[0].upper() == "EVALSHA"]) == 4
+    assert table.count() == 20
+
+
 def test_a_refresh_is_two_calls(hf: Holdfast, standalone: Server) -> None:
     """One to learn what is due, one to store it; five hundred rows at a time."""
     table = Table({n: {"n": n} for n in range(1000)})

@@ -491,8 +491,11 @@ async def test_garbage_is_an_error_with_a_name(
     )
     reader = hf.row_cache("stock")
     if garbage:
-        with pytest.raises(DecodeError):
+        told = r"^row 1 of row cache 'stock' cannot be decoded: "
+        with pytest.raises(DecodeError, match=told):
             await reader.get(1)
+        with pytest.raises(DecodeError, match=told):
+            await reader.get_many([1])
     else:
         assert (await reader.get(1)).state == "uncached"
     await cache.invalidate(1)

@@ -486,8 +486,11 @@ def test_garbage_is_an_error_with_a_name(hf: Holdfast, site: Site, garbage: byte
     )
     reader = hf.row_cache("stock")
     if garbage:
-        with pytest.raises(DecodeError):
+        told = r"^row 1 of row cache 'stock' cannot be decoded: "
+        with pytest.raises(DecodeError, match=told):
             reader.get(1)
+        with pytest.raises(DecodeError, match=told):
+            reader.get_many([1])
     else:
         assert (reader.get(1)).state == "uncached"
     cache.invalidate(1)

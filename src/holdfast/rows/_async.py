@@ -12,14 +12,14 @@ from ..core.clock import Deadline, Duration, to_seconds
 from ..core.ledger import partly
 from ..core.names import Namespace
 from ..core.runtime._async import runs_here
-from ..errors import LoadFailed, ServerUnavailable
+from ..errors import DecodeError, LoadFailed, ServerUnavailable
 from .commits import CommitHook
 from .ids import RowId, id_of, member_of
 from .loader._async import AsyncLoader
 from .misses._async import AsyncMisses
 from .refresher._async import AsyncRefresher
 from .report import RefreshReport, RowCacheStatus, RowExplanation, explanation
-from .row import NOTHING, CachedRow, Copy
+from .row import NOTHING, CachedRow, Copy, named
 from .shelf._async import AsyncShelf
 from .source import RowSource
 from .sql import SqlRows
@@ -112,12 +112,16 @@ class AsyncRowCache:
         copies = await self._shelf.get(list(members))
         rows: dict[str, CachedRow] = {}
         missing: dict[str, Copy | None] = {}
+        codec, into = self._shelf.terms.codec, self._shelf.terms.into
         for member in members:
             copy = copies.get(member)
-            if copy is not None and copy.serves(max_age_ms):
-                rows[member] = self._shown(member, copy, max_age_ms)
-            else:
+            if copy is None or not copy.serves(max_age_ms):
                 missing[member] = copy
+                continue
+            try:
+                rows[member] = copy.shown(codec, into, max_age_ms)
+            except DecodeError as error:
+                raise named(error, member, self.name) from error
         if not missing:
             return dict(zip(members.values(), rows.values(), strict=True))
         try:
@@ -228,7 +232,10 @@ class AsyncRowCache:
     async def explain(self, row_id: RowId) -> RowExplanation:
         """Why a row is as it is: its age and period, who loads it, what went wrong."""
         member = member_of(row_id)
-        return explanation(row_id, await self._shelf.explain(member))
+        try:
+            return explanation(row_id, await self._shelf.explain(member))
+        except DecodeError as error:
+            raise named(error, member, self.name) from error
 
     async def scheduled(self, *, limit: int = 100) -> list[RowId]:
         """Ids of scheduled rows, the one that is due first (or late for longest) first.
@@ -262,8 +269,10 @@ class AsyncRowCache:
 
     def _shown(self, member: str, copy: Copy, max_age_ms: int | None) -> CachedRow:
         terms = self._shelf.terms
-        what = f"row {member} of row cache {self.name!r}"
-        return copy.shown(terms.codec, terms.into, what, max_age_ms)
+        try:
+            return copy.shown(terms.codec, terms.into, max_age_ms)
+        except DecodeError as error:
+            raise named(error, member, self.name) from error
 
     def _needed(self) -> AsyncRefresher:
         if self._refresher is None:

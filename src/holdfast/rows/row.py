@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 import msgspec
@@ -42,6 +43,17 @@ class CachedRow(msgspec.Struct, frozen=True):
 
 NOTHING: Final = CachedRow(None, None, "uncached")
 
+_A_ROW: Final = "a cached row"
+
+_number: Final = lru_cache(maxsize=256)(int)
+"""Rows that are read together have most of their numbers in common."""
+
+
+def named(error: DecodeError, member: str, cache: str) -> DecodeError:
+    """*error*, once it is known of which row it is."""
+    what = error.what if error.what != _A_ROW else f"row {member} of row cache {cache!r}"
+    return DecodeError(what, error.problem)
+
 
 class Copy(msgspec.Struct, frozen=True):
     """What lies on the server for a row.
@@ -75,13 +87,13 @@ class Copy(msgspec.Struct, frozen=True):
             return None
         try:
             read, fresh, stale, body = stored.split(b":", 3)
-            read_ms, fresh_ms, stale_ms = int(read), int(fresh), int(stale)
+            read_ms, fresh_ms, stale_ms = _number(read), _number(fresh), _number(stale)
             if planned:
                 every, _, seen = planned.partition(b":")
                 read_ms = max(read_ms, int(seen))
                 fresh_ms = scheduled_fresh_ms(int(every))
         except ValueError as error:
-            raise DecodeError("a cached row", str(error)) from None
+            raise DecodeError(_A_ROW, str(error)) from None
         age_ms = now_ms - read_ms if now_ms > read_ms else 0
         found = body[1:] if body.startswith(b"=") else None
         return cls(read_ms, age_ms, age_ms, fresh_ms, stale_ms, found, bool(planned))
@@ -103,7 +115,7 @@ class Copy(msgspec.Struct, frozen=True):
         # A scheduled row that is stale is its refresher's affair: readers must not rush to load it.
         return self.is_usable if self.scheduled else self.asked_ms <= self.fresh_ms
 
-    def shown(self, codec: Codec, into: Any, what: str, max_age_ms: int | None = None) -> CachedRow:
+    def shown(self, codec: Codec, into: Any, max_age_ms: int | None = None) -> CachedRow:
         """The row for a reader.
 
         Raises:
@@ -114,7 +126,7 @@ class Copy(msgspec.Struct, frozen=True):
         age = self.age_ms / 1000
         if self.body is None:
             return CachedRow(None, age, "absent" if fresh else "stale")
-        value = decoded(codec, self.body, into, what)
+        value = decoded(codec, self.body, into, _A_ROW)
         return CachedRow(value, age, "fresh" if fresh else "stale")
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..core.names import Unit
 from . import keys
+
+CALL_BYTES: Final = 4 << 20
+"""What the rows of one call, or of one answer, may take."""
 
 
 class Shard:
@@ -24,6 +27,10 @@ class Shard:
         self.due, self.plan = keys.due(unit), keys.plan(unit)
         self.loads, self.troubles = keys.loads(unit), keys.troubles(unit)
         self._row = keys.row(unit, "")
+
+    def reading(self, count: int) -> tuple[int, int, int]:
+        """What `lua/get.lua` is told of so many rows besides their keys."""
+        return CALL_BYTES, len(self._row), count
 
     def rows(self, members: Iterable[str]) -> list[str]:
         """The keys of rows."""

@@ -4,27 +4,32 @@
 -- KEYS[1]  HASH    plan   scheduled rows -> every_ms:read_ms
 -- KEYS[2]  STRING  row    first of the rows: read_ms:fresh_ms:stale_ms:body
 -- ARGV[1]  int     bytes  after so many the answer ends; the first row always comes
--- ARGV[2]  string  first of the ids, in the order of the rows
+-- ARGV[2]  int     skip   bytes of the key of a row that come before its id
+-- ARGV[3]  int     count  of the rows
 -- returns  array   now (ms), then for each row: what is stored and what is planned, '' nothing
 -- include clock
 
-local bytes = tonumber(ARGV[1])
+local bytes, skip, count = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local FIRST = 2
 local TOGETHER = 16  -- rows that are read at once: more is faster, and takes more memory
-local planned = redis.call('HMGET', KEYS[1], unpack(ARGV, FIRST))
+local rows, ids = {}, {}
+for i = FIRST, count + 1 do
+  rows[i - 1], ids[i - 1] = KEYS[i], KEYS[i]:sub(skip + 1)
+end
+local planned = redis.call('HMGET', KEYS[1], unpack(ids))
 local out, taken = {string.format('%.0f', now_ms)}, 0
-local rows = {}
-for i = FIRST, #ARGV do
-  local n = (i - FIRST) % TOGETHER + 1
-  if n == 1 then
-    rows = redis.call('MGET', unpack(KEYS, i, math.min(i + TOGETHER - 1, #KEYS)))
+local read = {}
+for n = 1, count do
+  local at = (n - 1) % TOGETHER + 1
+  if at == 1 then
+    local last = math.min(n + TOGETHER - 1, count)
+    read = redis.call('MGET', rows[n], unpack(rows, n + 1, last))
   end
-  local stored = rows[n] or ''
+  local stored = read[at] or ''
   taken = taken + #stored
-  if taken > bytes and i > FIRST then
+  if taken > bytes and n > 1 then
     break
   end
-  out[#out + 1] = stored
-  out[#out + 1] = planned[i - 1] or ''
+  out[#out + 1], out[#out + 2] = stored, planned[n] or ''
 end
 return out

@@ -9,9 +9,9 @@ from ...core.bell import RECHECK_S, Bell
 from ...core.clock import Deadline, since_boot
 from ...core.codec import decoded
 from ...core.runtime._async import Event, seen_through
-from ...errors import HoldfastError
+from ...errors import DecodeError, HoldfastError
 from ..loader._async import AsyncLoader
-from ..row import CachedRow, Copy, State
+from ..row import CachedRow, Copy, State, named
 from ..shard import Committed, Taken
 from ..shelf._async import AsyncShelf
 from ..source import NOT_TRIED, Verdict
@@ -189,9 +189,10 @@ class _Search:
 
     def _show(self, member: str, copy: Copy) -> None:
         terms = self._terms
-        self.rows[member] = copy.shown(
-            terms.codec, terms.into, self._what(member), self._max_age_ms
-        )
+        try:
+            self.rows[member] = copy.shown(terms.codec, terms.into, self._max_age_ms)
+        except DecodeError as error:
+            raise named(error, member, self._name) from error
         del self.copies[member]
 
     def _what(self, member: str) -> str:

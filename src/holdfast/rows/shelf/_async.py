@@ -12,11 +12,11 @@ from ...core.call._async import Argument, AsyncCaller, Step
 from ...core.catalog._async import AsyncCatalog
 from ...core.names import Namespace, Unit
 from ...core.script import Script
-from ...errors import DefinitionConflict, HoldfastError, ServerUnavailable
+from ...errors import DecodeError, DefinitionConflict, HoldfastError, ServerUnavailable
 from .. import keys
 from ..ids import shard_of
-from ..row import Copy
-from ..shard import Claims, Committed, Lease, Shard, Taken
+from ..row import Copy, named
+from ..shard import CALL_BYTES, Claims, Committed, Lease, Shard, Taken
 from ..source import Verdict
 from ..terms import MAX_BATCH, Terms, jitter_permille
 
@@ -31,9 +31,6 @@ SCHEDULED: Final = Script.load("holdfast.rows", "scheduled")
 STATUS: Final = Script.load("holdfast.rows", "status")
 TAKE: Final = Script.load("holdfast.rows", "take")
 UNSCHEDULE: Final = Script.load("holdfast.rows", "unschedule")
-
-CALL_BYTES: Final = 4 << 20
-"""What the rows of one call, or of one answer, may take."""
 
 QUIET_MS: Final = 1000
 """What could not be loaded is not tried again by readers for so long."""
@@ -110,8 +107,11 @@ class AsyncShelf:
             return None
         shard = shards[shard_of(member, len(shards))]
         names = [shard.plan, *shard.rows((member,))]
-        reply = await self._caller.call(GET, shard.unit, names, [CALL_BYTES, member])
-        return Copy.of(int(reply[0]), reply[1], reply[2])
+        reply = await self._caller.call(GET, shard.unit, names, shard.reading(1))
+        try:
+            return Copy.of(int(reply[0]), reply[1], reply[2])
+        except DecodeError as error:
+            raise named(error, member, self.name) from error
 
     async def get(self, members: Sequence[str]) -> dict[str, Copy]:
         """What the cache has of rows."""
@@ -120,14 +120,17 @@ class AsyncShelf:
         left = list(_parted(shards, members))
         while left:
             steps: list[Step] = [
-                (shard.unit, [shard.plan, *shard.rows(part)], [CALL_BYTES, *part])
+                (shard.unit, [shard.plan, *shard.rows(part)], shard.reading(len(part)))
                 for shard, part in left
             ]
             rest: list[tuple[Shard, Sequence[str]]] = []
             for (shard, part), reply in zip(left, await self._run(GET, steps), strict=True):
                 now_ms, told = int(reply[0]), reply[1:]
-                for i, member in enumerate(part[: len(told) // 2]):
-                    copy = Copy.of(now_ms, told[2 * i], told[2 * i + 1])
+                for member, stored, planned in zip(part, told[::2], told[1::2], strict=False):
+                    try:
+                        copy = Copy.of(now_ms, stored, planned)
+                    except DecodeError as error:
+                        raise named(error, member, self.name) from error
                     if copy is not None:
                         found[member] = copy
                 if len(told) // 2 < len(part):
