@@ -67,7 +67,7 @@ MAY_UNPACK: Final = {
     "queues/parts/lines": "no more ids than CHUNK",
     "queues/parts/settle": "no more than one for each verdict of a worker, which are at most 64",
     "rows/commit": "no more than one for each row, of which a client sends at most 500",
-    "rows/get": "no more than one for each row, of which a client asks for at most 500",
+    "rows/get_many": "no more than one for each row, of which a client asks for at most 500",
     "rows/parts/store": "no more than two for each row, likewise",
     "rows/claim": "no more than two for each of `limit`, which is at most 500",
 }

@@ -29,7 +29,7 @@ class Shard:
         self._row = keys.row(unit, "")
 
     def reading(self, count: int) -> tuple[int, int, int]:
-        """What `lua/get.lua` is told of so many rows besides their keys."""
+        """What `lua/get_many.lua` is told of so many rows besides their keys."""
         return CALL_BYTES, len(self._row), count
 
     def rows(self, members: Iterable[str]) -> list[str]:

@@ -1,35 +1,10 @@
 #!lua flags=no-writes
--- rows/get: what the cache has of some rows.
+-- rows/get: what the cache has of one row; short, for it is called most of all.
 --
--- KEYS[1]  HASH    plan   scheduled rows -> every_ms:read_ms
--- KEYS[2]  STRING  row    first of the rows: read_ms:fresh_ms:stale_ms:body
--- ARGV[1]  int     bytes  after so many the answer ends; the first row always comes
--- ARGV[2]  int     skip   bytes of the key of a row that come before its id
--- ARGV[3]  int     count  of the rows
--- returns  array   now (ms), then for each row: what is stored and what is planned, '' nothing
+-- KEYS[1]  HASH    plan  scheduled rows -> every_ms:read_ms
+-- KEYS[2]  STRING  row   read_ms:fresh_ms:stale_ms:body
+-- ARGV[1]  string  id
+-- returns  array   seconds and microseconds of the clock, what is stored, what is planned; nil nothing
 -- include clock
 
-local bytes, skip, count = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local FIRST = 2
-local TOGETHER = 16  -- rows that are read at once: more is faster, and takes more memory
-local rows, ids = {}, {}
-for i = FIRST, count + 1 do
-  rows[i - 1], ids[i - 1] = KEYS[i], KEYS[i]:sub(skip + 1)
-end
-local planned = redis.call('HMGET', KEYS[1], unpack(ids))
-local out, taken = {string.format('%.0f', now_ms)}, 0
-local read = {}
-for n = 1, count do
-  local at = (n - 1) % TOGETHER + 1
-  if at == 1 then
-    local last = math.min(n + TOGETHER - 1, count)
-    read = redis.call('MGET', rows[n], unpack(rows, n + 1, last))
-  end
-  local stored = read[at] or ''
-  taken = taken + #stored
-  if taken > bytes and n > 1 then
-    break
-  end
-  out[#out + 1], out[#out + 2] = stored, planned[n] or ''
-end
-return out
+return {time, redis.call('GET', KEYS[2]), redis.call('HGET', KEYS[1], ARGV[1])}

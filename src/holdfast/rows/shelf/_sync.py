@@ -26,6 +26,7 @@ COMMIT: Final = Script.load("holdfast.rows", "commit")
 DEFINE: Final = Script.load("holdfast.rows", "define")
 EXPLAIN: Final = Script.load("holdfast.rows", "explain")
 GET: Final = Script.load("holdfast.rows", "get")
+GET_MANY: Final = Script.load("holdfast.rows", "get_many")
 INVALIDATE: Final = Script.load("holdfast.rows", "invalidate")
 SCHEDULE: Final = Script.load("holdfast.rows", "schedule")
 SCHEDULED: Final = Script.load("holdfast.rows", "scheduled")
@@ -108,9 +109,12 @@ class Shelf:
             return None
         shard = shards[shard_of(member, len(shards))]
         names = [shard.plan, *shard.rows((member,))]
-        reply = self._caller.call(GET, shard.unit, names, shard.reading(1))
+        clock, stored, planned = self._caller.call(GET, shard.unit, names, [member])
+        if stored is None:
+            return None
+        now_ms = int(clock[0]) * 1000 + int(clock[1]) // 1000
         try:
-            return Copy.of(int(reply[0]), reply[1], reply[2])
+            return Copy.of(now_ms, stored, planned or b"")
         except DecodeError as error:
             raise named(error, member, self.name) from error
 
@@ -125,7 +129,7 @@ class Shelf:
                 for shard, part in left
             ]
             rest: list[tuple[Shard, Sequence[str]]] = []
-            for (shard, part), reply in zip(left, self._run(GET, steps), strict=True):
+            for (shard, part), reply in zip(left, self._run(GET_MANY, steps), strict=True):
                 now_ms, told = int(reply[0]), reply[1:]
                 for member, stored, planned in zip(part, told[::2], told[1::2], strict=False):
                     try:
