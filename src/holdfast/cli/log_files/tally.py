@@ -9,11 +9,11 @@ from typing import Annotated, Final
 
 import typer
 
-from ... import BadGeoData, GeoKey, GeoTable, Holdfast, LocalFiles, TallyReport
+from ... import BadGeoData, GeoKey, GeoTable, LocalFiles, TallyReport
 from ..connection import FAILED, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from ..logs import log_to_stderr
 from ..output import AsJson, counted, say, show_json, size
-from .crew import Source, run
+from .crew import run
 
 DIMENSIONS: Final = ("country", "region", "city")
 
@@ -59,19 +59,17 @@ def tally(
     log_to_stderr(logging.WARNING)
     key = GeoKey(_table(geo, locations))
     with connected(url, embedded, namespace) as hf:
-        report = run(hf, name, _source(hf, from_, feed, consumer), key)
+        if feed is None or consumer is None:
+            report = run(hf, name, LocalFiles(from_ or Path()), key, None)
+        else:
+            source = hf.file_feed(feed)
+            report = run(hf, name, source.consumer(consumer), key, source)
     if as_json:
         show_json({"tally": name}, report)
     else:
         _tell(name, report)
     if report.damaged:
         raise typer.Exit(FAILED)
-
-
-def _source(hf: Holdfast, from_: Path | None, feed: str | None, consumer: str | None) -> Source:
-    if feed is None or consumer is None:
-        return LocalFiles(from_ or Path())
-    return hf.file_feed(feed).consumer(consumer)
 
 
 def _table(geo: Path | None, locations: Path | None) -> GeoTable:

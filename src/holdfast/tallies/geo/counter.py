@@ -51,8 +51,8 @@ class PlaceCounter:
         """Count lines that were too long to be read."""
         self._sums.reject("", OVERLONG, lines)
 
-    def add(self, data: bytes, span: Span) -> None:
-        """Count whole lines."""
+    def add(self, data: bytes, span: Span) -> int:
+        """Count whole lines. How many?"""
         atlas = self._key.geo.atlas
         if atlas is not self._atlas:
             self._name()
@@ -77,6 +77,7 @@ class PlaceCounter:
         if len(self._parts) >= _PARTS:
             self._parts = [_added_up(pl.concat(self._parts), "place")]
         self._size = sum(part.height for part in self._parts)
+        return int(groups["lines"].sum())
 
     def take(self) -> Sums:
         """What was counted since the last time."""

@@ -83,9 +83,10 @@ class Reading:
         """Count the file of *piece* to its end; False: another one has counted part of it."""
         file = piece.file
         try:
-            for block in file.blocks(start=max(piece.counted, file.offset), keep=True):
+            for block in file.blocks(start=piece.start, keep=True):
                 if block.overlong:
                     piece.counter.overlong(block.overlong)
+                    piece.lines += block.overlong
                 if block.data:
                     piece.waiting.append(block.data)
                     piece.waiting_bytes += len(block.data)
@@ -106,8 +107,8 @@ class Reading:
         data, piece.waiting, piece.waiting_bytes = piece.waiting, [], 0
         if data:
             span = self._current_span()
-            in_thread(piece.counter.add, b"".join(data), span)
-            self._tell()
+            piece.lines += in_thread(piece.counter.add, b"".join(data), span)
+            self._show(piece.lines, piece.end - piece.start)
 
     def _commit(self, piece: _Piece) -> bool:
         """Have the server count what was counted here; False: another one was faster."""
@@ -120,13 +121,9 @@ class Reading:
             piece.counted = now
             return False
         rejected = sum(sum(reasons.values()) for reasons in sums.rejected.values())
-        self._tell(
-            lines=sum(sums.lines.values()) + rejected,
-            rejected=rejected,
-            bytes=piece.end - max(piece.counted, piece.file.offset),
-            commits=1,
-        )
-        piece.counted, piece.since = piece.end, None
+        lines = sum(sums.lines.values()) + rejected
+        self._tell(lines=lines, rejected=rejected, bytes=piece.end - piece.start, commits=1)
+        piece.commit()
         piece.file.ack(piece.end)
         return True
 
@@ -139,16 +136,33 @@ class Reading:
 
     def _tell(self, **more: int) -> None:
         """Add to the report, and show it."""
-        told = {name: getattr(self._report, name) + number for name, number in more.items()}
-        self._report = replace(self._report, **told)
+        self._report = _sum(self._report, **more)
+        self._show()
+
+    def _show(self, lines: int = 0, bytes_: int = 0) -> None:
+        """Show the report, with what was read since the last commit."""
         if self._progress is not None:
-            self._progress(self._report)
+            self._progress(_sum(self._report, lines=lines, bytes=bytes_))
+
+
+def _sum(report: TallyReport, **more: int) -> TallyReport:
+    told = {name: getattr(report, name) + number for name, number in more.items()}
+    return replace(report, **told)
 
 
 class _Piece:
     """A file from where it is counted on, and what has been read of it since."""
 
-    __slots__ = ("counted", "counter", "end", "file", "since", "waiting", "waiting_bytes")
+    __slots__ = (
+        "counted",
+        "counter",
+        "end",
+        "file",
+        "lines",
+        "since",
+        "waiting",
+        "waiting_bytes",
+    )
 
     def __init__(self, file: SourceFile, counted: int, counter: Counter) -> None:
         self.file = file
@@ -157,12 +171,22 @@ class _Piece:
         self.end = counted
         self.waiting: list[bytes] = []
         self.waiting_bytes = 0
+        self.lines = 0
         self.since: float | None = None
+
+    @property
+    def start(self) -> int:
+        """Where reading began, or went on after the last commit."""
+        return max(self.counted, self.file.offset)
 
     def begin(self) -> None:
         """There is something that is to be committed."""
         if self.since is None:
             self.since = time.monotonic()
+
+    def commit(self) -> None:
+        """All that was read is committed."""
+        self.counted, self.lines, self.since = self.end, 0, None
 
     @property
     def is_due(self) -> bool:
