@@ -13,6 +13,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
@@ -82,7 +83,7 @@ class Ranges:
         return number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Atlas:
     """All that a table knows.
 
@@ -113,6 +114,21 @@ class Atlas:
         ).rechunk()
         return cls(four, six, frame, built_at)
 
+    def names(self, dimension: str, numbers: pl.Series) -> list[str]:
+        """What places with these *numbers* are called in a dimension: `US/California`."""
+        return _named(dimension, self.places[numbers], numbers).to_list()
+
+    @cached_property
+    def alike(self) -> dict[str, pl.Series]:
+        """In each dimension, for each place the number of the first one that is called the same."""
+        numbers = pl.int_range(self.places.height, eager=True, dtype=pl.UInt32).alias("number")
+        found = {}
+        for dimension in Place._fields:
+            name = _named(dimension, self.places, numbers)
+            first = pl.DataFrame([numbers, name]).select(pl.col("number").first().over("name"))
+            found[dimension] = first.to_series()
+        return found
+
     def place(self, address: IPv4Address | IPv6Address) -> Place | None:
         """Where *address* is; None: nobody says."""
         ranges = self.four if address.version == 4 else self.six
@@ -120,3 +136,12 @@ class Atlas:
         if number < FIRST_PLACE:
             return None
         return Place(*self.places.row(number))
+
+
+def _named(dimension: str, places: pl.DataFrame, numbers: pl.Series) -> pl.Series:
+    """What *places*, which have these *numbers*, are called in a dimension."""
+    known = [pl.col(name).fill_null(UNKNOWN) for name in Place._fields]
+    depth = Place._fields.index(dimension) + 1
+    path = pl.concat_str(known[:depth], separator="/")
+    name = pl.when(numbers >= FIRST_PLACE).then(path).otherwise(known[0])
+    return places.select(name=name).to_series()

@@ -18,10 +18,9 @@ import polars as pl
 from ..addresses import parsed
 from ..counted import FAR_DAY, MALFORMED, NO_ADDRESS, NO_DAY, OVERLONG, SAMPLES, Sums
 from ..days import Span
-from ..place import UNKNOWN
-from .atlas import FIRST_PLACE, Atlas, Ranges
+from .atlas import Atlas, Ranges
 from .ipv4 import ipv4_number, is_ipv4
-from .key import DIMENSIONS, GeoKey
+from .key import GeoKey
 
 _ISO_DAY: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
@@ -94,21 +93,19 @@ class PlaceCounter:
         self._parts = []
         for day, lines in counts.group_by("day").agg(pl.col("lines").sum()).iter_rows():
             self._sums.lines[day] = self._sums.lines.get(day, 0) + lines
-        for dimension, name in _names().items():
-            if dimension in self._key.dimensions:
-                self._add_named(dimension, counts, self._atlas.places.select(name=name)["name"])
+        for dimension in self._key.dimensions:
+            self._add_named(dimension, counts, self._atlas)
 
-    def _add_named(self, dimension: str, counts: pl.DataFrame, names: pl.Series) -> None:
-        """Add the counts of days and places, which have these *names* in a dimension."""
+    def _add_named(self, dimension: str, counts: pl.DataFrame, atlas: Atlas) -> None:
+        """Add the counts of days and places of *atlas* by what they are called in a dimension."""
         # Numbers are added up faster than texts: the first place of a name stands for all.
-        first = pl.col("place").min().over("name")
-        alike = pl.DataFrame({"name": names}).with_row_index("place").select(first)["place"]
-        added = _added_up(counts.with_columns(place=alike.gather(counts["place"])), "place")
+        alike = atlas.alike[dimension].gather(counts["place"])
+        added = _added_up(counts.with_columns(place=alike), "place")
         for (day,), part in added.partition_by("day", as_dict=True).items():
             column = self._sums.values.setdefault((day, dimension), {})
-            values = names.gather(part["place"]).to_list()
-            for value, lines in zip(values, part["lines"].to_list(), strict=True):
-                column[value] = column.get(value, 0) + lines
+            values, lines = atlas.names(dimension, part["place"]), part["lines"].to_list()
+            for value, number in zip(values, lines, strict=True):
+                column[value] = column.get(value, 0) + number
 
     def _reject(self, data: bytes, bad: pl.DataFrame) -> None:
         told = bad.group_by("under", "problem").agg(pl.col("lines").sum())
@@ -207,16 +204,3 @@ def _placed(groups: pl.DataFrame, column: str, ranges: Ranges) -> pl.DataFrame:
 def _added_up(counts: pl.DataFrame, column: str) -> pl.DataFrame:
     """The lines of each day and value of *column*."""
     return counts.group_by("day", column).agg(pl.col("lines").sum())
-
-
-def _names() -> dict[str, pl.Expr]:
-    """What the places of an atlas are called in each dimension."""
-    country, region, city = (pl.col(name).fill_null(UNKNOWN) for name in DIMENSIONS)
-    is_place = pl.int_range(pl.len()) >= FIRST_PLACE
-    return {
-        "country": country,
-        "region": pl.when(is_place).then(pl.format("{}/{}", country, region)).otherwise(country),
-        "city": pl.when(is_place)
-        .then(pl.format("{}/{}/{}", country, region, city))
-        .otherwise(country),
-    }
