@@ -48,6 +48,19 @@ def test_a_folder_is_counted_once(run: Run, hf: Holdfast, logs: Path, tmp_path: 
     assert hf.tally("daily").days() == {"2011-10-09": 2, "2011-10-10": 8}
 
 
+def test_a_log_that_is_written_is_counted_line_by_line(
+    run: Run, hf: Holdfast, logs: Path, tmp_path: Path
+) -> None:
+    """Its last line when it has its end."""
+    words = ["--from", str(logs), "--geo", str(write_mmdb(tmp_path / "places.mmdb")), "--growing"]
+    for more, lines in ((b"1.0.0.1 2011", 12), (b"-10-10 13:55:36 x\n", 1), (b"", 0)):
+        with (logs / "a.log").open("ab") as log:
+            log.write(more)
+        (row,) = rows(run("logs", "tally", "daily", *words, "--json"))
+        assert row["lines"] == lines
+    assert hf.tally("daily").total("2011-10-10") == 9
+
+
 def test_a_feed_is_counted(run: Run, hf: Holdfast, logs: Path, tmp_path: Path) -> None:
     """As one of its consumers; here with a table of CSV files."""
     feed = hf.file_feed("f", consumers=["geo"])

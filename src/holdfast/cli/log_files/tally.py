@@ -22,6 +22,9 @@ From = Annotated[
     Path | None,
     typer.Option("--from", metavar="DIR", help="A folder of logs, or a log; .gz is unpacked."),
 ]
+Growing = Annotated[
+    bool, typer.Option("--growing", help="They are written: leave a last line without an end.")
+]
 Feed = Annotated[str | None, typer.Option("--feed", metavar="FEED", help="A feed of logs, and")]
 Consumer = Annotated[
     str | None, typer.Option("--consumer", metavar="NAME", help="as which of its consumers.")
@@ -38,6 +41,7 @@ Locations = Annotated[
 def tally(
     name: Name,
     from_: From = None,
+    growing: Growing = False,
     feed: Feed = None,
     consumer: Consumer = None,
     geo: Geo = None,
@@ -60,7 +64,7 @@ def tally(
     key = GeoKey(_table(geo, locations))
     with connected(url, embedded, namespace) as hf:
         if feed is None or consumer is None:
-            report = run(hf, name, LocalFiles(from_ or Path()), key, None)
+            report = run(hf, name, LocalFiles(from_ or Path(), growing=growing), key, None)
         else:
             source = hf.file_feed(feed)
             report = run(hf, name, source.consumer(consumer), key, source)
