@@ -114,9 +114,9 @@ class Atlas:
         ).rechunk()
         return cls(four, six, frame, built_at)
 
-    def names(self, dimension: str, numbers: pl.Series) -> list[str]:
+    def named(self, dimension: str, numbers: pl.Series) -> pl.Series:
         """What places with these *numbers* are called in a dimension: `US/California`."""
-        return _named(dimension, self.places[numbers], numbers).to_list()
+        return _named(dimension, self.places[numbers], numbers)
 
     @cached_property
     def alike(self) -> dict[str, pl.Series]:

@@ -103,8 +103,9 @@ class PlaceCounter:
         added = _added_up(counts.with_columns(place=alike), "place")
         for (day,), part in added.partition_by("day", as_dict=True).items():
             column = self._sums.values.setdefault((day, dimension), {})
-            values, lines = atlas.names(dimension, part["place"]), part["lines"].to_list()
-            for value, number in zip(values, lines, strict=True):
+            # In the order in which the server keeps them, which makes it quick to add them.
+            named = part.select("lines", value=atlas.named(dimension, part["place"]))
+            for number, value in named.sort("lines", "value").iter_rows():
                 column[value] = column.get(value, 0) + number
 
     def _reject(self, data: bytes, bad: pl.DataFrame) -> None:
