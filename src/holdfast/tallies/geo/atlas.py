@@ -83,6 +83,48 @@ class Ranges:
         return number
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What places are called in one dimension: `US/California`. Several may be called the same.
+
+    Numbers are compared and put in order faster than texts, so names have numbers, too.
+
+    Attributes:
+        ranks: for each place the number of its name, in the order of the names.
+        places: for each name a place that is called so.
+    """
+
+    ranks: pl.Series
+    places: pl.Series
+    _known: pl.DataFrame
+    _depth: int
+
+    @classmethod
+    def of(cls, places: pl.DataFrame, depth: int) -> Names:
+        """The names of *places*, made of so many of their columns."""
+        every = pl.int_range(places.height, eager=True, dtype=pl.UInt32).alias("place")
+        named = pl.DataFrame([every, _called(places, every, depth)])
+        ranked = named.select("place", rank=pl.col("name").rank("dense") - 1)
+        first = ranked.unique("rank", keep="any").sort("rank")
+        return cls(ranked["rank"], first["place"], places, depth)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def texts(self, ranks: pl.Series) -> list[str]:
+        """The names of these numbers."""
+        numbers = self.places.gather(ranks)
+        return _called(self._known[numbers], numbers, self._depth).to_list()
+
+
+def _called(places: pl.DataFrame, numbers: pl.Series, depth: int) -> pl.Series:
+    """The names of *places*, which have these *numbers*."""
+    columns = [pl.col(name).fill_null(UNKNOWN) for name in Place._fields[:depth]]
+    path = pl.concat_str(columns, separator="/")
+    name = pl.when(numbers >= FIRST_PLACE).then(path).otherwise(columns[0])
+    return places.select(name=name).to_series()
+
+
 @dataclass(frozen=True)
 class Atlas:
     """All that a table knows.
@@ -114,20 +156,10 @@ class Atlas:
         ).rechunk()
         return cls(four, six, frame, built_at)
 
-    def named(self, dimension: str, numbers: pl.Series) -> pl.Series:
-        """What places with these *numbers* are called in a dimension: `US/California`."""
-        return _named(dimension, self.places[numbers], numbers)
-
     @cached_property
-    def alike(self) -> dict[str, pl.Series]:
-        """In each dimension, for each place the number of the first one that is called the same."""
-        numbers = pl.int_range(self.places.height, eager=True, dtype=pl.UInt32).alias("number")
-        found = {}
-        for dimension in Place._fields:
-            name = _named(dimension, self.places, numbers)
-            first = pl.DataFrame([numbers, name]).select(pl.col("number").first().over("name"))
-            found[dimension] = first.to_series()
-        return found
+    def names(self) -> dict[str, Names]:
+        """What places are called, in each dimension."""
+        return {name: Names.of(self.places, depth) for depth, name in enumerate(Place._fields, 1)}
 
     def place(self, address: IPv4Address | IPv6Address) -> Place | None:
         """Where *address* is; None: nobody says."""
@@ -136,12 +168,3 @@ class Atlas:
         if number < FIRST_PLACE:
             return None
         return Place(*self.places.row(number))
-
-
-def _named(dimension: str, places: pl.DataFrame, numbers: pl.Series) -> pl.Series:
-    """What *places*, which have these *numbers*, are called in a dimension."""
-    known = [pl.col(name).fill_null(UNKNOWN) for name in Place._fields]
-    depth = Place._fields.index(dimension) + 1
-    path = pl.concat_str(known[:depth], separator="/")
-    name = pl.when(numbers >= FIRST_PLACE).then(path).otherwise(known[0])
-    return places.select(name=name).to_series()

@@ -24,9 +24,6 @@ from .key import GeoKey
 
 _ISO_DAY: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
-_PARTS: Final = 16
-"""So many blocks are counted by themselves before their counts are added up."""
-
 
 class PlaceCounter:
     """Counts lines for one `GeoKey`. What has come together is a count for each day and place."""
@@ -38,13 +35,16 @@ class PlaceCounter:
     def _begin(self) -> None:
         self._sums = Sums()
         self._atlas: Atlas | None = None
-        self._parts: list[pl.DataFrame] = []
-        self._size = 0
+        self._parts: list[pl.DataFrame] = []  # the first one is of different days and places
 
     @property
     def size(self) -> int:
-        """How many days and places have come together, in all dimensions, about."""
-        return self._size * len(self._key.dimensions)
+        """How many different counts have come together, about."""
+        if not self._parts or self._atlas is None:
+            return 0
+        together = self._parts[0]
+        days, names = together["day"].n_unique(), self._atlas.names
+        return sum(min(together.height, days * len(names[each])) for each in self._key.dimensions)
 
     def overlong(self, lines: int) -> None:
         """Count lines that were too long to be read."""
@@ -72,10 +72,9 @@ class PlaceCounter:
             found.append(_placed(good.filter(~four), "six", atlas.six))
             bad = rest.filter(~is_good.fill_null(value=False))
             self._reject(data, _explained(bad, days, near))
-        self._parts.append(_added_up(pl.concat(found), "place"))
-        if len(self._parts) >= _PARTS:
+        self._parts += found
+        if sum(part.height for part in self._parts) > 2 * self._parts[0].height:
             self._parts = [_added_up(pl.concat(self._parts), "place")]
-        self._size = sum(part.height for part in self._parts)
         return int(groups["lines"].sum())
 
     def take(self) -> Sums:
@@ -98,14 +97,15 @@ class PlaceCounter:
 
     def _add_named(self, dimension: str, counts: pl.DataFrame, atlas: Atlas) -> None:
         """Add the counts of days and places of *atlas* by what they are called in a dimension."""
-        # Numbers are added up faster than texts: the first place of a name stands for all.
-        alike = atlas.alike[dimension].gather(counts["place"])
-        added = _added_up(counts.with_columns(place=alike), "place")
+        names = atlas.names[dimension]
+        ranks = names.ranks.gather(counts["place"])
+        added = _added_up(counts.select("day", "lines", rank=ranks), "rank")
         for (day,), part in added.partition_by("day", as_dict=True).items():
             column = self._sums.values.setdefault((day, dimension), {})
-            # In the order in which the server keeps them, which makes it quick to add them.
-            named = part.select("lines", value=atlas.named(dimension, part["place"]))
-            for number, value in named.sort("lines", "value").iter_rows():
+            # In the order in which the server keeps them: so it adds them in half the time.
+            ordered = part.sort(pl.col("lines") * 2**32 + pl.col("rank"))
+            values, lines = names.texts(ordered["rank"]), ordered["lines"].to_list()
+            for value, number in zip(values, lines, strict=True):
                 column[value] = column.get(value, 0) + number
 
     def _reject(self, data: bytes, bad: pl.DataFrame) -> None:
@@ -199,7 +199,7 @@ def _placed(groups: pl.DataFrame, column: str, ranges: Ranges) -> pl.DataFrame:
     """Day, place and lines of *groups*, whose addresses are numbers of *column*."""
     groups = groups.sort(column)  # in order, the search goes through memory in order as well
     places = ranges.find(groups[column].cast(ranges.starts.dtype))
-    return groups.select("day", "lines", place=places)
+    return groups.select("day", places.alias("place"), "lines")
 
 
 def _added_up(counts: pl.DataFrame, column: str) -> pl.DataFrame:
