@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from cli.crowd import HOSTILE, Run, rows
+from cli.programs import on_terminal
+from faults.servers import Server
 from holdfast import Holdfast
 
 
@@ -39,6 +41,19 @@ def test_a_folder_is_sent(hf: Holdfast, run: Run, folder: Path) -> None:
                 found[file.name] = sum(1 for _ in file.lines())
         assert found == {"a.log": 500, "days/b.log": 300}
     assert rows(run("logs", "show", "--json"))[0]["state"] == "over"
+
+
+def test_a_terminal_shows_how_far_it_is(
+    standalone: Server, folder: Path, request: pytest.FixtureRequest
+) -> None:
+    """Which file it is, bytes and their rate, and who is furthest behind."""
+    code, shown = on_terminal(
+        *("logs", "send", str(folder), "--to", "geo"), HOLDFAST_URL=standalone.url, NO_COLOR="1",
+        HOLDFAST_NAMESPACE=request.node.name,
+    )  # fmt: skip
+    assert code == 0, shown
+    for text in ("b.log", "1.6/1.0 kB", "/s", "geo is 1000 bytes behind"):
+        assert text in shown
 
 
 def test_what_cannot_be_sent_is_told(run: Run, folder: Path) -> None:

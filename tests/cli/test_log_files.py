@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gzip
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from cli.crowd import HOSTILE, VISIBLE, Run, rows
-from holdfast import Counted, Holdfast, LocalFiles
+from cli.programs import on_terminal
+from faults.servers import Server
+from holdfast import ConsumerStatus, Counted, FeedStatus, Holdfast, LocalFiles
+from holdfast.cli.log_files.slowest import told
 from tallies.tables import write_csv, write_mmdb
 
 LOG = (
@@ -43,6 +48,19 @@ def test_a_folder_is_counted_once(run: Run, hf: Holdfast, logs: Path, tmp_path: 
     assert hf.tally("daily").days() == {"2011-10-09": 2, "2011-10-10": 8}
 
 
+def test_a_log_that_is_written_is_counted_line_by_line(
+    run: Run, hf: Holdfast, logs: Path, tmp_path: Path
+) -> None:
+    """Its last line when it has its end."""
+    words = ["--from", str(logs), "--geo", str(write_mmdb(tmp_path / "places.mmdb")), "--growing"]
+    for more, lines in ((b"1.0.0.1 2011", 12), (b"-10-10 13:55:36 x\n", 1), (b"", 0)):
+        with (logs / "a.log").open("ab") as log:
+            log.write(more)
+        (row,) = rows(run("logs", "tally", "daily", *words, "--json"))
+        assert row["lines"] == lines
+    assert hf.tally("daily").total("2011-10-10") == 9
+
+
 def test_a_feed_is_counted(run: Run, hf: Holdfast, logs: Path, tmp_path: Path) -> None:
     """As one of its consumers; here with a table of CSV files."""
     feed = hf.file_feed("f", consumers=["geo"])
@@ -54,6 +72,40 @@ def test_a_feed_is_counted(run: Run, hf: Holdfast, logs: Path, tmp_path: Path) -
     told = run("logs", "tally", "daily", *options)
     assert told.exit_code == 0, told.output
     assert hf.tally("daily").total("2011-10-10") == 8
+
+
+def test_a_terminal_shows_how_far_it_is(
+    standalone: Server, logs: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Bytes, lines a second, and who is furthest behind."""
+    table, namespace = str(write_mmdb(tmp_path / "places.mmdb")), request.node.name
+    with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
+        feed = hf.file_feed("f", consumers=["quick", "slow"])
+        feed.publish_dir(logs)
+        feed.seal()
+        with next(iter(feed.consumer("quick").files())):
+            pass
+    words = ["--feed", "f", "--consumer", "quick", "--geo", table]
+    code, shown = on_terminal(
+        *("logs", "tally", "daily", *words), HOLDFAST_URL=standalone.url, NO_COLOR="1",
+        HOLDFAST_NAMESPACE=namespace,
+    )  # fmt: skip
+    assert code == 0, shown
+    assert f"1 file, {len(LOG)} bytes, 6 lines (" in shown
+    assert f"/s), 1 rejected; slow is {2 * len(LOG)} bytes behind" in shown
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [("broadcast", "b is 2.0 MiB behind"), ("share", "2.0 MiB to go, a has the oldest file")],
+)
+def test_who_is_slow_is_told(mode: Literal["broadcast", "share"], said: str) -> None:
+    """Where they share the files, nobody is behind by himself."""
+    now, behind = datetime.now(UTC), {"a": 2**20 * (1 + (mode == "share")), "b": 2**21}
+    consumers = tuple(ConsumerStatus(n, True, now, 0, 0, behind[n], 0, 0) for n in behind)
+    status = FeedStatus("f", "open", mode, holders=("a", "b"), consumers=consumers)
+    assert told(status) == said
+    assert told(FeedStatus("f", "open", mode)) == ""
 
 
 def test_the_most_frequent_values_are_shown(

@@ -36,18 +36,13 @@ def own_cluster() -> Iterator[Cluster]:
         yield cluster
 
 
-def other_node(cluster: Cluster, slot: int):
-    owner = cluster.owner(slot)
-    return next(node for node in cluster.nodes if node is not owner)
-
-
 def test_a_slot_that_moved_is_found(own_cluster: Cluster) -> None:
     """MOVED is followed, and remembered."""
     caller = Caller(Settings.from_url(own_cluster.url))
     unit = Namespace.of("moved").unit("counter", "a")
     assert caller.call(INCREMENT, unit, [unit.key("n")], []) == 1
     for expected in (2, 3):
-        own_cluster.move_slot(unit.slot, other_node(own_cluster, unit.slot))
+        own_cluster.move_slot(unit.slot, own_cluster.stranger(unit.slot))
         assert caller.call(INCREMENT, unit, [unit.key("n")], []) == expected
     caller.close()
 
@@ -56,7 +51,7 @@ def test_a_slot_that_is_moving_is_asked_for_at_both_ends(own_cluster: Cluster) -
     """ASK is followed for one request; keys on both sides (TRYAGAIN) are waited for."""
     caller = Caller(Settings.from_url(own_cluster.url))
     unit = Namespace.of("asked").unit("counter", "a")
-    target = other_node(own_cluster, unit.slot)
+    target = own_cluster.stranger(unit.slot)
     assert caller.call(BOTH, unit, [unit.key("n"), unit.key("m")], []) == 1
     with own_cluster.moving_slot(unit.slot, target) as move:
         assert caller.call(BOTH, unit, [unit.key("n"), unit.key("m")], []) == 2
@@ -78,7 +73,7 @@ async def test_tasks_run_once_while_their_queue_moves(own_cluster: Cluster) -> N
         running = asyncio.create_task(worker.run())
         for n in range(5):
             await hf.enqueue_many([nothing.call(i) for i in range(50)])
-            target = other_node(own_cluster, slot)
+            target = own_cluster.stranger(slot)
             await asyncio.to_thread(own_cluster.move_slot, slot, target)
             await hf.enqueue(nothing.call(n))
         worker.stop()

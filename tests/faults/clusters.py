@@ -78,6 +78,11 @@ class Cluster:
                 return node
         raise LookupError(f"no running node serves slot {slot}")
 
+    def stranger(self, slot: int) -> Server:
+        """Return a node that does not serve a slot."""
+        owner = self.owner(slot)
+        return next(node for node in self._running() if node is not owner)
+
     def move_slot(self, slot: int, target: Server) -> None:
         """Move a slot with all its keys to another node."""
         with self.moving_slot(slot, target):

@@ -12,6 +12,7 @@ import pytest
 from faults import evidence
 from faults.clusters import Cluster
 from faults.proxy import Proxy
+from faults.sentinels import Watched
 from faults.servers import Server
 
 SEEDS = 2**32
@@ -36,6 +37,13 @@ def fresh_server() -> Iterator[Server]:
     """A server of the test's own that loses nothing when it is killed."""
     with Server(persistence="always") as server:
         yield server
+
+
+@pytest.fixture
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """A primary and a replica of the test's own, under a Sentinel."""
+    with Watched(tmp_path_factory.mktemp("sentinel")) as watched:
+        yield watched
 
 
 @pytest.fixture

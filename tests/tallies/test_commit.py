@@ -12,7 +12,7 @@ import pytest
 
 from faults.proxy import Proxy
 from faults.servers import Server
-from holdfast import Counted, Holdfast, LocalFiles, ServerUnavailable, Tally
+from holdfast import Counted, Holdfast, LocalFiles, ServerUnavailable, Tally, TallyReport
 from holdfast.tallies import keys, parts
 from holdfast.tallies.book._sync import COMMIT, SAMPLE, SETTLE, STAGE, Book
 from holdfast.tallies.counted import Sums
@@ -113,7 +113,7 @@ def test_several_who_count_the_same_file_count_it_once(
 ) -> None:
     """The slower ones go on where the faster one has come."""
     monkeypatch.setattr(reading, "COMMIT_VALUES", 1)
-    monkeypatch.setattr("holdfast.files.local._sync.PIECES", 1)
+    monkeypatch.setattr("holdfast.files.local._sync.PIECE", 1 << 17)
     tally = hf.tally("words")
     with ThreadPoolExecutor(4) as pool:
         runs = [
@@ -121,6 +121,28 @@ def test_several_who_count_the_same_file_count_it_once(
             for _ in range(4)
         ]
     assert sum(run.result().lines for run in runs) == 20_001
+    check(tally)
+
+
+def test_who_is_overtaken_goes_on_where_the_other_one_is(
+    hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what it has read anew: by then it was at the end of the file."""
+    monkeypatch.setattr("holdfast.files.local._sync.PIECE", 10_000)
+    monkeypatch.setattr(reading, "AT_ONCE", 50_000)
+    data = log.read_bytes()
+    half = log.parent / "half" / log.name
+    half.parent.mkdir()
+    half.write_bytes(data[: data.index(b"word 5000")])
+    tally, overtaken = hf.tally("words"), False
+
+    def overtake(_: TallyReport) -> None:
+        nonlocal overtaken
+        if not overtaken:
+            overtaken = True
+            assert hf.tally("words").aggregate(LocalFiles(half), key=words).lines == 5000
+
+    assert tally.aggregate(LocalFiles(log), key=words, progress=overtake).lines == 15_001
     check(tally)
 
 

@@ -20,6 +20,7 @@ class Block(NamedTuple):
         end: where the next one begins.
         data: the lines with their ends; the last line of a file may have none.
         overlong: 1 for a line that is too long and was left out, a block of its own without data.
+            0 there: the rest of a line that was read before.
     """
 
     offset: int
@@ -34,11 +35,13 @@ class Cutter:
     Args:
         offset: where the first line begins.
         max_line: bytes that a line may have, without its end.
+        within: whether that is within a line, whose rest is left out.
     """
 
-    def __init__(self, offset: int, max_line: int = MAX_LINE) -> None:
+    def __init__(self, offset: int, max_line: int = MAX_LINE, *, within: bool = False) -> None:
         self._offset = offset
         self._max_line = max_line
+        self._within = within
         self._rest = b""
         self._skipped = 0  # bytes of an overlong line whose end has not come
 
@@ -49,24 +52,25 @@ class Cutter:
 
     def cut(self, data: bytes) -> Iterator[Block]:
         """The blocks that *data* completes."""
-        if self._skipped:
+        if self._skipped or self._within:
             end = data.find(b"\n") + 1
             if not end:
                 self._skipped += len(data)
                 return
-            yield self._overlong(self._skipped + end)
+            yield self._left_out(self._skipped + end)
             data = data[end:]
-        data = self._rest + data
         end = data.rfind(b"\n") + 1
-        yield from self._whole(data[:end])
-        self._rest = data[end:]
+        if end:
+            yield from self._whole(b"".join((self._rest, memoryview(data)[:end])))
+            self._rest = b""
+        self._rest += data[end:]
         if len(self._rest) > self._max_line + 1:  # one more may be half of its end
             self._skipped, self._rest = len(self._rest), b""
 
     def finish(self) -> Iterator[Block]:
         """What is left at the end of the file."""
         if self._skipped or len(self._rest) > self._max_line:
-            yield self._overlong(self._skipped or len(self._rest))
+            yield self._left_out(self._skipped or len(self._rest))
         elif self._rest:
             yield self._block(self._rest)
         self._rest = b""
@@ -86,7 +90,7 @@ class Cutter:
             if begin - at <= self._max_line + 2 and lines[begin - 2 : begin] == b"\r\n":
                 yield self._block(lines[at:begin])
             else:
-                yield self._overlong(begin - at)
+                yield self._left_out(begin - at)
             at = begin
         if begin < len(lines):
             yield self._block(lines[begin:])
@@ -95,10 +99,12 @@ class Cutter:
         offset, self._offset = self._offset, self._offset + len(data)
         return Block(offset, self._offset, data)
 
-    def _overlong(self, size: int) -> Block:
+    def _left_out(self, size: int) -> Block:
+        """In place of an overlong line, or of the rest of the one that this begins within."""
         offset, self._offset = self._offset, self._offset + size
-        self._skipped = 0
-        return Block(offset, self._offset, b"", 1)
+        overlong = not self._within
+        self._skipped, self._within = 0, False
+        return Block(offset, self._offset, b"", int(overlong))
 
 
 class Raw:

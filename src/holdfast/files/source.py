@@ -64,8 +64,11 @@ class Source:
         else:
             self._file: Any = origin
         self._limit = limit
-        self._packed = packing is not None
-        self._pieces = _UNPACKERS[packing](self._read)
+        self._packing = packing
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pieces = _UNPACKERS[self._packing](self._read)
         self._held = bytearray()
         self._total = 0
 
@@ -81,27 +84,57 @@ class Source:
             Damage: it is shorter than it was, or does not unpack.
             OSError: it cannot be read.
         """
-        if not self._held and not self._packed:
+        if not self._held and self._packing is None:
             whole = next(self._pieces, b"")
             if len(whole) == BLOCK:
                 return whole
             self._held += whole
-        while len(self._held) < BLOCK:
+        return self._taken(BLOCK)
+
+    def start_at(self, offset: int) -> bytes:
+        """Go on at an offset of what is in the file, which was opened here.
+
+        Returns:
+            The byte before; none at the beginning.
+
+        Raises:
+            Damage: there is less in it, or it does not unpack.
+            OSError: it cannot be read.
+        """
+        before = max(0, offset - 1)
+        at = self._file.seek(0 if self._packing else before)
+        self._left = max(0, (self._size or 0) - at)
+        self._begin()
+        while self._packing and at < before and (skipped := self._taken(min(BLOCK, before - at))):
+            at += len(skipped)
+        byte = self.piece(1) if offset and at == before else b""
+        if offset and not byte:
+            raise Damage(f"it ends before byte {offset:,}, up to where it was read before")
+        return byte
+
+    def piece(self, size: int) -> bytes:
+        """The next *size* bytes of a file at once; fewer at its end, none after it.
+
+        Raises:
+            Damage, OSError: as `block`.
+        """
+        return self._taken(size) if self._packing else self._read(size)
+
+    def _taken(self, size: int) -> bytes:
+        while len(self._held) < size:
             piece = next(self._pieces, None)
             if piece is None:
                 break
             self._held += piece
             self._total += len(piece)
-            if self._packed and self._total > self._limit:
+            if self._packing and self._total > self._limit:
                 raise Damage(f"it unpacks to more than {self._limit:,} bytes")
-        block = bytes(self._held[:BLOCK])
-        del self._held[:BLOCK]
-        return block
+        return self.rest(size)
 
-    def rest(self) -> bytes:
-        """What was unpacked before the damage, less than a block."""
-        rest = bytes(self._held[:BLOCK])
-        self._held.clear()
+    def rest(self, size: int = BLOCK) -> bytes:
+        """What was unpacked before the damage, *size* bytes at most."""
+        rest = bytes(memoryview(self._held)[:size])
+        del self._held[:size]
         return rest
 
     def close(self) -> None:

@@ -58,7 +58,8 @@ class AsyncTally:
             source: the consumer of a feed, or `AsyncLocalFiles`.
             key: a `GeoKey`, or a function of a line without its end, which says what it counts for.
                 A line of which it says None, or raises, is rejected.
-            progress: is told the report after each block of lines.
+            progress: is told after each block of lines how far this is: the report, with what was
+                read since the last commit.
 
         Raises:
             ServerUnavailable: what was not committed is not counted; call again.

@@ -72,8 +72,8 @@ class Counter(Protocol):
     def size(self) -> int:
         """How many different counts have come together, about."""
 
-    def add(self, data: bytes, span: Span) -> None:
-        """Count whole lines, each ended by a newline, the last one perhaps not."""
+    def add(self, data: bytes, span: Span) -> int:
+        """Count whole lines, each ended by a newline, the last one perhaps not. How many?"""
 
     def overlong(self, lines: int) -> None:
         """Count lines that were too long to be read."""

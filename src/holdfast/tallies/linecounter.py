@@ -55,13 +55,14 @@ class LineCounter:
         taken, self._sums, self._size = self._sums, Sums(), 0
         return taken
 
-    def add(self, data: bytes, span: Span) -> None:
-        """Count whole lines."""
+    def add(self, data: bytes, span: Span) -> int:
+        """Count whole lines. How many?"""
         lines = data.split(b"\n")
         if not lines[-1]:
             lines.pop()
         for line in lines:
             self._count(line.removesuffix(b"\r"), span)
+        return len(lines)
 
     def _count(self, line: bytes, span: Span) -> None:
         try:

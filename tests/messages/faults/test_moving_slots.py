@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from faults.clusters import Cluster
-from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast
 from holdfast.core.names import Namespace, Unit
@@ -35,12 +34,6 @@ def half(request: pytest.FixtureRequest) -> Iterator[Half]:
     half.close()
 
 
-def other_node(cluster: Cluster, unit: Unit) -> Server:
-    """One that does not have it."""
-    owner = cluster.owner(unit.slot)
-    return next(node for node in cluster.nodes if node is not owner)
-
-
 def is_followed(cluster: Cluster, unit: Unit) -> bool:
     """Whether somebody listens where it is."""
     where = cluster.owner(unit.slot)
@@ -64,7 +57,7 @@ def test_a_follower_goes_along_with_its_chat(
             eventually(lambda: is_followed(own_cluster, unit), reason="it waits")
             with (
                 ThreadPoolExecutor(1) as threads,
-                own_cluster.moving_slot(unit.slot, other_node(own_cluster, unit)) as move,
+                own_cluster.moving_slot(unit.slot, own_cluster.stranger(unit.slot)) as move,
             ):
                 if half_way:  # the sender has to wait: no node has all keys of the chat
                     move.migrate(limit=1)

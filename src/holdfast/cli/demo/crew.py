@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 GRACE_S = 15.0  # from SIGTERM to SIGKILL; a mail that hangs gives up after 10 s
 MAX_REPLACED = 10  # a user may kill some to see what happens; a broken worker ends the demo
@@ -56,14 +56,7 @@ class Crew:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for process in self._processes:
-            process.terminate()
-        deadline_s = time.monotonic() + GRACE_S
-        for process in self._processes:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.0, deadline_s - time.monotonic()))
-            process.kill()
-            process.communicate()
+        end_all(self._processes)
 
     @property
     def pids(self) -> list[int]:
@@ -88,14 +81,46 @@ class Crew:
 
     def _start(self, number: int) -> subprocess.Popen[bytes]:
         with self._log(number).open("ab") as log:
-            return subprocess.Popen(  # noqa: S603  (our own program and arguments)
-                [sys.executable, "-m", "holdfast.cli.demo.leash", *self.arguments],
-                cwd=self.folder,
-                env=self.environment,
-                stdin=subprocess.PIPE,  # the leash: nothing is ever written
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
+            return on_the_leash(self.arguments, self.environment, log, folder=self.folder)
 
     def _log(self, number: int) -> Path:
         return self.logs / f"worker-{number + 1}.log"
+
+
+def on_the_leash(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    log: BinaryIO,
+    *,
+    folder: Path | None = None,
+    out: BinaryIO | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start `holdfast <arguments>` as a process that does not outlive this one.
+
+    Args:
+        arguments: of the command line.
+        environment: the whole environment that it gets.
+        log: takes its standard error; its standard output as well, unless *out* is given.
+        folder: where it runs; else here.
+        out: takes its standard output.
+    """
+    return subprocess.Popen(  # noqa: S603  (our own program and arguments)
+        [sys.executable, "-m", "holdfast.cli.demo.leash", *arguments],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.PIPE,  # the leash: nothing is ever written
+        stdout=out or log,
+        stderr=log,
+    )
+
+
+def end_all(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """End them in good order; those that do not hear are killed after a while."""
+    for process in processes:
+        process.terminate()
+    deadline_s = time.monotonic() + GRACE_S
+    for process in processes:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, deadline_s - time.monotonic()))
+        process.kill()
+        process.communicate()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Mapping
+from contextlib import ExitStack
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +14,7 @@ from ... import HoldfastError
 from ..connection import WRONG_USAGE, Embedded, Url, fail
 from ..output import console, counted, say
 from .interruption import INTERRUPTED, end_as_by_ctrl_c
+from .own_server import own_server
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,10 +56,11 @@ def sale(
     end_as_by_ctrl_c()
     example, screen = _package(), console(stderr=as_json)
     with ExitStack() as stack:
-        server = url if url and embedded is None else stack.enter_context(_own_server(embedded))
+        if url is None or embedded is not None:
+            url = stack.enter_context(own_server(embedded)).url
         try:
             held = stack.enter_context(example.database(database))
-            sale_ = example.Sale(server, held, readers=readers, seconds=seconds)
+            sale_ = example.Sale(url, held, readers=readers, seconds=seconds)
             parts = _hold(sale_, screen, _kind(held), readers)
         except KeyboardInterrupt:
             screen.print("  stopped; nothing is kept")
@@ -93,19 +94,6 @@ def _database_errors() -> tuple[type[Exception], ...]:
     from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
     return ArgumentError, DBAPIError, NoSuchModuleError, ModuleNotFoundError
-
-
-@contextmanager
-def _own_server(folder: Path | None) -> Iterator[str]:
-    """The URL of the server of *folder*; without one, of a server that is gone afterwards."""
-    from ...server import EmbeddedServer
-
-    try:
-        server = EmbeddedServer.open(folder)
-    except HoldfastError as error:
-        fail(str(error))
-    with server:
-        yield server.url
 
 
 def _kind(database: str) -> str:

@@ -11,23 +11,23 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ... import Consumer, LocalFiles, TallyReport
-from ..output import console, counted, size
+from ..output import console, counted, size, visible
+from .slowest import Slowest
 
 if TYPE_CHECKING:
-    from ... import GeoKey, Holdfast
+    from ... import FileFeed, GeoKey, Holdfast
 
 Source = LocalFiles | Consumer
 
 
-def run(hf: Holdfast, name: str, source: Source, key: GeoKey) -> TallyReport:
-    """Count all of *source* into the tally called *name*.
+def run(hf: Holdfast, name: str, source: Source, key: GeoKey, feed: FileFeed | None) -> TallyReport:
+    """Count all of *source*, which may be of a *feed*, into the tally called *name*.
 
     A feed hands its files out one after the other; those of a folder are counted side by side.
     """
-    cores = os.cpu_count() or 1
-    threads = cores if isinstance(source, LocalFiles) else 1
+    threads = 1 if feed else os.cpu_count() or 1
     shared = _Shared(source)
-    with ThreadPoolExecutor(threads) as pool, _Display() as display:
+    with ThreadPoolExecutor(threads) as pool, _Display(feed) as display:
         runs = [
             pool.submit(hf.tally(name).aggregate, shared, key=key, progress=display.of(n))
             for n in range(threads)
@@ -63,8 +63,9 @@ class _Shared:
 class _Display:
     """A line on the terminal, while it goes on."""
 
-    def __init__(self) -> None:
+    def __init__(self, feed: FileFeed | None) -> None:
         self._status = console(stderr=True).status("reading …")
+        self._slowest = Slowest(feed) if feed else None
         self._reports: dict[int, TallyReport] = {}
         self._began = time.monotonic()
 
@@ -82,9 +83,11 @@ class _Display:
             self._reports[thread] = report
             total = _sum(list(self._reports.values()))
             rate = total.lines / max(0.001, time.monotonic() - self._began)
+            slow = self._slowest.told() if self._slowest else ""
             self._status.update(
                 f"{counted(total.files, 'file')}, {size(total.bytes)}, "
                 f"{counted(total.lines, 'line')} ({rate:,.0f}/s), {total.rejected:,} rejected"
+                f"{'; ' if slow else ''}{visible(slow)}"
             )
 
         return tell

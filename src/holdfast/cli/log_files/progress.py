@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rich.progress import (
     BarColumn,
@@ -18,14 +17,11 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 
-from ... import HoldfastError
-from ..output import console, printable, size, visible
+from ..output import console, visible
+from .slowest import Slowest
 
 if TYPE_CHECKING:
-    from ... import FeedStatus, FileFeed
-
-LOOK_S: Final = 1.0
-"""Between two looks at who is slow."""
+    from ... import FileFeed
 
 
 class Progress(Protocol):
@@ -46,11 +42,10 @@ class _Shown:
 
     def __init__(self, bars: Bars, feed: FileFeed, total: int) -> None:
         self._bars = bars
-        self._feed = feed
+        self._slowest = Slowest(feed)
         self._line = bars.add_task("", total=total or None, slow="")
         self._name = ""
         self._before = self._current = 0
-        self._looked_at = 0.0
 
     def told(self, name: str, published: int) -> None:
         """So many bytes of this file are published."""
@@ -58,11 +53,8 @@ class _Shown:
             self._name, self._before = name, self._before + self._current
         self._current = published
         done = self._before + published
-        self._bars.update(self._line, completed=done, description=visible(name))
-        if time.monotonic() - self._looked_at > LOOK_S:
-            self._looked_at = time.monotonic()
-            with suppress(HoldfastError):
-                self._bars.update(self._line, slow=visible(_slowest(self._feed.status())))
+        slow = visible(self._slowest.told())
+        self._bars.update(self._line, completed=done, description=visible(name), slow=slow)
 
 
 @contextmanager
@@ -82,13 +74,6 @@ def watched(feed: FileFeed, folder: Path, *, quiet: bool) -> Iterator[Progress]:
     )
     with Bars(*columns, console=out, transient=True) as bars:
         yield _Shown(bars, feed, _bytes_in(folder))
-
-
-def _slowest(status: FeedStatus) -> str:
-    slowest = max(status.consumers, key=lambda consumer: consumer.behind, default=None)
-    if slowest is None or not slowest.behind:
-        return ""
-    return f"{printable(slowest.name)} is {size(slowest.behind)} behind"
 
 
 def _bytes_in(folder: Path) -> int:

@@ -13,10 +13,10 @@ from ... import BadGeoData, GeoKey, GeoTable, LocalFiles
 from ..connection import FAILED, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from ..logs import log_to_stderr
 from ..output import AsJson, counted, say, show_json, size
-from .crew import Source, run
+from .crew import run
 
 if TYPE_CHECKING:
-    from ... import Holdfast, TallyReport
+    from ... import TallyReport
 
 DIMENSIONS: Final = ("country", "region", "city")
 
@@ -24,6 +24,9 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The tally.")]
 From = Annotated[
     Path | None,
     typer.Option("--from", metavar="DIR", help="A folder of logs, or a log; .gz is unpacked."),
+]
+Growing = Annotated[
+    bool, typer.Option("--growing", help="They are written: leave a last line without an end.")
 ]
 Feed = Annotated[str | None, typer.Option("--feed", metavar="FEED", help="A feed of logs, and")]
 Consumer = Annotated[
@@ -41,6 +44,7 @@ Locations = Annotated[
 def tally(
     name: Name,
     from_: From = None,
+    growing: Growing = False,
     feed: Feed = None,
     consumer: Consumer = None,
     geo: Geo = None,
@@ -62,19 +66,17 @@ def tally(
     log_to_stderr(logging.WARNING)
     key = GeoKey(_table(geo, locations))
     with connected(url, embedded, namespace) as hf:
-        report = run(hf, name, _source(hf, from_, feed, consumer), key)
+        if feed is None or consumer is None:
+            report = run(hf, name, LocalFiles(from_ or Path(), growing=growing), key, None)
+        else:
+            source = hf.file_feed(feed)
+            report = run(hf, name, source.consumer(consumer), key, source)
     if as_json:
         show_json({"tally": name}, report)
     else:
         _tell(name, report)
     if report.damaged:
         raise typer.Exit(FAILED)
-
-
-def _source(hf: Holdfast, from_: Path | None, feed: str | None, consumer: str | None) -> Source:
-    if feed is None or consumer is None:
-        return LocalFiles(from_ or Path())
-    return hf.file_feed(feed).consumer(consumer)
 
 
 def _table(geo: Path | None, locations: Path | None) -> GeoTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -55,7 +56,7 @@ def top(
             show_json({"tally": name, "day": day, "dimension": dimension}, each._asdict(), share)
         return
     say(f"{day}: {lines:,} lines, {rejected:,} rejected")
-    show(_chart(counts, dimension, lines))
+    show(chart(counts, dimension, lines))
 
 
 def _day(tally: Tally, name: str, day: str | None) -> str:
@@ -74,7 +75,8 @@ def _day(tally: Tally, name: str, day: str | None) -> str:
     return day
 
 
-def _chart(counts: list[Count], dimension: str, lines: int) -> Table:
+def chart(counts: Sequence[Count], dimension: str, lines: int) -> Table:
+    """Bars for *counts*, one at least, of a day with so many lines."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column(stranger(dimension), overflow="fold")
     table.add_column("lines", justify="right")

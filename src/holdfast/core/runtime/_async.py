@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .detached import detached
 from .loops import new_loop
@@ -234,6 +234,21 @@ class Repeating:
 def spawn(work: Coroutine[Any, Any, Item], name: str) -> asyncio.Task[Item]:
     """Start *work* beside the caller. Whoever spawns keeps the task, or it may vanish."""
     return asyncio.get_running_loop().create_task(work, name=name)
+
+
+class Beside(Generic[Item]):
+    """Work that goes on beside the caller, who asks for its outcome later."""
+
+    def __init__(self, work: Callable[..., Coroutine[Any, Any, Item]], *args: Any) -> None:
+        self._task = spawn(work(*args), "holdfast beside")
+
+    async def outcome(self) -> Item:
+        """Wait for its end; what it returns, or raises."""
+        return await self._task
+
+    async def end(self) -> None:
+        """Have it end soon, whatever comes of it, and wait for that."""
+        await cancelled(self._task)
 
 
 _seen_through: set[asyncio.Task[Any]] = set()

@@ -8,9 +8,10 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .detached import detached
 
@@ -165,6 +166,21 @@ class Repeating:
     def _end(self) -> None:
         self.stop()
         self._work()
+
+
+class Beside(Generic[Item]):
+    """Work that goes on in a thread of its own, while the caller does something else."""
+
+    def __init__(self, work: Callable[..., Item], *args: Any) -> None:
+        self._future: Future[Item] = detached(work, *args)
+
+    def outcome(self) -> Item:
+        """Wait for its end; what it returns, or raises."""
+        return self._future.result()
+
+    def end(self) -> None:
+        """Wait for its end, whatever comes of it: nobody cancels a thread."""
+        self._future.exception()
 
 
 def seen_through(outcome: Item) -> Item:

@@ -17,8 +17,8 @@ from ..walking import walked
 
 PathLike = str | os.PathLike[str]
 
-PIECES: Final = 32
-"""Read at a time, without asking between them: 4 MiB."""
+PIECE: Final = 33 << 20
+"""Read at a time: its whole lines are as much as a tally counts at once."""
 
 HEAD: Final = 4096
 """Of the first line so much tells a file from the next one that gets its name."""
@@ -32,18 +32,25 @@ class AsyncLocalFiles:
 
     A file has one identity as long as its name and its first line stay: it may grow meanwhile, and
     what was counted of it is not counted again. When its name is given to another one, as by a
-    rotation, that one is new.
+    rotation, that one is new; and so is a file that gets another name.
 
     Args:
         paths: a file or a folder, or several.
+        growing: whether the files may still be written: then a last line without an end is left for
+            the next time, as more of it may come.
         max_unpacked: bytes that a compressed file may unpack to.
     """
 
     def __init__(
-        self, paths: PathLike | Iterable[PathLike], *, max_unpacked: int = MAX_UNPACKED
+        self,
+        paths: PathLike | Iterable[PathLike],
+        *,
+        growing: bool = False,
+        max_unpacked: int = MAX_UNPACKED,
     ) -> None:
         given = [paths] if isinstance(paths, str | os.PathLike) else paths
         self._paths = [Path(path) for path in given]
+        self._growing = growing
         self._max_unpacked = max_unpacked
 
     def __repr__(self) -> str:
@@ -52,7 +59,7 @@ class AsyncLocalFiles:
     async def files(self) -> AsyncIterator[AsyncLocalFile]:
         """One after the other; each is a context."""
         for name, path in await in_thread(lambda: list(self._found())):
-            yield AsyncLocalFile(path, name, self._max_unpacked)
+            yield AsyncLocalFile(path, name, self._growing, self._max_unpacked)
 
     def _found(self) -> Iterator[tuple[str, Path]]:
         """Name and path of each; where several were given, all of the path is the name."""
@@ -76,14 +83,14 @@ class AsyncLocalFile:
         offset: where reading begins, always 0.
     """
 
-    def __init__(self, path: Path, name: str, max_unpacked: int) -> None:
+    def __init__(self, path: Path, name: str, growing: bool, max_unpacked: int) -> None:
         self.id = ""
         self.name: Final = name
         self.offset: Final = 0
         self._path = path
+        self._growing = growing
         self._max_unpacked = max_unpacked
         self._source: Source | None = None
-        self._head = b""
         self._problem = ""
 
     def __repr__(self) -> str:
@@ -92,27 +99,27 @@ class AsyncLocalFile:
     async def blocks(
         self, *, start: int | None = None, max_line: int = MAX_LINE, keep: bool = False
     ) -> AsyncIterator[Block]:
-        """Its lines, some mebibytes at a time; once.
+        """Its lines, some mebibytes at a time.
 
         Args:
-            start: where to begin, an offset at which a line begins.
+            start: where to begin, an offset at which a line begins. Within a line that was the last
+                one and had no end, its rest is left out: that line was read already.
             max_line: bytes of a line at most; a longer one is a block of its own, without data.
             keep: as of a feed; a file stays anyway.
 
         Raises:
-            DamagedFile: after the lines before the damage.
+            DamagedFile: after the lines before the damage; or it ends before *start*.
         """
         del keep
         begin = start or 0
-        cutter, at, data = Cutter(begin, checked_max_line(max_line)), 0, self._head
-        while data:
-            for block in cutter.cut(data[max(0, begin - at) :]):
+        within = await in_thread(self._start_at, begin)
+        cutter = Cutter(begin, checked_max_line(max_line), within=within)
+        while data := await in_thread(self._more, PIECE):
+            for block in cutter.cut(data):
                 yield block
-            at += len(data)
-            data = await in_thread(self._more)
         if self._problem:
             raise DamagedFile(None, self.name, self._problem)
-        for block in cutter.finish():
+        for block in () if self._growing else cutter.finish():
             yield block
 
     async def ack(self, upto: int | None = None) -> None:
@@ -138,22 +145,26 @@ class AsyncLocalFile:
             self._source = Source(self._path, packing, self._max_unpacked)
         except (OSError, ValueError) as error:
             raise DamagedFile(None, self.name, f"it cannot be read: {error}") from None
-        self._head = self._more()
-        line = self._head[:HEAD].partition(b"\n")[0]
+        line = self._more(HEAD).partition(b"\n")[0]
         name = published_name(self.name, packing).encode("utf-8", "surrogateescape")
         self.id = hashlib.blake2b(name + b"\0" + line, digest_size=16).hexdigest()
 
-    def _more(self) -> bytes:
-        """The next piece; none at the end, and after what is wrong."""
-        source = self._source
-        blocks: list[bytes] = []
+    def _start_at(self, offset: int) -> bool:
+        """Go to *offset*; whether that is within a line."""
+        self._problem, before = "", b""
         try:
-            while source is not None and not self._problem and len(blocks) < PIECES:
-                if not (block := source.block()):
-                    break
-                blocks.append(block)
+            if self._source is not None:
+                before = self._source.start_at(offset)
         except (Damage, OSError) as error:
             self._problem = str(error)
-            if source is not None:
-                blocks.append(source.rest())
-        return b"".join(blocks)
+        return before not in (b"", b"\n")
+
+    def _more(self, size: int) -> bytes:
+        """The next *size* bytes; none at the end, and after what is wrong."""
+        if self._source is None or self._problem:
+            return b""
+        try:
+            return self._source.piece(size)
+        except (Damage, OSError) as error:
+            self._problem = str(error)
+            return self._source.rest(size)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
@@ -83,6 +84,48 @@ class Ranges:
 
 
 @dataclass(frozen=True, slots=True)
+class Names:
+    """What places are called in one dimension: `US/California`. Several may be called the same.
+
+    Numbers are compared and put in order faster than texts, so names have numbers, too.
+
+    Attributes:
+        ranks: for each place the number of its name, in the order of the names.
+        places: for each name a place that is called so.
+    """
+
+    ranks: pl.Series
+    places: pl.Series
+    _known: pl.DataFrame
+    _depth: int
+
+    @classmethod
+    def of(cls, places: pl.DataFrame, depth: int) -> Names:
+        """The names of *places*, made of so many of their columns."""
+        every = pl.int_range(places.height, eager=True, dtype=pl.UInt32).alias("place")
+        named = pl.DataFrame([every, _called(places, every, depth)])
+        ranked = named.select("place", rank=pl.col("name").rank("dense") - 1)
+        first = ranked.unique("rank", keep="any").sort("rank")
+        return cls(ranked["rank"], first["place"], places, depth)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def texts(self, ranks: pl.Series) -> list[str]:
+        """The names of these numbers."""
+        numbers = self.places.gather(ranks)
+        return _called(self._known[numbers], numbers, self._depth).to_list()
+
+
+def _called(places: pl.DataFrame, numbers: pl.Series, depth: int) -> pl.Series:
+    """The names of *places*, which have these *numbers*."""
+    columns = [pl.col(name).fill_null(UNKNOWN) for name in Place._fields[:depth]]
+    path = pl.concat_str(columns, separator="/")
+    name = pl.when(numbers >= FIRST_PLACE).then(path).otherwise(columns[0])
+    return places.select(name=name).to_series()
+
+
+@dataclass(frozen=True)
 class Atlas:
     """All that a table knows.
 
@@ -112,6 +155,11 @@ class Atlas:
             rows, schema=dict.fromkeys(Place._fields, pl.String), orient="row"
         ).rechunk()
         return cls(four, six, frame, built_at)
+
+    @cached_property
+    def names(self) -> dict[str, Names]:
+        """What places are called, in each dimension."""
+        return {name: Names.of(self.places, depth) for depth, name in enumerate(Place._fields, 1)}
 
     def place(self, address: IPv4Address | IPv6Address) -> Place | None:
         """Where *address* is; None: nobody says."""

@@ -18,15 +18,11 @@ import polars as pl
 from ..addresses import parsed
 from ..counted import FAR_DAY, MALFORMED, NO_ADDRESS, NO_DAY, OVERLONG, SAMPLES, Sums
 from ..days import Span
-from ..place import UNKNOWN
-from .atlas import FIRST_PLACE, Atlas, Ranges
+from .atlas import Atlas, Ranges
 from .ipv4 import ipv4_number, is_ipv4
-from .key import DIMENSIONS, GeoKey
+from .key import GeoKey
 
 _ISO_DAY: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-
-_PARTS: Final = 16
-"""So many blocks are counted by themselves before their counts are added up."""
 
 
 class PlaceCounter:
@@ -39,20 +35,23 @@ class PlaceCounter:
     def _begin(self) -> None:
         self._sums = Sums()
         self._atlas: Atlas | None = None
-        self._parts: list[pl.DataFrame] = []
-        self._size = 0
+        self._parts: list[pl.DataFrame] = []  # the first one is of different days and places
 
     @property
     def size(self) -> int:
-        """How many days and places have come together, in all dimensions, about."""
-        return self._size * len(self._key.dimensions)
+        """How many different counts have come together, about."""
+        if not self._parts or self._atlas is None:
+            return 0
+        together = self._parts[0]
+        days, names = together["day"].n_unique(), self._atlas.names
+        return sum(min(together.height, days * len(names[each])) for each in self._key.dimensions)
 
     def overlong(self, lines: int) -> None:
         """Count lines that were too long to be read."""
         self._sums.reject("", OVERLONG, lines)
 
-    def add(self, data: bytes, span: Span) -> None:
-        """Count whole lines."""
+    def add(self, data: bytes, span: Span) -> int:
+        """Count whole lines. How many?"""
         atlas = self._key.geo.atlas
         if atlas is not self._atlas:
             self._name()
@@ -73,10 +72,10 @@ class PlaceCounter:
             found.append(_placed(good.filter(~four), "six", atlas.six))
             bad = rest.filter(~is_good.fill_null(value=False))
             self._reject(data, _explained(bad, days, near))
-        self._parts.append(_added_up(pl.concat(found), "place"))
-        if len(self._parts) >= _PARTS:
+        self._parts += found
+        if sum(part.height for part in self._parts) > 2 * self._parts[0].height:
             self._parts = [_added_up(pl.concat(self._parts), "place")]
-        self._size = sum(part.height for part in self._parts)
+        return int(groups["lines"].sum())
 
     def take(self) -> Sums:
         """What was counted since the last time."""
@@ -93,21 +92,21 @@ class PlaceCounter:
         self._parts = []
         for day, lines in counts.group_by("day").agg(pl.col("lines").sum()).iter_rows():
             self._sums.lines[day] = self._sums.lines.get(day, 0) + lines
-        for dimension, name in _names().items():
-            if dimension in self._key.dimensions:
-                self._add_named(dimension, counts, self._atlas.places.select(name=name)["name"])
+        for dimension in self._key.dimensions:
+            self._add_named(dimension, counts, self._atlas)
 
-    def _add_named(self, dimension: str, counts: pl.DataFrame, names: pl.Series) -> None:
-        """Add the counts of days and places, which have these *names* in a dimension."""
-        # Numbers are added up faster than texts: the first place of a name stands for all.
-        first = pl.col("place").min().over("name")
-        alike = pl.DataFrame({"name": names}).with_row_index("place").select(first)["place"]
-        added = _added_up(counts.with_columns(place=alike.gather(counts["place"])), "place")
+    def _add_named(self, dimension: str, counts: pl.DataFrame, atlas: Atlas) -> None:
+        """Add the counts of days and places of *atlas* by what they are called in a dimension."""
+        names = atlas.names[dimension]
+        ranks = names.ranks.gather(counts["place"])
+        added = _added_up(counts.select("day", "lines", rank=ranks), "rank")
         for (day,), part in added.partition_by("day", as_dict=True).items():
             column = self._sums.values.setdefault((day, dimension), {})
-            values = names.gather(part["place"]).to_list()
-            for value, lines in zip(values, part["lines"].to_list(), strict=True):
-                column[value] = column.get(value, 0) + lines
+            # In the order in which the server keeps them: so it adds them in half the time.
+            ordered = part.sort(pl.col("lines") * 2**32 + pl.col("rank"))
+            values, lines = names.texts(ordered["rank"]), ordered["lines"].to_list()
+            for value, number in zip(values, lines, strict=True):
+                column[value] = column.get(value, 0) + number
 
     def _reject(self, data: bytes, bad: pl.DataFrame) -> None:
         told = bad.group_by("under", "problem").agg(pl.col("lines").sum())
@@ -200,22 +199,9 @@ def _placed(groups: pl.DataFrame, column: str, ranges: Ranges) -> pl.DataFrame:
     """Day, place and lines of *groups*, whose addresses are numbers of *column*."""
     groups = groups.sort(column)  # in order, the search goes through memory in order as well
     places = ranges.find(groups[column].cast(ranges.starts.dtype))
-    return groups.select("day", "lines", place=places)
+    return groups.select("day", places.alias("place"), "lines")
 
 
 def _added_up(counts: pl.DataFrame, column: str) -> pl.DataFrame:
     """The lines of each day and value of *column*."""
     return counts.group_by("day", column).agg(pl.col("lines").sum())
-
-
-def _names() -> dict[str, pl.Expr]:
-    """What the places of an atlas are called in each dimension."""
-    country, region, city = (pl.col(name).fill_null(UNKNOWN) for name in DIMENSIONS)
-    is_place = pl.int_range(pl.len()) >= FIRST_PLACE
-    return {
-        "country": country,
-        "region": pl.when(is_place).then(pl.format("{}/{}", country, region)).otherwise(country),
-        "city": pl.when(is_place)
-        .then(pl.format("{}/{}/{}", country, region, city))
-        .otherwise(country),
-    }

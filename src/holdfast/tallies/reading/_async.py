@@ -6,14 +6,15 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...core.call._async import AsyncCaller
 from ...core.names import Unit
-from ...core.runtime._async import in_thread
+from ...core.runtime._async import Beside, in_thread
 from ...errors import DamagedFile, FileTaken
+from ..block import Block
 from ..book._async import AsyncBook
-from ..counted import Counter
+from ..counted import Counter, Sums
 from ..days import Span
 from ..report import TallyReport
 from ..source._async import AsyncSource, AsyncSourceFile
@@ -74,26 +75,26 @@ class AsyncReading:
         counted = await self._book.position(file.id)
         while True:
             piece = _Piece(file, counted, self._new_counter())
-            if await self._read(piece):
-                return
+            try:
+                if await self._read(piece):
+                    return
+            finally:
+                if piece.commit is not None:
+                    await piece.commit.work.end()
             counted = piece.counted
 
     async def _read(self, piece: _Piece) -> bool:
         """Count the file of *piece* to its end; False: another one has counted part of it."""
-        file = piece.file
         try:
-            async for block in file.blocks(start=max(piece.counted, file.offset), keep=True):
-                if block.overlong:
-                    piece.counter.overlong(block.overlong)
-                if block.data:
-                    piece.waiting.append(block.data)
-                    piece.waiting_bytes += len(block.data)
-                    piece.begin()
-                piece.end = block.end
+            async for block in piece.file.blocks(start=piece.start, keep=True):
+                piece.take_in(block)
                 if piece.waiting_bytes >= AT_ONCE:
                     await self._digest(piece)
                 # A block of nothing: the source waits, perhaps until what is counted is let go.
-                if (block.end == block.offset or piece.is_due) and not await self._commit(piece):
+                is_waiting = block.end == block.offset
+                if (is_waiting and not await self._commit(piece)) or (
+                    piece.is_due and not await self._hand_over(piece)
+                ):
                     return False
         except DamagedFile:
             await self._commit(piece)  # what came before the damage is good
@@ -105,28 +106,48 @@ class AsyncReading:
         data, piece.waiting, piece.waiting_bytes = piece.waiting, [], 0
         if data:
             span = await self._current_span()
-            await in_thread(piece.counter.add, b"".join(data), span)
-            self._tell()
+            piece.lines += await in_thread(piece.counter.add, b"".join(data), span)
+            before = piece.commit.lines if piece.commit else 0
+            self._show(before + piece.lines, piece.end - max(piece.counted, piece.file.offset))
 
     async def _commit(self, piece: _Piece) -> bool:
-        """Have the server count what was counted here; False: another one was faster."""
+        """Have the server count all that was counted here; False: another one was faster."""
+        return await self._hand_over(piece) and await self._committed(piece)
+
+    async def _hand_over(self, piece: _Piece) -> bool:
+        """Begin a commit, and go on meanwhile; False: another one was faster than the one before.
+
+        One at a time: each begins where the one before ends.
+        """
         await self._digest(piece)
-        if piece.end <= piece.counted:
+        if not await self._committed(piece):
+            return False
+        if piece.end > piece.handed:
+            work = Beside(self._write, piece.file.id, piece.handed, piece.end, piece.counter)
+            piece.hand_over(work, self._new_counter())
+        return True
+
+    async def _write(
+        self, file: str, start: int, end: int, counter: Counter
+    ) -> tuple[int | None, Sums]:
+        sums = await in_thread(counter.take)
+        return await self._book.commit(file, start, end, sums), sums
+
+    async def _committed(self, piece: _Piece) -> bool:
+        """Wait for the commit that was begun, if any; False: another one was faster."""
+        commit, piece.commit = piece.commit, None
+        if commit is None:
             return True
-        sums = await in_thread(piece.counter.take)
-        now = await self._book.commit(piece.file.id, piece.counted, piece.end, sums)
+        now, sums = await commit.work.outcome()
         if now is not None:
             piece.counted = now
             return False
         rejected = sum(sum(reasons.values()) for reasons in sums.rejected.values())
-        self._tell(
-            lines=sum(sums.lines.values()) + rejected,
-            rejected=rejected,
-            bytes=piece.end - max(piece.counted, piece.file.offset),
-            commits=1,
-        )
-        piece.counted, piece.since = piece.end, None
-        await piece.file.ack(piece.end)
+        lines = sum(sums.lines.values()) + rejected
+        start = max(piece.counted, piece.file.offset)
+        piece.counted = commit.end
+        self._tell(lines=lines, rejected=rejected, bytes=commit.end - start, commits=1)
+        await piece.file.ack(commit.end)
         return True
 
     async def _current_span(self) -> Span:
@@ -138,30 +159,89 @@ class AsyncReading:
 
     def _tell(self, **more: int) -> None:
         """Add to the report, and show it."""
-        told = {name: getattr(self._report, name) + number for name, number in more.items()}
-        self._report = replace(self._report, **told)
+        self._report = _sum(self._report, **more)
+        self._show()
+
+    def _show(self, lines: int = 0, bytes_: int = 0) -> None:
+        """Show the report, with what was read since the last commit."""
         if self._progress is not None:
-            self._progress(self._report)
+            self._progress(_sum(self._report, lines=lines, bytes=bytes_))
+
+
+def _sum(report: TallyReport, **more: int) -> TallyReport:
+    told = {name: getattr(report, name) + number for name, number in more.items()}
+    return replace(report, **told)
+
+
+class _Commit(NamedTuple):
+    """A commit that was begun.
+
+    Attributes:
+        work: what becomes of it.
+        end: of the part of the file that it is about.
+        lines: of that part.
+    """
+
+    work: Beside[tuple[int | None, Sums]]
+    end: int
+    lines: int
 
 
 class _Piece:
-    """A file from where it is counted on, and what has been read of it since."""
+    """A file from where it is counted on, and what has been read of it since.
 
-    __slots__ = ("counted", "counter", "end", "file", "since", "waiting", "waiting_bytes")
+    Attributes:
+        counted: up to where it is counted, as the server says.
+        handed: up to where it is, or a commit was begun.
+        end: up to where it was read.
+        waiting: data up to there that is not counted yet.
+        lines: that were counted here since the last commit was begun.
+    """
+
+    __slots__ = (
+        "commit",
+        "counted",
+        "counter",
+        "end",
+        "file",
+        "handed",
+        "lines",
+        "since",
+        "waiting",
+        "waiting_bytes",
+    )
 
     def __init__(self, file: AsyncSourceFile, counted: int, counter: Counter) -> None:
         self.file = file
         self.counter = counter
-        self.counted = counted
-        self.end = counted
+        self.counted = self.handed = self.end = counted
         self.waiting: list[bytes] = []
         self.waiting_bytes = 0
+        self.lines = 0
         self.since: float | None = None
+        self.commit: _Commit | None = None
 
-    def begin(self) -> None:
-        """There is something that is to be committed."""
-        if self.since is None:
-            self.since = time.monotonic()
+    @property
+    def start(self) -> int:
+        """Where reading begins."""
+        return max(self.counted, self.file.offset)
+
+    def take_in(self, block: Block) -> None:
+        """See to it that *block* is counted."""
+        if block.overlong:
+            self.counter.overlong(block.overlong)
+            self.lines += block.overlong
+        if block.data:
+            self.waiting.append(block.data)
+            self.waiting_bytes += len(block.data)
+            if self.since is None:
+                self.since = time.monotonic()
+        self.end = block.end
+
+    def hand_over(self, work: Beside[tuple[int | None, Sums]], counter: Counter) -> None:
+        """All that was read is about to be committed; go on with another *counter*."""
+        self.commit = _Commit(work, self.end, self.lines)
+        self.counter, self.handed, self.lines, self.since = counter, self.end, 0, None
 
     @property
     def is_due(self) -> bool:

@@ -6,18 +6,17 @@ import json
 import random
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .... import HoldfastError
 from ...connection import fail
 from ...output import console, counted
 from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..own_server import own_server
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,19 +94,6 @@ def _introduction(day: Any) -> str:
     )
 
 
-@contextmanager
-def _server() -> Iterator[str]:
-    """The socket of a server that is gone afterwards."""
-    from ....server import EmbeddedServer
-
-    try:
-        server = EmbeddedServer.open(None)
-    except HoldfastError as error:
-        fail(str(error))
-    with server:
-        yield server.socket
-
-
 def _live(
     example: ModuleType, seed: int, clients: int, seconds: float, folder: Path, console: Console
 ) -> Report:
@@ -117,8 +103,8 @@ def _live(
 
     day = example.Day.make(seed=seed, clients=clients, seconds=seconds)
     console.print(f"\n  {_introduction(day)}")
-    with _server() as server:
-        garage = example.Garage(day, seed=seed, server=server, folder=folder)
+    with own_server() as server:
+        garage = example.Garage(day, seed=seed, server=server.socket, folder=folder)
         try:
             with screen_on(console, garage) as screen:
                 for _ in garage.run():

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .... import HoldfastError
 from ...connection import WRONG_USAGE, Embedded, Url, connected, fail
 from ...output import console
 from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..own_server import own_server
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +60,7 @@ def market(
     try:
         with ExitStack() as stack:
             if url is None or embedded is not None:
-                url = stack.enter_context(_own_server(embedded))
+                url = stack.enter_context(own_server(embedded)).url
             elif not url.startswith(SCHEMES):
                 fail(f"the market needs one server: {' '.join(SCHEMES)}", code=WRONG_USAGE)
             runs = _play(_plan(url, seconds), screen)
@@ -76,19 +74,6 @@ def market(
     else:
         print_table(runs, screen)
     raise typer.Exit(0 if ok else 1)
-
-
-@contextmanager
-def _own_server(folder: Path | None) -> Iterator[str]:
-    """The URL of the server of *folder*; without one, of a server that is gone afterwards."""
-    from ....server import EmbeddedServer
-
-    try:
-        server = EmbeddedServer.open(folder)
-    except HoldfastError as error:
-        fail(str(error))
-    with server:
-        yield server.url
 
 
 def _plan(url: str, seconds: float) -> Plan:

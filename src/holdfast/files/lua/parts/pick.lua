@@ -7,12 +7,18 @@ local function pick(group)
   local floor = math.max(tonumber(redis.call('HGET', places, group) or nil) or 1, feed.low)
   local last = math.min(feed.top, floor + LOOK - 1)
   local rest, passed = {}, floor
+  local function remember()  -- so that nobody looks at these files again
+    if passed > floor then
+      redis.call('HSET', places, group, text(passed))
+    end
+  end
   for number = floor, last do
     local file = file_at(number)
     local place = file and not settled(file, group) and place_of(group, number)
     if place then
       local held_ms = held_until(place) - now_ms
       if held_ms <= 0 then
+        remember()
         return number, file, place
       end
       rest.held_ms = math.min(rest.held_ms or held_ms, held_ms)
@@ -20,7 +26,7 @@ local function pick(group)
       passed = number + 1
     end
   end
-  redis.call('HSET', places, group, text(passed))
+  remember()
   rest.all, rest.more = passed > feed.top, passed > last and last < feed.top
   return nil, nil, nil, rest
 end

@@ -1,0 +1,105 @@
+"""A primary and a replica that a real Sentinel watches: `Watched`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+import redis
+
+from faults.ports import LOOPBACK, Port
+from faults.processes import Process
+from faults.servers import Server, server_binary
+from faults.waiting import eventually
+
+SERVICE = "main"
+SOON = ("--repl-diskless-sync-delay", "0")
+READY_S = 20.0
+
+
+class Watched:
+    """A primary, a replica, and one sentinel that may decide alone; `with` starts and removes them.
+
+    Args:
+        folder: for what the sentinel writes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._servers = [Server(*SOON), Server(*SOON)]
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            first, second = (stack.enter_context(server) for server in self._servers)
+            self._port = stack.enter_context(Port()).number
+            host, port = first.address
+            second.execute("REPLICAOF", host, port)
+            config = self._folder / "sentinel.conf"
+            config.write_text(
+                f"port {self._port}\nbind {LOOPBACK}\ndir {self._folder}\n"
+                f"sentinel monitor {SERVICE} {host} {port} 1\n"
+                f"sentinel down-after-milliseconds {SERVICE} 500\n"
+                f"sentinel failover-timeout {SERVICE} 3000\n"
+            )
+            binary = server_binary()
+            stack.enter_context(Process(binary, str(config), "--sentinel", name="sentinel"))
+            self._asked = stack.enter_context(redis.Redis(port=self._port))
+            eventually(lambda: self._replicas() == 1, READY_S)
+            eventually(lambda: _link(second) == "up", READY_S)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Of the sentinel."""
+        return LOOPBACK, self._port
+
+    @property
+    def url(self) -> str:
+        """For a client that follows the primary."""
+        return f"redis+sentinel://{LOOPBACK}:{self._port}/{SERVICE}"
+
+    def fail_over(self) -> None:
+        """Make the replica the primary. What was acknowledged before is not lost.
+
+        Replication is asynchronous: whoever writes meanwhile may lose what he wrote, as in life.
+        """
+        before = self._primary()
+        with redis.Redis(*before) as client:
+            client.set("last", "write")
+            assert client.wait(1, 10_000) == 1
+        eventually(self._is_begun, READY_S)
+        eventually(lambda: self._primary() != before, READY_S)
+        with redis.Redis(*before) as client:  # the sentinel says so only after some eight seconds
+            client.replicaof(*self._primary())
+
+    def _replicas(self) -> int:
+        """How many the sentinel knows."""
+        try:
+            return int(self._asked.execute_command("SENTINEL", "MASTER", SERVICE)[b"num-slaves"])
+        except redis.RedisError:
+            return 0
+
+    def _primary(self) -> tuple[str, int]:
+        """Who the sentinel says it is."""
+        host, port = self._asked.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)
+        return host.decode(), int(port)
+
+    def _is_begun(self) -> bool:
+        """Ask for a failover; False while no replica is ready for it."""
+        try:
+            self._asked.execute_command("SENTINEL", "FAILOVER", SERVICE)
+        except redis.ResponseError:
+            return False
+        return True
+
+
+def _link(replica: Server) -> str:
+    """How it is connected to its primary."""
+    status: str = replica.execute("INFO", "replication")["master_link_status"]
+    return status

@@ -1,0 +1,133 @@
+"""The feed goes to another server in the midst of a file: by a failover, or with its slot."""
+
+from __future__ import annotations
+
+import io
+import random
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from faults.clusters import Cluster
+from faults.sentinels import Watched
+from faults.waiting import eventually
+from holdfast import Counted, FileFeed, Holdfast, TallyReport
+from holdfast.core.names import Namespace
+from holdfast.files import keys
+
+NOISE = random.Random(7).randbytes(4 << 20)
+LINES = b"".join(b"2011-10-%02d event %d\n" % (10 + n % 7, n) for n in range(200_000))
+
+
+class Once:
+    """Does something the first time that it is told, and notes that it did."""
+
+    def __init__(self, action: Callable[[], object]) -> None:
+        self.action = action
+        self.done = False
+
+    def __call__(self, *_: object) -> None:
+        if not self.done:
+            self.done = True
+            self.action()
+
+
+def read(feed: FileFeed, name: str, meanwhile: Once) -> dict[str, bytes]:
+    """What a consumer gets, with something else after the first block that it acknowledged."""
+    found: dict[str, bytes] = {}
+    for file in feed.consumer(name).files():
+        with file:
+            found[file.name] = b""
+            for block in file.blocks(raw=True):
+                found[file.name] += block.data
+                file.ack(block.end)
+                meanwhile()
+    return found
+
+
+def by_day(line: bytes) -> Counted:
+    day, word, _ = line.decode().split()
+    return Counted(day, {"word": word})
+
+
+def test_all_goes_on_after_a_failover(watched: Watched) -> None:
+    """Who publishes, who reads, and who counts: each in the midst of a file."""
+    all_at_work, moved = threading.Barrier(3), threading.Event()
+
+    def wait() -> None:
+        all_at_work.wait(30)
+        assert moved.wait(30)
+
+    def fail_over() -> None:
+        all_at_work.wait(30)
+        watched.fail_over()
+        moved.set()
+
+    with (
+        Holdfast.from_url(watched.url, namespace="s") as hf,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        feed, tally = hf.file_feed("logs", consumers=["a", "b"]), hf.tally("daily")
+        moves = [Once(wait), Once(wait), Once(fail_over)]
+        reading = threads.submit(read, feed, "a", moves[0])
+
+        def committed(report: TallyReport) -> None:
+            if report.commits:
+                moves[1]()
+
+        counting = threads.submit(
+            tally.aggregate, feed.consumer("b"), key=by_day, progress=committed
+        )
+        feed.publish(io.BytesIO(LINES), name="days.log", compress=None, on_progress=moves[2])
+        feed.seal()
+        assert reading.result(30) == {"days.log": LINES}
+        assert counting.result(30).lines == 200_000
+        assert sum(tally.days().values()) == 200_000
+        assert tally.top("word", day="2011-10-12") == [("event", tally.total("2011-10-12"))]
+        assert all(move.done for move in moves)
+        assert feed.status().state == "over"
+
+
+@pytest.fixture(scope="module")
+def own_cluster() -> Iterator[Cluster]:
+    """A cluster whose slots this module may move about."""
+    with Cluster(primaries=3) as cluster:
+        yield cluster
+
+
+def test_all_goes_along_with_the_slot(own_cluster: Cluster, tmp_path: Path) -> None:
+    """Who publishes and who reads in the midst of a file, and who waits for one."""
+    unit = Namespace.of("moved").unit(keys.KIND, "logs")
+
+    def move() -> None:
+        own_cluster.move_slot(unit.slot, own_cluster.stranger(unit.slot))
+
+    moves = [Once(move) for _ in range(2)]
+    with (
+        Holdfast.from_url(own_cluster.url, namespace="moved") as hf,
+        ThreadPoolExecutor(3) as threads,
+    ):
+        feed = hf.file_feed("logs", consumers=["a", "b"])
+        feed.publish(io.BytesIO(NOISE), name="first", on_progress=moves[0])
+        reading = [threads.submit(read, feed, "a", moves[1]), threads.submit(saved, feed, tmp_path)]
+        eventually(lambda: all(c.behind == 0 for c in feed.status().consumers), 30)
+        move()  # both wait for the next file
+        with own_cluster.moving_slot(unit.slot, own_cluster.stranger(unit.slot)) as half_way:
+            half_way.migrate(limit=1)
+            publishing = threads.submit(feed.publish, io.BytesIO(LINES), name="next")
+        publishing.result(30)
+        feed.seal()
+        assert [each.result(30) for each in reading] == [{"first": NOISE, "next": LINES}] * 2
+        assert all(move.done for move in moves)
+
+
+def saved(feed: FileFeed, folder: Path) -> dict[str, bytes]:
+    """What the consumer `b` saves."""
+    found = {}
+    for file in feed.consumer("b").files():
+        with file:
+            found[file.name] = file.save_to(folder).read_bytes()
+    return found

@@ -1,0 +1,240 @@
+# Generated from test_local_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Files of this machine, read as those of a feed are."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from holdfast import Block, DamagedFile, LocalFiles
+from holdfast.files.chunk import zstd
+from holdfast.files.lines import lines_of
+from holdfast.files.local import _sync as local
+
+LINES = b"".join(b"line %d\n" % n for n in range(40_000))
+
+
+@pytest.fixture(autouse=True)
+def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So small that even these files have several."""
+    monkeypatch.setattr(local, "PIECE", 100_000)
+
+
+def blocks_of(file: local.LocalFile, start: int = 0) -> list[Block]:
+    """All of them, of one that is open."""
+    return [block for block in file.blocks(start=start) if block]
+
+
+def read(files: LocalFiles, start: int = 0) -> dict[str, list[Block]]:
+    """The blocks of each file."""
+    found = {}
+    for file in files.files():
+        with file:
+            found[file.name] = blocks_of(file, start)
+            file.ack()
+    return found
+
+
+def lines(files: LocalFiles, start: int = 0) -> list[bytes]:
+    """Of all files together."""
+    found = read(files, start)
+    return [line for name in found for block in found[name] for line in lines_of(block.data)]
+
+
+def id_of(path: Path) -> str:
+    """Of the only file there."""
+    for file in LocalFiles(path).files():
+        with file:
+            return file.id
+    raise AssertionError("there is none")
+
+
+def test_blocks_are_whole_lines_one_after_the_other(tmp_path: Path) -> None:
+    """From any line on, and again when it is asked for again."""
+    path = tmp_path / "a.log"
+    path.write_bytes(LINES + b"last")
+    for file in LocalFiles(path).files():
+        with file:
+            assert (file.name, file.offset) == ("a.log", 0)
+            for start in (0, 7, len(LINES), LINES.index(b"line 30000")):
+                blocks = blocks_of(file, start)
+                assert blocks[0].offset == start
+                assert blocks[-1].end == len(LINES) + 4
+                assert all(block.data.endswith(b"\n") for block in blocks[:-1])
+                assert b"".join(block.data for block in blocks) == (LINES + b"last")[start:]
+            assert not blocks_of(file, len(LINES) + 4)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"x", b"\r\n\n", b"\0\xff\n\x80"])
+def test_any_bytes_are_lines(tmp_path: Path, data: bytes) -> None:
+    """None, empty ones, NUL, and what is no text."""
+    (tmp_path / "a").write_bytes(data)
+    assert lines(LocalFiles(tmp_path / "a")) == lines_of(data)
+
+
+def test_files_are_called_by_their_paths(tmp_path: Path) -> None:
+    """From the folder on; where several are given, all of the path. Links to folders are passed."""
+    (tmp_path / "days" / "old").mkdir(parents=True)
+    (tmp_path / "loop").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("b.log", "days/1.log", "days/old/0.log"):
+        (tmp_path / name).write_bytes(b"x\n")
+    names = ["b.log", "days/1.log", "days/old/0.log"]
+    assert list(read(LocalFiles(tmp_path))) == names
+    assert list(read(LocalFiles(tmp_path / "b.log"))) == ["b.log"]
+    both = LocalFiles([tmp_path / "days", tmp_path / "b.log"])
+    assert list(read(both)) == [f"{tmp_path}/{n}" for n in (*names[1:], names[0])]
+    assert str(tmp_path / "b.log") in repr(both)
+
+
+def test_what_is_packed_is_unpacked(tmp_path: Path) -> None:
+    """All members of it; from any line on."""
+    members = gzip.compress(LINES[:99_999]) + gzip.compress(b"") + gzip.compress(LINES[99_999:])
+    (tmp_path / "a.gz").write_bytes(members)
+    (tmp_path / "b.zst").write_bytes(zstd().compress(LINES))
+    start = LINES.index(b"line 30000")
+    for name in ("a.gz", "b.zst"):
+        files = LocalFiles(tmp_path / name)
+        assert lines(files) == lines_of(LINES)
+        assert lines(files, start) == lines_of(LINES[start:])
+
+
+@pytest.mark.parametrize(
+    ("data", "limit", "good", "problem"),
+    [
+        (gzip.compress(LINES, 0)[:200_000], 2**30, 199_000, "the gzip file ends within"),
+        (gzip.compress(LINES)[:-1], 2**30, len(LINES), "the gzip file ends within"),
+        (gzip.compress(bytes(2**24)), 2**20, 0, "it unpacks to more than 1,048,576 bytes"),
+        (b"no gzip\n", 2**30, 0, "member 1 of the gzip file"),
+    ],
+    ids=["cut", "end", "bomb", "none"],
+)
+def test_what_comes_before_the_damage_is_good(
+    tmp_path: Path, data: bytes, limit: int, good: int, problem: str
+) -> None:
+    """And then it is told."""
+    (tmp_path / "a.gz").write_bytes(data)
+    found = bytearray()
+
+    def read_all() -> None:
+        for file in LocalFiles(tmp_path, max_unpacked=limit).files():
+            with file:
+                for block in file.blocks():
+                    found.extend(block.data)
+
+    with pytest.raises(DamagedFile, match=f"'a.gz' is damaged: {problem}"):
+        read_all()
+    assert LINES.startswith(found)
+    assert good - 1000 <= len(found) <= good + 1000
+
+
+def test_what_cannot_be_opened_is_damaged(tmp_path: Path) -> None:
+    """The others go on: that it is not there, or is a pipe, is told of that file."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "b.log").write_bytes(b"x\n")
+    found: dict[str, int | str] = {}
+    paths = [tmp_path / "none", tmp_path / "pipe", tmp_path / "b.log"]
+    for file in LocalFiles(paths).files():
+        name = Path(file.name).name
+        try:
+            with file:
+                found[name] = len(blocks_of(file))
+        except DamagedFile as error:
+            found[name] = error.problem
+    assert "No such file" in str(found["none"])
+    assert "only regular files" in str(found["pipe"])
+    assert found["b.log"] == 1
+
+
+def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
+    """It is as long as it was; one that shrinks is damaged, one that vanishes is not."""
+    path = tmp_path / "a.log"
+    for change in ("grows", "vanishes", "shrinks"):
+        path.write_bytes(LINES)
+        found, problem = b"", ""
+        for file in LocalFiles(path).files():
+            try:
+                with file:
+                    for block in file.blocks():
+                        if not found and change == "grows":
+                            with path.open("ab") as more:
+                                more.write(LINES)
+                        elif not found and change == "vanishes":
+                            path.unlink()
+                        elif not found:
+                            os.truncate(path, 10)
+                        found += block.data
+            except DamagedFile as error:
+                problem = error.problem
+        if change == "shrinks":
+            assert problem.startswith("it shrank from 428,890 bytes to ")
+            assert LINES.startswith(found)
+        else:
+            assert (found, problem) == (LINES, "")
+
+
+def test_a_file_is_known_by_its_name_and_its_first_line(tmp_path: Path) -> None:
+    """Growing and being packed change nothing; another name, or another first line, does."""
+    path, other = tmp_path / "a.log", tmp_path / "b.log"
+    path.write_bytes(b"first\n")
+    before = id_of(path)
+    path.write_bytes(b"first\nsecond\n")
+    other.write_bytes(b"first\n")
+    (tmp_path / "a.log.gz").write_bytes(gzip.compress(b"first\nsecond\n"))
+    assert id_of(path) == id_of(tmp_path / "a.log.gz") == before
+    assert id_of(other) != before
+    path.write_bytes(b"First\nsecond\n")
+    assert id_of(path) != before
+
+
+def test_a_last_line_without_an_end_is_read_once(tmp_path: Path) -> None:
+    """Now; and when more of it comes, that is left out."""
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\ntw")
+    assert lines(LocalFiles(path)) == [b"one", b"tw"]
+    for rest in (b"", b"o", b"o\n", b"o\nthree\nfour"):
+        path.write_bytes(b"one\ntw" + rest)
+        assert lines(LocalFiles(path), 6) == lines_of(rest)[1:]
+        (blocks,) = (read(LocalFiles(path), 6)).values()
+        assert [block.end for block in blocks[-1:]] == [6 + len(rest)][: len(rest)]
+        assert not any(block.overlong for block in blocks)
+
+
+def test_a_last_line_that_may_grow_is_left_for_the_next_time(tmp_path: Path) -> None:
+    """If it is said that they are still written."""
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\ntw")
+    growing = LocalFiles(path, growing=True)
+    (blocks,) = (read(growing)).values()
+    assert blocks == [Block(0, 4, b"one\n")]
+    path.write_bytes(b"one\ntwo\nth")
+    (blocks,) = (read(growing, 4)).values()
+    assert blocks == [Block(4, 8, b"two\n")]
+
+
+def test_a_file_that_became_shorter_is_damaged(tmp_path: Path) -> None:
+    """What was read of it is no longer there, so nobody knows what is new."""
+    for name in ("a.log", "a.log.gz"):
+        path = tmp_path / name
+        data = b"one\ntwo\n"
+        path.write_bytes(gzip.compress(data) if name.endswith("z") else data)
+        assert lines(LocalFiles(path), 8) == []
+        for start in (9, 10, 1000):
+            with pytest.raises(DamagedFile, match=f"it ends before byte {start:,}"):
+                lines(LocalFiles(path), start)
+
+
+def test_lines_that_are_too_long_are_left_out(tmp_path: Path) -> None:
+    """However they lie in the pieces."""
+    dice = random.Random(3)
+    parts = [dice.randbytes(70_000).replace(b"\n", b".") if n % 3 else b"ok" for n in range(9)]
+    path = tmp_path / "a.log"
+    path.write_bytes(b"\n".join(parts))
+    (blocks,) = (read(LocalFiles(path))).values()
+    assert sum(block.overlong for block in blocks) == 6
+    assert b"".join(block.data for block in blocks) == b"ok\n" * 3
+    assert blocks[-1].end == path.stat().st_size
