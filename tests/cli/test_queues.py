@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from cli.crowd import HOSTILE, HOSTILE_ID, VISIBLE, Run, enqueue_dead, rows
 from holdfast import Holdfast, TaskRegistry
 
@@ -18,14 +20,16 @@ def test_queues_are_listed(crowd: Holdfast, run: Run) -> None:
     assert limited.split() == ["limited", "0", "0", "0", "0", "0", "10,000", "paused"]
     assert run("queues").stdout == listed.stdout
     for command in (["queues", "--json"], ["queues", "ls", "--json"]):
-        assert rows(run(*command)) == [
+        listed_rows = rows(run(*command))
+        assert datetime.fromisoformat(str(listed_rows[0].pop("oldest_at"))) < datetime.now(UTC)
+        assert listed_rows == [
             {
                 "queue": "crowd", "ready": 3, "delayed": 1, "running": 1, "dead": 2,
                 "waiting_workers": 0, "paused": False, "capacity": None,
             },
             {
                 "queue": "limited", "ready": 0, "delayed": 0, "running": 0, "dead": 0,
-                "waiting_workers": 0, "paused": True, "capacity": 10_000,
+                "waiting_workers": 0, "paused": True, "capacity": 10_000, "oldest_at": None,
             },
         ]  # fmt: skip
 

@@ -26,7 +26,7 @@ COMMANDS: Final = {
     "rows": "Keep the rows of a cache fresh; look at row caches. Without a command: ls.",
     "counters": "Look at counters. Without a command: ls.",
     "logs": "Send files to many consumers; count their lines by country, region and city.",
-    "serve": "Serve mailboxes and chats over HTTP and WebSocket, with a page to try it at /chat.",
+    "serve": "Serve the dashboard at /dashboard, and mailboxes and chats over HTTP and WebSocket.",
 }
 """What each does, as it says itself: listing them loads none."""
 

@@ -51,16 +51,17 @@ def append(hf: Holdfast, folder: Path, name: str) -> None:
     """Add the lines of each file to one of its own, and acknowledge what is there.
 
     The end of what was added tells how far this is: so nothing is there twice, whoever is killed.
+    Who was stopped for longer than its lease may write after its successor, but to the same place.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for file in hf.file_feed("logs").consumer(name).files():
         try:
-            with file, (folder / file.id).open("ab") as out:
-                size = out.tell()
+            (folder / file.id).touch()
+            with file, (folder / file.id).open("r+b") as out:
+                size = out.seek(0, os.SEEK_END)
                 for block in file.blocks(start=max(size, file.offset)):
                     assert block.offset == size, (block.offset, size)
-                    out.write(block.data)
-                    out.flush()
+                    os.pwrite(out.fileno(), block.data, size)
                     size = block.end
                     file.ack(size)
                 (folder / f"{file.id}.name").write_text(file.name)
