@@ -46,7 +46,8 @@ def key(hf: Holdfast, part: str) -> str:
 
 def other_chunk() -> bytes:
     """A good one of another file."""
-    return Packer(None).pack(b"x" * BLOCK, EMPTY)[0]
+    packed = Packer(None).pack(b"x" * BLOCK)
+    return packed.chunk(packed.digest(EMPTY))
 
 
 def read(feed: FileFeed) -> tuple[dict[str, int], dict[str, str]]:

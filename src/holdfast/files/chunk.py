@@ -62,8 +62,32 @@ class Unpacked(NamedTuple):
         return _chained(before, self.link) == self.digest
 
 
+class Packed(NamedTuple):
+    """What a chunk holds, compressed or as it is.
+
+    Attributes:
+        codec: how it is compressed.
+        payload: the bytes.
+        size: of them, unpacked.
+        crc: their checksum, unpacked.
+    """
+
+    codec: bytes
+    payload: bytes
+    size: int
+    crc: int
+
+    def digest(self, before: bytes) -> bytes:
+        """Of the file up to and with this chunk, after what has the digest *before*."""
+        return _chained(before, _LINK.pack(self.crc, self.size))
+
+    def chunk(self, digest: bytes) -> bytes:
+        """As it is stored, with that *digest*."""
+        return _HEAD.pack(self.codec, self.crc, digest) + self.payload
+
+
 class Packer:
-    """Makes chunks, one after the other.
+    """Makes chunks; several threads may do so at once.
 
     Args:
         codec: how they are compressed; None not at all.
@@ -73,18 +97,16 @@ class Packer:
         self._compress = _compressor(codec)
         self._skip = 0
 
-    def pack(self, data: bytes, before: bytes) -> tuple[bytes, bytes]:
-        """The chunk of *data*, after what has the digest *before*; and the digest with it."""
-        crc = zlib.crc32(data)
-        digest = _chained(before, _LINK.pack(crc, len(data)))
+    def pack(self, data: bytes) -> Packed:
+        """What becomes of *data*, a block of a file."""
         codec, payload = _STORED, data
-        if self._compress is not None and not self._skip:
+        if self._skip:
+            self._skip -= 1
+        elif self._compress is not None:
             codec, payload = self._compress(data)
             if len(payload) > _WORTH * len(data):
                 codec, payload, self._skip = _STORED, data, _UNTRIED
-        elif self._skip:
-            self._skip -= 1
-        return _HEAD.pack(codec, crc, digest) + payload, digest
+        return Packed(codec, payload, len(data), zlib.crc32(data))
 
 
 def digest_after(data: bytes, before: bytes) -> bytes:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
 
-from .chunk import BLOCK, EMPTY, WINDOW, Codec, Packer, digest_after
+from ..core.runtime.pool import Pool
+from .chunk import BLOCK, EMPTY, WINDOW, Codec, Packed, Packer
 from .source import Damage, Source
+
+PLAIN: Final = Packer(None)
+"""For blocks of which only the digest is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,9 @@ class Load:
 class Shipment:
     """The chunks of one file, in order.
 
+    Blocks are compressed side by side, and those of a file (not of a stream, whose next bytes may
+    be long in coming) also while the ones before them travel.
+
     Args:
         source: where the bytes come from.
         codec: how the chunks are compressed; None not at all.
@@ -60,6 +71,9 @@ class Shipment:
     def __init__(self, source: Source, codec: Codec | None) -> None:
         self._source = source
         self._packer = Packer(codec)
+        self._pool = Pool() if codec else None
+        self._is_stream = source.size is None
+        self._ahead: deque[Callable[[], Packed]] = deque()
         self._index = 0
         self._size = 0
         self._digest = EMPTY
@@ -73,7 +87,7 @@ class Shipment:
 
     @property
     def size(self) -> int:
-        """Bytes read up to there."""
+        """Bytes of the file up to there."""
         return self._size
 
     @property
@@ -81,34 +95,57 @@ class Shipment:
         """Of the file up to there."""
         return self._digest
 
-    def load(self) -> Load:
-        """The next chunks, as many as travel together."""
-        at, before = self._index, self._digest
-        chunks: list[bytes] = []
-        digests: list[bytes] = []
-        while len(chunks) < WINDOW and (data := self._next()):
-            chunk, self._digest = self._packer.pack(data, self._digest)
-            chunks.append(chunk)
-            digests.append(self._digest)
-        return Load(at, before, chunks, digests, self._size, self._ending, self._problem)
-
-    def skip(self, most: int) -> bool:
-        """Read up to *most* chunks without making them up; False when there are no more."""
-        for _ in range(most):
-            data = self._next()
-            if not data:
-                return False
-            self._digest = digest_after(data, self._digest)
-        return True
-
     @property
     def problem(self) -> str:
         """What is damaged, if it was found out."""
         return self._problem
 
+    def load(self) -> Load:
+        """The next chunks, as many as travel together."""
+        at, before = self._index, self._digest
+        chunks: list[bytes] = []
+        digests: list[bytes] = []
+        self._read_ahead(WINDOW)
+        while self._ahead and len(chunks) < WINDOW:
+            chunks.append(self._take(self._ahead.popleft()()).chunk(self._digest))
+            digests.append(self._digest)
+        if not self._is_stream:
+            self._read_ahead(WINDOW)
+        ending, problem = ("", "") if self._ahead else (self._ending, self._problem)
+        return Load(at, before, chunks, digests, self._size, ending, problem)
+
+    def skip(self, most: int) -> bool:
+        """Pass up to *most* chunks; False when there are no more."""
+        for _ in range(most):
+            if self._ahead:
+                self._take(self._ahead.popleft()())
+            elif data := self._next():
+                self._take(PLAIN.pack(data))
+            else:
+                return False
+        return True
+
     def close(self) -> None:
         """Close what was opened."""
+        if self._pool is not None:
+            self._pool.close()
         self._source.close()
+
+    def _read_ahead(self, most: int) -> None:
+        """Read what is to be packed, and begin with that."""
+        while len(self._ahead) < most and (data := self._next()):
+            # Who has only one block would wait for it anyway.
+            if self._pool is not None and (self._ahead or not self._ending):
+                self._ahead.append(self._pool.begin(self._packer.pack, data))
+            else:
+                self._ahead.append(partial(self._packer.pack, data))
+
+    def _take(self, packed: Packed) -> Packed:
+        """Count a chunk in."""
+        self._digest = packed.digest(self._digest)
+        self._size += packed.size
+        self._index += 1
+        return packed
 
     def _next(self) -> bytes:
         """The next block; the last one also says how the file ended."""
@@ -122,6 +159,4 @@ class Shipment:
         else:
             if len(data) < BLOCK:
                 self._ending = "whole"
-        self._index += bool(data)
-        self._size += len(data)
         return data

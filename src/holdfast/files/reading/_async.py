@@ -25,6 +25,9 @@ SETTLE: Final = Script.load("holdfast.files", "settle")
 LOOK_S: Final = 5.0
 """About so often one who waits for more of a file looks by itself."""
 
+UNTOLD: Final = 4
+"""Windows that are read before the server is told, while more is there."""
+
 
 class AsyncFeedFile:
     """One file, held by a consumer; a context: at its end the file is done with.
@@ -58,7 +61,7 @@ class AsyncFeedFile:
         self._progress: _Progress | None = None
         self._overlong = 0
         self._keep = False
-        self._told = False
+        self._untold = 0
 
     def __repr__(self) -> str:
         return f"AsyncFeedFile({self._desk.name!r}, {self.name!r})"
@@ -227,11 +230,11 @@ class AsyncFeedFile:
                 raise self._gone()
             if chain.index < view.count:
                 blocks = await self._fetched(chain, min(WINDOW, view.count - chain.index))
-                self._told = False
+                self._untold += 1
                 yield blocks
                 if view.state == "whole" and chain.index == view.count:
                     break
-                if not self._told:  # by an acknowledgement
+                if self._untold == UNTOLD:  # also by no acknowledgement
                     await self._look(chain.index)
             elif view.state != "open":
                 break
@@ -279,7 +282,7 @@ class AsyncFeedFile:
         if reply[0] != b"shown":
             self._refuse(reply)
         self._view = view = View.of(reply[1:])
-        self._told = True
+        self._untold = 0
         return view.count > index or view.state != "open"
 
     async def _news(self, index: int) -> None:
