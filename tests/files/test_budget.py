@@ -129,6 +129,31 @@ def test_who_waits_too_long_is_told_who_holds_it_up(hf: Holdfast) -> None:
         feed.publish(io.BytesIO(NOISE), name="other", timeout=0)
 
 
+def test_bytes_are_kept_until_the_last_of_ten_has_them(hf: Holdfast) -> None:
+    """The textbook compared their number as text, so 2 were enough for 10."""
+    names = [f"c{n}" for n in range(10)]
+    feed = hf.file_feed("logs", consumers=names, budget=MIN_BUDGET)
+    feed.publish(io.BytesIO(NOISE[:700_000]), name="a")
+    for name in names[:9]:
+        assert list(taken_now(feed, name)) == ["a"]
+        with pytest.raises(BudgetExceeded):
+            feed.publish(io.BytesIO(NOISE[:700_000]), name="b", timeout=0)
+    assert feed.status().holders == ("c9",)
+    assert taken_now(feed, "c9") == {"a": NOISE[:700_000]}
+    feed.publish(io.BytesIO(NOISE[:700_000]), name="b", timeout=0)
+
+
+def taken_now(feed: FileFeed, name: str) -> dict[str, bytes]:
+    """What there is for a consumer that is published whole."""
+    found: dict[str, bytes] = {}
+    for file in feed.consumer(name).files(timeout=0):
+        if file.size is None:
+            break
+        with file:
+            found[file.name] = b"".join(block.data for block in file.blocks(raw=True))
+    return found
+
+
 def test_one_who_never_comes_holds_nobody_up(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
     """Of ten consumers, longer than a lease; when it comes it is told what it missed, once."""
     names = [f"c{n}" for n in range(10)]

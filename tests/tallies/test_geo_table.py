@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import pytest
 
-from holdfast import BadGeoData, GeoTable, Place
+from faults.servers import Server
+from holdfast import BadGeoData, GeoTable, Holdfast, Place
 from tallies.tables import BLOCKS, LOCATIONS, PLACES, record, small_table, write_csv, write_mmdb
 
 
@@ -175,3 +179,89 @@ def test_files_must_be_given(tmp_path: Path) -> None:
     for path in (tmp_path / "none.csv", tmp_path):
         with pytest.raises(OSError):  # noqa: PT011 - of several kinds
             GeoTable.from_geolite2_csv(path, path)
+
+
+def test_a_table_is_shipped_to_those_who_count(standalone: Server, tmp_path: Path) -> None:
+    """Through a feed: saved in one step, and loaded by who goes on counting with it."""
+    there = tmp_path / "there"
+    there.mkdir()
+    table = GeoTable.from_mmdb(write_mmdb(there / "places.mmdb"))
+    made = write_mmdb(tmp_path / "places.mmdb", {"1.0.0.0/24": record(("NZ", None, None))})
+    with Holdfast.from_url(standalone.url, namespace=tmp_path.name) as hf:
+        feed = hf.file_feed("tables", consumers=["geo-1"])
+        feed.publish(made)
+        feed.seal()
+        for file in feed.consumer("geo-1").files():
+            with file:
+                file.save_to(there)
+                table.reload()
+    assert table.lookup("1.0.0.1") == Place("NZ", None, None)
+    assert table.lookup("8.8.8.8") is None
+
+
+def test_a_reload_disturbs_nobody(tmp_path: Path) -> None:
+    """Who looks up meanwhile is told what one of the two tables says."""
+    table = small_table(tmp_path)
+    path, first = tmp_path / "places.mmdb", (tmp_path / "places.mmdb").read_bytes()
+    second = write_mmdb(
+        tmp_path / "other.mmdb", {"1.0.0.0/24": record(("NZ", None, None))}
+    ).read_bytes()
+
+    def look() -> set[str | None]:
+        return {place.country for _ in range(3_000) if (place := table.lookup("1.0.0.1"))}
+
+    with ThreadPoolExecutor(2) as threads:
+        looking = [threads.submit(look) for _ in range(2)]
+        while not all(each.done() for each in looking):
+            for data in (second, first):
+                path.write_bytes(data)
+                table.reload()
+        assert all(set() < each.result() <= {"AU", "NZ"} for each in looking)
+
+
+LOAD = """
+import gc, os, random, sys, time
+from ipaddress import IPv4Address
+import polars as pl
+from holdfast import GeoTable
+def mib():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
+pl.DataFrame({"a": [2, 1]}).sort("a").group_by("a").len()
+before = mib()
+table = GeoTable.from_geolite2_csv(sys.argv[1], sys.argv[2])
+gc.collect()
+ends = time.monotonic() + 30
+while (taken := mib() - before) > 200 and time.monotonic() < ends:
+    time.sleep(0.1)  # the allocator gives back in its own time what only reading took
+dice = random.Random(1)
+for n in dice.sample(range(3_000_000), 2000):
+    first = 2**24 + 256 * n
+    city = n * 7 % 350_000 + 1
+    for address in (first, first + 255):
+        place = table.lookup(IPv4Address(address))
+        assert place == (f"C{city % 250}", f"Region {city % 4000}", f"City {city}"), place
+print(len(table), round(taken))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_table_of_three_million_networks(tmp_path: Path) -> None:
+    """In 350,000 cities: each is found, in 200 MB of a process."""
+    blocks, cities = tmp_path / "blocks.csv", tmp_path / "cities.csv"
+    with blocks.open("w") as file:
+        file.write("network,geoname_id\n")
+        for n in range(3_000_000):
+            file.write(f"{ip_address(2**24 + 256 * n)}/24,{n * 7 % 350_000 + 1}\n")
+    with cities.open("w") as file:
+        file.write("geoname_id,country_iso_code,subdivision_1_name,city_name\n")
+        for n in range(1, 350_001):
+            file.write(f"{n},C{n % 250},Region {n % 4000},City {n}\n")
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, blocks, cities], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    ranges, mib = map(int, done.stdout.split())
+    assert ranges >= 3_000_000
+    assert mib <= 200

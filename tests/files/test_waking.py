@@ -1,0 +1,90 @@
+"""Waiting: whoever waits is woken by a ring, and asks the server next to nothing meanwhile."""
+
+from __future__ import annotations
+
+import io
+import random
+import secrets
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import redis
+
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import BudgetExceeded, FileFeed, Holdfast
+from holdfast.files.definition import MIN_BUDGET
+
+NOISE = random.Random(8).randbytes(3 * MIN_BUDGET)
+NEVER_S = 1000.0
+
+
+@pytest.fixture
+def hf(standalone: Server) -> Iterator[Holdfast]:
+    with Holdfast.from_url(standalone.url, namespace=f"waking-{secrets.token_hex(4)}") as hf:
+        yield hf
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as threads:
+        yield threads
+
+
+@pytest.fixture
+def by_the_bell_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody looks by himself in time."""
+    for name in ("publisher._sync.RECHECK_S", "session._sync.LOOK_S", "reading._sync.LOOK_S"):
+        monkeypatch.setattr(f"holdfast.files.{name}", NEVER_S)
+
+
+def taken(feed: FileFeed, name: str) -> dict[str, int]:
+    """How much a consumer gets of each file until the feed is over."""
+    found: dict[str, int] = {}
+    for file in feed.consumer(name).files():
+        with file:
+            for block in file.blocks(raw=True):
+                file.ack(block.end)
+            found[file.name] = file.position
+    return found
+
+
+@pytest.mark.usefixtures("by_the_bell_only")
+def test_all_are_woken(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
+    """Readers by a file, by more of it and by the seal; the publisher by room, again and again."""
+    feed = hf.file_feed("logs", consumers=["a", "b"], budget=MIN_BUDGET)
+    feed.publish(io.BytesIO(b"first\n"), name="first")
+    reading = [threads.submit(taken, feed, name) for name in ("a", "b")]
+    eventually(lambda: all(each.files == 1 for each in feed.status().consumers), 30)
+    publishing = threads.submit(feed.publish, io.BytesIO(NOISE), name="big", compress=None)
+    assert publishing.result(30).size == len(NOISE)
+    feed.seal()
+    assert [each.result(30) for each in reading] == [{"first": 6, "big": len(NOISE)}] * 2
+
+
+def calls(client: redis.Redis) -> int:
+    """Scripts that were called so far, by whomever."""
+    return int(client.info("commandstats")["cmdstat_evalsha"]["calls"])
+
+
+def test_who_waits_asks_next_to_nothing(hf: Holdfast, standalone: Server) -> None:
+    """The textbook's consumers asked eight thousand times a second, its publisher four times."""
+    feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
+    with pytest.raises(BudgetExceeded):
+        feed.publish(io.BytesIO(NOISE), name="big", timeout=0)
+    with standalone.client() as client:
+        before = calls(client)
+        with pytest.raises(BudgetExceeded):
+            feed.publish(io.BytesIO(NOISE), name="big", timeout=1.5)
+        assert calls(client) - before <= 10
+        feed.abort()
+        other = hf.file_feed("other", consumers=["a"])
+        other.publish(io.BytesIO(b""), name="empty")
+        assert [file.name for file in other.consumer("a").files(timeout=0)] == ["empty"]
+        files = other.consumer("a").files(timeout=1.5)
+        with next(files):
+            pass
+        before = calls(client)
+        assert not list(files)
+        assert calls(client) - before <= 10
