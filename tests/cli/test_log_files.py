@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -10,7 +12,7 @@ from typing import Literal
 import pytest
 
 from cli.crowd import HOSTILE, VISIBLE, Run, rows
-from cli.programs import on_terminal
+from cli.programs import CTRL_C, on_terminal
 from faults.servers import Server
 from holdfast import ConsumerStatus, Counted, FeedStatus, Holdfast, LocalFiles
 from holdfast.cli.log_files.slowest import told
@@ -93,6 +95,27 @@ def test_a_terminal_shows_how_far_it_is(
     assert code == 0, shown
     assert f"1 file, {len(LOG)} bytes, 6 lines (" in shown
     assert f"/s), 1 rejected; slow is {2 * len(LOG)} bytes behind" in shown
+
+
+@pytest.mark.parametrize("source", ["folder", "feed"])
+def test_ctrl_c_ends_it(standalone: Server, tmp_path: Path, source: str) -> None:
+    """In the midst of many files, or while it waits for more; what is counted is counted."""
+    table, namespace = str(write_mmdb(tmp_path / "places.mmdb")), secrets.token_hex(4)
+    words = ["--feed", "f", "--consumer", "a"]
+    with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
+        if source == "feed":
+            hf.file_feed("f", consumers=["a"]).publish(io.BytesIO(LOG), name="a.log")
+        else:
+            (tmp_path / "many").mkdir()
+            for n in range(3_000):
+                (tmp_path / "many" / f"{n}.log").write_bytes(b"%d\n" % n + LOG)
+            words = ["--from", str(tmp_path / "many")]
+        code, shown = on_terminal(
+            *("logs", "tally", "daily", *words, "--geo", table), wait_for="lines (", say=CTRL_C,
+            HOLDFAST_URL=standalone.url, HOLDFAST_NAMESPACE=namespace,
+        )  # fmt: skip
+        assert code == 130, shown
+        assert 4 <= hf.tally("daily").total("2011-10-10") < 3_000 * 4
 
 
 @pytest.mark.parametrize(

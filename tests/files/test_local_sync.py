@@ -136,8 +136,10 @@ def test_what_cannot_be_opened_is_damaged(tmp_path: Path) -> None:
     """The others go on: that it is not there, or is a pipe, is told of that file."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "b.log").write_bytes(b"x\n")
+    (tmp_path / "days").mkdir()
+    (tmp_path / "days" / "gone").symlink_to("nowhere")
     found: dict[str, int | str] = {}
-    paths = [tmp_path / "none", tmp_path / "pipe", tmp_path / "b.log"]
+    paths = [tmp_path / name for name in ("none", "pipe", "days", "b.log")]
     for file in LocalFiles(paths).files():
         name = Path(file.name).name
         try:
@@ -146,6 +148,7 @@ def test_what_cannot_be_opened_is_damaged(tmp_path: Path) -> None:
         except DamagedFile as error:
             found[name] = error.problem
     assert "No such file" in str(found["none"])
+    assert "No such file" in str(found["gone"])
     assert "only regular files" in str(found["pipe"])
     assert found["b.log"] == 1
 

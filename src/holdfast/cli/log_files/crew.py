@@ -25,14 +25,20 @@ def run(hf: Holdfast, name: str, source: Source, key: GeoKey, feed: FileFeed | N
 
     A feed hands its files out one after the other; those of a folder are counted side by side.
     """
-    threads = 1 if feed else os.cpu_count() or 1
-    shared = _Shared(source)
-    with ThreadPoolExecutor(threads) as pool, _Display(feed) as display:
-        runs = [
-            pool.submit(hf.tally(name).aggregate, shared, key=key, progress=display.of(n))
-            for n in range(threads)
-        ]
-        return _sum([run.result() for run in runs])
+    tally = hf.tally(name)
+    with _Display(feed) as display:
+        if feed is not None:
+            return tally.aggregate(source, key=key, progress=display.of(0))
+        files = _Shared(source)
+        cores = range(os.cpu_count() or 1)
+        with ThreadPoolExecutor(len(cores)) as pool:
+            runs = [
+                pool.submit(tally.aggregate, files, key=key, progress=display.of(n)) for n in cores
+            ]
+            try:
+                return _sum([run.result() for run in runs])
+            finally:  # interrupted, or one has failed: the others end as well
+                display.ended = True
 
 
 def _sum(reports: list[TallyReport]) -> TallyReport:
@@ -60,14 +66,23 @@ class _Shared:
             yield file
 
 
+class _Ended(Exception):
+    """Nobody waits any more."""
+
+
 class _Display:
-    """A line on the terminal, while it goes on."""
+    """A line on the terminal, while it goes on.
+
+    Attributes:
+        ended: whether those who tell how far they are are to end.
+    """
 
     def __init__(self, feed: FileFeed | None) -> None:
         self._status = console(stderr=True).status("reading …")
         self._slowest = Slowest(feed) if feed else None
         self._reports: dict[int, TallyReport] = {}
         self._began = time.monotonic()
+        self.ended = False
 
     def __enter__(self) -> _Display:
         self._status.__enter__()
@@ -80,6 +95,8 @@ class _Display:
         """What one of the threads tells its report."""
 
         def tell(report: TallyReport) -> None:
+            if self.ended:
+                raise _Ended
             self._reports[thread] = report
             total = _sum(list(self._reports.values()))
             rate = total.lines / max(0.001, time.monotonic() - self._began)

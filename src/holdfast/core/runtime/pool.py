@@ -18,16 +18,12 @@ class Pool:
     """
 
     def __init__(self) -> None:
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads = ThreadPoolExecutor(os.cpu_count(), "holdfast pool")
 
     def begin(self, function: Callable[..., Item], *args: Any) -> Callable[[], Item]:
         """Run *function* in one of the threads; what is returned waits for its outcome."""
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(os.cpu_count(), "holdfast pool")
         return self._threads.submit(function, *args).result
 
     def close(self) -> None:
         """Let the threads end. What has not begun never does. Idempotent."""
-        if self._threads is not None:
-            self._threads.shutdown(cancel_futures=True)
-            self._threads = None
+        self._threads.shutdown(cancel_futures=True)

@@ -68,8 +68,15 @@ class AsyncLocalFiles:
             if not path.is_dir():
                 yield path.as_posix() if several else path.name, path
                 continue
-            for inside in walked(path, {}):
-                yield (inside if several else inside.relative_to(path)).as_posix(), inside
+            failed: dict[str, Exception] = {}
+            for inside in walked(path, failed):
+                yield _name(inside, None if several else path), inside
+            for name in failed:  # opening it says what is wrong
+                yield _name(path / name, None if several else path), path / name
+
+
+def _name(path: Path, root: Path | None) -> str:
+    return (path if root is None else path.relative_to(root)).as_posix()
 
 
 class AsyncLocalFile:
