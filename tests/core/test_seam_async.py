@@ -11,6 +11,7 @@ import pytest
 from faults.waiting import eventually_async
 from holdfast.core.runtime._async import (
     Aside,
+    Beside,
     Event,
     Nudge,
     Revocation,
@@ -96,3 +97,23 @@ async def test_a_function_that_takes_too_long() -> None:
     go.set()
     assert await ended.wait(20)
     await eventually_async(lambda: not left)
+
+
+async def test_work_goes_on_beside_who_asks_later() -> None:
+    """Its outcome is told, whatever it is; and nobody has to ask."""
+    begun, go_on = Event(), Event()
+
+    async def work(outcome: int) -> int:
+        begun.set()
+        await go_on.wait(30)
+        return 10 // outcome
+
+    beside = Beside(work, 5)
+    assert await begun.wait(30)
+    go_on.set()
+    assert await beside.outcome() == 2
+    failing = Beside(work, 0)
+    with pytest.raises(ZeroDivisionError):
+        await failing.outcome()
+    unasked = Beside(work, 0)
+    await unasked.end()

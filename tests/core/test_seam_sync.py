@@ -12,6 +12,7 @@ import pytest
 from faults.waiting import eventually
 from holdfast.core.runtime._sync import (
     Aside,
+    Beside,
     Event,
     Nudge,
     Revocation,
@@ -96,3 +97,23 @@ def test_a_function_that_takes_too_long() -> None:
     go.set()
     assert ended.wait(20)
     eventually(lambda: not left)
+
+
+def test_work_goes_on_beside_who_asks_later() -> None:
+    """Its outcome is told, whatever it is; and nobody has to ask."""
+    begun, go_on = Event(), Event()
+
+    def work(outcome: int) -> int:
+        begun.set()
+        go_on.wait(30)
+        return 10 // outcome
+
+    beside = Beside(work, 5)
+    assert begun.wait(30)
+    go_on.set()
+    assert beside.outcome() == 2
+    failing = Beside(work, 0)
+    with pytest.raises(ZeroDivisionError):
+        failing.outcome()
+    unasked = Beside(work, 0)
+    unasked.end()
