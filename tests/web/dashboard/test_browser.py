@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from collections.abc import Callable, Iterator
@@ -231,7 +232,7 @@ def test_names_are_completed_while_they_are_typed(tab: Tab, house: House) -> Non
     expect(names).to_have_text(["jenny"])
     expect(page.locator("#prefix")).to_have_value("jenn")
     expect(page.locator("#prefix")).to_be_focused()
-    assert "q=jenn" in page.url
+    expect(page).to_have_url(re.compile("q=jenn$"))
     page.reload()
     expect(names).to_have_text(["jenny"])
 
