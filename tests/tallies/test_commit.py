@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,16 @@ import pytest
 
 from faults.proxy import Proxy
 from faults.servers import Server
-from holdfast import Counted, Holdfast, LocalFiles, ServerUnavailable, Tally, TallyReport
+from holdfast import (
+    AsyncHoldfast,
+    AsyncLocalFiles,
+    Counted,
+    Holdfast,
+    LocalFiles,
+    ServerUnavailable,
+    Tally,
+    TallyReport,
+)
 from holdfast.tallies import keys, parts
 from holdfast.tallies.book._sync import COMMIT, SAMPLE, SETTLE, STAGE, Book
 from holdfast.tallies.counted import Sums
@@ -144,6 +154,35 @@ def test_who_is_overtaken_goes_on_where_the_other_one_is(
 
     assert tally.aggregate(LocalFiles(log), key=words, progress=overtake).lines == 15_001
     check(tally)
+
+
+async def test_who_is_cancelled_again_and_again_counts_each_line_once(
+    hf: Holdfast, standalone: Server, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while a commit goes on beside the counting."""
+    monkeypatch.setattr("holdfast.files.local._async.PIECE", 10_000)
+    monkeypatch.setattr("holdfast.tallies.reading._async.AT_ONCE", 20_000)
+    monkeypatch.setattr("holdfast.tallies.reading._async.COMMIT_VALUES", 1)
+    cancelled = left = 0
+
+    def cancel(_: TallyReport) -> None:
+        nonlocal left
+        left -= 1
+        task = asyncio.current_task()
+        if not left and task is not None:
+            task.cancel()
+
+    async with AsyncHoldfast.from_url(standalone.url, namespace=hf.namespace) as other:
+        tally, files, done = other.tally("words"), AsyncLocalFiles(log), False
+        while not done:
+            left = 3 + cancelled  # so it comes to an end
+            counting = asyncio.create_task(tally.aggregate(files, key=words, progress=cancel))
+            await asyncio.wait([counting])
+            done = not counting.cancelled()
+            cancelled += not done
+        counting.result()
+    assert cancelled > 1
+    check(hf.tally("words"))
 
 
 def test_a_commit_of_a_part_that_is_counted_says_up_to_where(hf: Holdfast) -> None:
