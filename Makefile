@@ -20,6 +20,7 @@ check: $(READY)  ## style, types, floors, generated files, Lua headers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python tools/unasync.py --check
+	$(BIN)/python tools/reference --check
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing
 	$(BIN)/lint-imports
@@ -27,6 +28,7 @@ check: $(READY)  ## style, types, floors, generated files, Lua headers
 
 sync: $(READY)  ## write every generated file anew
 	$(BIN)/python tools/unasync.py
+	$(BIN)/python tools/reference
 
 bench: $(READY)  ## medians of interleaved runs, and the ratio to each rival
 	$(BIN)/python -m benchmarks $(ARGS)

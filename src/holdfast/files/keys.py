@@ -43,7 +43,11 @@ def files(unit: Unit) -> str:
 
 
 def chunks(unit: Unit) -> str:
-    """HASH `file:index` → chunk: see `chunk.py`."""
+    """HASH `file:index` → a chunk: 130,944 unpacked bytes, but for the last one of a file.
+
+    One byte for the codec (`r` none, `z` zlib, `s` Zstandard), the CRC-32 of the unpacked bytes, 32
+    digits of digest, and the payload; see `chunk.py`.
+    """
     return unit.key("chunks")
 
 

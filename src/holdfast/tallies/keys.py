@@ -1,6 +1,6 @@
 """Every key of a tally: type, content and lifetime.
 
-All that is counted is kept for `KEPT_S` after it last changed; so is what has been counted.
+All that is counted is kept for 400 days after it last changed; so is what has been counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ STAGED_S: Final = 600
 
 def position(unit: Unit, file: str) -> str:
     """STRING `offset token`: up to where the lines of a file are counted, by which commit. Its
-    key has a digest of the file's id. Kept as long as the counts: else they would be added again.
+    key has the BLAKE2b of the file's id (16 bytes, in hexadecimal). Kept as long as the counts:
+    else they would be added again.
     """
     return unit.key(f"file:{hashlib.blake2b(file.encode(), digest_size=16).hexdigest()}")
 
@@ -41,7 +42,10 @@ def sums(unit: Unit, part: str) -> str:
 
 
 def samples(unit: Unit, day: str) -> str:
-    """ZSET of lines of a day that were rejected, the first few, cut; scored by when (ms)."""
+    """ZSET of lines of a day that were rejected, the first few, cut; scored by when (ms).
+
+    The day is empty where it could not be read.
+    """
     return unit.key(f"samples:{day}")
 
 

@@ -1,0 +1,126 @@
+"""The public names, room by room, as pages.
+
+They are read by griffe, which looks at the source and imports nothing of it.
+"""
+
+from __future__ import annotations
+
+import runpy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import griffe
+from griffe import DocstringSectionKind as Kind
+from members import described, signature
+
+SOURCE: Final = Path(__file__).resolve().parents[2] / "src"
+
+TITLES: Final = {
+    "client": "The client",
+    "locks": "Locks and semaphores",
+    "queues": "Task queues",
+    "messages": "Mailboxes and chats",
+    "completions": "Autocomplete",
+    "counters": "Counters",
+    "rows": "Row caches",
+    "files": "Files",
+    "tallies": "Tallies",
+    "errors": "Errors",
+}
+"""In the order in which one reads them. A room that is not here has its name as title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The public names of one package of the library.
+
+    Attributes:
+        name: of the package.
+        members: what it shows, first what people hold in their hands, then its values.
+    """
+
+    name: str
+    members: list[griffe.Object]
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return TITLES.get(self.name, self.name.capitalize())
+
+    @property
+    def names(self) -> list[str]:
+        """Of its members."""
+        return [member.name for member in self.members]
+
+    def page(self) -> str:
+        """All of it, in Markdown."""
+        parts = [f"# {self.title}", "Generated from the docstrings. [All names](README.md)"]
+        for member in self.members:
+            parts += _chapter(member)
+        return "\n\n".join(parts) + "\n"
+
+
+def rooms() -> list[Room]:
+    """Every room that shows something."""
+    homes: dict[str, str] = runpy.run_path(str(SOURCE / "holdfast" / "homes.py"))["HOMES"]
+    package = griffe.load(
+        "holdfast",
+        search_paths=[SOURCE],
+        docstring_parser="google",
+        docstring_options={"warn_unknown_params": False, "warn_missing_types": False},
+    )
+    found: dict[str, list[griffe.Object]] = {name: [] for name in TITLES}
+    for name, home in homes.items():
+        if home.endswith("._async") and name.removeprefix("Async") in homes:
+            continue  # its twin says the same
+        found.setdefault(home.partition(".")[0], []).append(_target(package[f"{home}.{name}"]))
+    return [Room(name, sorted(members, key=_rank)) for name, members in found.items() if members]
+
+
+def _rank(member: griffe.Object) -> tuple[bool, int, str, int]:
+    """What people hold in their hands first, the block itself before its parts."""
+    home = member.path
+    return "._sync." not in home, home.count("."), member.module.path, member.lineno or 0
+
+
+def _target(member: griffe.Object | griffe.Alias) -> griffe.Object:
+    return member.final_target if isinstance(member, griffe.Alias) else member
+
+
+def _chapter(member: griffe.Object) -> list[str]:
+    """A class with all that it shows, or a function."""
+    if isinstance(member, griffe.Function):
+        return [f"## {member.name}", f"`{signature(member)}`", *described(member)]
+    parts = [f"## {member.name}", *_kinship(member), *described(member)]
+    for name, inner in _public(member).items():
+        parts += [f"### {member.name}.{name}", f"`{signature(inner)}`", *described(inner)]
+    return parts
+
+
+def _kinship(member: griffe.Object) -> list[str]:
+    """What an error is also caught as; how a class is called that its users call."""
+    if ".errors." in member.path and isinstance(member, griffe.Class):
+        return [f"Caught as {' and '.join(f'`{base}`' for base in member.bases)} as well."]
+    if _is_called(member):
+        constructor = _target(member.all_members["__init__"])
+        return [f"`{signature(constructor, called=member.name)}`"]
+    return []
+
+
+def _is_called(member: griffe.Object) -> bool:
+    """Whether users make it themselves, and not by a method of something else."""
+    sections = member.docstring.parsed if member.docstring else []
+    has_arguments = any(section.kind is Kind.parameters for section in sections)
+    return has_arguments and "Made by" not in sections[0].value
+
+
+def _public(member: griffe.Object) -> dict[str, griffe.Object]:
+    """What one may call or read, and what it takes over from others; fields are told above."""
+    shown = {}
+    for name, inner in member.all_members.items():
+        target = _target(inner)
+        is_field = target.is_attribute and "property" not in target.labels
+        if not name.startswith("_") and not is_field and target.docstring:
+            shown[name] = target
+    return dict(sorted(shown.items(), key=lambda item: "property" not in item[1].labels))
