@@ -24,6 +24,7 @@ from .queues import parts as queues
 from .report import Table
 from .rows import parts as rows
 from .server import Server, serving
+from .speed import keep
 from .tallies import parts as tallies
 
 BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
@@ -69,7 +70,10 @@ QUICK_ROUNDS: Final = 5
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the chosen benchmarks, and print what they found as they find it."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.keep and options.quick:
+        parser.error("a quick look is not worth keeping: leave out --quick or --keep")
     rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
     found: dict[str, list[dict[str, object]]] = {}
     with serving() as server:
@@ -85,6 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 tables.append(table.plain())
                 if not options.json:
                     print(f"\n{table}", flush=True)
+                if options.keep:
+                    keep(name, about, table)
     if options.json:
         json.dump({"about": about, "benchmarks": found}, sys.stdout, indent=2)
         print()
@@ -120,6 +126,9 @@ def _parser() -> argparse.ArgumentParser:
         "--pin", action="store_true", help="server and client on a CPU of their own each (Linux)"
     )
     parser.add_argument("--quick", action="store_true", help="less work, for a look")
+    parser.add_argument(
+        "--keep", action="store_true", help="write docs/speed.md and the table of the README anew"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON only")
     return parser
 

@@ -1,0 +1,151 @@
+"""What was measured, kept for readers: docs/speed.md with every table, README.md with a short one.
+
+Results are kept by benchmark and title in `results.json`, so that a run of some benchmarks renews
+these and leaves the others as they were, each with its day and its machine.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from .report import Table, number
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+KEPT: Final = ROOT / "benchmarks" / "results.json"
+PAGE: Final = ROOT / "docs" / "speed.md"
+README: Final = ROOT / "README.md"
+SECTION: Final = re.compile(
+    r"(<!-- speed: written by `make bench` -->\n).*?(<!-- end -->)", re.DOTALL
+)
+
+RATIO: Final = "ours ÷ this"
+
+Plain = dict[str, Any]
+Results = dict[str, dict[str, Plain]]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the short table.
+
+    Attributes:
+        what: was done, in the words of the README.
+        benchmark: that measured it.
+        title: of its table.
+        ours: the case, by the beginning of its name.
+        theirs: likewise; each becomes a rival of this line.
+    """
+
+    what: str
+    benchmark: str
+    title: str
+    ours: str
+    theirs: Sequence[str]
+
+
+LINES: Final = (
+    Line(
+        "a call, asyncio, 50 coroutines",
+        "calls",
+        "calls, asyncio, coroutines: 50",
+        "holdfast",
+        ["redis-py"],
+    ),
+)
+
+
+INTRO: Final = """\
+# Speed
+
+Written by `make bench`: medians of interleaved rounds beside others, on the machine and the day
+that stand below each table. Compare only the ratios (`ours ÷ this`), and only within one table:
+shared machines are up to 2.5 times slower on some days.
+[How it is measured](../benchmarks/README.md)
+"""
+
+
+def keep(benchmark: str, about: str, table: Table) -> None:
+    """Renew what is known of one table, and write both pages."""
+    results: Results = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    today = datetime.now(UTC).date().isoformat()
+    known = results.setdefault(benchmark.partition(":")[0], {})
+    known[table.title] = {**table.plain(), "about": f"{today}: {about}"}
+    KEPT.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    PAGE.write_text(page(results))
+    README.write_text(
+        SECTION.sub(lambda m: m[1] + "\n".join(short(results)) + "\n" + m[2], README.read_text())
+    )
+
+
+def page(results: Results) -> str:
+    """Every table, with what was promised and what became of it."""
+    parts = [INTRO.rstrip()]
+    for benchmark, tables in results.items():
+        parts.append(f"## {benchmark}")
+        for title, table in tables.items():
+            parts += [f"### {title}", "\n".join(_markdown(table["rows"])), *_below(table)]
+    return "\n\n".join(parts) + "\n"
+
+
+def short(results: Results) -> Iterator[str]:
+    """The table of the README; what was never measured is left out."""
+    yield "| | Holdfast | beside it, in the same run | ratio |"
+    yield "|---|---|---|---|"
+    for line in LINES:
+        table = results.get(line.benchmark, {}).get(line.title)
+        if table is None:
+            continue
+        ours = _case(table, line.ours)
+        rivals = [_case(table, name) for name in line.theirs]
+        beside = ", ".join(f"{row['case']} {_rate(row)}" for row in rivals)
+        ratios = ", ".join(f"{number(row[RATIO]['median'])} ×" for row in rivals)
+        yield f"| {line.what} | {_rate(ours)} | {beside} | {ratios} |"
+
+
+def _case(table: Plain, name: str) -> Plain:
+    [row] = [row for row in table["rows"] if row["case"].startswith(name)][:1]
+    return row
+
+
+def _rate(row: Plain) -> str:
+    [rate] = [value for column, value in row.items() if column.endswith("/s")][:1]
+    return f"{float(f'{rate:.3g}'):,.0f}/s"
+
+
+def _markdown(rows: Sequence[Plain]) -> Iterator[str]:
+    columns = list(rows[0])
+    yield f"| {' | '.join(columns)} |"
+    yield f"|---{'|---:' * (len(columns) - 1)}|"
+    for row in rows:
+        yield f"| {' | '.join(_cell(row[column]) for column in columns)} |"
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case {"low": low, "median": middle, "high": high}:
+            return f"{number(middle)} ({number(low)} to {number(high)})"
+        case float() | int():
+            return number(value)
+        case _:
+            return str(value).replace("|", "\\|")
+
+
+def _below(table: Plain) -> Iterator[str]:
+    lines = []
+    for target in table["targets"]:
+        sign = "≥" if target["at_least"] else "≤"
+        verdict = "met" if target["met"] else "**missed**"
+        value = number(target["value"])
+        lines.append(f"- {target['what']} = {value}, wanted {sign} {target['limit']:g}: {verdict}")
+    lines += [f"- {note}" for note in table["notes"]]
+    if lines:
+        yield "\n".join(lines)
+    yield f"<sub>{table['about']}</sub>"
