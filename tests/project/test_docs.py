@@ -24,7 +24,7 @@ EXAMPLES = [
     ("page", "number", "code"), EXAMPLES, ids=[f"{page.stem}-{n}" for page, n, _ in EXAMPLES]
 )
 def test_every_python_example_runs(page: Path, number: int, code: str, tmp_path: Path) -> None:
-    """In a fresh interpreter, with warnings as errors, in a folder with what the page says to write."""
+    """In a fresh interpreter, warnings are errors, in a folder with what the page says to write."""
     for _, _, other in [example for example in EXAMPLES if example[0] == page]:
         if named := re.match(r"# (\w+\.py)\n", other):
             (tmp_path / named[1]).write_text(other)
