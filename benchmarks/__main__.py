@@ -23,6 +23,7 @@ from .queues import lineup as queues_lineup
 from .queues import parts as queues
 from .report import Table
 from .rows import parts as rows
+from .scale import parts as scale
 from .server import Server, serving
 from .speed import keep
 from .tallies import parts as tallies
@@ -47,6 +48,8 @@ BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
     **{f"files:{name}": part for name, part in files.PARTS.items()},
     "tallies": tallies.run,
     **{f"tallies:{name}": part for name, part in tallies.PARTS.items()},
+    "scale": scale.run,
+    **{f"scale:{name}": part for name, part in scale.PARTS.items()},
 }
 ALL: Final = (
     "calls",
@@ -60,6 +63,7 @@ ALL: Final = (
     "rows",
     "files",
     "tallies",
+    "scale",
 )
 
 RIVALS: Final = frozenset({*queues_lineup.PACKAGES, *leases_lineup.PACKAGES})

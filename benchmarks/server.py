@@ -21,7 +21,7 @@ OWN_COMMANDS: Final = 1
 """Of the commands that a server counts between two `usage`, the first `usage` itself; of its reads
 the second."""
 
-_HOST: Final = "127.0.0.1"
+HOST: Final = "127.0.0.1"
 _START_S: Final = 15.0
 _STOP_S: Final = 5.0
 
@@ -65,13 +65,14 @@ class Server:
 
     Attributes:
         url: for a client.
+        port: on the loopback.
         pid: its process.
     """
 
     def __init__(self, port: int, pid: int) -> None:
-        self.pid = pid
-        self.url = f"redis://{_HOST}:{port}"
-        self._control: Any = redis.Redis(_HOST, port, retry=Retry(NoBackoff(), 0))
+        self.port, self.pid = port, pid
+        self.url = f"redis://{HOST}:{port}"
+        self._control: Any = redis.Redis(HOST, port, retry=Retry(NoBackoff(), 0))
 
     def usage(self) -> Usage:
         """What it has done so far. The question itself is counted from the next answer on."""
@@ -95,6 +96,10 @@ class Server:
             stats["calls"], stats["usec"] / 1e6, percentiles["p50"] / 1e6, percentiles["p99"] / 1e6
         )
 
+    def ask(self, command: str, *arguments: str | int) -> Any:
+        """What it answers to any *command*, as in `CLUSTER INFO`."""
+        return self._control.execute_command(command, *arguments)
+
     def version(self) -> str:
         """Its name and version, for people to read."""
         about = self._control.info("server")
@@ -117,18 +122,22 @@ class Server:
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
+def serving(*options: str) -> Iterator[Server]:
     """A server of our own while the context lasts.
+
+    Args:
+        options: more of the server's own options.
 
     Raises:
         ServerNotFound: there is no server binary; the message says what to install.
         RuntimeError: it did not start; with what it printed.
     """
-    port = _free_port()
+    port = free_port()
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
-        command = [find_server(), "--bind", _HOST, "--port", str(port), "--dir", folder]
+        command = [find_server(), "--bind", HOST, "--port", str(port), "--dir", folder]
         command += ["--save", "", "--appendonly", "no"]
         command += ["--lazyfree-lazy-user-flush", "no"]  # the next case must not pay for it
+        command += options
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         server = Server(port, process.pid)
         try:
@@ -154,10 +163,11 @@ def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.01)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback that nobody has now."""
     # Somebody else may take it before the server does; then the server says so, and we fail loudly.
     with socket.socket() as probe:
-        probe.bind((_HOST, 0))
+        probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
         return port
 

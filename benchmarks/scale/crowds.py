@@ -1,0 +1,187 @@
+"""Things that may become many, and what is done with them."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import ClassVar, Final
+
+from holdfast import Holdfast, TaskRegistry
+
+SENT_AT_ONCE: Final = 10_000
+BODY: Final = "x" * 100
+
+
+class Crowd(ABC):
+    """A kind of thing of which there may be many.
+
+    Attributes:
+        name: what they are, in the plural.
+        limit: how many there may be.
+        operations: name → does so many of it, one after the other.
+        size: how many there are, once it is filled.
+    """
+
+    name: ClassVar[str]
+    limit: ClassVar[int] = 10**9
+    operations: Mapping[str, Callable[[int], None]]
+
+    def __init__(self, hf: Holdfast, size: int) -> None:
+        self._hf, self.size = hf, size
+
+    @abstractmethod
+    def fill(self) -> None:
+        """Make them."""
+
+
+class Tasks(Crowd):
+    """In one queue."""
+
+    name = "tasks in line"
+
+    def __init__(self, hf: Holdfast, size: int) -> None:
+        super().__init__(hf, size)
+        self.operations = {"enqueue": self._enqueue, "run": self._run}
+        self._registry = TaskRegistry()
+        self._task = self._registry.task(queue=f"many-{size}", name="count")(self._count)
+        self._left = 0
+
+    def fill(self) -> None:
+        for start in range(0, self.size, SENT_AT_ONCE):
+            count = min(SENT_AT_ONCE, self.size - start)
+            self._hf.enqueue_many([self._task.call(BODY) for _ in range(count)])
+
+    def _enqueue(self, times: int) -> None:
+        for _ in range(times):
+            self._hf.enqueue(self._task.call(BODY))
+
+    def _run(self, times: int) -> None:
+        self._left = times
+        self._worker = self._hf.worker(self._registry, queues={self._task.queue: 1}, concurrency=64)
+        self._worker.run()
+
+    async def _count(self, _body: str) -> None:
+        self._left -= 1
+        if not self._left:
+            self._worker.stop()
+
+
+class Messages(Crowd):
+    """In one chat, read by one of its two members."""
+
+    name = "messages kept"
+    limit = 100_000
+
+    def __init__(self, hf: Holdfast, size: int) -> None:
+        super().__init__(hf, size)
+        self.operations = {"send": self._send, "fetch 10 of them": self._fetch}
+        self._chat = hf.create_chat(["a", f"b-{size}"], sender="a", body=BODY, keep=self.limit)
+        self._inbox = hf.inbox(f"b-{size}")
+
+    def fill(self) -> None:
+        self._send(self.size)
+
+    def _send(self, times: int) -> None:
+        for _ in range(times):
+            self._chat.send(BODY, sender="a")
+
+    def _fetch(self, times: int) -> None:
+        for _ in range(times):
+            self._inbox.fetch(limit=10)
+
+
+class Members(Crowd):
+    """Of one chat."""
+
+    name = "members of a chat"
+    limit = 10_000
+
+    def __init__(self, hf: Holdfast, size: int) -> None:
+        super().__init__(hf, size)
+        self.operations = {"send": self._send, "fetch": self._fetch}
+        self._chat = hf.create_chat(["a"], sender="a", body=BODY)
+        self._inbox = hf.inbox(f"{size}-0")
+
+    def fill(self) -> None:
+        for n in range(self.size - 1):
+            self._chat.join(f"{self.size}-{n}")
+
+    def _send(self, times: int) -> None:
+        for _ in range(times):
+            self._chat.send(BODY, sender="a")
+
+    def _fetch(self, times: int) -> None:
+        for _ in range(times):
+            self._inbox.fetch(limit=10)
+
+
+class Names(Crowd):
+    """That complete each other."""
+
+    name = "names in a guild"
+
+    def __init__(self, hf: Holdfast, size: int) -> None:
+        super().__init__(hf, size)
+        self.operations = {"search": self._search, "add": self._add}
+        self._guild = hf.completions(f"guild-{size}")
+        self._random = random.Random(7)
+
+    def fill(self) -> None:
+        self._guild.add_many(self._word() for _ in range(self.size))
+
+    def _search(self, times: int) -> None:
+        for _ in range(times):
+            self._guild.search(self._word()[:2])
+
+    def _add(self, times: int) -> None:
+        for _ in range(times):
+            self._guild.add("anna")
+
+    def _word(self) -> str:
+        return "".join(self._random.choices("abcdefghijklmnopqrstuvwxyz", k=10))
+
+
+class Counters(Crowd):
+    """Each of its own name."""
+
+    name = "counters"
+    limit = 100_000
+
+    def __init__(self, hf: Holdfast, size: int) -> None:
+        super().__init__(hf, size)
+        self.operations = {"add": self._add}
+        self._next = count()
+
+    def fill(self) -> None:
+        with self._hf.counter_buffer() as buffer:
+            for n in range(self.size):
+                buffer.add(f"{self.size}-{n}")
+
+    def _add(self, times: int) -> None:
+        for _ in range(times):
+            self._hf.counter(f"{self.size}-{next(self._next) % self.size}").add()
+
+
+class Locks(Crowd):
+    """Each held and given back once."""
+
+    name = "locks used this week"
+    limit = 100_000
+
+    def __init__(self, hf: Holdfast, size: int) -> None:
+        super().__init__(hf, size)
+        self.operations = {"acquire and release": self._cycle}
+        self._next = count()
+
+    def fill(self) -> None:
+        self._cycle(self.size)
+
+    def _cycle(self, times: int) -> None:
+        for _ in range(times):
+            with self._hf.lock(f"{self.size}-{next(self._next) % self.size}").hold():
+                pass
+
+
+CROWDS: Final = (Tasks, Messages, Members, Names, Counters, Locks)

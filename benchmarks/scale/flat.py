@@ -1,0 +1,79 @@
+"""Processor time of the server per operation, and memory per item, from a thousand to a million.
+
+There is a crowd of each size, all on one server; the same operations are done with each in turn.
+What grows with what is stored would show.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from statistics import mean, median
+from typing import Final
+
+from holdfast import Holdfast
+
+from ..harness import Bench
+from ..report import Cell, Table, Target
+from .crowds import CROWDS, Crowd
+
+SIZES: Final = (1_000, 10_000, 100_000, 1_000_000)
+QUICK_SIZES: Final = (1_000, 10_000)
+
+FEW: Final = 10
+OPERATIONS: Final = 200
+
+OFF_TARGET: Final = 0.2
+"""How far from the mean of all sizes the furthest may be."""
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """A table for each kind of thing."""
+    for kind in CROWDS:
+        bench.server.clear()
+        with Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf:
+            kind(hf, FEW).fill()  # connects, and has the server learn scripts
+            sizes = [size for size in (QUICK_SIZES if bench.quick else SIZES) if size <= kind.limit]
+            yield _table(bench, [kind(hf, size) for size in sizes])
+
+
+def _table(bench: Bench, crowds: Sequence[Crowd]) -> Table:
+    memory = [_memory(bench, crowd) for crowd in crowds]
+    costs = _costs(bench, crowds)
+    name, operations = crowds[0].name, crowds[0].operations
+    columns = (name, *(f"{operation}, server µs" for operation in operations), "bytes each")
+    rows: list[list[Cell]] = [
+        [f"{crowd.size:,}", *(costs[crowd.size, operation] for operation in operations), each]
+        for crowd, each in zip(crowds, memory, strict=True)
+    ]
+    targets = [_flat(rows, columns, column) for column in range(1, len(columns))]
+    return Table(f"from {crowds[0].size:,} to {crowds[-1].size:,} {name}", columns, rows, targets)
+
+
+def _memory(bench: Bench, crowd: Crowd) -> float:
+    """Bytes of each, with its share of what all of them have in common."""
+    before = bench.server.memory()
+    crowd.fill()
+    return (bench.server.memory() - before) / crowd.size
+
+
+def _costs(bench: Bench, crowds: Sequence[Crowd]) -> dict[tuple[int, str], float]:
+    """Size and operation → microseconds of one: the median of the rounds, the first left out."""
+    taken = defaultdict[tuple[int, str], list[float]](list)
+    for _ in range(bench.rounds + 1):
+        for crowd in crowds:
+            for name, work in crowd.operations.items():
+                before = bench.server.usage().cpu_s
+                work(OPERATIONS)
+                spent = bench.server.usage().cpu_s - before
+                taken[crowd.size, name].append(spent / OPERATIONS * 1e6)
+    return {case: median(spent[1:]) for case, spent in taken.items()}
+
+
+def _flat(rows: list[list[Cell]], columns: tuple[str, ...], column: int) -> Target:
+    values = [float(str(row[column])) for row in rows]
+    middle = mean(values)
+    furthest = max(abs(value - middle) for value in values) / middle
+    return Target(
+        f"{columns[column]}: furthest from the mean", furthest, OFF_TARGET, at_least=False
+    )

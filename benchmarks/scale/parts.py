@@ -1,0 +1,21 @@
+"""The tables of scale, each a benchmark of its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from ..harness import Bench
+from ..report import Table
+from . import flat, spread
+
+PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
+    "flat": flat.run,
+    "spread": spread.run,
+}
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """All of them."""
+    for part in PARTS.values():
+        yield from part(bench)
