@@ -24,6 +24,7 @@ the second."""
 HOST: Final = "127.0.0.1"
 _START_S: Final = 15.0
 _STOP_S: Final = 5.0
+_LONGEST_S: Final = 60.0  # to forget a million keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,9 @@ class Server:
     def __init__(self, port: int, pid: int) -> None:
         self.port, self.pid = port, pid
         self.url = f"redis://{HOST}:{port}"
-        self._control: Any = redis.Redis(HOST, port, retry=Retry(NoBackoff(), 0))
+        self._control: Any = redis.Redis(
+            HOST, port, retry=Retry(NoBackoff(), 0), socket_timeout=_LONGEST_S
+        )
 
     def usage(self) -> Usage:
         """What it has done so far. The question itself is counted from the next answer on."""
