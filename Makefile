@@ -8,13 +8,18 @@ READY := .venv/ready
 # Tests and demos start hundreds of processes: each would compile the package anew without its cache.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test check sync bench faults
+TOPOLOGIES := $(addprefix --topology ,standalone restricted encrypted sentinel cluster)
+
+.PHONY: demo test everywhere check sync bench faults
 
 demo: $(READY)  ## send some thousands of real mails through a real queue
 	$(BIN)/holdfast demo mail
 
 test: $(READY)  ## what it does, on real servers: standalone and cluster; `make check` is about its files
 	$(BIN)/pytest -n 4 --dist loadgroup -m "not long" --ignore tests/project --durations 40 $(ARGS)
+
+everywhere: $(READY)  ## the same in every topology, and on $HOLDFAST_TEST_SERVER, such as redis-server
+	$(BIN)/pytest -n 4 --dist loadgroup -m "not long" --ignore tests/project $(TOPOLOGIES) $(ARGS)
 
 check: $(READY)  ## style, types, floors, generated files, Lua headers
 	$(BIN)/ruff format --check .

@@ -26,7 +26,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
-TOPOLOGIES = ("cluster", "restricted")
+TOPOLOGIES = {
+    "standalone": "standalone",
+    "restricted": "standalone",
+    "encrypted": "encrypted",
+    "sentinel": "sentinel",
+    "cluster": "cluster",
+}
+"""Name → the fixture that runs it."""
+
+RESTRICTED = {"restricted", "encrypted"}
+"""There the user may touch only the namespace of the test."""
+
+USUAL = ("cluster", "restricted")
 
 
 @dataclass(frozen=True)
@@ -46,17 +58,35 @@ class Site:
     client: redis.Redis | redis.RedisCluster
 
 
-@pytest.fixture(params=TOPOLOGIES)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--topology`."""
+    parser.addoption(
+        "--topology",
+        action="append",
+        choices=sorted(TOPOLOGIES),
+        help=f"where `site` is, may be repeated; {' and '.join(USUAL)} if it is not said",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what wants a `site` in each topology that was asked for."""
+    if "site" in metafunc.fixturenames:
+        chosen = metafunc.config.getoption("--topology") or USUAL
+        metafunc.parametrize("site", chosen, indirect=True)
+
+
+@pytest.fixture
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    """A cluster of three, and one server, where the user may touch only the namespace."""
+    """A namespace of the test's own, in one of the topologies."""
     namespace = f"test-{secrets.token_hex(4)}"
-    server = request.getfixturevalue("cluster" if request.param == "cluster" else "standalone")
-    url = server.url
+    place = request.getfixturevalue(TOPOLOGIES[request.param])
+    server = getattr(place, "primary", place)
+    url = place.url
     with server.client() as client:
-        if request.param == "restricted":
+        if restricted := request.param in RESTRICTED:
             url = url.replace("://", f"://{namespace}:secret@")
             rule = acl_rule(namespace)
             client.execute_command("ACL", "SETUSER", namespace, "on", ">secret", *rule.split())
         yield Site(url, namespace, server, client)
-        if request.param == "restricted":
+        if restricted:
             client.execute_command("ACL", "DELUSER", namespace)

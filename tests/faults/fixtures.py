@@ -6,6 +6,7 @@ as it found them. Whoever wants to kill a server takes `fresh_server`.
 
 import random
 from collections.abc import Callable, Generator, Iterator
+from typing import NamedTuple
 
 import pytest
 
@@ -14,8 +15,16 @@ from faults.clusters import Cluster
 from faults.proxy import Proxy
 from faults.sentinels import Watched
 from faults.servers import Server
+from faults.tls import Tls
 
 SEEDS = 2**32
+
+
+class Encrypted(NamedTuple):
+    """A server behind TLS: the URL for clients, and the server itself."""
+
+    url: str
+    primary: Server
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +39,20 @@ def cluster() -> Iterator[Cluster]:
     """A cluster of three primaries, shared."""
     with Cluster(primaries=3) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def encrypted(standalone: Server) -> Iterator[Encrypted]:
+    """The shared server, reached by TLS only."""
+    with Tls(standalone.address) as tls:
+        yield Encrypted(tls.url, standalone)
+
+
+@pytest.fixture(scope="session")
+def sentinel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """A primary and its replicas under Sentinels, shared."""
+    with Watched(tmp_path_factory.mktemp("sentinel")) as watched:
+        yield watched
 
 
 @pytest.fixture

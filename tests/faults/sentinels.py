@@ -64,6 +64,11 @@ class Watched:
         """For a client that follows the primary."""
         return f"redis+sentinel://{LOOPBACK}:{self._port}/{SERVICE}"
 
+    @property
+    def primary(self) -> Server:
+        """The server that the sentinel calls so."""
+        return next(server for server in self._servers if server.address == self._primary())
+
     def fail_over(self) -> None:
         """Make the replica the primary. What was acknowledged before is not lost.
 
