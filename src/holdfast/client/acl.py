@@ -17,6 +17,5 @@ def acl_rule(namespace: str = "holdfast") -> str:
     return (
         f"resetkeys ~{prefix}* resetchannels &{prefix}* "
         "-@all +@read +@write +@connection +@scripting +@pubsub -@dangerous -@admin "
-        "-script|flush -script|kill -randomkey "
-        "+time +wait +waitaof +client|setinfo +client|setname +cluster|slots +info"
+        "-script|flush -script|kill -randomkey +time +cluster|slots +info"
     )
