@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.files.paths import PARTS, part_path, saved_path
+from holdfast.files.saving import Saving
 
 FOLDER = Path("/nowhere/folder")
 
 NAMES = [
     "", "/", "//", ".", "..", "../x", "a/../../b", "/etc/passwd", "a\0b", ":done", "C:\\x", "%2E",
     "x" * 300, "x" * 299 + "y", "%", "%%", ".holdfast/x", ".HOLDFAST", "a/./b", "a//b", "con",
-    "日" * 100, "not-\udcff-utf8", ".hidden", "a.log",
+    "/" * 1024, "../" * 341, "a/" * 512, "日" * 100, "not-\udcff-utf8", ".hidden", "a.log",
 ]  # fmt: skip
 
 
@@ -41,6 +43,27 @@ def test_usual_names_stay_as_they_are() -> None:
 def test_no_two_names_meet(one: str, other: str) -> None:
     """Encoding is injective."""
     assert (saved_path(FOLDER, one) == saved_path(FOLDER, other)) is (one == other)
+
+
+def test_no_name_is_spelled_like_the_digest_of_another() -> None:
+    """Though that begins like an escape."""
+    for n in range(100):
+        *_, part = saved_path(FOLDER, long := f"{n}{'x' * 300}").parts
+        digest = hashlib.blake2b(long.encode(), digest_size=16).hexdigest()
+        assert part.endswith(digest)
+        for spelled in (f"%{digest}", chr(int(digest[:2], 16)) + digest[2:], f"%x{digest}"):
+            for length in range(len(part) - 40, len(part)):
+                assert saved_path(FOLDER, part[:length] + spelled) != FOLDER / part
+
+
+def test_the_longest_names_are_saved(tmp_path: Path) -> None:
+    """Of any shape."""
+    for n, name in enumerate(["/" * 1024, "../" * 341, "a/" * 512, "\1" * 1024, "日/" * 256]):
+        saving = Saving(tmp_path, name, str(n))
+        saving.write([name.encode()])
+        path = saving.finish()
+        assert path.read_bytes() == name.encode()
+        assert path.is_relative_to(tmp_path)
 
 
 def test_a_link_does_not_lead_out(tmp_path: Path) -> None:

@@ -13,6 +13,9 @@ PARTS: Final = ".holdfast"
 _LONGEST: Final = 200
 """Bytes of one part of a path; most file systems take 255."""
 
+_LONGEST_PATH: Final = 2000
+"""Bytes of all of them; most systems take 4095, with the folder."""
+
 # Control characters, what Windows refuses, and the escape itself.
 _ESCAPED: Final = re.compile(rb'[\x00-\x1f\x7f<>:"\\|?*%]')
 
@@ -21,13 +24,16 @@ def saved_path(folder: Path, name: str) -> Path:
     """Where the file called *name* is saved: always within *folder*, each name elsewhere.
 
     Slashes make folders. What a file system could misunderstand is percent-encoded: `..`, empty
-    parts, control characters; a part that is too long ends in a digest of itself.
+    parts, control characters; a part that is too long ends in a digest of itself, and a path that
+    is too long is one.
 
     Raises:
         ValueError: a link within the folder leads out of it.
     """
     *folders, last = name.split("/")
     parts = [_part(part, "%2F") for part in folders] + [_part(last, "%")]
+    if len("/".join(parts).encode("utf-8", "surrogateescape")) > _LONGEST_PATH:
+        parts = [_digest(name.encode("utf-8", "surrogateescape")).decode()]
     if parts[0].casefold() == PARTS:
         parts[0] = f"%2E{parts[0][1:]}"
     path = folder.joinpath(*parts)
@@ -49,6 +55,11 @@ def _part(part: str, empty: str) -> str:
     if not safe.strip(b"."):
         safe = b"%2E" + safe[1:]
     if len(safe) > _LONGEST:
-        digest = hashlib.blake2b(raw, digest_size=16).hexdigest().encode()
-        safe = safe[: _LONGEST - len(digest) - 1] + b"%" + digest
+        digest = _digest(raw)
+        safe = safe[: _LONGEST - len(digest)] + digest
     return safe.decode("utf-8", "surrogateescape")
+
+
+def _digest(raw: bytes) -> bytes:
+    """Stands for *raw*, and can be nothing else: no escape is spelled so."""
+    return b"%x" + hashlib.blake2b(raw, digest_size=16).hexdigest().encode()
