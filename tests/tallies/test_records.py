@@ -51,6 +51,14 @@ def test_what_is_no_value_is_refused(data: bytes, problem: str) -> None:
         Records(data, frozenset("a")).read(0)
 
 
+def test_texts_that_overlap_cost_no_more_than_some_times_the_file() -> None:
+    """Here ten thousand pointers lead into a run of bytes that is a text of 24,443 from each on."""
+    texts, count = b"\x5e" * 35_000, 10_000
+    array = b"\x1e\x04" + (count - 285).to_bytes(2) + b"".join(map(pointer, range(count)))
+    with pytest.raises(BadRecord, match="texts overlap"):
+        Records(texts + array, frozenset()).read(len(texts))
+
+
 def test_values_that_overlap_cost_no_more_than_the_file_has_bytes() -> None:
     """Records that share what they say do it by pointers, and these are followed once."""
     data = b"\x1e\x04\x03\xff" + b"\x00\x07" * 1308

@@ -46,6 +46,8 @@ class Records:
         self._known: dict[int, Any] = {}
         # Each value takes a byte at least, and sound ones do not overlap.
         self._left = 2 * len(data)
+        # A text is read where it stands, and once more for each value around it that is pointed at.
+        self._left_of_texts = 8 * len(data)
 
     def read(self, at: int) -> Any:
         """The value at an offset; numbers are None.
@@ -131,4 +133,7 @@ class Records:
             return None, end
         if size > MAX_SIZE:
             raise BadRecord(f"a text has {size:,} bytes")
+        self._left_of_texts -= size
+        if self._left_of_texts < 0:
+            raise BadRecord("its texts overlap")
         return self._data[at:end].decode(), end
