@@ -11,7 +11,7 @@ import pytest
 from cli.crowd import HOSTILE, Run, rows
 from cli.programs import on_terminal
 from faults.servers import Server
-from holdfast import Holdfast
+from holdfast import DamagedFile, Holdfast
 
 
 @pytest.fixture
@@ -57,12 +57,35 @@ def test_a_terminal_shows_how_far_it_is(
 
 
 def test_what_cannot_be_sent_is_told(run: Run, folder: Path) -> None:
-    """The others are sent, and the feed is not sealed."""
-    (folder / "bad.gz").write_bytes(b"no gzip")
+    """The others are sent; the feed is left open, so that it can be sent after all."""
+    gone = folder / "c.log"
+    gone.symlink_to(folder / "none")
     sent = run("logs", "send", str(folder), "--share")
     assert sent.exit_code == 1
-    assert "holdfast: bad.gz: file 'bad' of feed 'logs' is damaged: member 1" in sent.stderr
+    assert "holdfast: c.log: [Errno 2] No such file" in sent.stderr
+    assert "holdfast: feed logs is not sealed: see to the files above" in sent.stderr
     assert sent.stdout == "2 files, 1.6 KiB, in feed logs\n"
+    gone.unlink()
+    again = run("logs", "send", str(folder))
+    assert (again.exit_code, again.stdout.split()[-1]) == (0, "sealed"), again.output
+
+
+def test_a_damaged_file_keeps_nobody_waiting(hf: Holdfast, run: Run, folder: Path) -> None:
+    """It is told; whoever reads is told as well, and comes to the end of the feed."""
+    (folder / "bad.gz").write_bytes(gzip.compress(b"good\n") + b"no gzip")
+    for _ in range(2):
+        sent = run("logs", "send", str(folder), "--to", "geo")
+        assert sent.exit_code == 1
+        assert "holdfast: bad.gz: file 'bad' of feed 'logs' is damaged: member 2" in sent.stderr
+        assert sent.stdout.split()[-1] == "sealed"
+    found, damaged = [], []
+    for file in hf.file_feed("logs").consumer("geo").files():
+        try:
+            with file:
+                found += file.lines()
+        except DamagedFile as error:
+            damaged.append(error.file)
+    assert (len(found), damaged) == (801, ["bad"])
 
 
 def test_wrong_settings_are_told(run: Run, folder: Path) -> None:

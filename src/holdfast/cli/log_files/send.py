@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ... import DefinitionConflict, NotDefined
+from ... import DamagedFile, DefinitionConflict, NotDefined
 from ..connection import FAILED, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from ..output import AsJson, counted, printable, say, show_json, size, warn
 from .progress import Progress, watched
@@ -56,7 +56,9 @@ def send(
 
     What is called .gz or .zst is unpacked on the way. Interrupted, do it
     again: it goes on where it was. The exit code is 1 if a file could not be
-    sent; the others are.
+    sent whole; the others are. Of one that is damaged the consumers get what
+    is good, and are told; if one could not be sent at all, the feed is left
+    open for another try.
     """
     if not folder.is_dir():
         fail(f"{str(folder)!r} is no folder", code=WRONG_USAGE)
@@ -64,9 +66,13 @@ def send(
         target = _feed(hf, feed, to, share, budget)
         with watched(target, folder, quiet=as_json) as progress:
             result = _sent(target, folder, timeout, compress, progress)
-        if not keep_open and not result.failed:
+        # Who reads is told of damage, and another try would find the same.
+        settled = all(isinstance(error, DamagedFile) for error in result.failed.values())
+        if settled and not keep_open:
             target.seal()
-    _tell(feed, result, as_json, sealed=not keep_open and not result.failed)
+    _tell(feed, result, as_json, sealed=settled and not keep_open)
+    if not settled and not keep_open:
+        warn(f"feed {printable(feed)} is not sealed: see to the files above, and do it again")
     if result.failed:
         raise typer.Exit(FAILED)
 
