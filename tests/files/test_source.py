@@ -8,6 +8,7 @@ import os
 import random
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -162,6 +163,18 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
             Source(path, None, LIMIT)
     with pytest.raises(FileNotFoundError):
         Source(tmp_path / "none", None, LIMIT)
+
+
+@pytest.mark.parametrize(("piece", "error"), [(None, BlockingIOError), ("text", TypeError)])
+def test_a_file_object_must_block_and_read_bytes(piece: object, error: type[Exception]) -> None:
+    """Nothing at the moment is not the end."""
+
+    class Odd:
+        def read(self, size: int, /) -> Any:
+            return piece
+
+    with pytest.raises(error, match="the file object"):
+        Source(Odd(), None, LIMIT).block()
 
 
 def test_names_tell_how_files_are_packed() -> None:

@@ -162,7 +162,12 @@ class Source:
     def _read(self, size: int) -> bytes:
         """Up to *size* bytes; none at the end, where a file ended when it was opened."""
         if self._left is None:
-            return self._file.read(size) or b""
+            data = self._file.read(size)
+            if data is None:
+                raise BlockingIOError("the file object has nothing at the moment: it must block")
+            if not isinstance(data, bytes | bytearray | memoryview):
+                raise TypeError(f"the file object must read bytes, not {type(data).__name__}")
+            return bytes(data)
         wanted = min(size, self._left)
         data = self._file.read(wanted) if wanted else b""
         if len(data) < wanted and not data:
