@@ -139,15 +139,6 @@ def test_a_feed_takes_so_many_files_and_no_more(
         feed.publish(io.BytesIO(b""), name="one more")
 
 
-def test_a_feed_has_so_many_consumers_and_no_more(hf: Holdfast, client: redis.Redis) -> None:
-    """Who shares the files, and came first."""
-    feed = hf.file_feed("logs", mode="share")
-    feed.publish(io.BytesIO(b"x"), name="x")
-    client.hset(key(hf, "consumers"), mapping={str(n): b"" for n in range(1000)})
-    with pytest.raises(FeedCrowded, match="as many consumers as a feed may"):
-        read(feed)
-
-
 def test_progress_is_told(hf: Holdfast) -> None:
     """With each window."""
     told: list[tuple[str, int]] = []

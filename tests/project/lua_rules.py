@@ -81,9 +81,11 @@ ALLOW_OOM: Final = {
     "completions/remove": "it frees memory",
     "core/forget": "it frees memory",
     "files/abort": "it frees memory",
+    "files/claim": "whoever reads frees memory, and must get its next file for that",
     "files/leave": "what it held goes to those who free it",
     "files/read": "it frees what was acknowledged; a position takes no more room further on",
     "files/renew": "extends what exists; a full server must not cost the leases",
+    "files/seal": "once all is read, nothing is left of what is sealed",
     "files/settle": "it frees memory",
     "locks/release": "it frees a place, and a full server must not cost the next one's",
     "locks/renew": "extends what exists; a full server must not cost the leases",
@@ -105,6 +107,7 @@ ALLOW_OOM: Final = {
 READ_WHOLE: Final = {
     "counters/samples": "a precision keeps 1,000 samples, in two chunks",
     "queues/pace": "it has a field for each of 120 minutes",
+    "files/claim": "a feed has no more than CROWD consumers",
     "files/seal": "no more than MANY_OPEN files are being published",
     "files/status": "a feed has no more than CROWD consumers",
 }

@@ -143,6 +143,15 @@ def lines_of(data: bytes) -> list[bytes]:
     return lines
 
 
+def checked_offset(offset: Any, name: str) -> int:
+    """*offset*, if it is one; the argument is called *name*."""
+    if isinstance(offset, bool) or not isinstance(offset, int):
+        raise TypeError(f"{name} must be an int, got {type(offset).__name__}")
+    if offset < 0:
+        raise ValueError(f"{name} must be 0 or more, got {offset:,}")
+    return offset
+
+
 def checked_max_line(max_line: Any) -> int:
     """*max_line*, if it is one."""
     if isinstance(max_line, bool) or not isinstance(max_line, int):

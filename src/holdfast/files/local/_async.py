@@ -11,7 +11,7 @@ from typing import Final, Self
 
 from ...core.runtime._async import in_thread
 from ...errors import DamagedFile
-from ..lines import MAX_LINE, Block, Cutter, checked_max_line
+from ..lines import MAX_LINE, Block, Cutter, checked_max_line, checked_offset
 from ..source import MAX_UNPACKED, Damage, Source, packing_of, published_name
 from ..walking import walked
 
@@ -118,7 +118,7 @@ class AsyncLocalFile:
             DamagedFile: after the lines before the damage; or it ends before *start*.
         """
         del keep
-        begin = start or 0
+        begin = checked_offset(start or 0, "start")
         within = await in_thread(self._start_at, begin)
         cutter = Cutter(begin, checked_max_line(max_line), within=within)
         while data := await in_thread(self._more, PIECE):

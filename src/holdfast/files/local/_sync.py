@@ -12,7 +12,7 @@ from typing import Final, Self
 
 from ...core.runtime._sync import in_thread
 from ...errors import DamagedFile
-from ..lines import MAX_LINE, Block, Cutter, checked_max_line
+from ..lines import MAX_LINE, Block, Cutter, checked_max_line, checked_offset
 from ..source import MAX_UNPACKED, Damage, Source, packing_of, published_name
 from ..walking import walked
 
@@ -119,7 +119,7 @@ class LocalFile:
             DamagedFile: after the lines before the damage; or it ends before *start*.
         """
         del keep
-        begin = start or 0
+        begin = checked_offset(start or 0, "start")
         within = in_thread(self._start_at, begin)
         cutter = Cutter(begin, checked_max_line(max_line), within=within)
         while data := in_thread(self._more, PIECE):

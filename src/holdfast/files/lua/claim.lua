@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- files/claim: the next file of a consumer, with its chunk if it is a small one.
 --
 -- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
@@ -15,9 +15,10 @@
 -- ARGV[3]   string  session    who claims: 13 digits and the name of the consumer
 -- ARGV[4]   int     turn       which claim of the session this is; again, it answers the same
 -- ARGV[5]   int     small      bytes of a chunk that is sent along
+-- ARGV[6]   int     from       number of the first file to look at
 -- returns  array   verdict: file: epoch, number, token, acked, name, what is shown of it, the chunk; wait: epoch,
---                  how long nobody gives a file back (ms; '' nobody has one); again; end; missed: how
---                  many; stranger; crowded; or what refuses it
+--                  how long nobody gives a file back (ms; '' nobody has one); again: likewise, and from
+--                  where on; end; missed: how many; stranger; crowded; or what refuses it
 -- include clock
 
 local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -26,10 +27,10 @@ local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEY
 -- include life
 -- include places
 -- include pick
+-- include crowd
 -- include shown
 
 local EXPIRED = 10     -- sessions that ended without a word, swept in one go
-local CROWD = 1000     -- consumers of a feed at most
 local session, turn, small = ARGV[3], ARGV[4], tonumber(ARGV[5])
 local consumer = session:sub(14)
 
@@ -43,20 +44,18 @@ end
 local group = group_of(consumer)
 if not group then
   return {'stranger'}
-elseif redis.call('HLEN', consumers) >= CROWD and not redis.call('HGET', consumers, consumer) then
+elseif crowded(consumer) then
   return {'crowded'}
 end
 
 for _, gone in ipairs(redis.call('ZRANGE', alive, '-inf', now_ms, 'BYSCORE', 'LIMIT', 0, EXPIRED)) do
   redis.call('ZREM', alive, gone)
   redis.call('HDEL', places, '*' .. gone)
-  if #terms.consumers == 0 then  -- whoever comes may read: so names come and go
-    redis.call('HDEL', consumers, gone:sub(14))
-  end
 end
 redis.call('ZADD', alive, text(now_ms + terms.lease_ms), session)
 local record = show_life(consumer)
 if record.untold > 0 then
+  save()
   return {'missed', record.untold}
 end
 
@@ -79,7 +78,7 @@ if before then  -- the reply was lost
     return given(before, file, place)
   end
 end
-local number, file, place, rest = pick(group)
+local number, file, place, rest = pick(group, tonumber(ARGV[6]))
 if number then
   place.session, place.token = session, redis.call('HINCRBY', meta, 'token', 1)
   place.read = place.acked  -- it begins there again
@@ -91,4 +90,8 @@ save()
 if rest.all and feed.state == 'sealed' then
   return {'end'}
 end
-return {rest.more and 'again' or 'wait', feed.epoch, rest.held_ms and text(rest.held_ms) or ''}
+local held_ms = rest.held_ms and text(rest.held_ms) or ''
+if rest.next then
+  return {'again', feed.epoch, held_ms, text(rest.next)}
+end
+return {'wait', feed.epoch, held_ms}

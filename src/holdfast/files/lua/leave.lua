@@ -27,9 +27,9 @@ local session, told, bell = ARGV[2], tonumber(ARGV[3]), ARGV[4]
 if refusal('', ARGV[1]) or feed.state == 'over' then
   return 0
 end
-redis.call('ZREM', alive, session)
+local lived = redis.call('ZREM', alive, session) == 1
 redis.call('HDEL', places, '*' .. session)
-if told > 0 then
+if told > 0 and lived then  -- not again, should the reply be lost
   local record = record_of(session:sub(14))
   record.untold = math.max(0, record.untold - told)
   keep_record(session:sub(14), record)

@@ -60,13 +60,13 @@ for i = FIRST, #ARGV do
   need = need + charge(#ARGV[i])
 end
 if feed.used + need > terms.budget then
-  make_room(need)
+  make_room(need, entry.number)
 end
 local file, verdict
 if entry.number then
   file = file_at(entry.number)
-elseif at > 0 then
-  return answer('elsewhere', 0)
+elseif at > 0 then  -- of a file that is not there any more
+  return answer(feed.state == 'open' and 'elsewhere' or 'sealed', 0)
 else
   file, verdict = begin(name)
 end
@@ -88,8 +88,7 @@ if file then
     end
   end
   local grown = verdict == 'stored' and bytes or file.count * BLOCK
-  redis.call('HINCRBY', meta, 'bytes', text(grown - file.bytes))
-  file.bytes = grown
+  grow(file, grown)
   if verdict == 'stored' and ARGV[9] ~= '' then
     finish(number, file, ARGV[9], ARGV[10])
   end

@@ -45,8 +45,8 @@ end
 redis.call('ZADD', alive, text(now_ms + terms.lease_ms), session)
 local record = show_life(consumer)
 if read > place.read or acked > place.acked then
-  place.acked = math.max(place.acked, acked)
-  place.read = math.max(place.read, read, acked)
+  place.acked = math.max(place.acked, math.min(acked, file.bytes))  -- of what there is
+  place.read = math.max(place.read, read, place.acked)
   local more = math.max(0, place.read - place.counted)
   place.counted, record.bytes = place.counted + more, record.bytes + more
   redis.call('HINCRBY', meta, 'done:' .. group, text(more))

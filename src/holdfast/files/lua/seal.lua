@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- files/seal: no more files: whoever has read all of them is done.
 --
 -- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files

@@ -53,7 +53,7 @@ if not place or place.session ~= session or place.token ~= tonumber(ARGV[6]) the
 end
 
 if outcome == 'back' then
-  place.session, place.acked = '', math.max(place.acked, acked)
+  place.session, place.acked = '', math.max(place.acked, math.min(acked, file.bytes))
   keep_place(group, number, place)
 else
   local record = show_life(consumer)

@@ -23,7 +23,8 @@ local LOOK = 1000  -- files looked at in one go
 -- Those who need the oldest chunk that is kept.
 local function holders()
   local found = {}
-  for number = feed.low, math.min(feed.top, feed.low + LOOK - 1) do
+  local low = lowest()
+  for number = low, math.min(feed.top, low + LOOK - 1) do
     local file = file_at(number)
     if file then
       for g = 1, #file.done do

@@ -15,7 +15,15 @@ from ...core.script import Script
 from ...errors import DamagedFile, FileTaken, HoldfastError
 from ..chunk import BLOCK, EMPTY, WINDOW
 from ..desk._sync import Desk
-from ..lines import MAX_LINE, Block, Cutter, Raw, checked_max_line, lines_of
+from ..lines import (
+    MAX_LINE,
+    Block,
+    Cutter,
+    Raw,
+    checked_max_line,
+    checked_offset,
+    lines_of,
+)
 from ..saving import Saving
 from ..session._sync import Session
 from ..view import Chain, Grant, View
@@ -119,7 +127,7 @@ class FeedFile:
         Raises:
             DamagedFile, FileTaken: as `lines`.
         """
-        at = self.offset if start is None else start
+        at = self.offset if start is None else checked_offset(start, "start")
         cutter = Raw(at) if raw else Cutter(at, checked_max_line(max_line))
         self._keep = keep
         for data in self._data(at):
@@ -144,7 +152,8 @@ class FeedFile:
         Raises:
             FileTaken: another has it now.
         """
-        self._acked = max(self._acked, self.position if upto is None else upto)
+        upto = self.position if upto is None else checked_offset(upto, "upto")
+        self._acked = max(self._acked, upto)
         self._look(0)
 
     def save_to(self, folder: str | os.PathLike[str]) -> Path:

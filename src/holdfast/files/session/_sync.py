@@ -114,6 +114,7 @@ class Session:
     def _claimed(self) -> Any:
         """What there is now."""
         self._turn += 1
+        start, held = 0, []
         while True:
             reply = self._desk.ask(
                 CLAIM,
@@ -122,14 +123,19 @@ class Session:
                 self.id,
                 self._turn,
                 SMALL,
+                start,
             )
             if reply[0] in (b"file", b"wait", b"again"):
                 self.epoch = reply[1]
                 self.live()
             elif reply[0] == b"undefined":
-                return [b"wait", b"", b""]
-            if reply[0] != b"again":
+                return [b"wait", b"", None]
+            if reply[0] not in (b"again", b"wait"):
                 return reply
+            held += [int(reply[2])] if reply[2] else []
+            if reply[0] == b"wait":
+                return [b"wait", self.epoch, min(held, default=None)]
+            start = int(reply[3])
 
     def _news(self, deadline: Deadline) -> Any:
         """What there is after something has happened."""
@@ -139,6 +145,6 @@ class Session:
                 again = self._claimed()  # it may have happened before the bell was heard
                 if again[0] != b"wait" or deadline.passed:
                     return again
-                held_s = int(again[2]) / 1000 if again[2] else LOOK_S
+                held_s = LOOK_S if again[2] is None else again[2] / 1000
                 look_s = LOOK_S if self.epoch else RECHECK_S
                 flag.wait(min(held_s + 0.01, look_s, deadline.left_s()))

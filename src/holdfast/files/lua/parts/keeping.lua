@@ -7,6 +7,17 @@ local function keep_place(group, number, place)
   redis.call('HSET', places, group .. ':' .. text(number), cmsgpack.pack(place))
 end
 
+-- Its bytes are so many now; who is done with it is done with these as well.
+local function grow(file, bytes)
+  redis.call('HINCRBY', meta, 'bytes', text(bytes - file.bytes))
+  for g = 1, #file.done do
+    if settled(file, g) then
+      redis.call('HINCRBY', meta, 'done:' .. g, text(bytes - file.bytes))
+    end
+  end
+  file.bytes = bytes
+end
+
 -- From now on the file is nothing to this group any more.
 local function settle(number, file, group)
   local place = place_of(group, number)

@@ -3,16 +3,18 @@
 
 local LOOK = 1000  -- files looked at in one go
 
-local function pick(group)
+-- *from* is where the last look ended, if it found none.
+local function pick(group, from)
   local floor = math.max(tonumber(redis.call('HGET', places, group) or nil) or 1, feed.low)
-  local last = math.min(feed.top, floor + LOOK - 1)
+  local first = math.max(floor, from)
+  local last = math.min(feed.top, first + LOOK - 1)
   local rest, passed = {}, floor
   local function remember()  -- so that nobody looks at these files again
     if passed > floor then
       redis.call('HSET', places, group, text(passed))
     end
   end
-  for number = floor, last do
+  for number = first, last do
     local file = file_at(number)
     local place = file and not settled(file, group) and place_of(group, number)
     if place then
@@ -27,6 +29,6 @@ local function pick(group)
     end
   end
   remember()
-  rest.all, rest.more = passed > feed.top, passed > last and last < feed.top
+  rest.all, rest.next = passed > feed.top, last < feed.top and last + 1
   return nil, nil, nil, rest
 end

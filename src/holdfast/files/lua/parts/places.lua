@@ -27,6 +27,15 @@ local function place_of(group, number)
     or {acked = 0, read = 0, counted = 0, session = '', token = 0}
 end
 
+-- Nothing below this number is left for anybody.
+local function lowest()
+  local least = feed.top + 1
+  for g = 1, groups() do
+    least = math.min(least, tonumber(redis.call('HGET', places, g) or nil) or 1)
+  end
+  return math.max(least, feed.low)
+end
+
 local function held_until(place)
   return place.session ~= '' and tonumber(redis.call('ZSCORE', alive, place.session) or nil) or 0
 end

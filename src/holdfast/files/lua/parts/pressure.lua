@@ -22,23 +22,36 @@ end
 
 -- Drop what is not needed, the oldest first, until so many bytes fit. A file that is too large to be
 -- kept whole while it is published also loses what was read and not acknowledged: else its publisher
--- and its readers would wait for each other.
-local function make_room(bytes)
+-- and its readers would wait for each other. That may be *own*, the file that the room is for, however
+-- many others lie before it.
+local function make_room(bytes, own)
   local gone, share = given_up(), terms.budget / 2 / math.max(1, redis.call('HLEN', opened))
-  for number = feed.low, math.min(feed.top, feed.low + LOOK - 1) do
-    if feed.used + bytes <= terms.budget or allowance == 0 then
+  local function lacks_room()
+    return feed.used + bytes > terms.budget and allowance > 0
+  end
+  local function clear(number, file)
+    local too_large = file.state == 'open' and file.kept > share
+    drop(number, file, needed(number, file, too_large, gone))
+    if file.state ~= 'open' then
+      pass_by(number, file, gone)
+    end
+    keep_file(number, file)
+  end
+
+  feed.low = lowest()
+  local last = math.min(feed.top, feed.low + LOOK - 1)
+  for number = feed.low, last do
+    if not lacks_room() then
       return
     end
     local file = file_at(number)
     if file then
-      local too_large = file.state == 'open' and file.kept > share
-      drop(number, file, needed(number, file, too_large, gone))
-      if file.state ~= 'open' then
-        pass_by(number, file, gone)
-      end
-      keep_file(number, file)
+      clear(number, file)
     elseif number == feed.low then
       feed.low = number + 1
     end
+  end
+  if own and own > last and lacks_room() then
+    clear(own, file_at(own))
   end
 end

@@ -1,0 +1,171 @@
+"""What a feed tells of itself: who holds it up, and how far each is."""
+
+from __future__ import annotations
+
+import io
+import random
+import secrets
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+import pytest
+import redis
+
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import FeedCrowded, FeedSealed, FileFeed, FilesMissed, Holdfast
+from holdfast.files.chunk import BLOCK
+from holdfast.files.definition import MIN_BUDGET
+from holdfast.files.session._sync import LEAVE
+
+NOISE = random.Random(9).randbytes(3 * MIN_BUDGET)
+LOOKED_AT = 1_000
+"""Files that a script looks at in one go, and more."""
+
+WAIT_S = 30
+
+
+@pytest.fixture
+def hf(standalone: Server) -> Iterator[Holdfast]:
+    with Holdfast.from_url(standalone.url, namespace=f"status-{secrets.token_hex(4)}") as hf:
+        yield hf
+
+
+@pytest.fixture
+def client(standalone: Server) -> Iterator[redis.Redis]:
+    with standalone.client() as client:
+        yield client
+
+
+def key(hf: Holdfast, part: str) -> str:
+    """A key of the feed, as it lies on the server."""
+    return f"{hf.namespace}:{{feed:logs}}:{part}"
+
+
+def read(feed: FileFeed, name: str) -> list[str]:
+    """The names of the files that are there for a consumer."""
+    names = []
+    for file in feed.consumer(name).files(timeout=0):
+        with file:
+            names.append(file.name)
+    return names
+
+
+def let_many_pass(hf: Holdfast, client: redis.Redis) -> None:
+    """As if so many files more had been published, and read by everybody."""
+    client.hincrby(key(hf, "meta"), "top", LOOKED_AT)
+
+
+def test_who_holds_a_feed_up_is_found_behind_many_files(hf: Holdfast, client: redis.Redis) -> None:
+    """That everybody has read."""
+    feed = hf.file_feed("logs", consumers=["quick", "slow"])
+    feed.publish(io.BytesIO(b"first"), name="first")
+    assert read(feed, "quick") == read(feed, "slow") == ["first"]
+    let_many_pass(hf, client)
+    feed.publish(io.BytesIO(b"next"), name="next")
+    assert read(feed, "quick") == ["next"]
+    assert not list(feed.consumer("slow").files(timeout=0))[1:]
+    assert feed.status().holders == ("slow",)
+
+
+def test_a_large_file_goes_on_though_the_first_one_is_held(
+    hf: Holdfast, client: redis.Redis, tmp_path: Path
+) -> None:
+    """And many are between them: what was saved of it makes room for its rest."""
+    feed = hf.file_feed("logs", mode="share", budget=MIN_BUDGET)
+    feed.publish(io.BytesIO(b"first"), name="first")
+    session = feed.consumer("slow").files()
+    with next(session), ThreadPoolExecutor(1) as threads:
+        let_many_pass(hf, client)
+        publishing = threads.submit(feed.publish, io.BytesIO(NOISE), name="large")
+        eventually(lambda: feed.status().publishing == 1, WAIT_S)
+        with next(iter(feed.consumer("quick").files())) as file:
+            assert file.save_to(tmp_path).read_bytes() == NOISE
+        assert publishing.result(WAIT_S).size == len(NOISE)
+
+
+def test_who_left_a_file_early_is_behind_with_nothing_of_it(hf: Holdfast) -> None:
+    """Also not with what was published afterwards."""
+    feed = hf.file_feed("logs", consumers=["early", "late"])
+
+    def leave(name: str, size: int) -> None:
+        read(feed, "early")
+
+    feed.publish(io.BytesIO(NOISE), name="large", on_progress=leave)
+    behind = {each.name: each.behind for each in feed.status().consumers}
+    assert behind == {"early": 0, "late": len(NOISE)}
+
+
+def test_whose_feed_was_sealed_and_read_meanwhile_is_told_so(hf: Holdfast) -> None:
+    """By somebody who took the publisher for dead."""
+    feed = hf.file_feed("logs", mode="share")
+
+    def seal(name: str, size: int) -> None:
+        feed.seal(force=True)
+        assert read(feed, "one") == ["large"]
+
+    with pytest.raises(FeedSealed):
+        feed.publish(io.BytesIO(NOISE), name="large", on_progress=seal)
+    assert feed.status().state == "over"
+
+
+def test_an_acknowledgement_of_more_than_there_is_counts_for_what_there_is(hf: Holdfast) -> None:
+    """The rest, once it comes, is still to be read."""
+    feed = hf.file_feed("logs", consumers=["one"])
+    found = []
+
+    def acknowledge(name: str, size: int) -> None:
+        if not found:
+            session = feed.consumer("one").files()
+            next(session).ack(10**12)
+            session.close()
+            found.append(size)
+
+    feed.publish(io.BytesIO(NOISE), name="large", on_progress=acknowledge)
+    with next(iter(feed.consumer("one").files())) as file:
+        assert file.offset == found[0] == 8 * BLOCK
+        assert b"".join(block.data for block in file.blocks(raw=True)) == NOISE[file.offset :]
+
+
+def known(feed: FileFeed, hf: Holdfast, client: redis.Redis, **changes: object) -> dict[str, bytes]:
+    """What the server knows of the consumer `a`, with *changes*, as of others."""
+    record = msgspec.msgpack.decode(client.hget(key(hf, "consumers"), "a"))
+    return {str(n): msgspec.msgpack.encode(record | changes) for n in range(999)}
+
+
+def test_whoever_comes_may_read_though_a_thousand_have(hf: Holdfast, client: redis.Redis) -> None:
+    """Where names come and go: the dead make room for the living."""
+    feed = hf.file_feed("logs", mode="share")
+    feed.publish(io.BytesIO(b"first"), name="first")
+    assert read(feed, "a") == ["first"]
+    feed.publish(io.BytesIO(b"next"), name="next")
+    client.hset(key(hf, "consumers"), mapping=known(feed, hf, client))
+    with pytest.raises(FeedCrowded, match="as many consumers as a feed may"):
+        read(feed, "new")
+    assert len(feed.status().consumers) == 1_000
+    client.hset(key(hf, "consumers"), mapping=known(feed, hf, client, until_ms=0))
+    assert read(feed, "new") == ["next"]
+    assert {each.name for each in feed.status().consumers} == {"a", "new"}
+
+
+def test_who_was_told_of_missed_files_twice_in_one_word_is_told_of_later_ones(
+    hf: Holdfast, client: redis.Redis
+) -> None:
+    """The word that it was told may come twice, as its reply may be lost."""
+    feed = hf.file_feed("logs", consumers=["a"])
+    feed.publish(io.BytesIO(b"first"), name="first")
+    session = feed.consumer("a").files(timeout=0)
+    next(session)
+    desk = feed._desk
+    [held] = client.zrange(key(hf, "alive"), 0, -1)
+    missed = known(feed, hf, client, missed=3, untold=3)["0"]
+    client.hset(key(hf, "consumers"), "a", missed)
+    epoch = client.hget(key(hf, "meta"), "epoch")
+    for _ in range(2):
+        desk.ask(LEAVE, epoch, held, 2, desk.channel)
+    with pytest.raises(FilesMissed) as told:
+        read(feed, "a")
+    assert told.value.count == 1
+    assert client.ttl(key(hf, "alive")) != -1
