@@ -65,15 +65,18 @@ def test_a_log_that_is_written_is_counted_line_by_line(
 
 def test_a_feed_is_counted(run: Run, hf: Holdfast, logs: Path, tmp_path: Path) -> None:
     """As one of its consumers; here with a table of CSV files."""
+    (logs / "c.log").write_bytes(b"2001:4860::1 2011-10-10 13:55:36 x\n")
     feed = hf.file_feed("f", consumers=["geo"])
     feed.publish_dir(logs)
     feed.seal()
-    (blocks, _), locations = write_csv(tmp_path)
-    options = ["--feed", "f", "--consumer", "geo", "--geo", str(blocks)]
-    options += ["--locations", str(locations)]
+    blocks, locations = write_csv(tmp_path)
+    options = ["--feed", "f", "--consumer", "geo", "--locations", str(locations)]
+    for of_one_kind in blocks:  # IPv4, and IPv6
+        options += ["--geo", str(of_one_kind)]
     told = run("logs", "tally", "daily", *options)
     assert told.exit_code == 0, told.output
-    assert hf.tally("daily").total("2011-10-10") == 8
+    assert hf.tally("daily").total("2011-10-10") == 9
+    assert hf.tally("daily").count("country", "US", day="2011-10-10") == 7
 
 
 def test_a_terminal_shows_how_far_it_is(
@@ -171,6 +174,7 @@ def test_hostile_values_are_shown_as_what_they_are(run: Run, hf: Holdfast, logs:
         (["tally", "t", "--from", ".", "--geo", "none.mmdb"], 2, "cannot read"),
         (["tally", "t", "--from", ".", "--geo", __file__], 1, "no usable table"),
         (["tally", "t", "--from", ".", "--geo", "x.csv"], 2, "--locations"),
+        (["tally", "t", "--from", ".", "--geo", "x.mmdb", "--geo", "y.mmdb"], 2, "one --geo"),
     ],
 )
 def test_what_is_missing_is_said(run: Run, args: list[str], code: int, said: str) -> None:

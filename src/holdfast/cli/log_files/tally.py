@@ -33,8 +33,10 @@ Consumer = Annotated[
     str | None, typer.Option("--consumer", metavar="NAME", help="as which of its consumers.")
 ]
 Geo = Annotated[
-    Path | None,
-    typer.Option("--geo", metavar="FILE", help="The table: .mmdb, or .csv of networks, and"),
+    list[Path] | None,
+    typer.Option(
+        "--geo", metavar="FILE", help="The table: .mmdb; or .csv of networks, may be repeated, and"
+    ),
 ]
 Locations = Annotated[
     Path | None, typer.Option("--locations", metavar="FILE", help="the .csv of its places.")
@@ -79,16 +81,18 @@ def tally(
         raise typer.Exit(FAILED)
 
 
-def _table(geo: Path | None, locations: Path | None) -> GeoTable:
+def _table(geo: list[Path] | None, locations: Path | None) -> GeoTable:
     """The table that the options name; ends the command if there is none."""
-    if geo is None:
+    if not geo:
         fail("which table of places? Give --geo FILE, as of GeoLite2", code=WRONG_USAGE)
     try:
-        if geo.suffix == ".csv":
+        if all(file.suffix == ".csv" for file in geo):
             if locations is None:
                 fail("a .csv of networks needs that of its places: --locations", code=WRONG_USAGE)
             return GeoTable.from_geolite2_csv(geo, locations)
-        return GeoTable.from_mmdb(geo)
+        if len(geo) > 1:
+            fail("an .mmdb is a table by itself: give one --geo", code=WRONG_USAGE)
+        return GeoTable.from_mmdb(geo[0])
     except ModuleNotFoundError as error:
         fail(str(error))
     except BadGeoData as error:
