@@ -363,6 +363,8 @@ async def test_wrong_arguments_are_told_before_any_io(hf: AsyncHoldfast) -> None
     feed = hf.file_feed("logs")
     with pytest.raises(ValueError, match="under a name"):
         await feed.publish(io.BytesIO(b""))
+    with pytest.raises(ValueError, match="'zlib', 'zstd' or None, got 'gzip'"):
+        await feed.publish(io.BytesIO(b""), name="a", compress="gzip")  # type: ignore[arg-type]
     with pytest.raises(NotDefined, match="what feed 'logs' is to be"):
         await feed.publish(io.BytesIO(b""), name="a")
     assert await contents(feed.consumer("geo-1")) == {}

@@ -362,6 +362,8 @@ def test_wrong_arguments_are_told_before_any_io(hf: Holdfast) -> None:
     feed = hf.file_feed("logs")
     with pytest.raises(ValueError, match="under a name"):
         feed.publish(io.BytesIO(b""))
+    with pytest.raises(ValueError, match="'zlib', 'zstd' or None, got 'gzip'"):
+        feed.publish(io.BytesIO(b""), name="a", compress="gzip")  # type: ignore[arg-type]
     with pytest.raises(NotDefined, match="what feed 'logs' is to be"):
         feed.publish(io.BytesIO(b""), name="a")
     assert contents(feed.consumer("geo-1")) == {}

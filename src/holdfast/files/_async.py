@@ -19,7 +19,7 @@ from ..errors import (
     NotDefined,
     StillPublishing,
 )
-from .chunk import Codec
+from .chunk import Codec, checked_codec
 from .consumer._async import AsyncConsumer
 from .definition import Definition, checked_budget, checked_lease
 from .desk._async import AsyncDesk
@@ -105,8 +105,10 @@ class AsyncFileFeed:
             FeedSealed, FeedAborted, FeedLost: the feed takes it no more.
             FeedCrowded: the feed has 100,000 files.
             NotDefined: nobody has said what the feed is to be.
+            ModuleNotFoundError: Zstandard is not installed.
             OSError: the file cannot be read.
         """
+        checked_codec(compress)
         if name is None:
             if not isinstance(source, str | os.PathLike):
                 raise ValueError("a file object must be published under a name: give name=…")
@@ -148,6 +150,7 @@ class AsyncFileFeed:
             BudgetExceeded, FeedSealed, FeedAborted, FeedLost, FeedCrowded, NotDefined: as in
                 `publish`.
         """
+        checked_codec(compress)
         root = Path(folder)
         if not await in_thread(root.is_dir):
             raise NotADirectoryError(f"{str(root)!r} is no folder that can be published")
@@ -167,7 +170,7 @@ class AsyncFileFeed:
                     on_progress=on_progress,
                 )
                 files.append(published)
-            except (OSError, DamagedFile, FileDiffers, InvalidName) as error:
+            except (OSError, DamagedFile, FileDiffers, InvalidName, ModuleNotFoundError) as error:
                 failed[name] = error
         return PublishedFolder(tuple(files), failed)
 

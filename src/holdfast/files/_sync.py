@@ -20,7 +20,7 @@ from ..errors import (
     NotDefined,
     StillPublishing,
 )
-from .chunk import Codec
+from .chunk import Codec, checked_codec
 from .consumer._sync import Consumer
 from .definition import Definition, checked_budget, checked_lease
 from .desk._sync import Desk
@@ -106,8 +106,10 @@ class FileFeed:
             FeedSealed, FeedAborted, FeedLost: the feed takes it no more.
             FeedCrowded: the feed has 100,000 files.
             NotDefined: nobody has said what the feed is to be.
+            ModuleNotFoundError: Zstandard is not installed.
             OSError: the file cannot be read.
         """
+        checked_codec(compress)
         if name is None:
             if not isinstance(source, str | os.PathLike):
                 raise ValueError("a file object must be published under a name: give name=…")
@@ -149,6 +151,7 @@ class FileFeed:
             BudgetExceeded, FeedSealed, FeedAborted, FeedLost, FeedCrowded, NotDefined: as in
                 `publish`.
         """
+        checked_codec(compress)
         root = Path(folder)
         if not in_thread(root.is_dir):
             raise NotADirectoryError(f"{str(root)!r} is no folder that can be published")
@@ -168,7 +171,7 @@ class FileFeed:
                     on_progress=on_progress,
                 )
                 files.append(published)
-            except (OSError, DamagedFile, FileDiffers, InvalidName) as error:
+            except (OSError, DamagedFile, FileDiffers, InvalidName, ModuleNotFoundError) as error:
                 failed[name] = error
         return PublishedFolder(tuple(files), failed)
 

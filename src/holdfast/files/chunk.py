@@ -17,7 +17,7 @@ import struct
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 Codec = Literal["zlib", "zstd"]
 
@@ -107,6 +107,19 @@ class Packer:
             if len(payload) > _WORTH * len(data):
                 codec, payload, self._skip = _STORED, data, _UNTRIED
         return Packed(codec, payload, len(data), zlib.crc32(data))
+
+
+def checked_codec(codec: Any) -> None:
+    """See that *codec* is one that works here.
+
+    Raises:
+        ValueError: it is none.
+        ModuleNotFoundError: it needs what is not installed.
+    """
+    if codec not in (None, *get_args(Codec)):
+        raise ValueError(f"compress must be 'zlib', 'zstd' or None, got {codec!r}")
+    if codec == "zstd":
+        zstd()
 
 
 def digest_after(data: bytes, before: bytes) -> bytes:

@@ -1,0 +1,68 @@
+"""What is not installed: only who needs it is told, and what to install."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from faults.servers import Server
+
+WITHOUT = """
+import sys
+for name in sys.argv[1].split(","):
+    sys.modules[name] = None  # to be imported it would have to be there
+from pathlib import Path
+from holdfast import Counted, GeoTable, Holdfast, LocalFiles
+"""
+
+FEED = """
+folder = Path(sys.argv[3])
+(folder / "a.log").write_bytes(b"a")
+(folder / "b.zst").write_bytes(b"b")
+with Holdfast.from_url(sys.argv[2], namespace=folder.name) as hf:
+    feed = hf.file_feed("logs", consumers=["one"])
+    found = feed.publish_dir(folder)
+    print([file.name for file in found.files], *found.failed.items())
+    try:
+        feed.publish_dir(folder, compress="zstd")
+    except ModuleNotFoundError as error:
+        print(error)
+    print(hf.tally("t").aggregate(LocalFiles(folder / "a.log"), key=lambda _: None).rejected)
+"""
+
+TABLES = """
+for make in (lambda: GeoTable.from_mmdb("x"), lambda: GeoTable.from_geolite2_csv("x", "y")):
+    try:
+        make()
+    except ModuleNotFoundError as error:
+        print(error)
+"""
+
+
+def said(code: str, *args: str | Path) -> str:
+    """What a process prints that has not what the first of *args* names."""
+    command = [sys.executable, "-c", WITHOUT + code, *args]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_packed_file_is_told_and_the_others_are_sent(standalone: Server, tmp_path: Path) -> None:
+    """Without Zstandard, and without what tables need."""
+    needs = "Zstandard needs Python 3.14 or the extra: pip install 'holdfast[zstd]'"
+    missing = "backports,compression,polars,maxminddb"
+    assert said(FEED, missing, standalone.url, tmp_path).splitlines() == [
+        f"['a.log'] ('b.zst', ModuleNotFoundError({needs!r}))",
+        needs,
+        "1",
+    ]
+
+
+@pytest.mark.parametrize("missing", ["polars", "maxminddb,polars"])
+def test_tables_of_places_say_what_they_need(missing: str) -> None:
+    """Whichever of the libraries is missing."""
+    needs = "tables of places need an extra: run `pip install 'holdfast[geo]'`"
+    assert said(TABLES, missing).splitlines() == [needs, needs]
