@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import secrets
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -182,6 +183,19 @@ def test_what_is_missing_is_said(run: Run, args: list[str], code: int, said: str
     told = run("logs", *args)
     assert told.exit_code == code, told.output
     assert said in told.stderr.replace("\n", " ")
+
+
+def test_an_extra_that_is_missing_is_told(
+    run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the command that installs it."""
+    (logs / "c.zst").write_bytes(b"")
+    table = str(write_mmdb(tmp_path / "places.mmdb"))
+    for name in ("backports", "compression"):
+        monkeypatch.setitem(sys.modules, name, None)  # to be imported it would have to be there
+    told = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
+    assert told.exit_code == 1
+    assert "pip install 'holdfast[zstd]'" in told.stderr.replace("\n", " ")
 
 
 def test_a_damaged_log_is_told_by_the_exit_code(run: Run, logs: Path, tmp_path: Path) -> None:

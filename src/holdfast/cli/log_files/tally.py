@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -67,7 +69,7 @@ def tally(
         fail(f"there is no {str(from_)!r}", code=WRONG_USAGE)
     log_to_stderr(logging.WARNING)
     key = GeoKey(_table(geo, locations))
-    with connected(url, embedded, namespace) as hf:
+    with connected(url, embedded, namespace) as hf, _extras_told():
         if feed is None or consumer is None:
             report = run(hf, name, LocalFiles(from_ or Path(), growing=growing), key, None)
         else:
@@ -81,24 +83,37 @@ def tally(
         raise typer.Exit(FAILED)
 
 
+@contextmanager
+def _extras_told() -> Iterator[None]:
+    """A library that is missing ends the command with what to install."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        fail(str(error))
+
+
 def _table(geo: list[Path] | None, locations: Path | None) -> GeoTable:
     """The table that the options name; ends the command if there is none."""
     if not geo:
         fail("which table of places? Give --geo FILE, as of GeoLite2", code=WRONG_USAGE)
     try:
-        if all(file.suffix == ".csv" for file in geo):
-            if locations is None:
-                fail("a .csv of networks needs that of its places: --locations", code=WRONG_USAGE)
-            return GeoTable.from_geolite2_csv(geo, locations)
-        if len(geo) > 1:
-            fail("an .mmdb is a table by itself: give one --geo", code=WRONG_USAGE)
-        return GeoTable.from_mmdb(geo[0])
-    except ModuleNotFoundError as error:
-        fail(str(error))
+        with _extras_told():
+            return _read(geo, locations)
     except BadGeoData as error:
         fail(str(error))
     except OSError as error:
         fail(f"cannot read {error.filename!r}: {error.strerror}", code=WRONG_USAGE)
+
+
+def _read(geo: list[Path], locations: Path | None) -> GeoTable:
+    """The table of these files; ends the command if they do not go together."""
+    if all(file.suffix == ".csv" for file in geo):
+        if locations is None:
+            fail("a .csv of networks needs that of its places: --locations", code=WRONG_USAGE)
+        return GeoTable.from_geolite2_csv(geo, locations)
+    if len(geo) > 1:
+        fail("an .mmdb is a table by itself: give one --geo", code=WRONG_USAGE)
+    return GeoTable.from_mmdb(geo[0])
 
 
 def _tell(name: str, report: TallyReport) -> None:

@@ -153,7 +153,11 @@ class LocalFile:
             self._source = Source(self._path, packing, self._max_unpacked)
         except (OSError, ValueError) as error:
             raise DamagedFile(None, self.name, f"it cannot be read: {error}") from None
-        line = self._more(HEAD).partition(b"\n")[0]
+        try:
+            line = self._more(HEAD).partition(b"\n")[0]
+        except ModuleNotFoundError:  # of what unpacks it
+            self._source.close()
+            raise
         name = published_name(self.name, packing).encode("utf-8", "surrogateescape")
         self.id = hashlib.blake2b(name + b"\0" + line, digest_size=16).hexdigest()
 
