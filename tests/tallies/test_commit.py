@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import secrets
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -134,10 +135,11 @@ def test_several_who_count_the_same_file_count_it_once(
     check(tally)
 
 
+@pytest.mark.parametrize("damaged", [False, True])
 def test_who_is_overtaken_goes_on_where_the_other_one_is(
-    hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch
+    hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
 ) -> None:
-    """With what it has read anew: by then it was at the end of the file."""
+    """With what it has read anew: by then it was at the end of the file, or where it is damaged."""
     monkeypatch.setattr("holdfast.files.local._sync.PIECE", 10_000)
     monkeypatch.setattr(reading, "AT_ONCE", 50_000)
     data = log.read_bytes()
@@ -152,7 +154,11 @@ def test_who_is_overtaken_goes_on_where_the_other_one_is(
             overtaken = True
             assert hf.tally("words").aggregate(LocalFiles(half), key=words).lines == 5000
 
-    assert tally.aggregate(LocalFiles(log), key=words, progress=overtake).lines == 15_001
+    if damaged:
+        log = log.with_name("a.log.gz")
+        log.write_bytes(gzip.compress(data) + b"rubbish")
+    report = tally.aggregate(LocalFiles(log), key=words, progress=overtake)
+    assert (report.lines, report.damaged) == (15_001, damaged)
     check(tally)
 
 

@@ -97,7 +97,9 @@ class AsyncReading:
                 ):
                     return False
         except DamagedFile:
-            await self._commit(piece)  # what came before the damage is good
+            # What came before the damage is good.
+            if not await self._commit(piece):
+                return False
             raise
         return await self._commit(piece)
 

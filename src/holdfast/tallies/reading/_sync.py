@@ -98,7 +98,9 @@ class Reading:
                 ):
                     return False
         except DamagedFile:
-            self._commit(piece)  # what came before the damage is good
+            # What came before the damage is good.
+            if not self._commit(piece):
+                return False
             raise
         return self._commit(piece)
 
