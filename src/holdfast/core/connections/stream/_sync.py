@@ -17,6 +17,12 @@ from .redispy import BROKEN, ERROR_REPLIES, error_reply, native, socket_of
 
 _CHUNK: Final = 65536
 
+_GRACE_S: Final = 0.02
+"""An overdue reply has so long still: a program that was stopped hears what has come meanwhile."""
+
+_LONGEST_POLL_MS: Final = 3_600_000
+"""Then it is asked again: the system's limit is some weeks."""
+
 
 class Stream:
     """A connection whose bytes go straight to its socket.
@@ -38,11 +44,15 @@ class Stream:
 
     def read(self, until: float) -> Any:
         """The next reply, at the latest at *until* (local monotonic time)."""
-        replies = self._reader
+        replies, overdue = self._reader, False
         while (reply := replies.gets()) is False:
-            # What has come already is never too late.
-            if time.monotonic() > until and not self._arrivals.poll(0):
-                raise TimeoutError
+            now = time.monotonic()
+            if now >= until:
+                if overdue:
+                    raise TimeoutError
+                overdue, until = True, now + _GRACE_S
+            if not self._arrivals.poll(min((until - now) * 1000, _LONGEST_POLL_MS)):
+                continue
             data = self._socket.recv(_CHUNK)
             if not data:
                 raise ConnectionError("the server closed the connection")
