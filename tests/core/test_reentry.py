@@ -29,12 +29,12 @@ INCREMENT = Script.of("test/increment", "#!lua\nreturn redis.call('INCR', KEYS[1
 def interrupted(when: Callable[[], object], handler: Callable[[], object]) -> Iterator[None]:
     """Once *when* is true, a signal comes to this thread, and its *handler* runs."""
 
+    main = threading.get_ident()
+
     def interrupt() -> None:
         eventually(when)
         signal.pthread_kill(main, signal.SIGUSR1)
 
-    main = threading.main_thread().ident
-    assert main is not None
     before = signal.signal(signal.SIGUSR1, lambda *_: handler())
     try:
         with ThreadPoolExecutor(1) as pool:
