@@ -87,6 +87,26 @@ async def test_what_is_submitted_together_travels_together(
     await lane.close()
 
 
+async def test_one_timer_watches_all_calls_of_a_lane(
+    standalone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are, one after the other or at a time."""
+    lane = lane_to(f"{standalone.url}?socket_timeout=60")
+    assert await lane.submit(PING) == Replied(b"PONG")
+    loop, timers = asyncio.get_running_loop(), list[float]()
+    call_at = loop.call_at
+
+    def noted(when: float, *args: Any, **options: Any) -> asyncio.TimerHandle:
+        timers.append(when)
+        return call_at(when, *args, **options)
+
+    monkeypatch.setattr(loop, "call_at", noted)
+    for _ in range(20):
+        await asyncio.gather(*(lane.submit(PING) for _ in range(50)))
+    await lane.close()
+    assert len(timers) <= 1
+
+
 async def test_a_call_that_its_client_overtakes_opens_nothing(
     fresh_server: Server, unit: Unit
 ) -> None:
