@@ -12,9 +12,13 @@ def run_async(work: Coroutine[Any, Any, None]) -> None:
 
     Elsewhere, and apart from that, it is `asyncio.run`.
     """
-    try:
-        from uvloop import new_event_loop
-    except ModuleNotFoundError:
-        from asyncio import new_event_loop
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=_new_loop) as runner:
         runner.run(work)
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
