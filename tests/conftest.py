@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -90,3 +91,13 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
         yield Site(url, namespace, server, client)
         if restricted:
             client.execute_command("ACL", "DELUSER", namespace)
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def loops_from(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The library that the loops which Holdfast makes itself come from."""
+    if request.param == "uvloop":
+        pytest.importorskip("uvloop", reason="install uvloop, which Windows does not have")
+    else:
+        monkeypatch.setitem(sys.modules, "uvloop", None)  # as if it were not installed
+    return str(request.param)

@@ -9,7 +9,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import OutcomeUnknown, ServerUnavailable
 from holdfast.core.call._async import AsyncCaller
-from holdfast.core.connections.lane._async import MAX_UNDER_WAY
+from holdfast.core.connections.lane._async import MAX_BYTES_UNDER_WAY, MAX_UNDER_WAY
 from holdfast.core.connections.settings import Settings
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
@@ -112,4 +112,22 @@ async def test_what_waits_for_a_server_that_hangs_was_not_applied(
     assert len(unknown) == MAX_UNDER_WAY
     assert len(refused) == 2 * MAX_UNDER_WAY
     assert await caller.read(unit, "SCARD", unit.key("k")) == 1
+    await caller.close()
+
+
+async def test_of_large_calls_fewer_are_under_way(standalone: Server, proxy: Proxy) -> None:
+    """It is their bytes that count: the others wait where nothing happens to them."""
+    unit = Namespace.of("batches").unit("set", "large")
+    standalone.execute("DEL", unit.key("k"))
+    caller = AsyncCaller(Settings.from_url(f"{proxy.url}?socket_timeout=1"))
+    await caller.call(ADD, unit, [unit.key("k")], ["first"])
+    proxy.black_hole()
+    large = MAX_BYTES_UNDER_WAY // 4
+    calls = [caller.call(ADD, unit, [unit.key("k")], [b"x" * large]) for _ in range(10)]
+    replies = await asyncio.gather(*calls, return_exceptions=True)
+    proxy.heal()
+    assert sorted(type(reply).__name__ for reply in replies) == [
+        *["OutcomeUnknown"] * 4,
+        *["ServerUnavailable"] * 6,
+    ]
     await caller.close()

@@ -10,10 +10,12 @@ import pytest
 from conftest import Site
 from faults.proxy import Proxy
 from faults.servers import Server
+from faults.waiting import eventually_async
 from holdfast import OutcomeUnknown, ServerRefused, ServerUnavailable
 from holdfast.core.call._async import AsyncCaller
 from holdfast.core.connections.settings import Settings
 from holdfast.core.names import Namespace, Unit
+from holdfast.core.runtime._async import Beside
 from holdfast.core.script import Script
 
 
@@ -149,6 +151,24 @@ async def test_a_server_that_hangs_is_noticed_within_the_timeout(
     assert time.monotonic() - began < 30
     proxy.heal()
     assert await increment(fragile, lone) >= 2
+
+
+async def test_a_call_that_bides_its_time_ends_with_its_client(
+    fresh_server: Server, lone: Unit
+) -> None:
+    """It does not open anew what was closed, where nobody would close it."""
+    with Proxy(fresh_server.address) as proxy:
+        caller = AsyncCaller(Settings.from_url(f"{proxy.url}?socket_timeout=60"))
+        await increment(caller, lone)
+        fresh_server.execute("REPLICAOF", "127.0.0.1", "1")
+        call = Beside(increment, caller, lone)
+        await eventually_async(lambda: proxy.commands["EVALSHA"] > 3)
+        opened = proxy.connections
+        await caller.close()
+        with pytest.raises((ServerUnavailable, OutcomeUnknown)):
+            await call.outcome()
+        await eventually_async(lambda: not proxy.open_connections)
+        assert proxy.connections == opened
 
 
 async def test_one_byte_at_a_time_is_just_slow(

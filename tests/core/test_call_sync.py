@@ -11,10 +11,12 @@ import pytest
 from conftest import Site
 from faults.proxy import Proxy
 from faults.servers import Server
+from faults.waiting import eventually
 from holdfast import OutcomeUnknown, ServerRefused, ServerUnavailable
 from holdfast.core.call._sync import Caller
 from holdfast.core.connections.settings import Settings
 from holdfast.core.names import Namespace, Unit
+from holdfast.core.runtime._sync import Beside
 from holdfast.core.script import Script
 
 
@@ -146,6 +148,22 @@ def test_a_server_that_hangs_is_noticed_within_the_timeout(
     assert time.monotonic() - began < 30
     proxy.heal()
     assert increment(fragile, lone) >= 2
+
+
+def test_a_call_that_bides_its_time_ends_with_its_client(fresh_server: Server, lone: Unit) -> None:
+    """It does not open anew what was closed, where nobody would close it."""
+    with Proxy(fresh_server.address) as proxy:
+        caller = Caller(Settings.from_url(f"{proxy.url}?socket_timeout=60"))
+        increment(caller, lone)
+        fresh_server.execute("REPLICAOF", "127.0.0.1", "1")
+        call = Beside(increment, caller, lone)
+        eventually(lambda: proxy.commands["EVALSHA"] > 3)
+        opened = proxy.connections
+        caller.close()
+        with pytest.raises((ServerUnavailable, OutcomeUnknown)):
+            call.outcome()
+        eventually(lambda: not proxy.open_connections)
+        assert proxy.connections == opened
 
 
 def test_one_byte_at_a_time_is_just_slow(proxy: Proxy, fragile: Caller, lone: Unit) -> None:

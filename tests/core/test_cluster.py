@@ -11,6 +11,7 @@ import pytest
 
 from faults.clusters import Cluster
 from holdfast import AsyncHoldfast, Call, Holdfast, ServerUnavailable, TaskRegistry
+from holdfast.core.call._async import AsyncCaller
 from holdfast.core.call._sync import Caller
 from holdfast.core.connections.settings import Settings
 from holdfast.core.names import Namespace
@@ -63,6 +64,24 @@ def test_a_slot_that_is_moving_is_asked_for_at_both_ends(own_cluster: Cluster) -
         finisher.join()
     assert caller.call(BOTH, unit, [unit.key("n"), unit.key("m")], []) == 4
     caller.close()
+
+
+async def test_a_loop_follows_a_slot_as_well(own_cluster: Cluster) -> None:
+    """While it moves (ASK) and when it has moved, many calls at a time."""
+    caller = AsyncCaller(Settings.from_url(own_cluster.url))
+    unit = Namespace.of("followed").unit("counter", "a")
+    keys = [[unit.key(str(n))] for n in range(20)]
+
+    async def increment() -> list[int]:
+        return await asyncio.gather(*(caller.call(INCREMENT, unit, key, []) for key in keys))
+
+    target = own_cluster.stranger(unit.slot)
+    with own_cluster.moving_slot(unit.slot, target) as move:
+        assert await increment() == [1] * 20  # only the target may have new ones
+        move.migrate()
+        assert await increment() == [2] * 20
+    assert await increment() == [3] * 20
+    await caller.close()
 
 
 async def test_tasks_run_once_while_their_queue_moves(own_cluster: Cluster) -> None:

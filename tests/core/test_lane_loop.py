@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import secrets
 import time
 from typing import Any
@@ -10,17 +11,19 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 from redis.asyncio import connection as flavour
+from redis.credentials import CredentialProvider
 
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.tls import Tls
 from faults.waiting import eventually, eventually_async
-from holdfast import OutcomeUnknown
+from holdfast import OutcomeUnknown, ServerUnavailable
 from holdfast.core.call._async import AsyncCaller
 from holdfast.core.connections.lane._async import AsyncLane
 from holdfast.core.connections.outcome import Replied, Unsent
 from holdfast.core.connections.request import Request
 from holdfast.core.connections.settings import Settings
+from holdfast.core.connections.stream._async import AsyncStream
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
 
@@ -61,6 +64,88 @@ async def test_calls_are_sent_however_long_a_turn_of_the_loop_takes(standalone: 
     assert await asyncio.wait_for(lane.submit(PING), PATIENCE_S) == Replied(b"PONG")
     computing.cancel()
     await lane.close()
+
+
+async def test_what_is_submitted_together_travels_together(
+    standalone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a lane where nothing is under way as well."""
+    lane = lane_to(standalone.url)
+    written: list[bytes] = []
+    write = AsyncStream.write
+
+    def noted(stream: AsyncStream, payload: bytes) -> None:
+        written.append(payload)
+        write(stream, payload)
+
+    monkeypatch.setattr(AsyncStream, "write", noted)
+    for _ in range(2):  # when it opens, and when it is open
+        assert await asyncio.gather(*lane.submit_all([PING] * 10)) == [Replied(b"PONG")] * 10
+        assert written == [PING.payload * 10]
+        written.clear()
+    assert lane.submit_all([]) == []
+    await lane.close()
+
+
+async def test_one_timer_watches_all_calls_of_a_lane(
+    standalone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are, one after the other or at a time."""
+    lane = lane_to(f"{standalone.url}?socket_timeout=60")
+    assert await lane.submit(PING) == Replied(b"PONG")
+    loop, timers = asyncio.get_running_loop(), list[float]()
+    call_at = loop.call_at
+
+    def noted(when: float, *args: Any, **options: Any) -> asyncio.TimerHandle:
+        timers.append(when)
+        return call_at(when, *args, **options)
+
+    monkeypatch.setattr(loop, "call_at", noted)
+    for _ in range(20):
+        await asyncio.gather(*(lane.submit(PING) for _ in range(50)))
+    await lane.close()
+    assert len(timers) <= 1
+
+
+async def test_a_call_that_its_client_overtakes_opens_nothing(
+    fresh_server: Server, unit: Unit
+) -> None:
+    """The client is closed between the two tries of a script that the server does not know."""
+    with Proxy(fresh_server.address) as proxy:
+        caller = AsyncCaller(Settings.from_url(proxy.url))
+        await caller.read(unit, "GET", unit.key("k"))
+        proxy.delay(0.1)
+        calls = [caller.call(ECHO, unit, [unit.key("k")], ["x"])]
+        calls.append(caller.call_many(ECHO, [(unit, [unit.key("k")], ["x"])] * 2))
+        tasks = [asyncio.ensure_future(call) for call in calls]
+        await eventually_async(lambda: proxy.commands["EVALSHA"])
+        await caller.close()
+        with pytest.raises(ServerUnavailable):
+            await tasks[0]
+        assert [type(each) for each in await tasks[1]] == [ServerUnavailable] * 2
+        assert proxy.connections == 1
+    assert fresh_server.execute("EXISTS", unit.key("k")) == 0
+
+
+async def test_what_the_user_gave_fails_for_all_calls_and_is_told_once(
+    standalone: Server, unit: Unit
+) -> None:
+    """Nobody asks each of many calls why, so the loop does not say that nobody did."""
+
+    class Sealed(CredentialProvider):
+        def get_credentials(self) -> tuple[str, str]:
+            raise LookupError("the vault is sealed")
+
+    said: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+    async with Redis(port=standalone.port, credential_provider=Sealed()) as client:
+        caller = AsyncCaller(Settings.of(client))
+    with pytest.raises(LookupError, match="sealed"):
+        await caller.call_many(ECHO, [(unit, [unit.key("k")], ["x"])] * 3)
+    await caller.close()
+    await asyncio.sleep(0)  # what has woken this task is kept as long as this turn lasts
+    gc.collect()
+    assert not said
 
 
 async def test_closing_drains_without_spinning(proxy: Proxy) -> None:

@@ -13,7 +13,7 @@ from redis.asyncio import connection as flavour
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.tls import Tls
-from holdfast import AsyncHoldfast, OutcomeUnknown, ServerRefused
+from holdfast import AsyncHoldfast, OutcomeUnknown, ServerRefused, ServerUnavailable
 from holdfast.core.call._async import AsyncCaller
 from holdfast.core.connections.settings import Settings
 from holdfast.core.connections.stream.redispy import native
@@ -46,6 +46,28 @@ async def test_replies_come_whole_in_whatever_slices(proxy: Proxy, unit: Unit, s
         for size in dice.sample(SIZES, len(SIZES)):
             if size < 1000 * slice_bytes:
                 await echo(caller, unit, "x" * size)
+    await caller.close()
+
+
+async def test_it_is_the_same_by_a_unix_socket(standalone: Server, unit: Unit) -> None:
+    """Without a port."""
+    caller = AsyncCaller(Settings.from_url(f"unix://{standalone.socket_path}"))
+    for size in SIZES:
+        await echo(caller, unit, "x" * size)
+    await caller.close()
+
+
+async def test_a_server_that_comes_back_is_called_again(fresh_server: Server, unit: Unit) -> None:
+    """Meanwhile it is unavailable; what it had acknowledged is there."""
+    caller = AsyncCaller(Settings.from_url(fresh_server.url))
+    await echo(caller, unit, "before")
+    fresh_server.kill()
+    with pytest.raises((ServerUnavailable, OutcomeUnknown)):
+        await echo(caller, unit, "away")
+    with pytest.raises(ServerUnavailable):
+        await echo(caller, unit, "away")
+    fresh_server.start()
+    assert (await caller.call(ECHO, unit, [unit.key("n")], ["after"]))[2] == 2
     await caller.close()
 
 

@@ -14,7 +14,7 @@ from redis import connection as flavour
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.tls import Tls
-from holdfast import Holdfast, OutcomeUnknown, ServerRefused
+from holdfast import Holdfast, OutcomeUnknown, ServerRefused, ServerUnavailable
 from holdfast.core.call._sync import Caller
 from holdfast.core.connections.settings import Settings
 from holdfast.core.connections.stream.redispy import native
@@ -47,6 +47,28 @@ def test_replies_come_whole_in_whatever_slices(proxy: Proxy, unit: Unit, seed: i
         for size in dice.sample(SIZES, len(SIZES)):
             if size < 1000 * slice_bytes:
                 echo(caller, unit, "x" * size)
+    caller.close()
+
+
+def test_it_is_the_same_by_a_unix_socket(standalone: Server, unit: Unit) -> None:
+    """Without a port."""
+    caller = Caller(Settings.from_url(f"unix://{standalone.socket_path}"))
+    for size in SIZES:
+        echo(caller, unit, "x" * size)
+    caller.close()
+
+
+def test_a_server_that_comes_back_is_called_again(fresh_server: Server, unit: Unit) -> None:
+    """Meanwhile it is unavailable; what it had acknowledged is there."""
+    caller = Caller(Settings.from_url(fresh_server.url))
+    echo(caller, unit, "before")
+    fresh_server.kill()
+    with pytest.raises((ServerUnavailable, OutcomeUnknown)):
+        echo(caller, unit, "away")
+    with pytest.raises(ServerUnavailable):
+        echo(caller, unit, "away")
+    fresh_server.start()
+    assert (caller.call(ECHO, unit, [unit.key("n")], ["after"]))[2] == 2
     caller.close()
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import hiredis
 import pytest
+from redis.crc import key_slot
 
 from holdfast.core.connections.settings import Settings
 from holdfast.core.line import Line
+from holdfast.core.runtime._async import cancelled
 
 CONFIRMED = b"*3\r\n$%d\r\n%b\r\n$%d\r\n%b\r\n:1\r\n"
 
@@ -29,13 +32,14 @@ async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[Line]:
 
     async def welcome(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         commands = hiredis.Reader()
-        while data := await reader.read(65536):
-            commands.feed(data)
-            while (command := commands.gets()) is not False:
-                if command[0] == b"CLIENT":
-                    writer.write(b"+OK\r\n")
-                else:
-                    answer(command, writer)
+        with contextlib.suppress(ConnectionResetError):  # it hung up on what was said last
+            while data := await reader.read(65536):
+                commands.feed(data)
+                while (command := commands.gets()) is not False:
+                    if command[0] == b"CLIENT":
+                        writer.write(b"+OK\r\n")
+                    else:
+                        answer(command, writer)
         writer.close()
         hung_up.set()
 
@@ -86,6 +90,39 @@ async def test_the_server_ends_one_subscription_and_the_others_stay() -> None:
         assert not line.dead
         assert not stays.done()
         stays.cancel()
+
+
+@pytest.mark.parametrize("left", [False, True])
+async def test_who_is_sent_elsewhere_goes_alone(left: bool) -> None:
+    """Coming or leaving: the slot moved before, and who hears another one goes on to do so."""
+
+    def answer(command: list[bytes], writer: asyncio.StreamWriter) -> None:
+        kind, channel = command
+        if channel == b"moves" and (kind == b"SUNSUBSCRIBE") is left:
+            writer.write(b"-MOVED %d 127.0.0.1:1\r\n" % key_slot(channel))
+        else:
+            writer.write(confirm(kind.lower(), channel))
+
+    async with line_to(answer, 30) as line:
+        ear = Ear()
+        stays = asyncio.create_task(line.subscribe("stays", ear))
+        await asyncio.wait_for(ear.rung.wait(), 20)
+        if left:
+            await come_and_go(line, "moves")
+        else:
+            assert not await asyncio.wait_for(line.subscribe("moves", Ear()), 20)
+        await come_and_go(line, "after")
+        assert not line.dead
+        assert not stays.done()
+        await cancelled(stays)
+
+
+async def come_and_go(line: Line, channel: str) -> None:
+    """Subscribe, wait for the server to confirm it, and leave."""
+    ear = Ear()
+    listening = asyncio.create_task(line.subscribe(channel, ear))
+    await asyncio.wait_for(ear.rung.wait(), 20)
+    await cancelled(listening)
 
 
 async def test_a_quiet_line_is_asked_before_it_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-
-import pytest
 
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, TaskRegistry
 
-KINDS = ["asyncio", "uvloop"]
 
-
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The library that new loops come from."""
-    if request.param == "uvloop":
-        pytest.importorskip("uvloop", reason="install uvloop, which Windows does not have")
-    else:
-        monkeypatch.setitem(sys.modules, "uvloop", None)  # as if it were not installed
-    return str(request.param)
-
-
-def test_a_worker_runs_in_the_quickest_loop_there_is(standalone: Server, kind: str) -> None:
+def test_a_worker_runs_in_the_quickest_loop_there_is(standalone: Server, loops_from: str) -> None:
     """Its tasks, its renewals and its bell."""
     tasks = TaskRegistry()
     loops = set()
@@ -42,10 +27,10 @@ def test_a_worker_runs_in_the_quickest_loop_there_is(standalone: Server, kind: s
         handles = hf.enqueue_many([note.call(number) for number in range(100)])
         hf.worker(tasks).run(until_idle=True)
         assert [handle.result(timeout=30) for handle in handles] == list(range(100))
-    assert loops == {kind}
+    assert loops == {loops_from}
 
 
-def test_a_waiter_is_woken_through_the_private_loop(standalone: Server, kind: str) -> None:
+def test_a_waiter_is_woken_through_the_private_loop(standalone: Server, loops_from: str) -> None:
     """Where the bell is heard and leases are renewed."""
     with Holdfast.from_url(standalone.url, namespace=f"loops-{secrets.token_hex(4)}") as hf:
         lease = hf.lock("l", lease=1.0).acquire()

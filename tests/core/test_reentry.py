@@ -5,17 +5,43 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 
+from faults.clusters import Cluster
 from faults.proxy import Proxy
+from faults.waiting import eventually
 from holdfast.core.call._sync import Caller
 from holdfast.core.connections.settings import Settings
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
 
 ECHO = Script.of("test/echo", "#!lua flags=no-writes\nreturn ARGV[1]")
+
+
+INCREMENT = Script.of("test/increment", "#!lua\nreturn redis.call('INCR', KEYS[1])")
+
+
+@contextmanager
+def interrupted(when: Callable[[], object], handler: Callable[[], object]) -> Iterator[None]:
+    """Once *when* is true, a signal comes to this thread, and its *handler* runs."""
+
+    main = threading.get_ident()
+
+    def interrupt() -> None:
+        eventually(when)
+        signal.pthread_kill(main, signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: handler())
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(interrupt)
+            yield
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 @pytest.fixture
@@ -35,17 +61,30 @@ def test_each_hears_its_own_reply(proxy: Proxy, caller: Caller) -> None:
 
     echo("first")
     proxy.delay(0.5)
-    before = signal.signal(signal.SIGUSR1, lambda *_: echo("handler"))
-    try:
-        main = threading.main_thread().ident
-        assert main is not None
-        threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGUSR1)).start()
+    asked = proxy.requests
+    with interrupted(lambda: proxy.requests > asked, lambda: echo("handler")):
         echo("program")
-    finally:
-        signal.signal(signal.SIGUSR1, before)
     assert heard == [b"first", b"handler", b"program"]
     proxy.heal()
     connections = proxy.connections
     echo("after")
     assert heard[-1] == b"after"
     assert proxy.connections == connections
+
+
+@pytest.mark.timeout(60)
+def test_a_handler_may_look_for_the_servers_that_the_program_looks_for(cluster: Cluster) -> None:
+    """Neither waits for the other, who cannot go on."""
+    unit = Namespace.of(secrets.token_hex(4)).unit("counter", "x")
+    counted: list[int] = []
+    with Proxy(cluster.nodes[0].address) as proxy:
+        caller = Caller(Settings.from_url(f"redis+cluster://127.0.0.1:{proxy.port}"))
+
+        def count() -> None:
+            counted.append(caller.call(INCREMENT, unit, [unit.key("k")], []))
+
+        proxy.delay(0.2)
+        with interrupted(lambda: proxy.commands["CLUSTER"], count):
+            count()
+        caller.close()
+    assert sorted(counted) == [1, 2]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
+import socket
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -32,6 +37,44 @@ def test_what_has_come_is_never_too_late(standalone: Server) -> None:
     time.sleep(0.3)
     assert stream.read(time.monotonic() - 1) == b"PONG"
     stream.close()
+
+
+@contextmanager
+def talker(beginning: bytes, crumb: bytes) -> Iterator[str]:
+    """The URL of a server that answers with a *beginning*, and then with a *crumb* for ever."""
+
+    def talk(peer: socket.socket) -> None:
+        with peer, contextlib.suppress(OSError):
+            peer.recv(4096)
+            peer.sendall(beginning)
+            while crumb:
+                peer.sendall(crumb)
+            peer.recv(1)  # until it hangs up
+
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: talk(server.accept()[0]))
+        yield f"redis://127.0.0.1:{server.getsockname()[1]}?socket_timeout=60"
+
+
+@pytest.mark.parametrize(
+    ("beginning", "crumb"),
+    [(b"$5\r\nhe", b""), (b"$400000000\r\n", b"x")],
+    ids=["it stops", "it has no end"],
+)
+def test_a_reply_in_crumbs_has_no_longer_than_any_other(beginning: bytes, crumb: bytes) -> None:
+    """What has come of it does not make its time begin anew."""
+    with talker(beginning, crumb) as url:
+        settings = Settings.from_url(url)
+        connection = settings.connection(flavour, settings.addresses[0])
+        connection.driver_info = None  # so that it says nothing by itself
+        connection.connect()
+        stream = Stream(connection)
+        stream.write(Request.of("PING").payload)
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            stream.read(began + 0.1)
+        assert time.monotonic() - began < 30
+        stream.close()
 
 
 class Fragile(flavour.Connection):

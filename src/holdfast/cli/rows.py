@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import signal
@@ -17,6 +16,7 @@ from .connection import NOT_FOUND, WRONG_USAGE, Embedded, Namespace, Url, connec
 from .found import like
 from .listing import listing
 from .logs import log_to_stderr
+from .loop import run_async
 from .output import AsJson, fields, say, show, show_json, stranger
 from .target import Sought, loaded
 
@@ -114,7 +114,7 @@ def run(
     logger.info("refreshing row cache %r from %r", cache.name, cache.source)
     try:
         if isinstance(cache, AsyncRowCache):
-            asyncio.run(cache.run())
+            run_async(cache.run())
         else:
             cache.run()
     except HoldfastError as error:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final, Protocol
 
-from .connections.outcome import ErrorReply
+from redis.crc import key_slot
+
+from .connections.outcome import ErrorReply, Moved, outcome_of
 from .connections.request import Request
 from .connections.settings import Address, Settings
 from .connections.stream._async import AsyncPlainStream, AsyncStream, open_stream
@@ -124,7 +126,7 @@ class Line:
         """A ring, or the confirmation of a subscription: both mean that something may be new."""
         self._silence_s = self._unanswered_s = 0.0
         if isinstance(message, ErrorReply):
-            self._hang_up()
+            self._refused(message)
             return
         kind, channel = message[0], message[1]
         if kind == b"sunsubscribe" and self._leaving[channel]:
@@ -139,6 +141,18 @@ class Line:
         subscription.listener.ring(message[2] if kind == b"smessage" else b"")
         if kind == b"sunsubscribe":  # the slot has moved to another node
             subscription.ended.set()
+
+    def _refused(self, error: ErrorReply) -> None:
+        """A slot is elsewhere, so nobody hears it here; any other error ends the line."""
+        outcome = outcome_of([error], self._address)
+        if not isinstance(outcome, Moved):
+            self._hang_up()
+            return
+        for channel, subscription in self._listeners.items():
+            if key_slot(channel) == outcome.slot:
+                subscription.ended.set()
+        for channel in [each for each in self._leaving if key_slot(each) == outcome.slot]:
+            del self._leaving[channel]  # nobody was there to leave
 
     def _hang_up(self) -> None:
         if self._stream is not None:

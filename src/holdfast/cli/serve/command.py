@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import logging
 import secrets
@@ -26,6 +25,7 @@ from ..connection import (
 )
 from ..help import Commands
 from ..logs import log_to_stderr
+from ..loop import run_async
 from ..output import say, warn
 from .run import listening, origin, run
 from .secret import (
@@ -122,7 +122,7 @@ def serve(
             proxies=proxy or (),
             greeting=greeting,
         )
-        asyncio.run(serving)
+        run_async(serving)
     say("stopped", stderr=True)
 
 

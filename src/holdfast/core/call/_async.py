@@ -100,10 +100,11 @@ class AsyncCaller:
             reading=script.readonly,
             harmless=harmless,
         )
-        outcome = await self._attempt(attempt, Request.of_script(script.sha1, keys, args))
+        routes = self._session().routes
+        outcome = await self._attempt(routes, attempt, Request.of_script(script.sha1, keys, args))
         if isinstance(outcome, NoScript):
             whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
-            outcome = await self._attempt(attempt, whole)
+            outcome = await self._attempt(routes, attempt, whole)
         return value(outcome, attempt)
 
     async def call_many(
@@ -119,8 +120,10 @@ class AsyncCaller:
         Returns:
             For each step what the script returned, or the error that `call` would have raised.
         """
+        routes = self._session().routes
         first = await self._together(
-            [(unit, Request.of_script(script.sha1, keys, args)) for unit, keys, args in steps]
+            routes,
+            [(unit, Request.of_script(script.sha1, keys, args)) for unit, keys, args in steps],
         )
         answers: list[Any] = []
         for (unit, keys, args), outcome in zip(steps, first, strict=True):
@@ -128,21 +131,23 @@ class AsyncCaller:
                 answers.append(outcome.value)
                 continue
             try:
-                if isinstance(outcome, Lost | Refused | Unsent):
-                    self._give_up(outcome, script, unit, harmless=harmless)
+                if routes.closed or isinstance(outcome, Lost | Refused | Unsent):
+                    self._give_up(routes, outcome, script, unit, harmless=harmless)
                 answers.append(await self.call(script, unit, keys, args, harmless=harmless))
             except HoldfastError as error:
                 answers.append(error)
         return answers
 
-    def _give_up(self, outcome: Outcome, script: Script, unit: Unit, *, harmless: bool) -> None:
+    def _give_up(
+        self, routes: AsyncRoutes, outcome: Outcome, script: Script, unit: Unit, *, harmless: bool
+    ) -> None:
         """Raise what *outcome* is to the user, unless another try does no harm and may end better.
 
         One by one, hundreds of calls to a server that is away would take hundreds of timeouts.
         """
         timeout_s, reading = self.settings.timeout_s, script.readonly
         attempt = Attempt(script.name, unit, "calls", timeout_s, reading=reading, harmless=harmless)
-        if not self._worth_waiting(outcome, attempt):
+        if not self._worth_waiting(routes, outcome, attempt):
             value(outcome, attempt)
 
     async def read(self, unit: Unit, *command: Argument, kind: str = "calls") -> Any:
@@ -152,7 +157,8 @@ class AsyncCaller:
             ServerUnavailable: it could not be answered.
         """
         attempt = Attempt(str(command[0]), unit, kind, self.settings.timeout_s, reading=True)
-        return value(await self._attempt(attempt, Request.of(*command)), attempt)
+        routes = self._session().routes
+        return value(await self._attempt(routes, attempt, Request.of(*command)), attempt)
 
     async def primaries(self) -> list[Address]:
         """Every server that holds data.
@@ -182,9 +188,10 @@ class AsyncCaller:
         if session is not None:
             await session.routes.close()
 
-    async def _together(self, requests: Sequence[tuple[Unit, Request]]) -> list[Outcome]:
+    async def _together(
+        self, routes: AsyncRoutes, requests: Sequence[tuple[Unit, Request]]
+    ) -> list[Outcome]:
         """The first outcome of each of *requests*, which travel together where they can."""
-        routes = self._session().routes
         outcomes: list[Outcome] = [Busy(self.settings.nowhere)] * len(requests)
         by_node: dict[Address, list[int]] = {}
         for i, (unit, _) in enumerate(requests):
@@ -200,9 +207,8 @@ class AsyncCaller:
                 outcomes[i] = await outcome
         return outcomes
 
-    async def _attempt(self, attempt: Attempt, request: Request) -> Outcome:
+    async def _attempt(self, routes: AsyncRoutes, attempt: Attempt, request: Request) -> Outcome:
         """Send until the outcome is final: what was surely not applied goes again in time."""
-        routes = self._session().routes
         asked: Address | None = None  # an ASK redirects one request only
         while True:
             address = asked or routes.known(attempt.unit) or await routes.address(attempt.unit)
@@ -220,14 +226,16 @@ class AsyncCaller:
                 attempt.redirects += 1
                 if attempt.redirects < PLAIN_REDIRECTS:
                     continue
-            elif not self._worth_waiting(outcome, attempt):
+            elif not self._worth_waiting(routes, outcome, attempt):
                 return outcome
             if attempt.deadline.passed:
                 return Unsent(said(outcome))
             await self._pause(routes, attempt)
 
-    def _worth_waiting(self, outcome: Outcome, attempt: Attempt) -> bool:
+    def _worth_waiting(self, routes: AsyncRoutes, outcome: Outcome, attempt: Attempt) -> bool:
         """Whether another try does no harm and may end better."""
+        if routes.closed:
+            return False
         match outcome:
             case Lost():
                 return attempt.harmless

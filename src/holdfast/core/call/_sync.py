@@ -101,10 +101,11 @@ class Caller:
             reading=script.readonly,
             harmless=harmless,
         )
-        outcome = self._attempt(attempt, Request.of_script(script.sha1, keys, args))
+        routes = self._session().routes
+        outcome = self._attempt(routes, attempt, Request.of_script(script.sha1, keys, args))
         if isinstance(outcome, NoScript):
             whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
-            outcome = self._attempt(attempt, whole)
+            outcome = self._attempt(routes, attempt, whole)
         return value(outcome, attempt)
 
     def call_many(
@@ -120,8 +121,10 @@ class Caller:
         Returns:
             For each step what the script returned, or the error that `call` would have raised.
         """
+        routes = self._session().routes
         first = self._together(
-            [(unit, Request.of_script(script.sha1, keys, args)) for unit, keys, args in steps]
+            routes,
+            [(unit, Request.of_script(script.sha1, keys, args)) for unit, keys, args in steps],
         )
         answers: list[Any] = []
         for (unit, keys, args), outcome in zip(steps, first, strict=True):
@@ -129,21 +132,23 @@ class Caller:
                 answers.append(outcome.value)
                 continue
             try:
-                if isinstance(outcome, Lost | Refused | Unsent):
-                    self._give_up(outcome, script, unit, harmless=harmless)
+                if routes.closed or isinstance(outcome, Lost | Refused | Unsent):
+                    self._give_up(routes, outcome, script, unit, harmless=harmless)
                 answers.append(self.call(script, unit, keys, args, harmless=harmless))
             except HoldfastError as error:
                 answers.append(error)
         return answers
 
-    def _give_up(self, outcome: Outcome, script: Script, unit: Unit, *, harmless: bool) -> None:
+    def _give_up(
+        self, routes: Routes, outcome: Outcome, script: Script, unit: Unit, *, harmless: bool
+    ) -> None:
         """Raise what *outcome* is to the user, unless another try does no harm and may end better.
 
         One by one, hundreds of calls to a server that is away would take hundreds of timeouts.
         """
         timeout_s, reading = self.settings.timeout_s, script.readonly
         attempt = Attempt(script.name, unit, "calls", timeout_s, reading=reading, harmless=harmless)
-        if not self._worth_waiting(outcome, attempt):
+        if not self._worth_waiting(routes, outcome, attempt):
             value(outcome, attempt)
 
     def read(self, unit: Unit, *command: Argument, kind: str = "calls") -> Any:
@@ -153,7 +158,8 @@ class Caller:
             ServerUnavailable: it could not be answered.
         """
         attempt = Attempt(str(command[0]), unit, kind, self.settings.timeout_s, reading=True)
-        return value(self._attempt(attempt, Request.of(*command)), attempt)
+        routes = self._session().routes
+        return value(self._attempt(routes, attempt, Request.of(*command)), attempt)
 
     def primaries(self) -> list[Address]:
         """Every server that holds data.
@@ -183,9 +189,8 @@ class Caller:
         if session is not None:
             session.routes.close()
 
-    def _together(self, requests: Sequence[tuple[Unit, Request]]) -> list[Outcome]:
+    def _together(self, routes: Routes, requests: Sequence[tuple[Unit, Request]]) -> list[Outcome]:
         """The first outcome of each of *requests*, which travel together where they can."""
-        routes = self._session().routes
         outcomes: list[Outcome] = [Busy(self.settings.nowhere)] * len(requests)
         by_node: dict[Address, list[int]] = {}
         for i, (unit, _) in enumerate(requests):
@@ -201,9 +206,8 @@ class Caller:
                 outcomes[i] = outcome
         return outcomes
 
-    def _attempt(self, attempt: Attempt, request: Request) -> Outcome:
+    def _attempt(self, routes: Routes, attempt: Attempt, request: Request) -> Outcome:
         """Send until the outcome is final: what was surely not applied goes again in time."""
-        routes = self._session().routes
         asked: Address | None = None  # an ASK redirects one request only
         while True:
             address = asked or routes.known(attempt.unit) or routes.address(attempt.unit)
@@ -221,14 +225,16 @@ class Caller:
                 attempt.redirects += 1
                 if attempt.redirects < PLAIN_REDIRECTS:
                     continue
-            elif not self._worth_waiting(outcome, attempt):
+            elif not self._worth_waiting(routes, outcome, attempt):
                 return outcome
             if attempt.deadline.passed:
                 return Unsent(said(outcome))
             self._pause(routes, attempt)
 
-    def _worth_waiting(self, outcome: Outcome, attempt: Attempt) -> bool:
+    def _worth_waiting(self, routes: Routes, outcome: Outcome, attempt: Attempt) -> bool:
         """Whether another try does no harm and may end better."""
+        if routes.closed:
+            return False
         match outcome:
             case Lost():
                 return attempt.harmless

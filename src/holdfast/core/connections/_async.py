@@ -12,7 +12,11 @@ from .slots import SlotMap
 
 
 class AsyncRoutes:
-    """Where each unit lives now: follows Sentinel, and the slots of a cluster."""
+    """Where each unit lives now: follows Sentinel, and the slots of a cluster.
+
+    Attributes:
+        closed: whether `close` has begun; calls under way then come to their end.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -21,6 +25,7 @@ class AsyncRoutes:
         self._primary: Address | None = None
         self._discovery = Mutex()
         self._generation = 0
+        self.closed = False
         if settings.topology == "standalone":
             self._primary = settings.addresses[0]
 
@@ -52,6 +57,8 @@ class AsyncRoutes:
         lane = self._lanes.get((address, kind))
         if lane is None:
             lane = self._lanes.setdefault((address, kind), AsyncLane(self._settings, address))
+            if self.closed:
+                lane.abort()
         return lane
 
     def moved(self, redirection: Moved) -> Address:
@@ -77,7 +84,8 @@ class AsyncRoutes:
             self._generation += 1
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; none is opened any more."""
+        self.closed = True
         while self._lanes:
             _, lane = self._lanes.popitem()
             await lane.close()

@@ -13,7 +13,11 @@ from .slots import SlotMap
 
 
 class Routes:
-    """Where each unit lives now: follows Sentinel, and the slots of a cluster."""
+    """Where each unit lives now: follows Sentinel, and the slots of a cluster.
+
+    Attributes:
+        closed: whether `close` has begun; calls under way then come to their end.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -22,6 +26,7 @@ class Routes:
         self._primary: Address | None = None
         self._discovery = Mutex()
         self._generation = 0
+        self.closed = False
         if settings.topology == "standalone":
             self._primary = settings.addresses[0]
 
@@ -53,6 +58,8 @@ class Routes:
         lane = self._lanes.get((address, kind))
         if lane is None:
             lane = self._lanes.setdefault((address, kind), Lane(self._settings, address))
+            if self.closed:
+                lane.abort()
         return lane
 
     def moved(self, redirection: Moved) -> Address:
@@ -78,7 +85,8 @@ class Routes:
             self._generation += 1
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; none is opened any more."""
+        self.closed = True
         while self._lanes:
             _, lane = self._lanes.popitem()
             lane.close()

@@ -20,7 +20,7 @@ Outcome = TypeVar("Outcome")
 
 sleep = time.sleep
 Gate = threading.Semaphore
-Mutex = threading.Lock
+Mutex = threading.RLock  # a signal handler may come to what its own thread holds
 
 
 def place() -> object:

@@ -62,23 +62,24 @@ class AsyncLane:
         self._watching: asyncio.TimerHandle | None = None
         self._overdue: _Call | None = None
         self._used_at = 0.0
+        self._closed = False
 
     def submit(self, request: Request) -> asyncio.Future[Outcome]:
         """Send one request; its outcome is to be awaited."""
         now, future = self._loop.time(), self._loop.create_future()
         self._waiting.append(_Call(request, future, now))
         if self._sending is None:
-            if self._under_way or self._stream is None:
-                self._send_soon()
-            elif now - self._used_at > _FRESH_S:
-                self._send_after(self._stream.turns_to_notice)
-            else:  # the first one need not wait for others of this turn
-                self._send()
+            self._begin(now)
         return future
 
     def submit_all(self, requests: Iterable[Request]) -> list[asyncio.Future[Outcome]]:
         """Send requests together; each outcome is to be awaited."""
-        return [self.submit(request) for request in requests]
+        now = self._loop.time()
+        calls = [_Call(request, self._loop.create_future(), now) for request in requests]
+        self._waiting += calls
+        if calls and self._sending is None:
+            self._begin(now)
+        return [call.future for call in calls]
 
     async def close(self) -> None:
         """Finish what is under way, then close the connection."""
@@ -92,6 +93,7 @@ class AsyncLane:
                 await asyncio.wait(pending)
             else:
                 await asyncio.sleep(_DRAINED_S)
+        self._closed = True
         stream, self._stream = self._stream, None
         self._watch_no_more()
         if stream is not None:
@@ -99,6 +101,7 @@ class AsyncLane:
 
     def abort(self) -> None:
         """Hang up at once; what waits here is not sent any more."""
+        self._closed = True
         reason = "the connection was closed"
         self._refuse(Unsent(self._explained(reason)))
         opening, self._opening = self._opening, None
@@ -106,6 +109,15 @@ class AsyncLane:
             opening.cancel()
         self._break(reason)
         self._watch_no_more()
+
+    def _begin(self, now: float) -> None:
+        """Send what waits as soon as it can be, or will have company."""
+        if self._under_way or self._stream is None:
+            self._send_soon()
+        elif now - self._used_at > _FRESH_S:
+            self._send_after(self._stream.turns_to_notice)
+        else:  # the first one need not wait for others of this turn
+            self._send()
 
     def _send_soon(self) -> None:
         """Send what is submitted until the next turn of the loop."""
@@ -212,6 +224,9 @@ class AsyncLane:
         """Connect for those who still wait, then send."""
         if self._opening is not None:
             return
+        if self._closed:
+            self._refuse(Unsent(self._explained("the client was closed")))
+            return
         late, waiting = now - self._settings.timeout_s, self._waiting
         self._waiting = deque()
         for call in waiting:
@@ -260,6 +275,7 @@ class AsyncLane:
                 call.future.set_result(problem)
             else:
                 call.future.set_exception(problem)
+                call.future.exception()  # it is no news to those who heard it of another call
 
     def _explained(self, reason: str) -> str:
         return self._settings.explained(self._address, reason)

@@ -31,7 +31,8 @@ class Lane:
         self._sentinel = sentinel
         self._own = _Own()
         self._wires: WeakSet[_Wire] = WeakSet()
-        self._listing = threading.Lock()
+        self._listing = threading.RLock()  # a signal handler may call in the middle of a call
+        self._closed = False
 
     def submit(self, request: Request) -> Outcome:
         """Send one request; its outcome."""
@@ -46,7 +47,8 @@ class Lane:
         return outcomes
 
     def close(self) -> None:
-        """Close the connections of all threads."""
+        """Close the connections of all threads; nothing is sent any more."""
+        self._closed = True
         with self._listing:
             wires = list(self._wires)
         for wire in wires:
@@ -55,12 +57,17 @@ class Lane:
     abort = close
 
     def _exchange(self, requests: list[Request]) -> list[Outcome]:
+        if self._closed:
+            reason = self._settings.explained(self._address, "the client was closed")
+            return [Unsent(reason)] * len(requests)
         free = self._own.free
         wire = free.pop() if free else self._wire()
         try:
             return wire.exchange(requests)
         finally:
             free.append(wire)
+            if self._closed:  # perhaps before it was opened
+                wire.close()
 
     def _wire(self) -> _Wire:
         wire = _Wire(self._settings, self._address, sentinel=self._sentinel)

@@ -12,10 +12,19 @@ import hiredis
 from redis import connection as flavour
 
 from ..outcome import ErrorReply
-from ..settings import Address, Settings
+from ..settings import DEFAULT_TIMEOUT_S, Address, Settings
 from .redispy import BROKEN, ERROR_REPLIES, error_reply, native, socket_of
 
 _CHUNK: Final = 65536
+
+_NOT_NOW: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+"""What a socket raises that would have to wait."""
+
+_GRACE_S: Final = 0.02
+"""An overdue reply has so long still: a program that was stopped hears what has come meanwhile."""
+
+_LONGEST_POLL_MS: Final = 2**31 - 1
+"""The system waits no longer at a time: some weeks."""
 
 
 class Stream:
@@ -28,45 +37,66 @@ class Stream:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self._socket = socket_of(connection)
+        self._timeout_s = self._socket.gettimeout() or DEFAULT_TIMEOUT_S
+        # So a deadline is one for the whole of an exchange, and no byte is waited for twice.
+        self._socket.setblocking(False)
         self._reader = hiredis.Reader(replyError=ErrorReply, protocolError=ConnectionError)
         self._arrivals = select.poll()
         self._arrivals.register(self._socket, select.POLLIN)
+        self._room = select.poll()
+        self._room.register(self._socket, select.POLLOUT)
 
     def write(self, payload: bytes) -> None:
         """Send *payload*."""
-        self._socket.sendall(payload)
+        left, until = memoryview(payload), time.monotonic() + self._timeout_s
+        while left:
+            try:
+                left = left[self._socket.send(left) :]
+            except _NOT_NOW:
+                if not _await(self._room, until - time.monotonic()):
+                    raise TimeoutError from None
 
     def read(self, until: float) -> Any:
         """The next reply, at the latest at *until* (local monotonic time)."""
-        replies = self._reader
+        replies, overdue = self._reader, False
         while (reply := replies.gets()) is False:
-            # What has come already is never too late.
-            if time.monotonic() > until and not self._arrivals.poll(0):
-                raise TimeoutError
-            data = self._socket.recv(_CHUNK)
-            if not data:
-                raise ConnectionError("the server closed the connection")
-            replies.feed(data)
+            now = time.monotonic()
+            if now >= until:
+                if overdue:
+                    raise TimeoutError
+                overdue, until = True, now + _GRACE_S
+            if _await(self._arrivals, until - now):
+                self._feed()
         return reply
+
+    def _feed(self) -> None:
+        try:
+            data = self._socket.recv(_CHUNK)
+        except _NOT_NOW:  # only TLS has said something to itself
+            return
+        if not data:
+            raise ConnectionError("the server closed the connection")
+        self._reader.feed(data)
 
     def stale(self) -> bool:
         """Whether the server hung up, or said what nobody asked."""
         if not self._arrivals.poll(0):
             return False
-        timeout_s = self._socket.gettimeout()
-        self._socket.settimeout(0)
         try:
             self._socket.recv(_CHUNK)
-        except (BlockingIOError, ssl.SSLWantReadError):  # only TLS has said something to itself
+        except _NOT_NOW:  # only TLS has said something to itself
             return False
-        finally:
-            self._socket.settimeout(timeout_s)
         return True
 
     def close(self) -> None:
         """Hang up."""
         with contextlib.suppress(*BROKEN):
             self._connection.disconnect()
+
+
+def _await(news: select.poll, seconds: float) -> bool:
+    """Wait for *news* for so long at most; whether there is any."""
+    return bool(news.poll(min(max(seconds, 0) * 1000, _LONGEST_POLL_MS)))
 
 
 class PlainStream:
