@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...errors import HoldfastError, ServerUnavailable
+from ...errors import HoldfastError, ServerUnavailable, Unsupported
 from ..clock import backoff_s
 from ..connections._async import AsyncRoutes
 from ..connections.outcome import (
@@ -20,9 +20,11 @@ from ..connections.outcome import (
     Outcome,
     Refused,
     Replied,
+    Unable,
     Unsent,
 )
-from ..connections.request import ASKING, Request
+from ..connections.request import Request
+from ..connections.seal import is_for_good, mark
 from ..connections.settings import Address, Settings
 from ..ledger import Writers
 from ..names import Unit
@@ -73,6 +75,7 @@ class AsyncCaller:
         *,
         kind: str = "calls",
         harmless: bool = False,
+        durable: bool = True,
     ) -> Any:
         """Run *script* once on the server of *unit*.
 
@@ -84,13 +87,16 @@ class AsyncCaller:
             kind: calls of different kinds do not wait for each other.
             harmless: running it several times changes no more than once; so a lost reply is asked
                 for again, as of a script that only reads.
+            durable: whether it is to be as durable as the settings say. Hints need not be, nor what
+                lasts for a moment only, such as the renewal of a lease.
 
         Returns:
             What the script returned.
 
         Raises:
-            ServerUnavailable: it did not run; `ServerRefused` when the server said why.
-            OutcomeUnknown: it may have run.
+            ServerUnavailable: it did not run; `ServerRefused` when the server said why, and
+                `Unsupported` when it cannot be as durable there.
+            OutcomeUnknown: it may have run, or may not be durable.
         """
         attempt = Attempt(
             script.name,
@@ -99,6 +105,7 @@ class AsyncCaller:
             self.settings.timeout_s,
             reading=script.readonly,
             harmless=harmless,
+            durable=self._seals(script, wanted=durable),
         )
         outcome = await self._attempt(attempt, Request.of_script(script.sha1, keys, args))
         if isinstance(outcome, NoScript):
@@ -107,7 +114,12 @@ class AsyncCaller:
         return value(outcome, attempt)
 
     async def call_many(
-        self, script: Script, steps: Sequence[Step], *, harmless: bool = False
+        self,
+        script: Script,
+        steps: Sequence[Step],
+        *,
+        harmless: bool = False,
+        durable: bool = True,
     ) -> list[Any]:
         """Run *script* for each of several units, with as few writes to each server as possible.
 
@@ -115,13 +127,12 @@ class AsyncCaller:
             script: the atomic step.
             steps: unit, keys and arguments of each call, as in `call`.
             harmless: as in `call`.
+            durable: as in `call`.
 
         Returns:
             For each step what the script returned, or the error that `call` would have raised.
         """
-        first = await self._together(
-            [(unit, Request.of_script(script.sha1, keys, args)) for unit, keys, args in steps]
-        )
+        first = await self._together(script, steps, durable=self._seals(script, wanted=durable))
         answers: list[Any] = []
         for (unit, keys, args), outcome in zip(steps, first, strict=True):
             if isinstance(outcome, Replied):
@@ -130,7 +141,8 @@ class AsyncCaller:
             try:
                 if isinstance(outcome, Lost | Refused | Unsent):
                     self._give_up(outcome, script, unit, harmless=harmless)
-                answers.append(await self.call(script, unit, keys, args, harmless=harmless))
+                again = self.call(script, unit, keys, args, harmless=harmless, durable=durable)
+                answers.append(await again)
             except HoldfastError as error:
                 answers.append(error)
         return answers
@@ -182,17 +194,31 @@ class AsyncCaller:
         if session is not None:
             await session.routes.close()
 
-    async def _together(self, requests: Sequence[tuple[Unit, Request]]) -> list[Outcome]:
-        """The first outcome of each of *requests*, which travel together where they can."""
+    def _seals(self, script: Script, *, wanted: bool) -> bool:
+        """Whether calls of *script* wait for their seal."""
+        return wanted and self.settings.durability is not None and not script.readonly
+
+    async def _together(
+        self, script: Script, steps: Sequence[Step], *, durable: bool
+    ) -> list[Outcome]:
+        """The first outcome of each of *steps*, which travel together where they can."""
         routes = self._session().routes
-        outcomes: list[Outcome] = [Busy(self.settings.nowhere)] * len(requests)
+        requests: list[Request] = []
+        outcomes: list[Outcome] = [Busy(self.settings.nowhere)] * len(steps)
         by_node: dict[Address, list[int]] = {}
-        for i, (unit, _) in enumerate(requests):
+        for i, (unit, keys, args) in enumerate(steps):
+            request = Request.of_script(script.sha1, keys, args)
+            requests.append(request.marked(mark(unit)) if durable else request)
             address = routes.known(unit) or await routes.address(unit)
-            if address is not None:
+            if address is not None and not (durable and await self._problem(address)):
                 by_node.setdefault(address, []).append(i)
         sent = [
-            (numbers, routes.lane(address, "calls").submit_all(requests[i][1] for i in numbers))
+            (
+                numbers,
+                routes.lane(address, "calls", durable=durable).submit_all(
+                    requests[i] for i in numbers
+                ),
+            )
             for address, numbers in by_node.items()
         ]
         for numbers, pending in sent:
@@ -208,9 +234,11 @@ class AsyncCaller:
             address = asked or routes.known(attempt.unit) or await routes.address(attempt.unit)
             if address is None:
                 outcome: Outcome = Busy(self.settings.nowhere)
+            elif attempt.durable and (problem := await self._problem(address)):
+                outcome = problem
             else:
-                whole = ASKING + request if asked else request
-                outcome = await routes.lane(address, attempt.kind).submit(whole)
+                lane = routes.lane(address, attempt.kind, durable=attempt.durable)
+                outcome = await lane.submit(attempt.whole(request, asked=asked is not None))
             if isinstance(outcome, Replied):
                 return Replied(outcome.value[-1]) if asked else outcome
             asked = None
@@ -225,6 +253,43 @@ class AsyncCaller:
             if attempt.deadline.passed:
                 return Unsent(said(outcome))
             await self._pause(routes, attempt)
+
+    async def check_durability(self) -> None:
+        """See that the servers can be as durable as the settings say, as far as they answer.
+
+        Those that do not are asked before the first durable call to them.
+
+        Raises:
+            Unsupported: one cannot.
+        """
+        if self.settings.durability is None:
+            return
+        try:
+            found = await self.primaries()
+        except ServerUnavailable:
+            return
+        for address in found:
+            problem = await self._problem(address)
+            if isinstance(problem, Unable):
+                await self.close()
+                raise Unsupported("opening the client", problem.reason)
+
+    async def _problem(self, address: Address) -> Outcome | None:
+        """Why no durable call can be made at *address* now; None: one can."""
+        session = self._session()
+        seal = session.routes.seal
+        if seal is None or address in session.sealing:
+            return None
+        outcome = await session.routes.lane(address, "calls").submit(seal.probe)
+        match outcome:
+            case Replied():
+                session.sealing.add(address)
+            case Refused(reason) if is_for_good(reason):
+                cannot = f"it has no {self.settings.durability}: {reason}"
+                return Unable(self.settings.explained(address, cannot))
+            case Unsent(reason) | Lost(reason):
+                return Unsent(reason)
+        return None
 
     def _worth_waiting(self, outcome: Outcome, attempt: Attempt) -> bool:
         """Whether another try does no harm and may end better."""
@@ -257,9 +322,10 @@ class AsyncCaller:
 class _Session:
     """What belongs to one process, and in asyncio to one loop."""
 
-    __slots__ = ("crowd", "routes", "writers")
+    __slots__ = ("crowd", "routes", "sealing", "writers")
 
     def __init__(self, settings: Settings) -> None:
         self.routes = AsyncRoutes(settings)
+        self.sealing: set[Address] = set()  # those that can be durable
         self.writers = Writers()
         self.crowd = Gate(CROWD)
