@@ -285,7 +285,7 @@ class AsyncCaller:
             case Replied():
                 session.sealing.add(address)
             case Refused(reason) if is_for_good(reason):
-                cannot = f"it has no {self.settings.durability}: {reason}"
+                cannot = f"no {self.settings.durability} to be had: {reason.rstrip('.')}"
                 return Unable(self.settings.explained(address, cannot))
             case Unsent(reason) | Lost(reason):
                 return Unsent(reason)

@@ -1,0 +1,117 @@
+"""A primary and replicas that follow it over links which can be made deaf: `Crew`."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import ExitStack, suppress
+from typing import Self
+
+from faults.ports import LOOPBACK
+from faults.servers import Server
+from faults.waiting import eventually
+
+READY_S = 20.0
+CHUNK = 65_536
+SOON = ("--repl-diskless-load", "swapdb")  # else it takes a second more to follow
+
+
+class Relay:
+    """A TCP relay for whatever bytes; `with` opens and closes it.
+
+    Args:
+        target: where to.
+
+    Attributes:
+        mute: while it is true, what the connecting side says is lost; what it hears is not.
+    """
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self._target = target
+        self._listener = socket.create_server((LOOPBACK, 0))
+        self._sockets: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+        self.mute = False
+
+    @property
+    def port(self) -> int:
+        """Where to connect."""
+        return int(self._listener.getsockname()[1])
+
+    def __enter__(self) -> Self:
+        self._begin(self._accept)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in (self._listener, *self._sockets):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        for thread in self._threads:
+            thread.join(READY_S)
+
+    def _begin(self, work: object, *args: object) -> None:
+        thread = threading.Thread(target=work, args=args, daemon=True)  # type: ignore[arg-type]
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(self._target)
+                self._sockets += [client, server]
+                self._begin(self._pass, client, server, True)
+                self._begin(self._pass, server, client, False)
+
+    def _pass(self, source: socket.socket, sink: socket.socket, said: bool) -> None:
+        with suppress(OSError):
+            while data := source.recv(CHUNK):
+                if not (said and self.mute):
+                    sink.sendall(data)
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)
+
+
+class Crew:
+    """A primary and its replicas; `with` starts and removes them.
+
+    Args:
+        replicas: how many.
+        options: more server options for all.
+    """
+
+    def __init__(self, replicas: int = 2, *options: str) -> None:
+        options = (*SOON, *options)
+        self._servers = [Server(*options) for _ in range(1 + replicas)]
+        self.primary, *self.replicas = self._servers
+        self.relays = [Relay(self.primary.address) for _ in self.replicas]
+        self._stack = ExitStack()
+
+    @property
+    def url(self) -> str:
+        """Of the primary."""
+        return self.primary.url
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            for part in (*self._servers, *self.relays):
+                stack.enter_context(part)
+            for replica, relay in zip(self.replicas, self.relays, strict=True):
+                replica.execute("REPLICAOF", LOOPBACK, relay.port)
+            self.wait_until_whole()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def wait_until_whole(self) -> None:
+        """Wait until every replica confirms what the primary writes."""
+        eventually(lambda: self.confirmed() == len(self.replicas), READY_S)
+
+    def confirmed(self) -> int:
+        """How many replicas confirm a write now."""
+        with self.primary.client() as client:
+            client.set("crew", "whole")
+            return int(client.execute_command("WAIT", len(self.replicas), 100))
