@@ -1,4 +1,4 @@
-"""A primary and replicas that follow it over links which can be made deaf: `Crew`."""
+"""Primaries with replicas: `Crew`, whose links can be made deaf, and `ClusterCrew`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 from contextlib import ExitStack, suppress
 from typing import Self
 
+from faults.clusters import SLOTS, Cluster, node_id
 from faults.ports import LOOPBACK
 from faults.servers import Server
 from faults.waiting import eventually
@@ -43,10 +44,10 @@ class Relay:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for each in (self._listener, *self._sockets):
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+        _end(self._listener)
+        self._threads[0].join(READY_S)  # nobody comes any more
+        for each in self._sockets:
+            _end(each)
         for thread in self._threads:
             thread.join(READY_S)
 
@@ -59,8 +60,13 @@ class Relay:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                server = socket.create_connection(self._target)
-                self._sockets += [client, server]
+                self._sockets.append(client)
+                try:
+                    server = socket.create_connection(self._target)
+                except OSError:  # the primary is down: so its replica is told
+                    client.close()
+                    continue
+                self._sockets.append(server)
                 self._begin(self._pass, client, server, True)
                 self._begin(self._pass, server, client, False)
 
@@ -71,6 +77,12 @@ class Relay:
                     sink.sendall(data)
         with suppress(OSError):
             sink.shutdown(socket.SHUT_RDWR)
+
+
+def _end(each: socket.socket) -> None:
+    with suppress(OSError):
+        each.shutdown(socket.SHUT_RDWR)
+    each.close()
 
 
 class Crew:
@@ -115,3 +127,36 @@ class Crew:
         with self.primary.client() as client:
             client.set("crew", "whole")
             return int(client.execute_command("WAIT", len(self.replicas), 100))
+
+
+class ClusterCrew(Cluster):
+    """A cluster of three primaries, each with one replica; `with` starts and removes it.
+
+    Attributes:
+        followers: the replica of each primary.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(6, *SOON)
+        self.followers: dict[Server, Server] = {}
+
+    def start(self) -> None:
+        """Start the nodes, and let the latter half follow the first."""
+        super().start()
+        half = len(self.nodes) // 2
+        for primary, replica in zip(self.nodes[:half], self.nodes[half:], strict=True):
+            self.followers[primary] = replica
+            replica.execute("CLUSTER REPLICATE", node_id(primary))
+        eventually(lambda: all(map(_has_replica, self.followers)), READY_S)
+
+    def _found(self, index: int, node: Server) -> None:
+        node.execute("CLUSTER SET-CONFIG-EPOCH", index + 1)
+        half = len(self.nodes) // 2
+        if index < half:
+            last = (index + 1) * SLOTS // half - 1
+            node.execute("CLUSTER ADDSLOTSRANGE", index * SLOTS // half, last)
+
+
+def _has_replica(primary: Server) -> bool:
+    replication = primary.execute("INFO", "replication")
+    return bool(replication.get("slave0", {}).get("state") == "online")
