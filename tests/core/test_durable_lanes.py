@@ -14,7 +14,15 @@ from faults.clusters import Cluster
 from faults.replicas import ClusterCrew, Crew
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
-from holdfast import AsyncHoldfast, Fsynced, Holdfast, OutcomeUnknown, Replicated
+from holdfast import (
+    AsyncHoldfast,
+    Fsynced,
+    Holdfast,
+    OutcomeUnknown,
+    Replicated,
+    TaskRegistry,
+    Unsupported,
+)
 from holdfast.core.call._sync import Caller
 from holdfast.core.connections.outcome import ErrorReply, Lost, Replied, outcome_of
 from holdfast.core.connections.settings import Settings
@@ -162,6 +170,17 @@ async def test_asyncio_hears_of_a_failover_as_well(namespace: str) -> None:
             assert {type(end) for end in ends} == {OutcomeUnknown}
 
 
+async def test_a_worker_that_could_not_settle_does_not_begin(
+    standalone: Server, namespace: str
+) -> None:
+    """Else it would run tasks, and could tell nobody that they are done."""
+    hf = AsyncHoldfast.from_url(standalone.url, namespace=namespace, durability=Fsynced())
+    with pytest.raises(Unsupported, match="appendonly is disabled"):
+        await hf.worker(TaskRegistry(), queues={"work": 1}).run(until_idle=True)
+    await hf.close()
+
+
+@pytest.mark.long
 async def test_each_node_of_a_cluster_has_its_own_replicas(namespace: str) -> None:
     """What lives elsewhere does not wait for one that is silent."""
     with ClusterCrew() as crew:

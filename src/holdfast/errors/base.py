@@ -54,11 +54,12 @@ class Unsupported(ServerRefused):
     `Fsynced` takes Valkey or Redis 7.2 with `appendonly yes`.
     """
 
-    def __init__(self, action: str, reason: str) -> None:
+    def __init__(self, action: str, reason: str, *, harmless: bool = False) -> None:
         super().__init__(
             action,
             f"{reason}; Fsynced takes Valkey or Redis 7.2 with `appendonly yes`, and either needs "
             "a user who may WAIT and WAITAOF (see acl_rule)",
+            harmless=harmless,
         )
 
 

@@ -272,7 +272,7 @@ class AsyncCaller:
             problem = await self._problem(address)
             if isinstance(problem, Unable):
                 await self.close()
-                raise Unsupported("opening the client", problem.reason)
+                raise Unsupported("opening the client", problem.reason, harmless=True)
 
     async def _problem(self, address: Address) -> Outcome | None:
         """Why no durable call can be made at *address* now; None: one can."""

@@ -271,7 +271,7 @@ class Caller:
             problem = self._problem(address)
             if isinstance(problem, Unable):
                 self.close()
-                raise Unsupported("opening the client", problem.reason)
+                raise Unsupported("opening the client", problem.reason, harmless=True)
 
     def _problem(self, address: Address) -> Outcome | None:
         """Why no durable call can be made at *address* now; None: one can."""

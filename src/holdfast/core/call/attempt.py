@@ -74,7 +74,7 @@ def value(outcome: Outcome, attempt: Attempt) -> Any:
         case Lost(reason) | Refused(reason, applied=True) if not attempt.harmless:
             raise OutcomeUnknown(attempt.action, reason)
         case Unable(reason):
-            raise Unsupported(attempt.action, reason)
+            raise Unsupported(attempt.action, reason, harmless=attempt.harmless)
         case Refused(reason):
             raise ServerRefused(attempt.action, reason, harmless=attempt.harmless)
         case _:
