@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from typing import Final
 
-from . import calls, idle, imports
+from . import calls, durable, idle, imports
 from .completions import parts as completions
 from .counters import parts as counters
 from .files import parts as files
@@ -30,6 +30,7 @@ from .tallies import parts as tallies
 
 BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
     "calls": calls.run,
+    "durable": durable.run,
     "idle": idle.run,
     "imports": imports.run,
     "queue": queues.run,
@@ -53,6 +54,7 @@ BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
 }
 ALL: Final = (
     "calls",
+    "durable",
     "idle",
     "imports",
     "queue",
