@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from faults.replicas import Crew
+from faults.replicas import Crew, can_sync
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import (
@@ -22,6 +23,7 @@ from holdfast import (
 
 SOON = Replicated(2, timeout=0.2)
 PATIENT = Replicated(2, timeout=30.0)
+NO_LOG = r"appendonly is disabled|unknown command"
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +37,22 @@ def crew() -> Iterator[Crew]:
 def namespace() -> str:
     """Nobody else's."""
     return f"test-{secrets.token_hex(4)}"
+
+
+@pytest.fixture
+def syncing(standalone: Server) -> None:
+    """Not with Redis 7.0."""
+    if not can_sync(standalone):
+        pytest.skip("this server has no WAITAOF")
+
+
+async def confirmed(error: OutcomeUnknown) -> Any:
+    """What the write answers once it is safe: on a busy machine replicas take their time."""
+    while True:
+        try:
+            return await error.repeat()
+        except OutcomeUnknown as later:
+            error = later
 
 
 @contextmanager
@@ -76,7 +94,7 @@ async def test_a_silent_replica_leaves_it_unknown(crew: Crew, namespace: str) ->
             assert await hits.total(60) == 5
             with pytest.raises(OutcomeUnknown):
                 await it.value.repeat()
-        await it.value.repeat()
+        await confirmed(it.value)
         assert await hits.total(60) == 5
 
 
@@ -88,12 +106,11 @@ async def test_a_repeat_elsewhere_is_not_taken_for_safe(crew: Crew, namespace: s
             with pytest.raises(OutcomeUnknown) as unknown:
                 await first.fenced("stock").set("v", 7)
             op_id = unknown.value.op_id or ""
-        assert crew.primary.execute("WAIT", 2, 100) == 2  # what a connection without writes is told
         async with AsyncHoldfast.from_url(url, namespace=namespace, durability=SOON) as second:
             with pytest.raises(OutcomeUnknown) as unknown:
                 await second.fenced("stock").set("v", 7, op_id=op_id)
             assert unknown.value.op_id == op_id
-    async with AsyncHoldfast.from_url(url, namespace=namespace, durability=SOON) as third:
+    async with AsyncHoldfast.from_url(url, namespace=namespace, durability=PATIENT) as third:
         await third.fenced("stock").set("v", 7, op_id=op_id)
         assert await third.fenced("stock").get() == "v"
 
@@ -109,7 +126,7 @@ async def test_a_replica_that_cannot_answer_leaves_it_unknown(crew: Crew, namesp
         finally:
             crew.relays[1].mute = False
             crew.wait_until_whole()
-        assert await unknown.value.repeat() == 1
+        assert await confirmed(unknown.value) == 1
         batch = await hf.mailbox("jack").fetch()
         assert [message.body for message in batch.messages] == ["hi"]
 
@@ -127,7 +144,7 @@ async def test_a_killed_replica_leaves_it_unknown(namespace: str) -> None:
             crew.replicas[0].start()
             crew.replicas[0].execute("REPLICAOF", *crew.primary.address)
             crew.wait_until_whole()
-            await unknown.value.repeat()
+            await confirmed(unknown.value)
             assert stored(crew.replicas[0], namespace)
 
 
@@ -139,15 +156,16 @@ async def test_what_is_harmless_is_waited_for_as_long_as_a_call_may_take(
     async with AsyncHoldfast.from_url(url, namespace=namespace, durability=PATIENT) as hf:
         await hf.mailbox("jack").send("hi", sender="jill")
         async with AsyncHoldfast.from_url(url, namespace=namespace, durability=SOON) as hasty:
+            assert (await hasty.mailbox("jack").status()).unread == 1
             with paused(crew), pytest.raises(ServerUnavailable, match="1 of 2 replicas"):
                 await hasty.mailbox("jack").ack(1)
-            await hasty.mailbox("jack").ack(1)
+        await hf.mailbox("jack").ack(1)
         assert (await hf.mailbox("jack").status()).read_seq == 1
 
 
 async def test_leases_are_renewed_without_replicas(crew: Crew, namespace: str) -> None:
     """Else who holds one would lose it to a replica that is away."""
-    async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=SOON) as hf:
+    async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
         lease = await hf.lock("l", lease=60.0, auto_renew=False).acquire()
         with paused(crew):
             await lease.renew()
@@ -179,6 +197,7 @@ async def test_a_full_server_still_frees_memory_durably(namespace: str) -> None:
             assert (await hf.lock("l").inspect()).holder is None
 
 
+@pytest.mark.usefixtures("syncing")
 async def test_what_returned_is_on_disk(namespace: str) -> None:
     """It survives a kill though the server syncs only every second; not synced is unknown."""
     options = ("--save", "", "--appendonly", "yes", "--appendfsync", "everysec")
@@ -198,10 +217,11 @@ async def test_what_returned_is_on_disk(namespace: str) -> None:
             with pytest.raises(OutcomeUnknown, match="it was not on disk within") as unknown:
                 await hf.fenced("stock").set("w", 8)
             server.execute("CONFIG", "SET", "appendfsync", "always")
-            await unknown.value.repeat()
+            await confirmed(unknown.value)
             assert await hf.fenced("stock").get() == "w"
 
 
+@pytest.mark.usefixtures("syncing")
 async def test_what_returned_is_on_the_disks_of_replicas(namespace: str) -> None:
     """If that is asked for; a replica that keeps nothing confirms nothing."""
     with Crew(1, "--save", "", "--appendonly", "yes", "--appendfsync", "always") as crew:
@@ -220,12 +240,13 @@ async def test_what_returned_is_on_the_disks_of_replicas(namespace: str) -> None
 async def test_a_server_without_a_log_cannot_sync(standalone: Server, namespace: str) -> None:
     """Which is told before anything is written."""
     url = standalone.url
-    with pytest.raises(Unsupported, match="appendonly is disabled") as told:
+    with pytest.raises(Unsupported, match=NO_LOG) as told:
         await begun(url, namespace, Fsynced())
     assert "Fsynced(replicas=0, timeout=5.0)" in told.value.reason
     assert not stored(standalone, namespace)
 
 
+@pytest.mark.usefixtures("syncing")
 async def test_an_old_server_cannot_sync(namespace: str) -> None:
     """Or one on which the command goes by another name."""
     with (

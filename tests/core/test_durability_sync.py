@@ -6,10 +6,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from faults.replicas import Crew
+from faults.replicas import Crew, can_sync
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import (
@@ -23,6 +24,7 @@ from holdfast import (
 
 SOON = Replicated(2, timeout=0.2)
 PATIENT = Replicated(2, timeout=30.0)
+NO_LOG = r"appendonly is disabled|unknown command"
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,22 @@ def crew() -> Iterator[Crew]:
 def namespace() -> str:
     """Nobody else's."""
     return f"test-{secrets.token_hex(4)}"
+
+
+@pytest.fixture
+def syncing(standalone: Server) -> None:
+    """Not with Redis 7.0."""
+    if not can_sync(standalone):
+        pytest.skip("this server has no WAITAOF")
+
+
+def confirmed(error: OutcomeUnknown) -> Any:
+    """What the write answers once it is safe: on a busy machine replicas take their time."""
+    while True:
+        try:
+            return error.repeat()
+        except OutcomeUnknown as later:
+            error = later
 
 
 @contextmanager
@@ -77,7 +95,7 @@ def test_a_silent_replica_leaves_it_unknown(crew: Crew, namespace: str) -> None:
             assert hits.total(60) == 5
             with pytest.raises(OutcomeUnknown):
                 it.value.repeat()
-        it.value.repeat()
+        confirmed(it.value)
         assert hits.total(60) == 5
 
 
@@ -89,12 +107,11 @@ def test_a_repeat_elsewhere_is_not_taken_for_safe(crew: Crew, namespace: str) ->
             with pytest.raises(OutcomeUnknown) as unknown:
                 first.fenced("stock").set("v", 7)
             op_id = unknown.value.op_id or ""
-        assert crew.primary.execute("WAIT", 2, 100) == 2  # what a connection without writes is told
         with Holdfast.from_url(url, namespace=namespace, durability=SOON) as second:
             with pytest.raises(OutcomeUnknown) as unknown:
                 second.fenced("stock").set("v", 7, op_id=op_id)
             assert unknown.value.op_id == op_id
-    with Holdfast.from_url(url, namespace=namespace, durability=SOON) as third:
+    with Holdfast.from_url(url, namespace=namespace, durability=PATIENT) as third:
         third.fenced("stock").set("v", 7, op_id=op_id)
         assert third.fenced("stock").get() == "v"
 
@@ -110,7 +127,7 @@ def test_a_replica_that_cannot_answer_leaves_it_unknown(crew: Crew, namespace: s
         finally:
             crew.relays[1].mute = False
             crew.wait_until_whole()
-        assert unknown.value.repeat() == 1
+        assert confirmed(unknown.value) == 1
         batch = hf.mailbox("jack").fetch()
         assert [message.body for message in batch.messages] == ["hi"]
 
@@ -126,7 +143,7 @@ def test_a_killed_replica_leaves_it_unknown(namespace: str) -> None:
             crew.replicas[0].start()
             crew.replicas[0].execute("REPLICAOF", *crew.primary.address)
             crew.wait_until_whole()
-            unknown.value.repeat()
+            confirmed(unknown.value)
             assert stored(crew.replicas[0], namespace)
 
 
@@ -138,15 +155,16 @@ def test_what_is_harmless_is_waited_for_as_long_as_a_call_may_take(
     with Holdfast.from_url(url, namespace=namespace, durability=PATIENT) as hf:
         hf.mailbox("jack").send("hi", sender="jill")
         with Holdfast.from_url(url, namespace=namespace, durability=SOON) as hasty:
+            assert (hasty.mailbox("jack").status()).unread == 1
             with paused(crew), pytest.raises(ServerUnavailable, match="1 of 2 replicas"):
                 hasty.mailbox("jack").ack(1)
-            hasty.mailbox("jack").ack(1)
+        hf.mailbox("jack").ack(1)
         assert (hf.mailbox("jack").status()).read_seq == 1
 
 
 def test_leases_are_renewed_without_replicas(crew: Crew, namespace: str) -> None:
     """Else who holds one would lose it to a replica that is away."""
-    with Holdfast.from_url(crew.url, namespace=namespace, durability=SOON) as hf:
+    with Holdfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
         lease = hf.lock("l", lease=60.0, auto_renew=False).acquire()
         with paused(crew):
             lease.renew()
@@ -176,6 +194,7 @@ def test_a_full_server_still_frees_memory_durably(namespace: str) -> None:
             assert (hf.lock("l").inspect()).holder is None
 
 
+@pytest.mark.usefixtures("syncing")
 def test_what_returned_is_on_disk(namespace: str) -> None:
     """It survives a kill though the server syncs only every second; not synced is unknown."""
     options = ("--save", "", "--appendonly", "yes", "--appendfsync", "everysec")
@@ -193,10 +212,11 @@ def test_what_returned_is_on_disk(namespace: str) -> None:
             with pytest.raises(OutcomeUnknown, match="it was not on disk within") as unknown:
                 hf.fenced("stock").set("w", 8)
             server.execute("CONFIG", "SET", "appendfsync", "always")
-            unknown.value.repeat()
+            confirmed(unknown.value)
             assert hf.fenced("stock").get() == "w"
 
 
+@pytest.mark.usefixtures("syncing")
 def test_what_returned_is_on_the_disks_of_replicas(namespace: str) -> None:
     """If that is asked for; a replica that keeps nothing confirms nothing."""
     with Crew(1, "--save", "", "--appendonly", "yes", "--appendfsync", "always") as crew:
@@ -217,12 +237,13 @@ def test_what_returned_is_on_the_disks_of_replicas(namespace: str) -> None:
 def test_a_server_without_a_log_cannot_sync(standalone: Server, namespace: str) -> None:
     """Which is told before anything is written."""
     url = standalone.url
-    with pytest.raises(Unsupported, match="appendonly is disabled") as told:
+    with pytest.raises(Unsupported, match=NO_LOG) as told:
         begun(url, namespace, Fsynced())
     assert "Fsynced(replicas=0, timeout=5.0)" in told.value.reason
     assert not stored(standalone, namespace)
 
 
+@pytest.mark.usefixtures("syncing")
 def test_an_old_server_cannot_sync(namespace: str) -> None:
     """Or one on which the command goes by another name."""
     with (

@@ -17,6 +17,11 @@ CHUNK = 65_536
 SOON = ("--repl-diskless-load", "swapdb")  # else it takes a second more to follow
 
 
+def can_sync(server: Server) -> bool:
+    """Whether it has `WAITAOF`; Redis 7.0 has not."""
+    return bool(server.execute("COMMAND LIST", "FILTERBY", "PATTERN", "waitaof"))
+
+
 class Relay:
     """A TCP relay for whatever bytes; `with` opens and closes it.
 
