@@ -217,6 +217,24 @@ def test_what_returned_is_on_disk(namespace: str) -> None:
 
 
 @pytest.mark.usefixtures("syncing")
+def test_a_server_that_stops_to_sync_is_found_out(namespace: str) -> None:
+    """The first write finds that there is no answer, the next one why, before it is made."""
+    with (
+        Server("--appendonly", "yes") as server,
+        Holdfast.from_url(server.url, namespace=namespace, durability=Fsynced(timeout=30.0)) as hf,
+    ):
+        hf.fenced("stock").set("v", 7)
+        server.execute("CONFIG", "SET", "appendonly", "no")
+        with pytest.raises(OutcomeUnknown, match="appendonly is disabled") as unknown:
+            hf.fenced("stock").set("w", 8)
+        with pytest.raises(Unsupported):
+            hf.fenced("stock").set("x", 9)
+        assert hf.fenced("stock").get() == "w"
+        server.execute("CONFIG", "SET", "appendonly", "yes")
+        confirmed(unknown.value)
+
+
+@pytest.mark.usefixtures("syncing")
 def test_what_returned_is_on_the_disks_of_replicas(namespace: str) -> None:
     """If that is asked for; a replica that keeps nothing confirms nothing."""
     with Crew(1, "--save", "", "--appendonly", "yes", "--appendfsync", "always") as crew:

@@ -206,11 +206,18 @@ class AsyncCaller:
         requests: list[Request] = []
         outcomes: list[Outcome] = [Busy(self.settings.nowhere)] * len(steps)
         by_node: dict[Address, list[int]] = {}
+        problems: dict[Address, Outcome | None] = {}
         for i, (unit, keys, args) in enumerate(steps):
             request = Request.of_script(script.sha1, keys, args)
             requests.append(request.marked(mark(unit)) if durable else request)
             address = routes.known(unit) or await routes.address(unit)
-            if address is not None and not (durable and await self._problem(address)):
+            if address is None:
+                continue
+            if durable and address not in problems:
+                problems[address] = await self._problem(address)
+            if problem := problems.get(address):
+                outcomes[i] = problem
+            else:
                 by_node.setdefault(address, []).append(i)
         sent = [
             (
@@ -239,6 +246,8 @@ class AsyncCaller:
             else:
                 lane = routes.lane(address, attempt.kind, durable=attempt.durable)
                 outcome = await lane.submit(attempt.whole(request, asked=asked is not None))
+                if attempt.durable and isinstance(outcome, Lost):
+                    self._session().sealing.discard(address)  # it may have come back another one
             if isinstance(outcome, Replied):
                 return Replied(outcome.value[-1]) if asked else outcome
             asked = None
