@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from typing import Final
 
-from . import call_parts, calls, idle, imports
+from . import call_parts, calls, durable, idle, imports
 from .completions import parts as completions
 from .counters import parts as counters
 from .files import parts as files
@@ -31,6 +31,7 @@ from .tallies import parts as tallies
 BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
     "calls": calls.run,
     "calls:parts": call_parts.run,
+    "durable": durable.run,
     "idle": idle.run,
     "imports": imports.run,
     "queue": queues.run,
@@ -55,6 +56,7 @@ BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
 ALL: Final = (
     "calls",
     "calls:parts",
+    "durable",
     "idle",
     "imports",
     "queue",

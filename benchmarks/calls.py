@@ -53,8 +53,8 @@ def run(bench: Bench) -> Iterator[Table]:
         for lanes, count, target in ((1, 500, None), (50, 4_000, FIFTY_COROUTINES_TARGET)):
             yield bench.compared(
                 f"calls, asyncio, coroutines: {lanes}",
-                Case("holdfast", _in_coroutines(runner, lanes, ours_async)),
-                [Case("redis-py", _in_coroutines(runner, lanes, theirs_async))],
+                Case("holdfast", in_coroutines(runner, lanes, ours_async)),
+                [Case("redis-py", in_coroutines(runner, lanes, theirs_async))],
                 count,
                 target=target,
             )
@@ -106,10 +106,10 @@ def _in_threads(
     return work
 
 
-def _in_coroutines(
+def in_coroutines(
     runner: asyncio.Runner, lanes: int, call: Callable[[], Awaitable[Any]]
 ) -> Callable[[int], object]:
-    """The work of coroutines that call one after the other."""
+    """The work of *lanes* coroutines that call one after the other."""
 
     async def lane(calls: int) -> None:
         for _ in range(calls):

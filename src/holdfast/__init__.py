@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .completions.match import Match
     from .completions.recent._async import AsyncRecent
     from .completions.recent._sync import Recent
+    from .core.durability import Fsynced, Replicated
     from .counters._async import AsyncCounter
     from .counters._sync import Counter
     from .counters.buffer._async import AsyncCounterBuffer
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
         TooManyMembers,
         UnknownConsumer,
         UnknownTask,
+        Unsupported,
     )
     from .files._async import AsyncFileFeed
     from .files._sync import FileFeed
@@ -182,6 +184,7 @@ __all__ = [
     "FileStatus",
     "FileTaken",
     "FilesMissed",
+    "Fsynced",
     "Gap",
     "GeoKey",
     "GeoTable",
@@ -223,6 +226,7 @@ __all__ = [
     "RefreshReport",
     "Rejected",
     "Replica",
+    "Replicated",
     "ResultTimeout",
     "Retry",
     "RowCache",
@@ -257,6 +261,7 @@ __all__ = [
     "Undecodable",
     "UnknownConsumer",
     "UnknownTask",
+    "Unsupported",
     "Worker",
     "WorkerStatus",
     "__version__",

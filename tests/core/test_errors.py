@@ -53,6 +53,7 @@ from holdfast import (
     TooManyMembers,
     UnknownConsumer,
     UnknownTask,
+    Unsupported,
     errors,
 )
 from holdfast.errors import shortened
@@ -72,6 +73,11 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         ServerRefused("queues/enqueue on queue 'email'", "OOM"),
         "^queues/enqueue on queue 'email' was not applied: OOM$",
         {"action": "queues/enqueue on queue 'email'", "reason": "OOM"},
+    ),
+    (
+        Unsupported("locks/set on fenced 'a'", "localhost:6379: no Fsynced() to be had: ERR"),
+        r"^locks/set .* was not applied: localhost.*: ERR; .* Redis 7\.2 with `appendonly",
+        {"action": "locks/set on fenced 'a'"},
     ),
     (
         OutcomeUnknown("queues/replay on queue 'email'", "no answer within 5 s"),
@@ -313,6 +319,7 @@ def test_an_error_travels_between_processes(
     ("error", "base"),
     [
         (ServerRefused, ServerUnavailable),
+        (Unsupported, ServerRefused),
         (ServerInUse, ServerFailed),
         (InvalidName, ValueError),
         (PayloadTooLarge, ValueError),

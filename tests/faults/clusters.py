@@ -74,7 +74,7 @@ class Cluster:
             LookupError: None of the running nodes says that it does.
         """
         for node in self._running():
-            if _owner_id(node, slot) == _node_id(node):
+            if _owner_id(node, slot) == node_id(node):
                 return node
         raise LookupError(f"no running node serves slot {slot}")
 
@@ -103,7 +103,7 @@ class Cluster:
         finally:
             move.finish(self._running())
         eventually(
-            lambda: {_owner_id(node, slot) for node in self._running()} == {_node_id(target)},
+            lambda: {_owner_id(node, slot) for node in self._running()} == {node_id(target)},
             reason=f"all nodes know the new owner of slot {slot}",
         )
 
@@ -183,7 +183,7 @@ class Move:
 
     def begin(self) -> None:
         """Mark the slot as leaving here and arriving there."""
-        source_id, target_id = _node_id(self.source), _node_id(self.target)
+        source_id, target_id = node_id(self.source), node_id(self.target)
         self.target.execute("CLUSTER SETSLOT", self.slot, "IMPORTING", source_id)
         self.source.execute("CLUSTER SETSLOT", self.slot, "MIGRATING", target_id)
 
@@ -204,7 +204,7 @@ class Move:
         """Move what is left and tell every node, the new owner first as the protocol demands."""
         while self.migrate():
             pass
-        target_id = _node_id(self.target)
+        target_id = node_id(self.target)
         others = [node for node in nodes if node not in (self.source, self.target)]
         for node in [self.target, self.source, *others]:
             node.execute("CLUSTER SETSLOT", self.slot, "NODE", target_id)
@@ -217,7 +217,8 @@ def _cluster_options(bus: Port) -> list[str]:
     ]
 
 
-def _node_id(node: Server) -> str:
+def node_id(node: Server) -> str:
+    """Return what the cluster calls a node."""
     return _text(node.execute("CLUSTER MYID"))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -68,6 +69,18 @@ class Watched:
     def primary(self) -> Server:
         """The server that the sentinel calls so."""
         return next(server for server in self._servers if server.address == self._primary())
+
+    @contextmanager
+    def zombie(self) -> Iterator[Server]:
+        """A primary that was stopped, replaced, and goes on as if nothing had been."""
+        zombie = self.primary
+        zombie.pause()
+        try:
+            eventually(lambda: self.primary is not zombie, READY_S)
+        finally:
+            zombie.resume()
+        yield zombie
+        zombie.execute("REPLICAOF", *self.primary.address)  # the sentinel does, seconds later
 
     def fail_over(self) -> None:
         """Make the replica the primary. What was acknowledged before is not lost.

@@ -46,6 +46,7 @@ from holdfast import (
     FeedStatus,
     Fenced,
     FileFeed,
+    Fsynced,
     Gap,
     GeoKey,
     GeoTable,
@@ -76,6 +77,7 @@ from holdfast import (
     Reader,
     RefreshReport,
     Replica,
+    Replicated,
     Retry,
     RowCache,
     RowCacheStatus,
@@ -182,6 +184,10 @@ def opening(hf: Holdfast, folder: Path) -> None:
     Holdfast("redis://localhost")  # type: ignore[arg-type]
     Holdfast(redis.Redis(), "shop")  # type: ignore[call-arg]
     Holdfast.from_url(redis.Redis())  # type: ignore[arg-type]
+    Holdfast(redis.Redis(), durability=Replicated(2, timeout=timedelta(seconds=1)))
+    Holdfast.embedded("data/", durability=Fsynced(timeout=0.5))
+    Holdfast(redis.Redis(), durability="replicated")  # type: ignore[arg-type]
+    Replicated(1, 1.0)  # type: ignore[call-arg]
 
 
 def blocking(hf: Holdfast) -> None:

@@ -28,6 +28,9 @@ Any unit may have `ledger:0` and `ledger:1` as well, a HASH each: the operations
 of even and of odd hours; both expire. `<namespace>:{catalog:<kind>}:names` (ZSET, name → when it
 was last noted) lists the units of a kind. It is a hint: a name that nobody noted for 30 days is
 dropped, and of more than 10,000 the one not noted for longest.
+
+With [`durability=`](durability.md) a unit has a `mark` as well, a STRING that is gone again when
+the script ends that sets it.
 """
 
 

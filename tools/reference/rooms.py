@@ -18,6 +18,7 @@ SOURCE: Final = Path(__file__).resolve().parents[2] / "src"
 
 TITLES: Final = {
     "client": "The client",
+    "core": "Durability",
     "locks": "Locks and semaphores",
     "queues": "Task queues",
     "messages": "Mailboxes and chats",

@@ -272,7 +272,12 @@ class _Rounds:
         pairs = [part for lease in batch for part in (lease.member, lease.token)]
         taken_at = since_boot()
         reply = await self._caller(first.lease_ms).call(
-            first.script, first.unit, first.keys, [first.lease_ms, *pairs], kind="renewals"
+            first.script,
+            first.unit,
+            first.keys,
+            [first.lease_ms, *pairs],
+            kind="renewals",
+            durable=False,
         )
         lost = set(zip(reply[::2], map(int, reply[1::2]), strict=True))
         for lease in batch:

@@ -3,6 +3,7 @@
     HoldfastError
     ├── ServerUnavailable      surely not applied
     │   └── ServerRefused      the server answered with an error before doing anything
+    │       └── Unsupported    it cannot make writes as durable as it should
     ├── OutcomeUnknown         perhaps applied; `repeat()` makes it applied exactly once
     ├── InvalidName (ValueError)
     ├── PayloadTooLarge (ValueError)
@@ -56,6 +57,7 @@ from .base import (
     PayloadTooLarge,
     ServerRefused,
     ServerUnavailable,
+    Unsupported,
     shortened,
 )
 from .counters import (
@@ -145,5 +147,6 @@ __all__ = [
     "TooManyMembers",
     "UnknownConsumer",
     "UnknownTask",
+    "Unsupported",
     "shortened",
 ]

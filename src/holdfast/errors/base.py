@@ -48,8 +48,26 @@ class ServerRefused(ServerUnavailable):
     """
 
 
+class Unsupported(ServerRefused):
+    """The server cannot make writes as durable as the client was told. Nothing was applied.
+
+    `Fsynced` takes Valkey or Redis 7.2 with `appendonly yes`.
+    """
+
+    def __init__(self, action: str, reason: str, *, harmless: bool = False) -> None:
+        super().__init__(
+            action,
+            f"{reason}; Fsynced takes Valkey or Redis 7.2 with `appendonly yes`, and either needs "
+            "a user who may WAIT and WAITAOF (see acl_rule)",
+            harmless=harmless,
+        )
+
+
 class OutcomeUnknown(HoldfastError):
     """The reply was lost: the operation was applied once, or not at all.
+
+    Or, with `durability`, fewer servers than asked confirmed it in time: it is applied, but may not
+    survive their loss.
 
     Call `repeat()` (await it in asyncio), or the same method again with `op_id=error.op_id`,
     within five minutes: the operation is then applied exactly once, and answers as it would have.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -12,9 +13,10 @@ from ...core.bell import Bell
 from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
 from ...core.connections.settings import Client, Settings
+from ...core.durability import Durability
 from ...core.names import Namespace
 from ...core.renewer import Renewer
-from ...core.runtime._async import in_thread
+from ...core.runtime._async import at_construction, in_thread
 from ...errors import HoldfastError
 from ..shared import shared
 
@@ -38,25 +40,37 @@ class AsyncOpening:
         redis: Client,
         *,
         namespace: str = DEFAULT_NAMESPACE,
+        durability: Durability | None = None,
     ) -> None:
-        self._begin(Settings.of(redis), namespace)
+        self._begin(Settings.of(redis), namespace, durability)
 
     @classmethod
-    def from_url(cls, url: str, *, namespace: str = DEFAULT_NAMESPACE) -> Self:
+    def from_url(
+        cls,
+        url: str,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        durability: Durability | None = None,
+    ) -> Self:
         """A client for a URL: `redis rediss unix redis+sentinel redis+cluster`.
 
         Args:
             url: such as `redis://localhost:6379/0`, `redis+sentinel://host:26379/mymaster` or
                 `redis+cluster://host:7000,host:7001`. Several hosts are separated by commas.
             namespace: see the class.
+            durability: see the class.
         """
         self = cls.__new__(cls)
-        self._begin(Settings.from_url(url), namespace)
+        self._begin(Settings.from_url(url), namespace, durability)
         return self
 
     @classmethod
     def embedded(
-        cls, folder: str | os.PathLike[str] | None = None, *, namespace: str = DEFAULT_NAMESPACE
+        cls,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        durability: Durability | None = None,
     ) -> Self:
         """A client with a Valkey server of its own, from the extra `server`.
 
@@ -64,6 +78,8 @@ class AsyncOpening:
             folder: keeps the data, and is shared by all processes that open it; the last one out
                 stops the server. None makes a private, temporary one.
             namespace: see the class.
+            durability: see the class. What is in a folder is on disk without it, and there are no
+                replicas.
 
         Raises:
             ServerNotFound: there is no server binary; the message says what to install.
@@ -71,14 +87,23 @@ class AsyncOpening:
         """
         from holdfast.server import EmbeddedServer
 
-        Namespace.of(namespace)  # a wrong one must not leave a server behind
+        Namespace.of(namespace)  # a wrong one must not start a server
+        if durability is not None and durability.replicas:
+            raise ValueError("an embedded server has no replicas: use durability=Fsynced()")
         server = EmbeddedServer.open(folder)
-        self = cls.from_url(server.url, namespace=namespace)
+        try:
+            self = cls.from_url(server.url, namespace=namespace, durability=durability)
+        except BaseException:
+            server.close()
+            raise
         self._opened.callback(server.close)
         return self
 
-    def _begin(self, settings: Settings, namespace: str) -> None:
-        self._settings = settings
+    def _begin(self, settings: Settings, namespace: str, durability: Durability | None) -> None:
+        if not isinstance(durability, Durability | None):
+            kind = type(durability).__name__
+            raise TypeError(f"durability must be Replicated(…), Fsynced(…) or None, got {kind}")
+        self._settings = settings = replace(settings, durability=durability)
         self._namespace = Namespace.of(namespace)
         self._caller = AsyncCaller(settings)
         self._catalog = AsyncCatalog(self._caller, self._namespace)
@@ -86,6 +111,7 @@ class AsyncOpening:
         self._renewer = Renewer(settings, self._namespace)
         self._buffers: set[AsyncCounterBuffer] = set()
         self._opened = ExitStack()
+        at_construction(self._caller.check_durability)
 
     @shared
     def _lobby(self) -> Lobby:
@@ -139,6 +165,7 @@ class AsyncOpening:
                 logger.warning("counts are lost with their buffer: %s", error)
 
     async def __aenter__(self) -> Self:
+        await self._caller.check_durability()
         return self
 
     async def __aexit__(

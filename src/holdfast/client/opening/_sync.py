@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -13,9 +14,10 @@ from ...core.bell import Bell
 from ...core.call._sync import Caller
 from ...core.catalog._sync import Catalog
 from ...core.connections.settings import Client, Settings
+from ...core.durability import Durability
 from ...core.names import Namespace
 from ...core.renewer import Renewer
-from ...core.runtime._sync import in_thread
+from ...core.runtime._sync import at_construction, in_thread
 from ...errors import HoldfastError
 from ..shared import shared
 
@@ -39,25 +41,37 @@ class Opening:
         redis: Client,
         *,
         namespace: str = DEFAULT_NAMESPACE,
+        durability: Durability | None = None,
     ) -> None:
-        self._begin(Settings.of(redis), namespace)
+        self._begin(Settings.of(redis), namespace, durability)
 
     @classmethod
-    def from_url(cls, url: str, *, namespace: str = DEFAULT_NAMESPACE) -> Self:
+    def from_url(
+        cls,
+        url: str,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        durability: Durability | None = None,
+    ) -> Self:
         """A client for a URL: `redis rediss unix redis+sentinel redis+cluster`.
 
         Args:
             url: such as `redis://localhost:6379/0`, `redis+sentinel://host:26379/mymaster` or
                 `redis+cluster://host:7000,host:7001`. Several hosts are separated by commas.
             namespace: see the class.
+            durability: see the class.
         """
         self = cls.__new__(cls)
-        self._begin(Settings.from_url(url), namespace)
+        self._begin(Settings.from_url(url), namespace, durability)
         return self
 
     @classmethod
     def embedded(
-        cls, folder: str | os.PathLike[str] | None = None, *, namespace: str = DEFAULT_NAMESPACE
+        cls,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        durability: Durability | None = None,
     ) -> Self:
         """A client with a Valkey server of its own, from the extra `server`.
 
@@ -65,6 +79,8 @@ class Opening:
             folder: keeps the data, and is shared by all processes that open it; the last one out
                 stops the server. None makes a private, temporary one.
             namespace: see the class.
+            durability: see the class. What is in a folder is on disk without it, and there are no
+                replicas.
 
         Raises:
             ServerNotFound: there is no server binary; the message says what to install.
@@ -72,14 +88,23 @@ class Opening:
         """
         from holdfast.server import EmbeddedServer
 
-        Namespace.of(namespace)  # a wrong one must not leave a server behind
+        Namespace.of(namespace)  # a wrong one must not start a server
+        if durability is not None and durability.replicas:
+            raise ValueError("an embedded server has no replicas: use durability=Fsynced()")
         server = EmbeddedServer.open(folder)
-        self = cls.from_url(server.url, namespace=namespace)
+        try:
+            self = cls.from_url(server.url, namespace=namespace, durability=durability)
+        except BaseException:
+            server.close()
+            raise
         self._opened.callback(server.close)
         return self
 
-    def _begin(self, settings: Settings, namespace: str) -> None:
-        self._settings = settings
+    def _begin(self, settings: Settings, namespace: str, durability: Durability | None) -> None:
+        if not isinstance(durability, Durability | None):
+            kind = type(durability).__name__
+            raise TypeError(f"durability must be Replicated(…), Fsynced(…) or None, got {kind}")
+        self._settings = settings = replace(settings, durability=durability)
         self._namespace = Namespace.of(namespace)
         self._caller = Caller(settings)
         self._catalog = Catalog(self._caller, self._namespace)
@@ -87,6 +112,7 @@ class Opening:
         self._renewer = Renewer(settings, self._namespace)
         self._buffers: set[CounterBuffer] = set()
         self._opened = ExitStack()
+        at_construction(self._caller.check_durability)
 
     @shared
     def _lobby(self) -> Lobby:
@@ -140,6 +166,7 @@ class Opening:
                 logger.warning("counts are lost with their buffer: %s", error)
 
     def __enter__(self) -> Self:
+        self._caller.check_durability()
         return self
 
     def __exit__(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...errors import HoldfastError, ServerUnavailable
+from ...errors import HoldfastError, ServerUnavailable, Unsupported
 from ..clock import backoff_s
 from ..connections._sync import Routes
 from ..connections.outcome import (
@@ -21,9 +21,11 @@ from ..connections.outcome import (
     Outcome,
     Refused,
     Replied,
+    Unable,
     Unsent,
 )
-from ..connections.request import ASKING, Request
+from ..connections.request import Request
+from ..connections.seal import is_for_good, mark
 from ..connections.settings import Address, Settings
 from ..ledger import Writers
 from ..names import Unit
@@ -74,6 +76,7 @@ class Caller:
         *,
         kind: str = "calls",
         harmless: bool = False,
+        durable: bool = True,
     ) -> Any:
         """Run *script* once on the server of *unit*.
 
@@ -85,13 +88,16 @@ class Caller:
             kind: calls of different kinds do not wait for each other.
             harmless: running it several times changes no more than once; so a lost reply is asked
                 for again, as of a script that only reads.
+            durable: whether it is to be as durable as the settings say. Hints need not be, nor what
+                lasts for a moment only, such as the renewal of a lease.
 
         Returns:
             What the script returned.
 
         Raises:
-            ServerUnavailable: it did not run; `ServerRefused` when the server said why.
-            OutcomeUnknown: it may have run.
+            ServerUnavailable: it did not run; `ServerRefused` when the server said why, and
+                `Unsupported` when it cannot be as durable there.
+            OutcomeUnknown: it may have run, or may not be durable.
         """
         attempt = Attempt(
             script.name,
@@ -100,6 +106,7 @@ class Caller:
             self.settings.timeout_s,
             reading=script.readonly,
             harmless=harmless,
+            durable=self._seals(script, wanted=durable),
         )
         routes = self._session().routes
         outcome = self._attempt(routes, attempt, Request.of_script(script.sha1, keys, args))
@@ -109,7 +116,12 @@ class Caller:
         return value(outcome, attempt)
 
     def call_many(
-        self, script: Script, steps: Sequence[Step], *, harmless: bool = False
+        self,
+        script: Script,
+        steps: Sequence[Step],
+        *,
+        harmless: bool = False,
+        durable: bool = True,
     ) -> list[Any]:
         """Run *script* for each of several units, with as few writes to each server as possible.
 
@@ -117,15 +129,14 @@ class Caller:
             script: the atomic step.
             steps: unit, keys and arguments of each call, as in `call`.
             harmless: as in `call`.
+            durable: as in `call`.
 
         Returns:
             For each step what the script returned, or the error that `call` would have raised.
         """
         routes = self._session().routes
-        first = self._together(
-            routes,
-            [(unit, Request.of_script(script.sha1, keys, args)) for unit, keys, args in steps],
-        )
+        sealed = self._seals(script, wanted=durable)
+        first = self._together(routes, script, steps, durable=sealed)
         answers: list[Any] = []
         for (unit, keys, args), outcome in zip(steps, first, strict=True):
             if isinstance(outcome, Replied):
@@ -134,7 +145,8 @@ class Caller:
             try:
                 if routes.closed or isinstance(outcome, Lost | Refused | Unsent):
                     self._give_up(routes, outcome, script, unit, harmless=harmless)
-                answers.append(self.call(script, unit, keys, args, harmless=harmless))
+                again = self.call(script, unit, keys, args, harmless=harmless, durable=durable)
+                answers.append(again)
             except HoldfastError as error:
                 answers.append(error)
         return answers
@@ -189,16 +201,37 @@ class Caller:
         if session is not None:
             session.routes.close()
 
-    def _together(self, routes: Routes, requests: Sequence[tuple[Unit, Request]]) -> list[Outcome]:
-        """The first outcome of each of *requests*, which travel together where they can."""
-        outcomes: list[Outcome] = [Busy(self.settings.nowhere)] * len(requests)
+    def _seals(self, script: Script, *, wanted: bool) -> bool:
+        """Whether calls of *script* wait for their seal."""
+        return wanted and self.settings.durability is not None and not script.readonly
+
+    def _together(
+        self, routes: Routes, script: Script, steps: Sequence[Step], *, durable: bool
+    ) -> list[Outcome]:
+        """The first outcome of each of *steps*, which travel together where they can."""
+        requests: list[Request] = []
+        outcomes: list[Outcome] = [Busy(self.settings.nowhere)] * len(steps)
         by_node: dict[Address, list[int]] = {}
-        for i, (unit, _) in enumerate(requests):
+        problems: dict[Address, Outcome | None] = {}
+        for i, (unit, keys, args) in enumerate(steps):
+            request = Request.of_script(script.sha1, keys, args)
+            requests.append(request.marked(mark(unit)) if durable else request)
             address = routes.known(unit) or routes.address(unit)
-            if address is not None:
+            if address is None:
+                continue
+            if durable and address not in problems:
+                problems[address] = self._problem(routes, address)
+            if problem := problems.get(address):
+                outcomes[i] = problem
+            else:
                 by_node.setdefault(address, []).append(i)
         sent = [
-            (numbers, routes.lane(address, "calls").submit_all(requests[i][1] for i in numbers))
+            (
+                numbers,
+                routes.lane(address, "calls", durable=durable).submit_all(
+                    requests[i] for i in numbers
+                ),
+            )
             for address, numbers in by_node.items()
         ]
         for numbers, pending in sent:
@@ -213,9 +246,13 @@ class Caller:
             address = asked or routes.known(attempt.unit) or routes.address(attempt.unit)
             if address is None:
                 outcome: Outcome = Busy(self.settings.nowhere)
+            elif attempt.durable and (problem := self._problem(routes, address)):
+                outcome = problem
             else:
-                whole = ASKING + request if asked else request
-                outcome = routes.lane(address, attempt.kind).submit(whole)
+                lane = routes.lane(address, attempt.kind, durable=attempt.durable)
+                outcome = lane.submit(attempt.whole(request, asked=asked is not None))
+                if attempt.durable and isinstance(outcome, Lost):
+                    routes.sealing.discard(address)  # it may have come back another one
             if isinstance(outcome, Replied):
                 return Replied(outcome.value[-1]) if asked else outcome
             asked = None
@@ -230,6 +267,43 @@ class Caller:
             if attempt.deadline.passed:
                 return Unsent(said(outcome))
             self._pause(routes, attempt)
+
+    def check_durability(self) -> None:
+        """See that the servers can be as durable as the settings say, as far as they answer.
+
+        Those that do not are asked before the first durable call to them.
+
+        Raises:
+            Unsupported: one cannot.
+        """
+        if self.settings.durability is None:
+            return
+        try:
+            found = self.primaries()
+        except ServerUnavailable:
+            return
+        routes = self._session().routes
+        for address in found:
+            problem = self._problem(routes, address)
+            if isinstance(problem, Unable):
+                self.close()
+                raise Unsupported("opening the client", problem.reason, harmless=True)
+
+    def _problem(self, routes: Routes, address: Address) -> Outcome | None:
+        """Why no durable call can be made at *address* now; None: one can."""
+        seal = routes.seal
+        if seal is None or address in routes.sealing:
+            return None
+        outcome = routes.lane(address, "calls").submit(seal.probe)
+        match outcome:
+            case Replied():
+                routes.sealing.add(address)
+            case Refused(reason) if is_for_good(reason):
+                cannot = f"no {self.settings.durability} to be had: {reason.rstrip('.')}"
+                return Unable(self.settings.explained(address, cannot))
+            case Unsent(reason) | Lost(reason):
+                return Unsent(reason)
+        return None
 
     def _worth_waiting(self, routes: Routes, outcome: Outcome, attempt: Attempt) -> bool:
         """Whether another try does no harm and may end better."""

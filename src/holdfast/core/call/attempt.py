@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...errors import OutcomeUnknown, ServerRefused, ServerUnavailable
+from ...errors import OutcomeUnknown, ServerRefused, ServerUnavailable, Unsupported
 from ..clock import Deadline
-from ..connections.outcome import Lost, Moved, Outcome, Refused, Replied
+from ..connections.outcome import Lost, Moved, Outcome, Refused, Replied, Unable
+from ..connections.request import ASKING, Request
+from ..connections.seal import mark
 from ..names import Unit
 
 PLAIN_REDIRECTS: Final = 5
@@ -16,7 +18,17 @@ PLAIN_REDIRECTS: Final = 5
 class Attempt:
     """One call under way."""
 
-    __slots__ = ("deadline", "harmless", "kind", "pauses", "reading", "redirects", "unit", "verb")
+    __slots__ = (
+        "deadline",
+        "durable",
+        "harmless",
+        "kind",
+        "pauses",
+        "reading",
+        "redirects",
+        "unit",
+        "verb",
+    )
 
     def __init__(
         self,
@@ -27,15 +39,24 @@ class Attempt:
         *,
         reading: bool,
         harmless: bool = False,
+        durable: bool = False,
     ) -> None:
         self.verb = verb
         self.unit = unit
         self.kind = kind
         self.reading = reading
         self.harmless = harmless or reading  # so it may be sent again at will
+        self.durable = durable  # so it waits for its seal
         self.deadline = Deadline(timeout_s)
         self.redirects = 0
         self.pauses = 0
+
+    def whole(self, request: Request, *, asked: bool) -> Request:
+        """What is sent for its *request*; *asked* when an `ASK` redirected it."""
+        whole = ASKING + request if asked else request
+        if not self.durable:
+            return whole
+        return whole.marked(ASKING + mark(self.unit) if asked else mark(self.unit))
 
     @property
     def action(self) -> str:
@@ -52,6 +73,8 @@ def value(outcome: Outcome, attempt: Attempt) -> Any:
     match outcome:
         case Lost(reason) | Refused(reason, applied=True) if not attempt.harmless:
             raise OutcomeUnknown(attempt.action, reason)
+        case Unable(reason):
+            raise Unsupported(attempt.action, reason, harmless=attempt.harmless)
         case Refused(reason):
             raise ServerRefused(attempt.action, reason, harmless=attempt.harmless)
         case _:

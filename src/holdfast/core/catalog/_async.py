@@ -79,7 +79,8 @@ class AsyncCatalog:
         self._noted.update((unit, now) for unit in units)  # at once: many may come together
         page, names = self._page(kind), [unit.name for unit in units]
         try:
-            await self._caller.call(NOTE, page, [page.key("names")], names, kind=self._kind)
+            place = [page.key("names")]
+            await self._caller.call(NOTE, page, place, names, kind=self._kind, durable=False)
         except HoldfastError:
             for unit in units:
                 self._noted.pop(unit, None)
@@ -117,7 +118,13 @@ class AsyncCatalog:
         if units:
             page, names = self._page(kind), [unit.name for unit in units]
             await self._caller.call(
-                FORGET, page, [page.key("names")], names, kind=self._kind, harmless=True
+                FORGET,
+                page,
+                [page.key("names")],
+                names,
+                kind=self._kind,
+                harmless=True,
+                durable=False,
             )
 
     def _page(self, kind: str) -> Unit:

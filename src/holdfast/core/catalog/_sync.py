@@ -80,7 +80,8 @@ class Catalog:
         self._noted.update((unit, now) for unit in units)  # at once: many may come together
         page, names = self._page(kind), [unit.name for unit in units]
         try:
-            self._caller.call(NOTE, page, [page.key("names")], names, kind=self._kind)
+            place = [page.key("names")]
+            self._caller.call(NOTE, page, place, names, kind=self._kind, durable=False)
         except HoldfastError:
             for unit in units:
                 self._noted.pop(unit, None)
@@ -116,7 +117,13 @@ class Catalog:
         if units:
             page, names = self._page(kind), [unit.name for unit in units]
             self._caller.call(
-                FORGET, page, [page.key("names")], names, kind=self._kind, harmless=True
+                FORGET,
+                page,
+                [page.key("names")],
+                names,
+                kind=self._kind,
+                harmless=True,
+                durable=False,
             )
 
     def _page(self, kind: str) -> Unit:

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..names import Unit
 from ..runtime._sync import Mutex
 from .lane._sync import Lane
 from .outcome import Moved, Outcome, Replied
 from .request import Request
+from .seal import Seal
 from .settings import Address, Settings
 from .slots import SlotMap
 
@@ -17,11 +20,15 @@ class Routes:
 
     Attributes:
         closed: whether `close` has begun; calls under way then come to their end.
+        seal: ends the durable calls, if there are any.
+        sealing: servers that are known to be able to.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._lanes: dict[tuple[Address, str], Lane] = {}
+        self.seal = None if settings.durability is None else Seal.of(settings.durability)
+        self.sealing: set[Address] = set()
+        self._lanes: dict[tuple[Address, str, bool], Lane] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
         self._discovery = Mutex()
@@ -53,14 +60,22 @@ class Routes:
             return list(self._slots.owners())
         return [] if self._primary is None else [self._primary]
 
-    def lane(self, address: Address, kind: str) -> Lane:
-        """The lane of this *kind* of call to *address*."""
-        lane = self._lanes.get((address, kind))
+    def lane(self, address: Address, kind: str, *, durable: bool = False) -> Lane:
+        """The lane of this *kind* of call to *address*; *durable* ones do not delay others."""
+        lane = self._lanes.get((address, kind, durable))
         if lane is None:
-            lane = self._lanes.setdefault((address, kind), Lane(self._settings, address))
+            made = self._sealed(address) if durable else Lane(self._settings, address)
+            lane = self._lanes.setdefault((address, kind, durable), made)
             if self.closed:
                 lane.abort()
         return lane
+
+    def _sealed(self, address: Address) -> Lane:
+        """A lane on which calls also wait for their seal."""
+        assert self.seal is not None
+        settings = self._settings
+        patient = replace(settings, timeout_s=settings.timeout_s + self.seal.timeout_s)
+        return Lane(patient, address, seal=self.seal)
 
     def moved(self, redirection: Moved) -> Address:
         """Learn from a `MOVED`, or just follow an `ASK`: the address to go to."""

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from .seal import Seal
 from .settings import Address
 from .slots import UNKNOWN_HOSTS
 
@@ -63,15 +64,38 @@ class NoScript(msgspec.Struct, frozen=True):
     """The server does not know the hash. Not applied."""
 
 
-Outcome = Replied | Unsent | Lost | Refused | Moved | Busy | NoScript
+class Unable(msgspec.Struct, frozen=True):
+    """The server has no seal as a durable call needs it. Not applied."""
+
+    reason: str
 
 
-def outcome_of(replies: list[Any], asked: Address) -> Outcome:
-    """The outcome that the replies of the server at *asked* stand for: the first error for all."""
-    for reply in replies:
+Outcome = Replied | Unsent | Lost | Refused | Moved | Busy | NoScript | Unable
+
+
+def outcome_of(replies: list[Any], asked: Address, marks: int = 0) -> Outcome:
+    """The outcome that the replies of the server at *asked* stand for: the first error for all.
+
+    Args:
+        replies: to one request.
+        asked: who gave them.
+        marks: how many of them, the last ones, are those of a mark (`Request.marked`).
+    """
+    answers = replies[:-marks] if marks else replies
+    for reply in answers:
         if isinstance(reply, ErrorReply):
             return _of_error(str(reply), asked)
-    return Replied(replies if len(replies) > 1 else replies[0])
+    for reply in replies[len(answers) :]:
+        if isinstance(reply, ErrorReply):
+            return Lost(f"{asked[0]}:{asked[1]}: it was answered, then {reply}")
+    return Replied(answers if len(answers) > 1 else answers[0])
+
+
+def unsafe(outcome: Outcome, seal: Seal) -> str:
+    """Why writes are not safe whose *seal* has this outcome; empty: they are."""
+    if isinstance(outcome, Replied):
+        return seal.missing(outcome.value)
+    return str(getattr(outcome, "reason", outcome))
 
 
 def _of_error(text: str, asked: Address) -> Outcome:

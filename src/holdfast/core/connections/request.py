@@ -16,10 +16,17 @@ _LARGE: Final = 1 << 14
 
 
 class Request(msgspec.Struct, frozen=True):
-    """Packed commands that belong together, and how many replies they will have."""
+    """Packed commands that belong together.
+
+    Attributes:
+        payload: the commands.
+        replies: how many there will be.
+        marks: how many of these, the last ones, are no part of the answer (`marked`).
+    """
 
     payload: bytes
     replies: int = 1
+    marks: int = 0
 
     @classmethod
     def of(cls, *command: Part) -> Request:
@@ -38,6 +45,11 @@ class Request(msgspec.Struct, frozen=True):
 
     def __add__(self, other: Request) -> Request:
         return Request(self.payload + other.payload, self.replies + other.replies)
+
+    def marked(self, mark: Request) -> Request:
+        """This, and a *mark* after it: an error of the mark does not mean that this failed."""
+        whole = self + mark
+        return Request(whole.payload, whole.replies, mark.replies)
 
 
 def _parts(command: tuple[Part, ...]) -> bytes:

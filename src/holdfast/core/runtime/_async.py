@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -295,6 +295,11 @@ def being_cancelled() -> bool:
     """Whether someone asked the task that runs here to stop."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def at_construction(check: Callable[[], Awaitable[None]]) -> None:
+    """Make a *check* that asks the server, where nothing has to be awaited for it: not here."""
+    del check
 
 
 async def in_thread(function: Callable[..., Item], *args: Any) -> Item:

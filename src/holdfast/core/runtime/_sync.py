@@ -188,6 +188,11 @@ def seen_through(outcome: Item) -> Item:
     return outcome
 
 
+def at_construction(check: Callable[[], None]) -> None:
+    """Make a *check* that asks the server, where nothing has to be awaited for it: here."""
+    check()
+
+
 def in_thread(function: Callable[..., Item], *args: Any) -> Item:
     """Run a blocking *function*: here, in this thread."""
     return function(*args)

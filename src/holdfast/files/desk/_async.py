@@ -93,9 +93,13 @@ class AsyncDesk:
         """What the user says, as the scripts take it."""
         return b"" if self.given is None else self.given.packed()
 
-    async def ask(self, script: Script, *args: Argument, kind: str = "calls") -> Any:
+    async def ask(
+        self, script: Script, *args: Argument, kind: str = "calls", durable: bool = True
+    ) -> Any:
         """One step that may be repeated at will, and so is when its reply is lost."""
-        return await self._caller.call(script, self.unit, self.keys, args, kind=kind, harmless=True)
+        return await self._caller.call(
+            script, self.unit, self.keys, args, kind=kind, harmless=True, durable=durable
+        )
 
     async def chunks(self, number: int, index: int, count: int) -> list[bytes | None]:
         """Chunks of a file as they are stored; None for one that is not there."""

@@ -94,9 +94,13 @@ class Desk:
         """What the user says, as the scripts take it."""
         return b"" if self.given is None else self.given.packed()
 
-    def ask(self, script: Script, *args: Argument, kind: str = "calls") -> Any:
+    def ask(
+        self, script: Script, *args: Argument, kind: str = "calls", durable: bool = True
+    ) -> Any:
         """One step that may be repeated at will, and so is when its reply is lost."""
-        return self._caller.call(script, self.unit, self.keys, args, kind=kind, harmless=True)
+        return self._caller.call(
+            script, self.unit, self.keys, args, kind=kind, harmless=True, durable=durable
+        )
 
     def chunks(self, number: int, index: int, count: int) -> list[bytes | None]:
         """Chunks of a file as they are stored; None for one that is not there."""

@@ -286,7 +286,14 @@ class AsyncFeedFile:
         grant = self._grant
         await self._session.live()
         reply = await self._desk.ask(
-            READ, grant.epoch, grant.session, grant.number, grant.token, self._acked, self._read
+            READ,
+            grant.epoch,
+            grant.session,
+            grant.number,
+            grant.token,
+            self._acked,
+            self._read,
+            durable=False,  # what is lost is read again
         )
         if reply[0] != b"shown":
             self._refuse(reply)

@@ -287,7 +287,14 @@ class FeedFile:
         grant = self._grant
         self._session.live()
         reply = self._desk.ask(
-            READ, grant.epoch, grant.session, grant.number, grant.token, self._acked, self._read
+            READ,
+            grant.epoch,
+            grant.session,
+            grant.number,
+            grant.token,
+            self._acked,
+            self._read,
+            durable=False,  # what is lost is read again
         )
         if reply[0] != b"shown":
             self._refuse(reply)

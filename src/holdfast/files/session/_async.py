@@ -108,7 +108,8 @@ class AsyncSession:
         return True
 
     async def _leave(self, told: int) -> None:
-        await self._desk.ask(LEAVE, self.epoch, self.id, told, self._desk.channel)
+        args = (self.epoch, self.id, told, self._desk.channel)
+        await self._desk.ask(LEAVE, *args, durable=False)
 
     async def _claimed(self) -> Any:
         """What there is now."""
@@ -123,6 +124,7 @@ class AsyncSession:
                 self._turn,
                 SMALL,
                 start,
+                durable=False,  # only a lease
             )
             if reply[0] in (b"file", b"wait", b"again"):
                 self.epoch = reply[1]

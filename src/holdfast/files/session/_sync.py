@@ -109,7 +109,8 @@ class Session:
         return True
 
     def _leave(self, told: int) -> None:
-        self._desk.ask(LEAVE, self.epoch, self.id, told, self._desk.channel)
+        args = (self.epoch, self.id, told, self._desk.channel)
+        self._desk.ask(LEAVE, *args, durable=False)
 
     def _claimed(self) -> Any:
         """What there is now."""
@@ -124,6 +125,7 @@ class Session:
                 self._turn,
                 SMALL,
                 start,
+                durable=False,  # only a lease
             )
             if reply[0] in (b"file", b"wait", b"again"):
                 self.epoch = reply[1]

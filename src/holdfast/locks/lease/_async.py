@@ -125,8 +125,8 @@ class AsyncLease:
 
         Raises:
             LeaseLost: it was lost before; says when, and who has the place, as far as is known.
-            ServerUnavailable: the server cannot be asked; the place is free when the lease ends, or
-                once it is released again.
+            ServerUnavailable: the server cannot be asked, or what it did is not durable yet;
+                the place is free when the lease ends, or once it is released again.
         """
         if self._given_back:
             return

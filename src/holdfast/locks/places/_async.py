@@ -57,28 +57,33 @@ class AsyncPlaces:
         args: list[Argument] = [member, self.terms.lease_ms, limit, channel, ticket]
         return await self._call(ACQUIRE, args, harmless=again)
 
-    async def give_back(self, member: str, waiter: str = "", *, over: bool) -> Any:
+    async def give_back(
+        self, member: str, waiter: str = "", *, over: bool, durable: bool = True
+    ) -> Any:
         """End an acquisition, whatever has become of it: the reply of `release.lua`.
 
         Args:
             member: the acquisition.
             waiter: as it may stand in line.
             over: a call of it may still be on its way to the server.
+            durable: as of any call: False where nobody is told that it worked.
         """
         channel = self.lobby.channel(self.unit)
         args: list[Argument] = [member, channel, waiter, int(over)]
         try:
-            return await self._call(RELEASE, args)
+            return await self._call(RELEASE, args, durable=durable)
         except OutcomeUnknown:
             # Again it answers `gone` if the lost call has done it, and nobody else can have.
-            reply = await self._call(RELEASE, args, harmless=True)
+            reply = await self._call(RELEASE, args, harmless=True, durable=durable)
             reply[0] = b"released" if reply[0] == b"gone" else reply[0]
             return reply
 
     async def renew(self, member: str, fence: int) -> bool:
         """Let a place live for a whole lease from now on; False when it is lost."""
         args: list[Argument] = [self.terms.lease_ms, member, fence]
-        lost = await self.caller.call(RENEW, self.unit, self.names[:2], args, harmless=True)
+        lost = await self.caller.call(
+            RENEW, self.unit, self.names[:2], args, harmless=True, durable=False
+        )
         return not lost
 
     def keep(self, member: str, fence: int, taken_at: float, loss: Loss) -> Kept:
@@ -112,12 +117,19 @@ class AsyncPlaces:
         self._renewer.drop(kept)
 
     async def _call(
-        self, script: Script, args: Sequence[Argument], *, harmless: bool = False
+        self,
+        script: Script,
+        args: Sequence[Argument],
+        *,
+        harmless: bool = False,
+        durable: bool = True,
     ) -> Any:
         """Run *script*, and pass on what it says to waiters of this process."""
         missed = True  # a reply that is lost may have spared somebody here a ring
         try:
-            reply = await self.caller.call(script, self.unit, self.names, args, harmless=harmless)
+            reply = await self.caller.call(
+                script, self.unit, self.names, args, harmless=harmless, durable=durable
+            )
             self.lobby.hear(self.unit, reply[1])
             missed = harmless  # it repeats what was lost before
         except ServerUnavailable:  # else it did not run

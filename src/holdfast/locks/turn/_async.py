@@ -106,7 +106,9 @@ class AsyncTurn:
     async def _give_up(self) -> bool:
         """Leave neither a place nor a waiter behind; False when the server cannot be told."""
         try:
-            await self._places.give_back(self._member, self._waiter, over=self._uncertain)
+            await self._places.give_back(
+                self._member, self._waiter, over=self._uncertain, durable=False
+            )
         except HoldfastError:  # what is there ends by itself
             return False
         return True

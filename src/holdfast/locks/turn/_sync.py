@@ -107,7 +107,7 @@ class Turn:
     def _give_up(self) -> bool:
         """Leave neither a place nor a waiter behind; False when the server cannot be told."""
         try:
-            self._places.give_back(self._member, self._waiter, over=self._uncertain)
+            self._places.give_back(self._member, self._waiter, over=self._uncertain, durable=False)
         except HoldfastError:  # what is there ends by itself
             return False
         return True

@@ -60,7 +60,7 @@ class AsyncIndex:
         for user in users:
             unit = self.unit(user)
             steps.append((unit, [keys.chats(unit)], [chat_id, unit.key("bell")]))
-        notes = await self._caller.call_many(ENLIST, steps, harmless=True)
+        notes = await self._caller.call_many(ENLIST, steps, harmless=True, durable=False)
         for answer in notes:
             if isinstance(answer, HoldfastError):
                 raise answer
@@ -107,7 +107,12 @@ class AsyncIndex:
         pairs = [part for pair in chats.items() for part in pair]
         try:
             await self._caller.call(
-                STRIKE, unit, [keys.chats(unit)], [age_ms, *pairs], harmless=True
+                STRIKE,
+                unit,
+                [keys.chats(unit)],
+                [age_ms, *pairs],
+                harmless=True,
+                durable=False,
             )
         except HoldfastError:
             return

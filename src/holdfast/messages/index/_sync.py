@@ -61,7 +61,7 @@ class Index:
         for user in users:
             unit = self.unit(user)
             steps.append((unit, [keys.chats(unit)], [chat_id, unit.key("bell")]))
-        notes = self._caller.call_many(ENLIST, steps, harmless=True)
+        notes = self._caller.call_many(ENLIST, steps, harmless=True, durable=False)
         for answer in notes:
             if isinstance(answer, HoldfastError):
                 raise answer
@@ -107,6 +107,13 @@ class Index:
         unit = self.unit(user)
         pairs = [part for pair in chats.items() for part in pair]
         try:
-            self._caller.call(STRIKE, unit, [keys.chats(unit)], [age_ms, *pairs], harmless=True)
+            self._caller.call(
+                STRIKE,
+                unit,
+                [keys.chats(unit)],
+                [age_ms, *pairs],
+                harmless=True,
+                durable=False,
+            )
         except HoldfastError:
             return

@@ -105,7 +105,9 @@ class AsyncTaskHandle(Generic[R]):
             while True:
                 woken.clear()
                 args = [self.task_id, channel]
-                reply = await self._caller.call(AWAIT, self._unit, names, args, harmless=True)
+                reply = await self._caller.call(
+                    AWAIT, self._unit, names, args, harmless=True, durable=False
+                )
                 if deadline.passed or reply[0].decode() not in WAITING_STATES:
                     return reply
                 await woken.wait(min(RECHECK_S, deadline.left_s()))

@@ -104,7 +104,9 @@ class TaskHandle(Generic[R]):
             while True:
                 woken.clear()
                 args = [self.task_id, channel]
-                reply = self._caller.call(AWAIT, self._unit, names, args, harmless=True)
+                reply = self._caller.call(
+                    AWAIT, self._unit, names, args, harmless=True, durable=False
+                )
                 if deadline.passed or reply[0].decode() not in WAITING_STATES:
                     return reply
                 woken.wait(min(RECHECK_S, deadline.left_s()))

@@ -299,7 +299,13 @@ class Claimer:
         while True:
             asked_at = since_boot()
             try:
-                reply = await self._caller.call(STEP, self.unit, [*self._step_keys, *results], args)
+                reply = await self._caller.call(
+                    STEP,
+                    self.unit,
+                    [*self._step_keys, *results],
+                    args,
+                    durable=bool(step.verdicts),  # a claim is only a lease
+                )
             except (ServerUnavailable, OutcomeUnknown) as error:
                 failures += 1
                 unsure = unsure or isinstance(error, OutcomeUnknown)

@@ -114,6 +114,7 @@ class Shift:
 
     async def work(self) -> None:
         """Serve the queues until stopped and finished."""
+        await self._caller.check_durability()
         logger.info("worker %s serves %s", self._worker, ", ".join(map(str, self._plan.weights)))
         with ExitStack() as listening:
             for claimer in self._claimers.values():

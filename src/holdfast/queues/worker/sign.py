@@ -46,7 +46,7 @@ class Sign:
         about = msgspec.json.encode(self._about)
         with contextlib.suppress(HoldfastError):
             await self._caller.call(
-                BEAT, self._unit, self._keys, [self._worker, about], harmless=True
+                BEAT, self._unit, self._keys, [self._worker, about], harmless=True, durable=False
             )
 
     async def depart(self) -> None:
@@ -54,5 +54,5 @@ class Sign:
         if self._given:
             with contextlib.suppress(HoldfastError):
                 await self._caller.call(
-                    DEPART, self._unit, self._keys, [self._worker], harmless=True
+                    DEPART, self._unit, self._keys, [self._worker], harmless=True, durable=False
                 )

@@ -161,7 +161,7 @@ class AsyncShelf:
             for i, shard in enumerate(shards)
         ]
         # What a lost reply has leased comes again when that lease ends.
-        replies = await self._run(CLAIM, steps, harmless=True)
+        replies = await self._run(CLAIM, steps, harmless=True, durable=False)
         return [Claims.of(shard, reply) for shard, reply in zip(shards, replies, strict=True)]
 
     async def take(self, wanted: Mapping[str, int]) -> list[Taken]:
@@ -172,7 +172,7 @@ class AsyncShelf:
             names = [shard.plan, shard.loads, shard.troubles, *shard.rows(part)]
             pairs = [word for member in part for word in (member, wanted[member])]
             steps.append((shard.unit, names, [self.terms.lease_ms, QUIET_MS, *pairs]))
-        replies = await self._run(TAKE, steps, harmless=True)
+        replies = await self._run(TAKE, steps, harmless=True, durable=False)
         return [
             Taken.of(shard, part, reply)
             for (shard, part), reply in zip(parts, replies, strict=True)
@@ -188,7 +188,8 @@ class AsyncShelf:
             for part in _chunks(verdicts):
                 steps.append(self._commit(lease, part, trouble))
                 told.append((lease, part))
-        replies = await self._run(COMMIT, steps, harmless=True)
+        # What is lost is loaded again.
+        replies = await self._run(COMMIT, steps, harmless=True, durable=False)
         committed = Committed({}, {})
         for (lease, part), (digits, wait_ms) in zip(told, replies, strict=True):
             committed.waits_ms[lease.shard] = int(wait_ms)
@@ -274,13 +275,19 @@ class AsyncShelf:
             raise problems[0]
 
     async def _run(
-        self, script: Script, steps: Sequence[Step], *, harmless: bool = False
+        self,
+        script: Script,
+        steps: Sequence[Step],
+        *,
+        harmless: bool = False,
+        durable: bool = True,
     ) -> list[Any]:
         """The answers of all *steps*; raises the error of the first that has none."""
         if len(steps) == 1:
             unit, names, args = steps[0]
-            return [await self._caller.call(script, unit, names, args, harmless=harmless)]
-        answers = await self._caller.call_many(script, steps, harmless=harmless)
+            only = self._caller.call(script, unit, names, args, harmless=harmless, durable=durable)
+            return [await only]
+        answers = await self._caller.call_many(script, steps, harmless=harmless, durable=durable)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer

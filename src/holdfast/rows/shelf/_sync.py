@@ -162,7 +162,7 @@ class Shelf:
             for i, shard in enumerate(shards)
         ]
         # What a lost reply has leased comes again when that lease ends.
-        replies = self._run(CLAIM, steps, harmless=True)
+        replies = self._run(CLAIM, steps, harmless=True, durable=False)
         return [Claims.of(shard, reply) for shard, reply in zip(shards, replies, strict=True)]
 
     def take(self, wanted: Mapping[str, int]) -> list[Taken]:
@@ -173,7 +173,7 @@ class Shelf:
             names = [shard.plan, shard.loads, shard.troubles, *shard.rows(part)]
             pairs = [word for member in part for word in (member, wanted[member])]
             steps.append((shard.unit, names, [self.terms.lease_ms, QUIET_MS, *pairs]))
-        replies = self._run(TAKE, steps, harmless=True)
+        replies = self._run(TAKE, steps, harmless=True, durable=False)
         return [
             Taken.of(shard, part, reply)
             for (shard, part), reply in zip(parts, replies, strict=True)
@@ -189,7 +189,8 @@ class Shelf:
             for part in _chunks(verdicts):
                 steps.append(self._commit(lease, part, trouble))
                 told.append((lease, part))
-        replies = self._run(COMMIT, steps, harmless=True)
+        # What is lost is loaded again.
+        replies = self._run(COMMIT, steps, harmless=True, durable=False)
         committed = Committed({}, {})
         for (lease, part), (digits, wait_ms) in zip(told, replies, strict=True):
             committed.waits_ms[lease.shard] = int(wait_ms)
@@ -274,12 +275,20 @@ class Shelf:
         if problems:
             raise problems[0]
 
-    def _run(self, script: Script, steps: Sequence[Step], *, harmless: bool = False) -> list[Any]:
+    def _run(
+        self,
+        script: Script,
+        steps: Sequence[Step],
+        *,
+        harmless: bool = False,
+        durable: bool = True,
+    ) -> list[Any]:
         """The answers of all *steps*; raises the error of the first that has none."""
         if len(steps) == 1:
             unit, names, args = steps[0]
-            return [self._caller.call(script, unit, names, args, harmless=harmless)]
-        answers = self._caller.call_many(script, steps, harmless=harmless)
+            only = self._caller.call(script, unit, names, args, harmless=harmless, durable=durable)
+            return [only]
+        answers = self._caller.call_many(script, steps, harmless=harmless, durable=durable)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer

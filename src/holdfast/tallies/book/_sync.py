@@ -95,7 +95,8 @@ class Book:
         while there < len(packed):
             some = enumerate(packed[there : there + TOGETHER], there)
             steps: list[Step] = [(self._unit, [key], [i, STAGED_S, each]) for i, each in some]
-            there = max(self._all(STAGE, steps))
+            # The commit comes later: once that is durable, so are these.
+            there = max(self._all(STAGE, steps, durable=False))
 
     def _commit(
         self, token: str, file: str, span: tuple[int, int], staged: list[Part], direct: list[Part]
@@ -127,11 +128,11 @@ class Book:
         for day, lines in sums.samples.items():
             args: list[Argument] = [SAMPLES, KEPT_S, *lines]
             key = keys.samples(self._unit, day)
-            self._caller.call(SAMPLE, self._unit, [key], args, harmless=True)
+            self._caller.call(SAMPLE, self._unit, [key], args, harmless=True, durable=False)
 
-    def _all(self, script: Script, steps: list[Step]) -> list[int]:
+    def _all(self, script: Script, steps: list[Step], *, durable: bool = True) -> list[int]:
         """What each step answers. One that did not work out did nothing: the others tell."""
-        answers = self._caller.call_many(script, steps, harmless=True)
+        answers = self._caller.call_many(script, steps, harmless=True, durable=durable)
         numbers = [answer for answer in answers if not isinstance(answer, HoldfastError)]
         if not numbers:
             raise answers[0]

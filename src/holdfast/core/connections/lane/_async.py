@@ -7,8 +7,9 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any, Final
 
-from ..outcome import Lost, Outcome, Unsent, outcome_of
+from ..outcome import Lost, Outcome, Replied, Unsent, outcome_of, unsafe
 from ..request import Request
+from ..seal import Seal
 from ..settings import Address, Settings
 from ..stream._async import AsyncPlainStream, AsyncStream, open_stream
 
@@ -45,12 +46,24 @@ class AsyncLane:
     What is submitted in one turn of the loop travels in one write. The replies come in the same
     order; that of a call whose caller was cancelled is read and dropped. What breaks the connection
     ends all calls under way, and the next one opens it anew.
+
+    With a seal it sends one batch at a time, and the seal after it, without which no answer counts:
+    the calls that come meanwhile share the next one.
     """
 
-    def __init__(self, settings: Settings, address: Address, *, sentinel: bool = False) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        address: Address,
+        *,
+        sentinel: bool = False,
+        seal: Seal | None = None,
+    ) -> None:
         self._settings = settings
         self._address = address
         self._sentinel = sentinel
+        self._seal = seal
+        self._unsealed: list[tuple[_Call, Outcome]] = []
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Call] = deque()
         self._under_way: deque[_Call] = deque()
@@ -116,6 +129,8 @@ class AsyncLane:
             self._send_soon()
         elif now - self._used_at > _FRESH_S:
             self._send_after(self._stream.turns_to_notice)
+        elif self._seal is not None:  # others of this turn can share it
+            self._send_soon()
         else:  # the first one need not wait for others of this turn
             self._send()
 
@@ -140,20 +155,29 @@ class AsyncLane:
         if stream.ending:
             self._break("the connection broke")
             return
+        if self._seal is not None and self._under_way:
+            return
         payloads, late = [], now - self._settings.timeout_s
         while self._waiting and self._has_room():
             call = self._waiting.popleft()
             if call.future.done() or call.since < late:
                 self._dismiss(call)
                 continue
-            call.since = now
-            self._under_way.append(call)
-            self._bytes_under_way += len(call.request.payload)
-            payloads.append(call.request.payload)
+            payloads.append(self._sent(call, now))
         if payloads:
+            if self._seal is not None:
+                seal = _Call(self._seal.request, self._loop.create_future(), now)
+                payloads.append(self._sent(seal, now))
             stream.write(b"".join(payloads))
             if self._watching is None:
                 self._watch()
+
+    def _sent(self, call: _Call, now: float) -> bytes:
+        """The payload of *call*, which is under way from now on."""
+        call.since = now
+        self._under_way.append(call)
+        self._bytes_under_way += len(call.request.payload)
+        return call.request.payload
 
     def _has_room(self) -> bool:
         return not self._under_way or (
@@ -169,16 +193,28 @@ class AsyncLane:
         self._replies.append(reply)
         if len(self._replies) < call.request.replies:
             return
-        outcome = outcome_of(self._replies, self._address)
+        outcome = outcome_of(self._replies, self._address, call.request.marks)
         self._replies = []
         self._under_way.popleft()
         self._bytes_under_way -= len(call.request.payload)
-        if not call.future.done():
+        if self._seal is not None and self._under_way and isinstance(outcome, Replied):
+            self._unsealed.append((call, outcome))
+        elif not call.future.done():
             call.future.set_result(outcome)
+        if self._seal is not None and not self._under_way:
+            problem = unsafe(outcome, self._seal)
+            self._conclude(Lost(self._explained(problem)) if problem else None)
         if self._waiting:
             self._send_soon()
         elif not self._under_way:
             self._used_at = self._loop.time()
+
+    def _conclude(self, lost: Lost | None) -> None:
+        """Answer the calls that wait for their seal: they are safe, or may be *lost*."""
+        calls, self._unsealed = self._unsealed, []
+        for call, outcome in calls:
+            if not call.future.done():
+                call.future.set_result(lost or outcome)
 
     def _break(self, reason: str) -> None:
         """Hang up, and begin anew."""
@@ -193,6 +229,7 @@ class AsyncLane:
         self._bytes_under_way = 0
         self._replies = []
         lost = Lost(self._explained(reason))
+        self._conclude(lost)
         for call in calls:
             if not call.future.done():
                 call.future.set_result(lost)

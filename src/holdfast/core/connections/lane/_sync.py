@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from typing import Final
 from weakref import WeakSet
 
-from ..outcome import Lost, Outcome, Unsent, outcome_of
+from ..outcome import Lost, Outcome, Replied, Unsent, outcome_of, unsafe
 from ..request import Request
+from ..seal import Seal
 from ..settings import Address, Settings
 from ..stream._sync import PlainStream, Stream, open_stream
 from ..stream.redispy import BROKEN
@@ -23,12 +24,23 @@ _FRESH_S: Final = 0.0005
 
 
 class Lane:
-    """A connection for each thread that calls, opened when it is first needed."""
+    """A connection for each thread that calls, opened when it is first needed.
 
-    def __init__(self, settings: Settings, address: Address, *, sentinel: bool = False) -> None:
+    With a seal no answer counts without it; requests that are sent together share one.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        address: Address,
+        *,
+        sentinel: bool = False,
+        seal: Seal | None = None,
+    ) -> None:
         self._settings = settings
         self._address = address
         self._sentinel = sentinel
+        self._seal = seal
         self._own = _Own()
         self._wires: WeakSet[_Wire] = WeakSet()
         self._listing = threading.RLock()  # a signal handler may call in the middle of a call
@@ -70,7 +82,7 @@ class Lane:
                 wire.close()
 
     def _wire(self) -> _Wire:
-        wire = _Wire(self._settings, self._address, sentinel=self._sentinel)
+        wire = _Wire(self._settings, self._address, self._sentinel, self._seal)
         with self._listing:
             self._wires.add(wire)
         return wire
@@ -90,10 +102,17 @@ class _Own(threading.local):
 class _Wire:
     """The connection of one thread. What breaks it closes it, and the next use opens it anew."""
 
-    def __init__(self, settings: Settings, address: Address, *, sentinel: bool) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        address: Address,
+        sentinel: bool,
+        seal: Seal | None,
+    ) -> None:
         self._settings = settings
         self._address = address
         self._sentinel = sentinel
+        self._seal = seal
         self._stream: Stream | PlainStream | None = None
         self._used_at = 0.0
 
@@ -104,16 +123,24 @@ class _Wire:
         except ConnectionError as error:
             return [Unsent(str(error))] * len(requests)
         outcomes: list[Outcome] = []
+        seal = self._seal
         try:
-            stream.write(b"".join([request.payload for request in requests]))
+            payloads = [request.payload for request in requests]
+            stream.write(b"".join(payloads if seal is None else [*payloads, seal.request.payload]))
             until = time.monotonic() + self._settings.timeout_s
             for request in requests:  # one by one: what came before a loss counts
                 replies = [stream.read(until) for _ in range(request.replies)]
-                outcomes.append(outcome_of(replies, self._address))
+                outcomes.append(outcome_of(replies, self._address, request.marks))
+            if seal is not None:
+                problem = unsafe(outcome_of([stream.read(until)], self._address), seal)
+                if problem:
+                    outcomes = _doubted(outcomes, self._lost(problem))
         except Exception as error:  # noqa: BLE001 (a class of the user's may raise anything)
             self.close()
             reason = "" if isinstance(error, TimeoutError) else str(error) or repr(error)
-            lost = Lost(self._settings.explained(self._address, reason))
+            lost = self._lost(reason)
+            if seal is not None:
+                outcomes = _doubted(outcomes, lost)
             outcomes += [lost] * (len(requests) - len(outcomes))
         except BaseException:  # interrupted: nobody will read these replies
             self.close()
@@ -126,6 +153,9 @@ class _Wire:
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
+
+    def _lost(self, reason: str) -> Lost:
+        return Lost(self._settings.explained(self._address, reason))
 
     def _open(self) -> Stream | PlainStream:
         """The connection, open as far as can be seen.
@@ -143,3 +173,8 @@ class _Wire:
             self.close()
         stream = self._stream = open_stream(self._settings, self._address, sentinel=self._sentinel)
         return stream
+
+
+def _doubted(outcomes: list[Outcome], lost: Lost) -> list[Outcome]:
+    """What *outcomes* are without their seal."""
+    return [lost if isinstance(outcome, Replied) else outcome for outcome in outcomes]

@@ -1,0 +1,109 @@
+"""A primary that was stopped, replaced, and goes on as if nothing had been: what it acknowledges
+then is lost. `Replicated(1)` acknowledges nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from faults.sentinels import Watched
+from faults.waiting import eventually
+from holdfast import (
+    Holdfast,
+    OutcomeUnknown,
+    Replicated,
+    ServerUnavailable,
+    TaskRegistry,
+)
+
+tasks = TaskRegistry()
+DURABILITIES = [None, Replicated(1, timeout=0.3)]
+
+
+@tasks.task(queue="zombie")
+def nothing(n: int) -> None:
+    del n
+
+
+class History:
+    """What was written, and what became of it as far as the writer knows."""
+
+    def __init__(self) -> None:
+        self.acknowledged: set[str] = set()
+        self.unknown: list[tuple[str, OutcomeUnknown]] = []
+
+    def note(self, name: str, write: Callable[[], Any]) -> None:
+        """Do a write that is called *name*."""
+        try:
+            write()
+        except OutcomeUnknown as error:
+            self.unknown.append((name, error))
+        except ServerUnavailable:
+            pass
+        else:
+            self.acknowledged.add(name)
+
+
+def write(hf: Holdfast, history: History, turns: list[str]) -> None:
+    """What blocks must not forget. Locks come last: who asks for one again learns the way."""
+    for turn in turns:
+        call = nothing.call(1).options(task_id=f"task-{turn}")
+        history.note(f"task-{turn}", lambda call=call: hf.enqueue(call))
+        body = f"message-{turn}"
+        history.note(body, lambda body=body: hf.mailbox("jack").send(body, sender="jill"))
+        fenced = hf.fenced(f"fenced-{turn}")
+        history.note(f"fenced-{turn}", lambda fenced=fenced: fenced.set("v", 1))
+    for turn in turns[:2]:
+        lock = hf.lock(f"lock-{turn}", lease=3600, auto_renew=False)
+        history.note(f"lock-{turn}", lock.acquire)
+
+
+def found(hf: Holdfast, turns: list[str]) -> set[str]:
+    """What is there of the writes of these *turns*."""
+    there = {task.task_id for task in hf.queue("zombie").tasks()}
+    there |= {message.body for message in hf.mailbox("jack").latest(100)}  # type: ignore[union-attr]
+    there |= {f"lock-{turn}" for turn in turns if hf.lock(f"lock-{turn}").inspect().holder}
+    return there | {f"fenced-{turn}" for turn in turns if hf.fenced(f"fenced-{turn}").get()}
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.*was never released:ResourceWarning")
+@pytest.mark.parametrize("durability", DURABILITIES, ids=["plain", "replicated"])
+def test_what_a_zombie_acknowledges(watched: Watched, durability: Replicated | None) -> None:
+    """Without durability it is lost, which shows that this test can tell."""
+    history, turns = History(), [f"{when}-{n}" for when in ("before", "during") for n in range(5)]
+    url = f"{watched.url}?socket_timeout=1"
+    with Holdfast.from_url(url, namespace="z", durability=durability) as hf:
+        write(hf, history, turns[:5])
+        assert len(history.acknowledged) == 17
+        with watched.zombie():
+            write(hf, history, turns[5:])
+        # By a client that asks anew where the primary is: a zombie goes on to be read from.
+        with Holdfast.from_url(url, namespace="z") as other:
+            there = found(other, turns)
+        lost = history.acknowledged - there
+        assert {name for name in history.acknowledged if "before" in name} <= there
+        if durability is None:
+            assert lost, "nothing was lost: this test has no teeth"
+            return
+        assert not lost
+        assert history.unknown
+        for _, error in history.unknown:
+            eventually(partial(is_repeated, error))
+        with Holdfast.from_url(url, namespace="z") as other:
+            there = found(other, turns)
+            bodies = [message.body for message in other.mailbox("jack").latest(100)]  # type: ignore[union-attr]
+        assert {name for name, _ in history.unknown} <= there
+        assert len(bodies) == len(set(bodies))
+
+
+def is_repeated(error: OutcomeUnknown) -> bool:
+    """Whether it could be; not while the new primary waits for a replica of its own."""
+    try:
+        error.repeat()
+    except (OutcomeUnknown, ServerUnavailable):
+        return False
+    return True

@@ -1,0 +1,40 @@
+"""What a server is asked, in order: `Watch`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from faults.servers import Server
+
+
+@dataclass
+class Watch:
+    """Commands as the server saw them: the connection they came on, and their words."""
+
+    commands: list[tuple[str, list[str]]] = field(default_factory=list)
+
+    def after(self, sha1: str) -> list[list[str]]:
+        """For each call of a script: the names of what came later on its connection."""
+        return [
+            [words[0].upper() for later, words in self.commands[i + 1 :] if later == connection]
+            for i, (connection, words) in enumerate(self.commands)
+            if words[0].upper() == "EVALSHA" and words[1] == sha1
+        ]
+
+
+@contextmanager
+def watching(server: Server) -> Iterator[Watch]:
+    """Collect the commands that clients send within the context."""
+    watch, end = Watch(), secrets.token_hex(8)
+    with server.client() as client, client.monitor() as monitor:
+        yield watch
+        server.execute("ECHO", end)
+        for told in monitor.listen():
+            words = str(told["command"]).split(" ")
+            if end in words:
+                return
+            if told["client_type"] != "lua":
+                watch.commands.append((f"{told['client_address']}:{told['client_port']}", words))
