@@ -40,6 +40,7 @@ class Holdfast(Operations):
         redis: a redis-py client of yours: `Redis`, `RedisCluster` or a Sentinel's primary, of
             either half. Only its settings are used; its `socket_timeout` bounds every call.
         namespace: keeps this application's data apart from others' on the same server.
+        telemetry: who is told what it does, such as `OpenTelemetry()`; by default nobody.
     """
 
     # Locks and semaphores

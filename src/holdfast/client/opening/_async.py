@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -15,6 +16,7 @@ from ...core.connections.settings import Client, Settings
 from ...core.names import Namespace
 from ...core.renewer import Renewer
 from ...core.runtime._async import in_thread
+from ...core.telemetry import Telemetry
 from ...errors import HoldfastError
 from ..shared import shared
 
@@ -38,25 +40,33 @@ class AsyncOpening:
         redis: Client,
         *,
         namespace: str = DEFAULT_NAMESPACE,
+        telemetry: Telemetry | None = None,
     ) -> None:
-        self._begin(Settings.of(redis), namespace)
+        self._begin(Settings.of(redis), namespace, telemetry)
 
     @classmethod
-    def from_url(cls, url: str, *, namespace: str = DEFAULT_NAMESPACE) -> Self:
+    def from_url(
+        cls, url: str, *, namespace: str = DEFAULT_NAMESPACE, telemetry: Telemetry | None = None
+    ) -> Self:
         """A client for a URL: `redis rediss unix redis+sentinel redis+cluster`.
 
         Args:
             url: such as `redis://localhost:6379/0`, `redis+sentinel://host:26379/mymaster` or
                 `redis+cluster://host:7000,host:7001`. Several hosts are separated by commas.
             namespace: see the class.
+            telemetry: likewise.
         """
         self = cls.__new__(cls)
-        self._begin(Settings.from_url(url), namespace)
+        self._begin(Settings.from_url(url), namespace, telemetry)
         return self
 
     @classmethod
     def embedded(
-        cls, folder: str | os.PathLike[str] | None = None, *, namespace: str = DEFAULT_NAMESPACE
+        cls,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        telemetry: Telemetry | None = None,
     ) -> Self:
         """A client with a Valkey server of its own, from the extra `server`.
 
@@ -64,6 +74,7 @@ class AsyncOpening:
             folder: keeps the data, and is shared by all processes that open it; the last one out
                 stops the server. None makes a private, temporary one.
             namespace: see the class.
+            telemetry: likewise.
 
         Raises:
             ServerNotFound: there is no server binary; the message says what to install.
@@ -73,12 +84,14 @@ class AsyncOpening:
 
         Namespace.of(namespace)  # a wrong one must not leave a server behind
         server = EmbeddedServer.open(folder)
-        self = cls.from_url(server.url, namespace=namespace)
+        self = cls.from_url(server.url, namespace=namespace, telemetry=telemetry)
         self._opened.callback(server.close)
         return self
 
-    def _begin(self, settings: Settings, namespace: str) -> None:
-        self._settings = settings
+    def _begin(
+        self, settings: Settings, namespace: str, telemetry: Telemetry | None = None
+    ) -> None:
+        self._settings = settings = replace(settings, telemetry=telemetry)
         self._namespace = Namespace.of(namespace)
         self._caller = AsyncCaller(settings)
         self._catalog = AsyncCatalog(self._caller, self._namespace)

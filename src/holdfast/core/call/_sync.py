@@ -29,6 +29,7 @@ from ..ledger import Writers
 from ..names import Unit
 from ..runtime._sync import Gate, is_over, place, sleep
 from ..script import Script
+from ..telemetry import during
 from .attempt import PLAIN_REDIRECTS, Attempt, said, value
 
 Argument = str | bytes | int
@@ -101,11 +102,12 @@ class Caller:
             reading=script.readonly,
             harmless=harmless,
         )
-        outcome = self._attempt(attempt, Request.of_script(script.sha1, keys, args))
-        if isinstance(outcome, NoScript):
-            whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
-            outcome = self._attempt(attempt, whole)
-        return value(outcome, attempt)
+        with during(self.settings.telemetry, "call", unit, facts=script.facts):
+            outcome = self._attempt(attempt, Request.of_script(script.sha1, keys, args))
+            if isinstance(outcome, NoScript):
+                whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
+                outcome = self._attempt(attempt, whole)
+            return value(outcome, attempt)
 
     def call_many(
         self, script: Script, steps: Sequence[Step], *, harmless: bool = False

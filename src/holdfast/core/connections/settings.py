@@ -22,6 +22,7 @@ from redis.driver_info import DriverInfo
 from redis.retry import Retry
 
 from ...version import __version__
+from ..telemetry import Telemetry
 
 DEFAULT_TIMEOUT_S: Final = 5.0
 """How long one call may take when the user's client does not say (`socket_timeout`)."""
@@ -91,6 +92,7 @@ class Settings:
         sentinel_options: as `options`, for the sentinels.
         sentinel_security: as `security`, likewise.
         remap: the user's function from an announced address to a reachable one (cluster).
+        telemetry: who is told what the client does; None: nobody.
     """
 
     topology: str
@@ -103,6 +105,7 @@ class Settings:
     sentinel_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     sentinel_security: str = "plain"
     remap: Callable[[Address], Address] | None = None
+    telemetry: Telemetry | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, client: Client) -> Settings:

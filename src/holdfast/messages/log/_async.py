@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ...core import ledger
 from ...core.call._async import Argument, AsyncCaller
 from ...core.names import Unit
 from ...core.script import Script
+from ...core.telemetry import during
 from ...errors import NoSuchChat, NoSuchMessage, NotAMember, StaleBatch
 from .. import keys
 from ..message import Message, Undecodable, messages_of
@@ -41,6 +43,19 @@ class AsyncLog:
         return await self._caller.call(
             script, self.unit, self.written_keys, [operation.writer, operation.number, *args]
         )
+
+    async def send(
+        self,
+        script: Script,
+        operation: ledger.Operation,
+        *args: Argument,
+        then: Sequence[Argument] = (),
+    ) -> Any:
+        """Write a message: the trace in which it is sent comes behind *args*, and before *then*."""
+        with during(self._caller.settings.telemetry, "send", self.unit) as sent:
+            trace = sent.trace
+            told = trace.text if trace else ""
+            return await self.write(script, operation, *args, told, *then)
 
     async def ack(self, reader: str, epoch: int, upto: int) -> None:
         """*reader* is done with all up to *upto*; harmless to repeat.

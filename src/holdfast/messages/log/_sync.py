@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ...core import ledger
 from ...core.call._sync import Argument, Caller
 from ...core.names import Unit
 from ...core.script import Script
+from ...core.telemetry import during
 from ...errors import NoSuchChat, NoSuchMessage, NotAMember, StaleBatch
 from .. import keys
 from ..message import Message, Undecodable, messages_of
@@ -42,6 +44,19 @@ class Log:
         return self._caller.call(
             script, self.unit, self.written_keys, [operation.writer, operation.number, *args]
         )
+
+    def send(
+        self,
+        script: Script,
+        operation: ledger.Operation,
+        *args: Argument,
+        then: Sequence[Argument] = (),
+    ) -> Any:
+        """Write a message: the trace in which it is sent comes behind *args*, and before *then*."""
+        with during(self._caller.settings.telemetry, "send", self.unit) as sent:
+            trace = sent.trace
+            told = trace.text if trace else ""
+            return self.write(script, operation, *args, told, *then)
 
     def ack(self, reader: str, epoch: int, upto: int) -> None:
         """*reader* is done with all up to *upto*; harmless to repeat.
