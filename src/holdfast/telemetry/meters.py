@@ -54,12 +54,12 @@ class Meters:
 
     def ended(self, what: _Activity, seconds: float, outcome: str) -> None:
         """Something has ended, that took so many *seconds*."""
-        unit, failed = what.unit, outcome == "failed"
+        unit = what.unit
         match what.verb:
             case "call":
                 script = str(what.facts.get("script", ""))
                 self._calls.labels(script).observe(seconds)
-                if failed:
+                if what.error:
                     self._failed.labels(script, what.error).inc()
             case "process":
                 task = str(what.facts.get("task", ""))
@@ -69,7 +69,7 @@ class Meters:
             case "load":
                 self._loads.labels(unit.name).observe(seconds)
                 self._loaded.labels(unit.name).inc(what.amount)
-            case "send" if not failed:
+            case "send" if not what.error:
                 queue = unit.name if unit.kind == QUEUE else ""
                 self._sent.labels(unit.kind, queue).inc(what.amount)
             case "receive" if what.amount:

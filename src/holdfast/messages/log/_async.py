@@ -22,6 +22,9 @@ REPLY_BYTES: Final = 4 << 20
 """What the messages of one answer may take."""
 
 
+_SAID: Final = (b"sent", b"created")
+
+
 class AsyncLog:
     """The log of a mailbox or chat.
 
@@ -55,7 +58,11 @@ class AsyncLog:
         with during(self._caller.settings.telemetry, "send", self.unit) as sent:
             trace = sent.trace
             told = trace.text if trace else ""
-            return await self.write(script, operation, *args, told, *then)
+            reply = await self.write(script, operation, *args, told, *then)
+            verdict: bytes = reply if isinstance(reply, bytes) else reply[0]
+            if verdict not in _SAID:
+                sent.ended("refused", verdict.decode())
+        return reply
 
     async def ack(self, reader: str, epoch: int, upto: int) -> None:
         """*reader* is done with all up to *upto*; harmless to repeat.
