@@ -29,8 +29,8 @@ def say(what: dict[str, object]) -> None:
 
 
 recording = Recording()
-options = {"telemetry": recording.telemetry} if "plain" not in sys.argv else {}
-with Holdfast.from_url(sys.argv[1], namespace=sys.argv[2], **options) as hf:  # type: ignore[arg-type]
+telemetry = recording.telemetry if "plain" not in sys.argv else None
+with Holdfast.from_url(sys.argv[1], namespace=sys.argv[2], telemetry=telemetry) as hf:
     if "work" in sys.argv:
         hf.worker(tasks, concurrency=2).run(until_idle=True)
     else:

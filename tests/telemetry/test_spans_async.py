@@ -45,8 +45,9 @@ def recording() -> Recording:
 
 @pytest.fixture
 async def hf(site: Site, recording: Recording) -> AsyncIterator[AsyncHoldfast]:
-    options = {"namespace": site.namespace, "telemetry": recording.telemetry}
-    async with AsyncHoldfast.from_url(site.url, **options) as hf:  # type: ignore[arg-type]
+    async with AsyncHoldfast.from_url(
+        site.url, namespace=site.namespace, telemetry=recording.telemetry
+    ) as hf:
         yield hf
 
 

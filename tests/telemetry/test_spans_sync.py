@@ -46,8 +46,7 @@ def recording() -> Recording:
 
 @pytest.fixture
 def hf(site: Site, recording: Recording) -> Iterator[Holdfast]:
-    options = {"namespace": site.namespace, "telemetry": recording.telemetry}
-    with Holdfast.from_url(site.url, **options) as hf:  # type: ignore[arg-type]
+    with Holdfast.from_url(site.url, namespace=site.namespace, telemetry=recording.telemetry) as hf:
         yield hf
 
 

@@ -62,8 +62,8 @@ def test_it_tells_how_everything_stands(house: House) -> None:
     task = TaskRegistry().task(queue=HOSTILE, name="send")(_send)
     house.hf.enqueue_many([task.call(n) for n in range(3)])
     house.hf.enqueue(task.call(3).options(delay=3600.0))
-    house.hf.lock("held").acquire()
-    found = scraped(house)
+    with house.hf.lock("held").hold():
+        found = scraped(house)
     assert at(found, "holdfast_queue_tasks", queue=HOSTILE, state="ready") == 3
     assert at(found, "holdfast_queue_tasks", queue=HOSTILE, state="delayed") == 1
     assert at(found, "holdfast_queue_workers", queue=HOSTILE) == 0
@@ -181,11 +181,11 @@ def crowded(quiet: Server) -> Iterator[House]:
             calls += [task.call(one) for one in range(1 + (n % 7 == 0))]
         house.hf.enqueue_many(calls)
         for n in range(70):
-            house.hf.lock(f"user-{n}").acquire()
             house.hf.mailbox(f"user-{n}").send("hi", sender=f"user-{n}")
             house.hf.counter(f"user-{n}").add(1)
             house.hf.row_cache(f"cache-{n:02}").schedule("user-1", every=60.0)
-        yield house
+        with house.hf.lock_all([f"user-{n}" for n in range(70)]).hold():
+            yield house
 
 
 def test_labels_are_bounded_with_hundreds_of_queues(crowded: House) -> None:
