@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from holdfast import TraceContext, current_trace, use_trace
+from holdfast.core.trace import restored, stored
 from holdfast.queues.envelope import Envelope
 from holdfast.queues.packing import BATCH_BYTES, batched
 from holdfast.queues.task import Call
@@ -19,8 +20,8 @@ def test_a_trace_has_its_parts() -> None:
     trace = TraceContext.parsed(PARENT, "a=1,b=2")
     assert trace is not None
     assert (trace.trace_id, trace.span_id, trace.tracestate) == (TRACE, SPAN, "a=1,b=2")
-    assert TraceContext.stored(trace.text) == trace
-    assert TraceContext.stored(TraceContext(PARENT).text) == TraceContext(PARENT)
+    assert restored(stored(trace)) == trace
+    assert restored(stored(TraceContext(PARENT))) == TraceContext(PARENT)
 
 
 @pytest.mark.parametrize(

@@ -42,22 +42,6 @@ class TraceContext(msgspec.Struct, frozen=True, omit_defaults=True):
         known = f"00-{trace_id}-{span_id}-{flags}"  # of a later version, what this one has too
         return cls(known, state if _STATE.fullmatch(state) else "")
 
-    @classmethod
-    def stored(cls, text: str) -> TraceContext | None:
-        """From `text`; None if that is nothing of the kind."""
-        traceparent, _, tracestate = text.partition(" ")
-        return cls.parsed(traceparent, tracestate)
-
-    @property
-    def text(self) -> str:
-        """Both in one, with a blank between them."""
-        return f"{self.traceparent} {self.tracestate}" if self.tracestate else self.traceparent
-
-    @property
-    def size(self) -> int:
-        """Bytes that it adds to an object of JSON."""
-        return len(msgspec.json.encode(self)) - 1
-
     @property
     def trace_id(self) -> str:
         """The trace, in 32 hexadecimal digits."""
@@ -69,14 +53,32 @@ class TraceContext(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.traceparent[36:52]
 
 
+def stored(trace: TraceContext | None) -> str:
+    """Both parts in one text, a blank between them; empty for none."""
+    if trace is None:
+        return ""
+    return f"{trace.traceparent} {trace.tracestate}" if trace.tracestate else trace.traceparent
+
+
+def restored(text: str) -> TraceContext | None:
+    """From what `stored` gave; None if it is nothing of the kind."""
+    traceparent, _, tracestate = text.partition(" ")
+    return TraceContext.parsed(traceparent, tracestate)
+
+
+def added_bytes(trace: TraceContext | None) -> int:
+    """By which it makes an object of JSON larger."""
+    return 0 if trace is None else len(msgspec.json.encode(trace)) - len(b",")
+
+
 _current: ContextVar[TraceContext | None] = ContextVar("holdfast_trace", default=None)
 
 
 def current_trace() -> TraceContext | None:
     """The trace that what is sent from here continues; None: none that Holdfast knows of.
 
-    In a task it is that of its enqueuing, in a request to the gateway that of its headers, and in
-    `with use_trace(…)` that one.
+    In a task it is that in which it was enqueued (with `OpenTelemetry` the span of the attempt), in
+    a request to the gateway that of its headers, and in `with use_trace(…)` that one.
     """
     return _current.get()
 

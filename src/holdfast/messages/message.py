@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 from ..core.clock import from_epoch_ms
-from ..core.trace import TraceContext
+from ..core.trace import TraceContext, restored
 from .body import decoded_body
 
 _PARTS: Final = 3
@@ -213,7 +213,7 @@ def _message(name: bytes, sender: bytes, body: bytes) -> Message | Undecodable:
     trace = None
     if len(sent) > _LONGEST_SENT:
         sent, _, told = sent.partition(b" ")
-        trace = TraceContext.stored(told.decode(errors="replace"))
+        trace = restored(told.decode(errors="replace"))
     seq, sent_at = int(number), from_epoch_ms(int(sent) if len(sent) <= _LONGEST_SENT else 0)
     try:
         return Message(seq, sender.decode(), decoded_body(body), sent_at, trace)

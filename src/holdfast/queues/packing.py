@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..core.trace import TraceContext
+from ..core.trace import TraceContext, added_bytes
 from .envelope import VERSION, Envelope
 from .keys import PRIORITIES
 from .task import Call
@@ -94,7 +94,7 @@ def batched(
     Everything is packed before the first batch is given, so that a call which cannot be stored
     keeps all from being stored.
     """
-    carried = trace.size if trace else 0
+    carried = added_bytes(trace)
     by_queue: dict[str, list[Packed]] = {}
     for call, task_id in zip(calls, ids, strict=True):
         by_queue.setdefault(call.queue, []).append(packed(call, task_id, trace))

@@ -47,8 +47,8 @@ async def run(
     hosts = [*LOOPBACK_HOSTS, *hosts]
     served = gateway(hf, authenticator=tokens, hosts=hosts, home=HOME if passes else None)
     if passes is not None:
-        options = {"access": passes, "hosts": hosts}
-        served = site(served, dashboard(hf, **options), metrics(hf, **options))
+        shown = dashboard(hf, access=passes, hosts=hosts)
+        served = site(served, shown, metrics(hf, access=passes, hosts=hosts))
     async with hf:
         try:
             await hf.mailboxes()  # a wrong address is told now, and not to the first client

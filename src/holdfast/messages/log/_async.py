@@ -10,6 +10,7 @@ from ...core.call._async import Argument, AsyncCaller
 from ...core.names import Unit
 from ...core.script import Script
 from ...core.telemetry import during
+from ...core.trace import stored
 from ...errors import NoSuchChat, NoSuchMessage, NotAMember, StaleBatch
 from .. import keys
 from ..message import Message, Undecodable, messages_of
@@ -56,9 +57,8 @@ class AsyncLog:
     ) -> Any:
         """Write a message: the trace in which it is sent comes behind *args*, and before *then*."""
         with during(self._caller.settings.telemetry, "send", self.unit) as sent:
-            trace = sent.trace
-            told = trace.text if trace else ""
-            reply = await self.write(script, operation, *args, told, *then)
+            trace = stored(sent.trace)
+            reply = await self.write(script, operation, *args, trace, *then)
             verdict: bytes = reply if isinstance(reply, bytes) else reply[0]
             if verdict not in _SAID:
                 sent.ended("refused", verdict.decode())
