@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import httpx
 import msgspec
 import pytest
 from websockets.sync.client import connect
 
 from conftest import Site
-from holdfast import Message
-from telemetry.recording import TRACE
-from web.house import PATIENCE_S, House, opened
+from holdfast import AsyncHoldfast, Message
+from holdfast.web import Tokens, gateway
+from telemetry.recording import TRACE, Recording, parent_of, span_id, trace_of
+from web.house import PATIENCE_S, SECRET, House, opened
 
 HEADERS = {"traceparent": TRACE.traceparent, "tracestate": TRACE.tracestate}
 
@@ -53,3 +55,26 @@ def test_a_frame_may_bring_a_trace(house: House) -> None:
             done += msgspec.json.decode(socket.recv(PATIENCE_S))["type"] == "sent"
     messages = house.hf.mailbox("jack").fetch().messages
     assert [isinstance(each, Message) and each.trace for each in messages] == [TRACE, None, None]
+
+
+async def test_a_request_its_message_and_its_reader_are_one_trace(site: Site) -> None:
+    """As spans, where gateway and reader record them."""
+    recording, tokens = Recording(), Tokens(SECRET)
+    async with AsyncHoldfast.from_url(
+        site.url, namespace=site.namespace, telemetry=recording.telemetry
+    ) as hf:
+        app = gateway(hf, authenticator=tokens)
+        headers = {"Authorization": f"Bearer {tokens.issue('jill')}", **HEADERS}
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            answer = await client.post("/v1/mailboxes/jack", json="hi", headers=headers)
+            assert answer.status_code == 201
+        batch = await hf.mailbox("jack").fetch()
+        [message] = batch.messages
+        assert isinstance(message, Message)
+        with recording.telemetry.process("mailbox", batch.source, message.trace):
+            await hf.mailbox("jill").send("ho", sender="jack")
+    sent, answered, processed = recording.spans
+    assert {trace_of(span) for span in recording.spans} == {TRACE.trace_id}
+    assert parent_of(sent) == int(TRACE.span_id, 16)
+    assert (parent_of(processed), parent_of(answered)) == (span_id(sent), span_id(processed))

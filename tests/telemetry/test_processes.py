@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import json
+import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conftest import Site
+import pytest
+
 from faults.processes import Process
+from faults.servers import Server
 
 PROGRAM = Path(__file__).with_name("producing.py")
 
 
-def printed(site: Site, *args: str) -> list[dict[str, Any]]:
-    """What a run of the program prints."""
-    with Process.python(PROGRAM, site.url, site.namespace, *args) as process:
-        assert process.wait(timeout=60) == 0, process.output
-        return [json.loads(line) for line in process.output.splitlines() if line.startswith("{")]
+Printed = Callable[..., list[dict[str, Any]]]
 
 
-def test_a_producer_and_a_worker_are_in_one_trace(site: Site) -> None:
+@pytest.fixture
+def printed(standalone: Server) -> Printed:
+    """What a run of the program prints, in a namespace of the test's own."""
+    namespace = f"traces-{secrets.token_hex(4)}"
+
+    def run(*args: str) -> list[dict[str, Any]]:
+        with Process.python(PROGRAM, standalone.url, namespace, *args) as process:
+            assert process.wait(timeout=60) == 0, process.output
+            lines = process.output.splitlines()
+            return [json.loads(line) for line in lines if line.startswith("{")]
+
+    return run
+
+
+def test_a_producer_and_a_worker_are_in_one_trace(printed: Printed) -> None:
     """And what the task enqueues as well."""
-    produced, worked = printed(site), printed(site, "work")
+    produced, worked = printed(), printed("work")
     [sent, request] = produced
     assert (sent["span"], sent["parent"]) == ("send orders", request["id"])
     ran = [each for each in worked if "task" in each]
@@ -35,8 +49,8 @@ def test_a_producer_and_a_worker_are_in_one_trace(site: Site) -> None:
     assert (again["span"], again["parent"]) == ("send orders", first["id"])
 
 
-def test_who_records_nothing_passes_the_trace_on(site: Site) -> None:
+def test_who_records_nothing_passes_the_trace_on(printed: Printed) -> None:
     """A worker without telemetry, also to the tasks that it enqueues itself."""
-    [_, request] = printed(site)
-    worked = printed(site, "work", "plain")
+    [_, request] = printed()
+    worked = printed("work", "plain")
     assert [each["trace"] for each in worked] == [request["trace"]] * 2

@@ -16,6 +16,7 @@ from faults.processes import Process
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, LockTimeout, MailboxFull, PrometheusMetrics, TaskRegistry
+from holdfast.core.names import Namespace
 
 TASKS = """
 from holdfast import Retry, TaskRegistry
@@ -94,3 +95,21 @@ def test_a_client_measures_what_it_does(standalone: Server) -> None:
     ):
         assert line in told
     assert "jack" not in told
+
+
+def test_labels_of_a_process_are_bounded() -> None:
+    """Whoever makes a queue for each user has a label for all but the first."""
+    registry = CollectorRegistry()
+    telemetry, queues = PrometheusMetrics(registry), Namespace.of("n")
+    for n in range(300):
+        for verb in ("send", "process"):
+            with telemetry.during(
+                verb, queues.unit("queue", f"queue-{n}"), facts={"task": f"t{n}"}
+            ):
+                pass
+        with telemetry.during("load", queues.unit("row_cache", f"cache-{n}")):
+            pass
+    told = generate_latest(registry).decode()
+    for kind in ("queue-", "cache-", 'task="t'):
+        assert len(set(re.findall(rf"{kind}\d+", told))) == 200
+    assert 'holdfast_messages_sent_total{kind="queue",queue="other"} 100.0' in told

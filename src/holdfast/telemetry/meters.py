@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from types import TracebackType
+from typing import Final
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
 
@@ -13,12 +14,32 @@ from ..core.telemetry import Activity, Fact, Verb, What
 from ..core.trace import TraceContext, current_trace
 from .conventions import QUEUE, SECONDS
 
+MOST_NAMES: Final = 200
+"""Queues, tasks and row caches, each, that have a label of their own; all others are `other`."""
+
+OTHER: Final = "other"
+
+
+class _Names:
+    """Names as labels: the first that came have one of their own."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def label(self, name: str) -> str:
+        if name not in self._known:
+            if len(self._known) >= MOST_NAMES:
+                return OTHER
+            self._known.add(name)
+        return name
+
 
 class Meters:
     """Metrics under labels of which there are few: queues, tasks, row caches, scripts."""
 
     def __init__(self, registry: CollectorRegistry | None) -> None:
         into = registry or REGISTRY
+        self._queues, self._task_names, self._caches = _Names(), _Names(), _Names()
 
         def histogram(name: str, what: str, *labels: str) -> Histogram:
             return Histogram(name, what, labels, registry=into, buckets=SECONDS)
@@ -48,7 +69,7 @@ class Meters:
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
         """So many times something happened."""
         if what == "rows":
-            self._rows.labels(unit.name, result).inc(amount)
+            self._rows.labels(self._caches.label(unit.name), result).inc(amount)
         else:
             self._lost.labels(unit.kind).inc(amount)
 
@@ -62,15 +83,17 @@ class Meters:
                 if what.error:
                     self._failed.labels(script, what.error).inc()
             case "process":
-                task = str(what.facts.get("task", ""))
-                self._tasks.labels(unit.name, task, outcome).observe(seconds)
+                queue = self._queues.label(unit.name) if unit.kind == QUEUE else ""
+                task = self._task_names.label(str(what.facts.get("task", "")))
+                self._tasks.labels(queue, task, outcome).observe(seconds)
             case "wait":
                 self._waits.labels(unit.kind, outcome).observe(seconds)
             case "load":
-                self._loads.labels(unit.name).observe(seconds)
-                self._loaded.labels(unit.name).inc(what.amount)
+                cache = self._caches.label(unit.name)
+                self._loads.labels(cache).observe(seconds)
+                self._loaded.labels(cache).inc(what.amount)
             case "send" if not what.error:
-                queue = unit.name if unit.kind == QUEUE else ""
+                queue = self._queues.label(unit.name) if unit.kind == QUEUE else ""
                 self._sent.labels(unit.kind, queue).inc(what.amount)
             case "receive" if what.amount:
                 self._received.labels(unit.kind).inc(what.amount)

@@ -122,9 +122,12 @@ class Caller:
         Returns:
             For each step what the script returned, or the error that `call` would have raised.
         """
-        first = self._together(
-            [(unit, Request.of_script(script.sha1, keys, args)) for unit, keys, args in steps]
-        )
+        if not steps:
+            return []
+        with during(self.settings.telemetry, "call", steps[0][0], facts=script.facts):
+            first = self._together(
+                [(unit, Request.of_script(script.sha1, keys, args)) for unit, keys, args in steps]
+            )
         answers: list[Any] = []
         for (unit, keys, args), outcome in zip(steps, first, strict=True):
             if isinstance(outcome, Replied):
