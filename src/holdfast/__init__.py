@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .completions.recent._async import AsyncRecent
     from .completions.recent._sync import Recent
     from .core.durability import Fsynced, Replicated
+    from .core.telemetry import Telemetry
+    from .core.trace import TraceContext, current_trace, use_trace
     from .counters._async import AsyncCounter
     from .counters._sync import Counter
     from .counters.buffer._async import AsyncCounterBuffer
@@ -124,6 +126,8 @@ if TYPE_CHECKING:
     from .tallies.geo.table import GeoTable
     from .tallies.place import Place
     from .tallies.report import Change, Count, Rejected, TallyReport
+    from .telemetry.opentelemetry import OpenTelemetry
+    from .telemetry.prometheus import PrometheusMetrics
 
 __all__ = [
     "AsyncChat",
@@ -211,11 +215,13 @@ __all__ = [
     "NoSuchMessage",
     "NotAMember",
     "NotDefined",
+    "OpenTelemetry",
     "OutcomeUnknown",
     "Pace",
     "PayloadTooLarge",
     "Place",
     "Position",
+    "PrometheusMetrics",
     "PublishedFile",
     "PublishedFolder",
     "Queue",
@@ -256,8 +262,10 @@ __all__ = [
     "TaskHandle",
     "TaskRegistry",
     "TaskStatus",
+    "Telemetry",
     "TimeOutOfRange",
     "TooManyMembers",
+    "TraceContext",
     "Undecodable",
     "UnknownConsumer",
     "UnknownTask",
@@ -267,6 +275,8 @@ __all__ = [
     "__version__",
     "acl_rule",
     "current_task",
+    "current_trace",
+    "use_trace",
 ]
 
 

@@ -106,6 +106,7 @@ def test_the_dashboard_is_beside_the_gateway(serving: Process, secret: Path) -> 
     made = invoke("pass", "ann", "--role", "operator", "--bare", "--secret-file", secret)
     headers = {"Authorization": f"Bearer {made.stdout.strip()}", "Accept": "application/json"}
     assert httpx.get(f"{url}/dashboard/overview.json", headers=headers).json()["queues"] == 0
+    assert 'holdfast_units{kind="queue"} 0.0' in httpx.get(f"{url}/metrics", headers=headers).text
     done = httpx.post(f"{url}/dashboard/queue/pause", headers=headers, json={"queue": "email"})
     assert done.status_code == 200
     eventually(lambda: 'ann (operator) queue/pause {"queue":"email"}' in serving.output, 30.0)

@@ -31,6 +31,7 @@ import asyncio, atexit, importlib, logging, os, random, signal, socket, subproce
 import time, concurrent.futures, urllib.parse, uuid
 import hiredis, maxminddb, msgspec, polars
 import redis, redis.asyncio, redis.asyncio.sentinel, redis.sentinel
+import opentelemetry.metrics, opentelemetry.trace, prometheus_client, prometheus_client.core
 import starlette.applications, uvicorn, uvicorn.protocols.websockets.websockets_sansio_impl
 
 def refuse(what):

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from holdfast import AsyncHoldfast, Chat, Holdfast
-from holdfast.web import Limits, Passes, Role, Server, Tokens, dashboard, gateway
+from holdfast.web import Limits, Passes, Role, Server, Tokens, dashboard, gateway, metrics
 from holdfast.web.server import listening
 from holdfast.web.site import site
 
@@ -88,7 +88,9 @@ def opened(
     async def serve() -> None:
         async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:
             app = gateway(hf, authenticator=tokens, limits=limits, **options)
-            app = site(app, dashboard(hf, access=Passes(SECRET), limits=limits))
+            passes = Passes(SECRET)
+            shown = (serve(hf, access=passes, limits=limits) for serve in (dashboard, metrics))
+            app = site(app, *shown)
             servers.append(Server(app, proxies=proxies, ready=ready.set))
             await servers[0].serve([taken])
 

@@ -27,6 +27,7 @@ TITLES: Final = {
     "rows": "Row caches",
     "files": "Files",
     "tallies": "Tallies",
+    "telemetry": "Telemetry",
     "errors": "Errors",
 }
 """In the order in which one reads them. A room that is not here has its name as title."""
@@ -75,7 +76,9 @@ def rooms() -> list[Room]:
     for name, home in homes.items():
         if home.endswith("._async") and name.removeprefix("Async") in homes:
             continue  # its twin says the same
-        found.setdefault(home.partition(".")[0], []).append(_target(package[f"{home}.{name}"]))
+        room = home.partition(".")[0]
+        room = "telemetry" if room == "core" else room  # all that users see of the core
+        found.setdefault(room, []).append(_target(package[f"{home}.{name}"]))
     return [Room(name, sorted(members, key=_rank)) for name, members in found.items() if members]
 
 

@@ -15,7 +15,7 @@ from .address import server_name, url_problem, without_password
 from .output import console, stranger
 
 if TYPE_CHECKING:
-    from .. import AsyncHoldfast, Holdfast
+    from .. import AsyncHoldfast, Holdfast, Telemetry
 
 Client = TypeVar("Client", "Holdfast", "AsyncHoldfast")
 
@@ -80,6 +80,7 @@ def connected(
     *,
     create: bool = True,
     failed: int = FAILED,
+    telemetry: Telemetry | None = None,
 ) -> Iterator[Holdfast]:
     """A client for a command; its errors end the command with a sentence, not a traceback.
 
@@ -89,12 +90,13 @@ def connected(
         namespace: whose data.
         create: whether a folder that does not exist is made. Who only looks makes none.
         failed: exit code for a server that cannot be used.
+        telemetry: of the client.
     """
     from .. import Holdfast  # here: `--help` and wrong usage need none
 
     with (
         errors_told(url, embedded, failed=failed),
-        client(Holdfast, url, embedded, namespace, create=create) as hf,
+        client(Holdfast, url, embedded, namespace, create=create, telemetry=telemetry) as hf,
     ):
         yield hf
 
@@ -145,12 +147,13 @@ def client(
     namespace: str,
     *,
     create: bool = True,
+    telemetry: Telemetry | None = None,
 ) -> Client:
     """A client of either *half*; see `connected`. A server that is not named ends the command."""
     if embedded is not None:
         if not create and not embedded.is_dir():
             fail(f"there is no folder {str(embedded)!r}, so no server of it", code=NOT_FOUND)
-        return half.embedded(embedded, namespace=namespace)
+        return half.embedded(embedded, namespace=namespace, telemetry=telemetry)
     if url is None:
         fail(
             "which server? Give --url or --embedded FOLDER, "
@@ -158,7 +161,7 @@ def client(
             code=WRONG_USAGE,
         )
     try:
-        return half.from_url(url, namespace=namespace)
+        return half.from_url(url, namespace=namespace, telemetry=telemetry)
     except InvalidName:  # a ValueError as well, but of the namespace
         raise
     except ValueError as error:

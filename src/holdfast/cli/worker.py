@@ -13,6 +13,7 @@ from .connection import WRONG_USAGE, Embedded, Namespace, Url, connected, fail
 from .found import like
 from .help import Commands
 from .logs import log_to_stderr
+from .metrics import served
 from .output import warn
 from .target import Sought, loaded
 
@@ -67,6 +68,15 @@ def worker(
     until_idle: Annotated[
         bool, typer.Option("--until-idle", help="End when the queues hold nothing to be done.")
     ] = False,
+    metrics: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="Serve metrics for Prometheus there, on the loopback; 0 takes a free one.",
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only failures.")] = False,
 ) -> None:
     """Run tasks until SIGTERM or Ctrl-C: what runs is finished or given back, nothing is lost."""
@@ -74,7 +84,10 @@ def worker(
     tasks = _registry(target)
     weights = _weights(queue)
     _check_queues(weights or (), tasks)
-    with connected(url, embedded, namespace) as hf:
+    with (
+        served(metrics) as telemetry,
+        connected(url, embedded, namespace, telemetry=telemetry) as hf,
+    ):
         try:
             runner = hf.worker(
                 tasks,

@@ -44,6 +44,7 @@ class AsyncHoldfast(AsyncOperations):
             to the replicas, or to the disk. Renewals of leases and hints do not wait. A server that
             cannot is `Unsupported`, before anything is written: a blocking client tells it when it
             is made, one of asyncio when `async with` begins, and else the first write does.
+        telemetry: who is told what it does, such as `OpenTelemetry()`; by default nobody.
     """
 
     # Locks and semaphores

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import resources
 from importlib.resources.abc import Traversable
+from types import MappingProxyType
 
 _INCLUDE = re.compile(r"^-- include (\w+)\n", re.MULTILINE)
 
@@ -26,12 +28,17 @@ class Script:
         source: what `EVAL` is sent when the server does not know the hash.
         sha1: what `EVALSHA` is sent.
         readonly: whether the server itself lets it change nothing.
+        facts: its name, for telemetry.
     """
 
     name: str
     source: str
     sha1: str
     readonly: bool
+    facts: Mapping[str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "facts", MappingProxyType({"script": self.name}))
 
     @classmethod
     def load(cls, package: str, verb: str) -> Script:

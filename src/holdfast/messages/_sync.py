@@ -48,8 +48,8 @@ class Mailbox(Reader):
         self, post: Post, name: str, capacity: int | None, overflow: Overflow | None
     ) -> None:
         self.name = checked_name(name, "a mailbox")
-        super().__init__(post, name)
         self._log = post.mailbox(name)
+        super().__init__(post, self._log.unit)
         self._units = frozenset([self._log.unit])
         self._capacity = None if capacity is None else checked_count(capacity, "capacity", MAX_KEPT)
         self._overflow = None if overflow is None else checked_overflow(overflow)
@@ -79,9 +79,8 @@ class Mailbox(Reader):
             op_id, lambda op_id: self.send(body, sender=sender, op_id=op_id), verb="send"
         ) as write:
             capacity, overflow = self._capacity or "", self._overflow or ""
-            reply = self._log.write(
-                DELIVER, write, self._log.bell, self.name, sender, stored, capacity, overflow
-            )
+            said = (self._log.bell, self.name, sender, stored, capacity, overflow)
+            reply = self._log.send(DELIVER, write, *said)
         match reply[0]:
             case b"full":
                 raise MailboxFull(self.name, int(reply[1]), instant(reply[2]))

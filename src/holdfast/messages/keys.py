@@ -29,7 +29,7 @@ def meta(unit: Unit) -> str:
 def log(unit: Unit) -> str:
     """STREAM `number-ms` (when it was sent) → one field: the sender, and the body.
 
-    A body is `j` and JSON, or `b` and bytes.
+    A body is `j` and JSON, or `b` and bytes. What was sent in a trace has a second field, `trace`.
     """
     return unit.key("log")
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from ..core.clock import from_epoch_ms
+from ..core.trace import TraceContext, restored
 from .body import decoded_body
 
 _PARTS: Final = 3
 """Of an entry: its id, the sender, the body."""
+
+_LONGEST_SENT: Final = 14
+"""Digits of the milliseconds in an id. Behind more there is the trace, or nonsense."""
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -23,12 +27,14 @@ class Message(msgspec.Struct, frozen=True):
         sender: who sent it.
         body: a JSON value, or bytes.
         sent_at: when, by the server's clock.
+        trace: in which it was sent; None: in none that is known.
     """
 
     seq: int
     sender: str
     body: Any
     sent_at: datetime
+    trace: TraceContext | None = None
 
 
 class Undecodable(msgspec.Struct, frozen=True):
@@ -111,8 +117,8 @@ class Row(NamedTuple):
         cursor: the last one that was acknowledged, or that the device said it has; None: this is
             not a reader of it.
         oldest_ms: when the first entry was sent; None: nothing is unread, or it is not there.
-        entries: id, sender and body of each, as stored; fewer than there are if they would be too
-            many or too large.
+        entries: id (and behind it the trace), sender and body of each, as stored; fewer than there
+            are if they would be too many or too large.
     """
 
     epoch: int
@@ -182,6 +188,14 @@ def messages_of(entries: Sequence[Any]) -> tuple[Message | Undecodable, ...]:
     return tuple(map(_message, *[iter(entries)] * _PARTS))
 
 
+def traces_of(batches: Iterable[Batch]) -> Iterator[TraceContext]:
+    """In which the messages were sent that say so."""
+    for batch in batches:
+        for message in batch.messages:
+            if isinstance(message, Message) and message.trace is not None:
+                yield message.trace
+
+
 def _without_holes(
     messages: tuple[Message | Undecodable, ...],
 ) -> tuple[Message | Undecodable, ...]:
@@ -196,8 +210,12 @@ def _without_holes(
 
 def _message(name: bytes, sender: bytes, body: bytes) -> Message | Undecodable:
     number, _, sent = name.partition(b"-")
-    seq, sent_at = int(number), from_epoch_ms(int(sent) if len(sent) < 15 else 0)
+    trace = None
+    if len(sent) > _LONGEST_SENT:
+        sent, _, told = sent.partition(b" ")
+        trace = restored(told.decode(errors="replace"))
+    seq, sent_at = int(number), from_epoch_ms(int(sent) if len(sent) <= _LONGEST_SENT else 0)
     try:
-        return Message(seq, sender.decode(), decoded_body(body), sent_at)
+        return Message(seq, sender.decode(), decoded_body(body), sent_at, trace)
     except ValueError as error:  # another program may have written anything
         return Undecodable(seq, sender.decode(errors="backslashreplace"), sent_at, str(error))

@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from ..core.codec import JSON, decoded, encoded
+from ..core.trace import TraceContext
 from ..errors import DecodeError
 
 VERSION: Final = 1
@@ -33,6 +34,8 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
         kwargs: keyword arguments.
         priority: the line it was put into; for people to read.
         enqueued_ms: when its producer says it was enqueued, ms since 1970; for people to read.
+        traceparent: the trace in which it was enqueued, as in the HTTP header of that name.
+        tracestate: likewise.
     """
 
     v: int
@@ -43,6 +46,14 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
     kwargs: dict[str, Any] = {}
     priority: str = "medium"
     enqueued_ms: int = 0
+    traceparent: Any = None  # whatever another program wrote here, the task runs
+    tracestate: Any = None
+
+    @property
+    def trace(self) -> TraceContext | None:
+        """The trace in which it was enqueued, if it says so."""
+        told = (self.traceparent, self.tracestate)
+        return TraceContext.parsed(*(each if isinstance(each, str) else None for each in told))
 
     def packed(self) -> bytes:
         """As bytes; raises `PayloadTooLarge`, or TypeError for arguments that are no JSON."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ..core.trace import TraceContext, added_bytes
 from .envelope import VERSION, Envelope
 from .keys import PRIORITIES
 from .task import Call
@@ -21,8 +22,13 @@ Packed = tuple[str, int, str, str, bytes]
 """One task: id, priority (1 high, 2 medium, 3 low), wait, expires and envelope."""
 
 
-def packed(call: Call[Any], task_id: str) -> Packed:
+def packed(call: Call[Any], task_id: str, trace: TraceContext | None = None) -> Packed:
     """One call, ready to be stored.
+
+    Args:
+        call: what is to run.
+        task_id: its id.
+        trace: what travels with it.
 
     Raises:
         PayloadTooLarge: its arguments are over the limit.
@@ -39,6 +45,8 @@ def packed(call: Call[Any], task_id: str) -> Packed:
         # Whole milliseconds: the size of a task must not depend on when it is packed, because a
         # repeated `enqueue_many` has to be cut into the same steps.
         enqueued_ms=time.time_ns() // 1_000_000,
+        traceparent=trace.traceparent if trace else None,
+        tracestate=(trace.tracestate or None) if trace else None,
     )
     priority = PRIORITIES.index(call.priority) + 1
     return task_id, priority, call.wait, call.expires, envelope.packed()
@@ -52,11 +60,14 @@ class Batch:
         queue: the name of the queue.
         room: how many tasks the queue must have room for; 0 when an earlier batch saw to it.
         tasks: what is stored.
-        size: of their envelopes, in bytes.
+        trace: bytes of each envelope that do not count: a repeated `enqueue_many` may be part of
+            another trace, and has to be cut into the same steps.
+        size: of their envelopes without that, in bytes.
     """
 
     queue: str
     room: int
+    trace: int = 0
     tasks: list[Packed] = field(default_factory=list)
     size: int = 0
 
@@ -64,28 +75,34 @@ class Batch:
         """Whether *task* may still come in; a single one always may."""
         if not self.tasks:
             return True
-        return len(self.tasks) < BATCH_TASKS and self.size + len(task[-1]) <= BATCH_BYTES
+        return len(self.tasks) < BATCH_TASKS and self.size + self._size(task) <= BATCH_BYTES
 
     def add(self, task: Packed) -> None:
         """Take *task* in."""
         self.tasks.append(task)
-        self.size += len(task[-1])
+        self.size += self._size(task)
+
+    def _size(self, task: Packed) -> int:
+        return len(task[-1]) - self.trace
 
 
-def batched(calls: Sequence[Call[Any]], ids: Sequence[str]) -> Iterator[Batch]:
+def batched(
+    calls: Sequence[Call[Any]], ids: Sequence[str], trace: TraceContext | None = None
+) -> Iterator[Batch]:
     """Batches of *calls*, in order within each queue.
 
     Everything is packed before the first batch is given, so that a call which cannot be stored
     keeps all from being stored.
     """
+    carried = added_bytes(trace)
     by_queue: dict[str, list[Packed]] = {}
     for call, task_id in zip(calls, ids, strict=True):
-        by_queue.setdefault(call.queue, []).append(packed(call, task_id))
+        by_queue.setdefault(call.queue, []).append(packed(call, task_id, trace))
     for queue, tasks in by_queue.items():
-        batch = Batch(queue, room=len(tasks))
+        batch = Batch(queue, len(tasks), carried)
         for task in tasks:
             if not batch.fits(task):
                 yield batch
-                batch = Batch(queue, room=0)
+                batch = Batch(queue, 0, carried)
             batch.add(task)
         yield batch

@@ -13,6 +13,7 @@ from ..core.ledger import partly
 from ..core.names import Namespace
 from ..core.runtime._async import runs_here
 from ..errors import DecodeError, LoadFailed, ServerUnavailable
+from . import keys
 from .commits import CommitHook
 from .ids import RowId, id_of, member_of
 from .loader._async import AsyncLoader
@@ -50,6 +51,8 @@ class AsyncRowCache:
         self.name = name
         self.source = source
         self._caller = caller
+        self._telemetry = caller.settings.telemetry
+        self._unit = namespace.unit(keys.CACHE, name)
         self._shelf = shelf = AsyncShelf(caller, catalog, namespace, name, terms)
         self._misses: AsyncMisses | None = None
         self._refresher: AsyncRefresher | None = None
@@ -60,7 +63,7 @@ class AsyncRowCache:
                     f"the source of row cache {name!r} must have a method load(ids), and for "
                     f"Holdfast one that is not async; got {type(source).__name__}"
                 )
-            loader = AsyncLoader(name, source, terms.codec)
+            loader = AsyncLoader(self._unit, source, terms.codec, self._telemetry)
             self._misses = AsyncMisses(shelf, loader, bell)
             self._refresher = AsyncRefresher(shelf, loader, bell)
 
@@ -91,7 +94,9 @@ class AsyncRowCache:
         deadline = _until(timeout)
         copy = await self._shelf.get_one(member)
         if copy is not None and copy.serves(max_age_ms):
+            self._tell(1, 0)
             return self._shown(member, copy, max_age_ms)
+        self._tell(0, 1)
         rows = await self._filled({member: copy}, max_age_ms, deadline)
         return rows[member]
 
@@ -122,6 +127,7 @@ class AsyncRowCache:
                 rows[member] = copy.shown(codec, into, max_age_ms)
             except DecodeError as error:
                 raise named(error, member, self.name) from error
+        self._tell(len(rows), len(missing))
         if not missing:
             return dict(zip(members.values(), rows.values(), strict=True))
         try:
@@ -273,6 +279,11 @@ class AsyncRowCache:
             return copy.shown(terms.codec, terms.into, max_age_ms)
         except DecodeError as error:
             raise named(error, member, self.name) from error
+
+    def _tell(self, hits: int, misses: int) -> None:
+        if self._telemetry is not None:
+            self._telemetry.count("rows", self._unit, hits, "hit")
+            self._telemetry.count("rows", self._unit, misses, "miss")
 
     def _needed(self) -> AsyncRefresher:
         if self._refresher is None:

@@ -14,6 +14,7 @@ from ..core.ledger import partly
 from ..core.names import Namespace
 from ..core.runtime._sync import runs_here
 from ..errors import DecodeError, LoadFailed, ServerUnavailable
+from . import keys
 from .commits import CommitHook
 from .ids import RowId, id_of, member_of
 from .loader._sync import Loader
@@ -51,6 +52,8 @@ class RowCache:
         self.name = name
         self.source = source
         self._caller = caller
+        self._telemetry = caller.settings.telemetry
+        self._unit = namespace.unit(keys.CACHE, name)
         self._shelf = shelf = Shelf(caller, catalog, namespace, name, terms)
         self._misses: Misses | None = None
         self._refresher: Refresher | None = None
@@ -61,7 +64,7 @@ class RowCache:
                     f"the source of row cache {name!r} must have a method load(ids), and for "
                     f"Holdfast one that is not async; got {type(source).__name__}"
                 )
-            loader = Loader(name, source, terms.codec)
+            loader = Loader(self._unit, source, terms.codec, self._telemetry)
             self._misses = Misses(shelf, loader, bell)
             self._refresher = Refresher(shelf, loader, bell)
 
@@ -92,7 +95,9 @@ class RowCache:
         deadline = _until(timeout)
         copy = self._shelf.get_one(member)
         if copy is not None and copy.serves(max_age_ms):
+            self._tell(1, 0)
             return self._shown(member, copy, max_age_ms)
+        self._tell(0, 1)
         rows = self._filled({member: copy}, max_age_ms, deadline)
         return rows[member]
 
@@ -123,6 +128,7 @@ class RowCache:
                 rows[member] = copy.shown(codec, into, max_age_ms)
             except DecodeError as error:
                 raise named(error, member, self.name) from error
+        self._tell(len(rows), len(missing))
         if not missing:
             return dict(zip(members.values(), rows.values(), strict=True))
         try:
@@ -272,6 +278,11 @@ class RowCache:
             return copy.shown(terms.codec, terms.into, max_age_ms)
         except DecodeError as error:
             raise named(error, member, self.name) from error
+
+    def _tell(self, hits: int, misses: int) -> None:
+        if self._telemetry is not None:
+            self._telemetry.count("rows", self._unit, hits, "hit")
+            self._telemetry.count("rows", self._unit, misses, "miss")
 
     def _needed(self) -> Refresher:
         if self._refresher is None:

@@ -11,11 +11,12 @@ from typing import Any, Final, TypeVar
 from urllib.parse import unquote_to_bytes
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from .. import AsyncHoldfast
+from .. import AsyncHoldfast, TraceContext, use_trace
 from .gate import Gate, new_key
 from .problems import Problem, problem_of
 from .waiting import unless_over
@@ -168,13 +169,19 @@ def resource(path: str, **handlers: Handler) -> Route:
             user = await gate.user_of(request)
             gate.users.demand(user, "this user")
             key = key_of(request.headers.get("idempotency-key"))
-            return await handlers[request.method](Visit(gate, request, user, key))
+            with use_trace(trace_of(request.headers)):
+                return await handlers[request.method](Visit(gate, request, user, key))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
         except Exception as error:  # noqa: BLE001 (the last one to catch it: `problem_of` logs it)
             return problem_of(error, key).response()
 
     return Route(path, endpoint, methods=list(handlers))
+
+
+def trace_of(headers: Headers) -> TraceContext | None:
+    """The trace that a request is part of, if it says so."""
+    return TraceContext.parsed(headers.get("traceparent"), headers.get("tracestate"))
 
 
 def key_of(given: str | None) -> str:

@@ -63,7 +63,10 @@ def instant(at: datetime | None) -> str | None:
 
 def message_json(message: Message | Undecodable) -> dict[str, Any]:
     """One message: with a `body`, with `bytes`, or with the reason why it is `undecodable`."""
-    fields = {"seq": message.seq, "sender": message.sender, "sent_at": instant(message.sent_at)}
+    fields: dict[str, Any] = {"seq": message.seq, "sender": message.sender}
+    fields["sent_at"] = instant(message.sent_at)
+    if isinstance(message, Message) and message.trace is not None:
+        fields["trace"] = message.trace
     match message:
         case Undecodable():
             return {**fields, "undecodable": message.reason}

@@ -36,7 +36,7 @@ async def run(
         proxies: addresses that say whom they ask for.
         greeting: lines to print as soon as it can be reached.
     """
-    from ...web import Server, dashboard, gateway
+    from ...web import Server, dashboard, gateway, metrics
     from ...web.guard import LOOPBACK_HOSTS
     from ...web.site import HOME, site
 
@@ -47,7 +47,8 @@ async def run(
     hosts = [*LOOPBACK_HOSTS, *hosts]
     served = gateway(hf, authenticator=tokens, hosts=hosts, home=HOME if passes else None)
     if passes is not None:
-        served = site(served, dashboard(hf, access=passes, hosts=hosts))
+        shown = dashboard(hf, access=passes, hosts=hosts)
+        served = site(served, shown, metrics(hf, access=passes, hosts=hosts))
     async with hf:
         try:
             await hf.mailboxes()  # a wrong address is told now, and not to the first client

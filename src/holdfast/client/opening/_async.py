@@ -17,6 +17,7 @@ from ...core.durability import Durability
 from ...core.names import Namespace
 from ...core.renewer import Renewer
 from ...core.runtime._async import at_construction, in_thread
+from ...core.telemetry import Telemetry
 from ...errors import HoldfastError
 from ..shared import shared
 
@@ -41,8 +42,9 @@ class AsyncOpening:
         *,
         namespace: str = DEFAULT_NAMESPACE,
         durability: Durability | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
-        self._begin(Settings.of(redis), namespace, durability)
+        self._begin(Settings.of(redis), namespace, durability, telemetry)
 
     @classmethod
     def from_url(
@@ -51,6 +53,7 @@ class AsyncOpening:
         *,
         namespace: str = DEFAULT_NAMESPACE,
         durability: Durability | None = None,
+        telemetry: Telemetry | None = None,
     ) -> Self:
         """A client for a URL: `redis rediss unix redis+sentinel redis+cluster`.
 
@@ -58,10 +61,11 @@ class AsyncOpening:
             url: such as `redis://localhost:6379/0`, `redis+sentinel://host:26379/mymaster` or
                 `redis+cluster://host:7000,host:7001`. Several hosts are separated by commas.
             namespace: see the class.
-            durability: see the class.
+            durability: likewise.
+            telemetry: likewise.
         """
         self = cls.__new__(cls)
-        self._begin(Settings.from_url(url), namespace, durability)
+        self._begin(Settings.from_url(url), namespace, durability, telemetry)
         return self
 
     @classmethod
@@ -71,6 +75,7 @@ class AsyncOpening:
         *,
         namespace: str = DEFAULT_NAMESPACE,
         durability: Durability | None = None,
+        telemetry: Telemetry | None = None,
     ) -> Self:
         """A client with a Valkey server of its own, from the extra `server`.
 
@@ -78,8 +83,9 @@ class AsyncOpening:
             folder: keeps the data, and is shared by all processes that open it; the last one out
                 stops the server. None makes a private, temporary one.
             namespace: see the class.
-            durability: see the class. What is in a folder is on disk without it, and there are no
+            durability: likewise. What is in a folder is on disk without it, and there are no
                 replicas.
+            telemetry: likewise.
 
         Raises:
             ServerNotFound: there is no server binary; the message says what to install.
@@ -92,18 +98,26 @@ class AsyncOpening:
             raise ValueError("an embedded server has no replicas: use durability=Fsynced()")
         server = EmbeddedServer.open(folder)
         try:
-            self = cls.from_url(server.url, namespace=namespace, durability=durability)
+            self = cls.from_url(
+                server.url, namespace=namespace, durability=durability, telemetry=telemetry
+            )
         except BaseException:
             server.close()
             raise
         self._opened.callback(server.close)
         return self
 
-    def _begin(self, settings: Settings, namespace: str, durability: Durability | None) -> None:
+    def _begin(
+        self,
+        settings: Settings,
+        namespace: str,
+        durability: Durability | None,
+        telemetry: Telemetry | None,
+    ) -> None:
         if not isinstance(durability, Durability | None):
             kind = type(durability).__name__
             raise TypeError(f"durability must be Replicated(…), Fsynced(…) or None, got {kind}")
-        self._settings = settings = replace(settings, durability=durability)
+        self._settings = settings = replace(settings, durability=durability, telemetry=telemetry)
         self._namespace = Namespace.of(namespace)
         self._caller = AsyncCaller(settings)
         self._catalog = AsyncCatalog(self._caller, self._namespace)

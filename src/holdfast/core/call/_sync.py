@@ -31,6 +31,7 @@ from ..ledger import Writers
 from ..names import Unit
 from ..runtime._sync import Gate, is_over, place, sleep
 from ..script import Script
+from ..telemetry import during
 from .attempt import PLAIN_REDIRECTS, Attempt, said, value
 
 Argument = str | bytes | int
@@ -109,11 +110,13 @@ class Caller:
             durable=self._seals(script, wanted=durable),
         )
         routes = self._session().routes
-        outcome = self._attempt(routes, attempt, Request.of_script(script.sha1, keys, args))
-        if isinstance(outcome, NoScript):
-            whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
-            outcome = self._attempt(routes, attempt, whole)
-        return value(outcome, attempt)
+        with during(self.settings.telemetry, "call", unit, facts=script.facts):
+            request = Request.of_script(script.sha1, keys, args)
+            outcome = self._attempt(routes, attempt, request)
+            if isinstance(outcome, NoScript):
+                whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
+                outcome = self._attempt(routes, attempt, whole)
+            return value(outcome, attempt)
 
     def call_many(
         self,
@@ -134,9 +137,12 @@ class Caller:
         Returns:
             For each step what the script returned, or the error that `call` would have raised.
         """
+        if not steps:
+            return []
         routes = self._session().routes
         sealed = self._seals(script, wanted=durable)
-        first = self._together(routes, script, steps, durable=sealed)
+        with during(self.settings.telemetry, "call", steps[0][0], facts=script.facts):
+            first = self._together(routes, script, steps, durable=sealed)
         answers: list[Any] = []
         for (unit, keys, args), outcome in zip(steps, first, strict=True):
             if isinstance(outcome, Replied):

@@ -23,6 +23,7 @@ from redis.retry import Retry
 
 from ...version import __version__
 from ..durability import Durability
+from ..telemetry import Telemetry
 
 DEFAULT_TIMEOUT_S: Final = 5.0
 """How long one call may take when the user's client does not say (`socket_timeout`)."""
@@ -93,6 +94,7 @@ class Settings:
         sentinel_security: as `security`, likewise.
         remap: the user's function from an announced address to a reachable one (cluster).
         durability: what writes wait for; None: for nothing but their answer.
+        telemetry: who is told what the client does; None: nobody.
     """
 
     topology: str
@@ -106,6 +108,7 @@ class Settings:
     sentinel_security: str = "plain"
     remap: Callable[[Address], Address] | None = None
     durability: Durability | None = None
+    telemetry: Telemetry | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, client: Client) -> Settings:

@@ -96,6 +96,9 @@ class AsyncPlaces:
                 heir's, who has only a short claim.
             loss: is told when it is lost.
         """
+        telemetry, unit = self.caller.settings.telemetry, self.unit
+        if telemetry is not None:
+            loss.heard_by(lambda: telemetry.count("lost", unit, 1, ""))
         kept = Kept(
             self.unit,
             RENEW,

@@ -95,6 +95,9 @@ class Places:
                 heir's, who has only a short claim.
             loss: is told when it is lost.
         """
+        telemetry, unit = self.caller.settings.telemetry, self.unit
+        if telemetry is not None:
+            loss.heard_by(lambda: telemetry.count("lost", unit, 1, ""))
         kept = Kept(
             self.unit,
             RENEW,

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ...core.clock import Deadline, since_boot
 from ...core.renewer import LONGEST_NAP_S
 from ...core.runtime._async import Nudge, seen_through
+from ...core.telemetry import during
 from ...errors import (
     DefinitionConflict,
     HoldfastError,
@@ -80,7 +81,9 @@ class AsyncTurn:
         Raises:
             LockTimeout: none was free in time.
         """
-        lease = await self._outcome(waits=True)
+        with during(self._places.caller.settings.telemetry, "wait", self._places.unit) as waiting:
+            lease = await self._outcome(waits=True)
+            waiting.ended("timeout" if lease is None else "granted")
         if lease is None:
             waited_s = time.monotonic() - self._began
             raise LockTimeout(str(self._places.unit), waited_s, self._holder)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from ...core.clock import Deadline, since_boot
 from ...core.renewer import LONGEST_NAP_S
 from ...core.runtime._sync import Nudge, seen_through
+from ...core.telemetry import during
 from ...errors import (
     DefinitionConflict,
     HoldfastError,
@@ -81,7 +82,9 @@ class Turn:
         Raises:
             LockTimeout: none was free in time.
         """
-        lease = self._outcome(waits=True)
+        with during(self._places.caller.settings.telemetry, "wait", self._places.unit) as waiting:
+            lease = self._outcome(waits=True)
+            waiting.ended("timeout" if lease is None else "granted")
         if lease is None:
             waited_s = time.monotonic() - self._began
             raise LockTimeout(str(self._places.unit), waited_s, self._holder)

@@ -79,7 +79,7 @@ class AsyncChat:
         with self._post.caller.writers.operation(
             op_id, lambda op_id: self.send(body, sender=sender, op_id=op_id), verb="send"
         ) as write:
-            reply = await self._log.write(SEND, write, self._log.bell, sender, stored)
+            reply = await self._log.send(SEND, write, self._log.bell, sender, stored)
         if reply[0] == b"missing":
             raise NoSuchChat(self.chat_id)
         if reply[0] == b"stranger":
@@ -309,7 +309,7 @@ async def create_chat(
         # Before the chat: whoever is a member of it must find it.
         await post.index.enlist(founding.members, chat_id)
         said = (founding.sender, stored, founding.keep, founding.idle_ms, log.bell)
-        answer = await log.write(CREATE, write, *said, *founding.members)
+        answer = await log.send(CREATE, write, *said, then=founding.members)
     if answer == b"exists":
         raise ChatExists(chat_id)
     await _enlist_again(post, founding.members, chat_id)

@@ -80,7 +80,7 @@ class Chat:
         with self._post.caller.writers.operation(
             op_id, lambda op_id: self.send(body, sender=sender, op_id=op_id), verb="send"
         ) as write:
-            reply = self._log.write(SEND, write, self._log.bell, sender, stored)
+            reply = self._log.send(SEND, write, self._log.bell, sender, stored)
         if reply[0] == b"missing":
             raise NoSuchChat(self.chat_id)
         if reply[0] == b"stranger":
@@ -306,7 +306,7 @@ def create_chat(post: Post, founding: Founding, body: Any, *, op_id: str | None)
         # Before the chat: whoever is a member of it must find it.
         post.index.enlist(founding.members, chat_id)
         said = (founding.sender, stored, founding.keep, founding.idle_ms, log.bell)
-        answer = log.write(CREATE, write, *said, *founding.members)
+        answer = log.send(CREATE, write, *said, then=founding.members)
     if answer == b"exists":
         raise ChatExists(chat_id)
     _enlist_again(post, founding.members, chat_id)

@@ -30,9 +30,8 @@ class AsyncInbox(AsyncReader):
 
     def __init__(self, post: AsyncPost, user: str) -> None:
         self.user = checked_name(user, "a user")
-        super().__init__(post, user)
+        super().__init__(post, post.index.unit(user))
         self._listing = Listing(0, {})
-        self._unit = post.index.unit(user)
 
     def __repr__(self) -> str:
         return f"AsyncInbox({self.user!r})"

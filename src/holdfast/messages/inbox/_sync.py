@@ -31,9 +31,8 @@ class Inbox(Reader):
 
     def __init__(self, post: Post, user: str) -> None:
         self.user = checked_name(user, "a user")
-        super().__init__(post, user)
+        super().__init__(post, post.index.unit(user))
         self._listing = Listing(0, {})
-        self._unit = post.index.unit(user)
 
     def __repr__(self) -> str:
         return f"Inbox({self.user!r})"

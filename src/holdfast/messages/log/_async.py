@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ...core import ledger
 from ...core.call._async import Argument, AsyncCaller
 from ...core.names import Unit
 from ...core.script import Script
+from ...core.telemetry import during
+from ...core.trace import stored
 from ...errors import NoSuchChat, NoSuchMessage, NotAMember, StaleBatch
 from .. import keys
 from ..message import Message, Undecodable, messages_of
@@ -18,6 +21,9 @@ REDEFINE: Final = Script.load("holdfast.messages", "redefine")
 
 REPLY_BYTES: Final = 4 << 20
 """What the messages of one answer may take."""
+
+
+_SAID: Final = (b"sent", b"created")
 
 
 class AsyncLog:
@@ -41,6 +47,22 @@ class AsyncLog:
         return await self._caller.call(
             script, self.unit, self.written_keys, [operation.writer, operation.number, *args]
         )
+
+    async def send(
+        self,
+        script: Script,
+        operation: ledger.Operation,
+        *args: Argument,
+        then: Sequence[Argument] = (),
+    ) -> Any:
+        """Write a message: the trace in which it is sent comes behind *args*, and before *then*."""
+        with during(self._caller.settings.telemetry, "send", self.unit) as sent:
+            trace = stored(sent.trace)
+            reply = await self.write(script, operation, *args, trace, *then)
+            verdict: bytes = reply if isinstance(reply, bytes) else reply[0]
+            if verdict not in _SAID:
+                sent.ended("refused", verdict.decode())
+        return reply
 
     async def ack(self, reader: str, epoch: int, upto: int) -> None:
         """*reader* is done with all up to *upto*; harmless to repeat.

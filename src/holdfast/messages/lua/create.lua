@@ -14,7 +14,8 @@
 -- ARGV[5]  string  keep     a number of messages, or until_read
 -- ARGV[6]  int     idle_ms  until_read: a member silent for longer holds nothing back
 -- ARGV[7]  string  bell     channel of the chat: members may be waiting for it to begin
--- ARGV[8]  string  first of the members
+-- ARGV[8]  string  trace    in which it is sent; '' in none
+-- ARGV[9]  string  first of the members
 -- returns  string  created, or exists
 -- include clock
 -- include ledger
@@ -32,11 +33,11 @@ if epoch then
 end
 found()
 redis.call('HSET', meta, 'keep', keep, 'idle_ms', idle_ms, 'since', text(now_ms))
-local FIRST = 8
+local FIRST = 9
 for i = FIRST, #ARGV do
   redis.call('ZADD', cursors, ARGV[i] == sender and 1 or 0, ARGV[i])
 end
-append(sender, body)
+append(sender, body, ARGV[8])
 remember()
 live_on()
 ledger_write(ledger, ARGV[1], ARGV[2], 1)

@@ -15,6 +15,7 @@
 -- ARGV[6]  string  body
 -- ARGV[7]  string  capacity  as the sender says it is; '' it does not say
 -- ARGV[8]  string  overflow  likewise
+-- ARGV[9]  string  trace     in which it is sent; '' in none
 -- returns  array   verdict; sent: the number of the message; full: capacity, when the oldest unread
 --                  message was sent (ms); conflict: capacity, overflow
 -- include clock
@@ -49,7 +50,7 @@ end
 if ARGV[8] ~= '' then
   redis.call('HSET', meta, 'overflow', ARGV[8])
 end
-append(sender, body)
+append(sender, body, ARGV[9])
 local unread = math.max(cursor + 1, floor)
 drop_below(top - capacity + 1)
 if floor > unread then

@@ -81,7 +81,7 @@ local function fill(each)
   local row, open = each.row, give(each.row, each.parts, each.size)
   for _ = 1, math.ceil(math.min(limit, each.more) / PAGE) do
     if open then
-      local after = '(' .. row[6][#row[6] - 2]
+      local after = '(' .. id_of(row[6][#row[6] - 2])
       open = give(row, flat(redis.call('XRANGE', each.log, after, '+', 'COUNT', PAGE)))
     end
   end

@@ -39,7 +39,7 @@ for _ = 1, math.ceil(limit / PAGE) do
       for n = i, i + 2 do
         entries[#entries + 1] = parts[n]
       end
-      edge = '(' .. parts[i]
+      edge = '(' .. id_of(parts[i])
     end
   end
   open = open and #parts == 3 * PAGE

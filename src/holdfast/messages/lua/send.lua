@@ -12,6 +12,7 @@
 -- ARGV[3]  string  bell     channel of the chat
 -- ARGV[4]  string  sender
 -- ARGV[5]  string  body
+-- ARGV[6]  string  trace    in which it is sent; '' in none
 -- returns  array   verdict; sent: the number of the message; or missing, stranger
 -- include clock
 -- include ledger
@@ -34,7 +35,7 @@ local cursor = tonumber(redis.call('ZSCORE', cursors, sender) or nil)
 if not cursor then
   return {'stranger'}
 end
-append(sender, body)
+append(sender, body, ARGV[6])
 if cursor == top - 1 then  -- who had read everything has read its own message too
   redis.call('ZADD', cursors, text(top), sender)
 end

@@ -11,9 +11,10 @@ from ...core.bell import RECHECK_S
 from ...core.clock import Deadline, Duration
 from ...core.names import Unit
 from ...core.runtime._async import Nudge
+from ...core.telemetry import during
 from ...errors import ServerUnavailable
 from ..memory import Memory
-from ..message import Batch, Position
+from ..message import Batch, Position, traces_of
 from ..post._async import AsyncPost
 from ..terms import MAX_LIMIT, checked_count, checked_timeout
 
@@ -25,9 +26,9 @@ ten thousand who wait in one process must not keep it busy."""
 class AsyncReader(ABC):
     """What reading a mailbox and reading an inbox have in common."""
 
-    def __init__(self, post: AsyncPost, user: str) -> None:
+    def __init__(self, post: AsyncPost, unit: Unit) -> None:
         self._post = post
-        self._user = user
+        self._unit = unit
         self._memory = Memory()
 
     async def _news(
@@ -36,6 +37,16 @@ class AsyncReader(ABC):
         """What is new, beyond *after* where a device said what it has; waits for it."""
         checked_count(limit, "limit", MAX_LIMIT)
         deadline = Deadline(checked_timeout(timeout))
+        with during(self._post.caller.settings.telemetry, "receive", self._unit) as receiving:
+            batches = await self._next(limit, deadline, after)
+            count = sum(len(batch.messages) for batch in batches)
+            receiving.received(count, traces_of(batches))
+        return batches
+
+    async def _next(
+        self, limit: int, deadline: Deadline, after: Mapping[str, Position]
+    ) -> list[Batch]:
+        """What is new, or comes until the *deadline*."""
         if deadline.passed:
             batches, _ = await self._look(limit, after)
             return batches

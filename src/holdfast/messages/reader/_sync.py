@@ -12,9 +12,10 @@ from ...core.bell import RECHECK_S
 from ...core.clock import Deadline, Duration
 from ...core.names import Unit
 from ...core.runtime._sync import Nudge
+from ...core.telemetry import during
 from ...errors import ServerUnavailable
 from ..memory import Memory
-from ..message import Batch, Position
+from ..message import Batch, Position, traces_of
 from ..post._sync import Post
 from ..terms import MAX_LIMIT, checked_count, checked_timeout
 
@@ -26,9 +27,9 @@ ten thousand who wait in one process must not keep it busy."""
 class Reader(ABC):
     """What reading a mailbox and reading an inbox have in common."""
 
-    def __init__(self, post: Post, user: str) -> None:
+    def __init__(self, post: Post, unit: Unit) -> None:
         self._post = post
-        self._user = user
+        self._unit = unit
         self._memory = Memory()
 
     def _news(
@@ -37,6 +38,14 @@ class Reader(ABC):
         """What is new, beyond *after* where a device said what it has; waits for it."""
         checked_count(limit, "limit", MAX_LIMIT)
         deadline = Deadline(checked_timeout(timeout))
+        with during(self._post.caller.settings.telemetry, "receive", self._unit) as receiving:
+            batches = self._next(limit, deadline, after)
+            count = sum(len(batch.messages) for batch in batches)
+            receiving.received(count, traces_of(batches))
+        return batches
+
+    def _next(self, limit: int, deadline: Deadline, after: Mapping[str, Position]) -> list[Batch]:
+        """What is new, or comes until the *deadline*."""
         if deadline.passed:
             batches, _ = self._look(limit, after)
             return batches

@@ -11,10 +11,11 @@ from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
 from ...core.names import Namespace, Unit
 from ...core.script import Script
+from ...core.telemetry import during
 from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable
 from .. import keys
 from ..handle._async import AsyncTaskHandle
-from ..packing import Packed, batched, packed
+from ..packing import Batch, Packed, batched, packed
 from ..task import Call, checked_call, checked_calls
 
 ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
@@ -48,6 +49,7 @@ class AsyncProducer:
         self, caller: AsyncCaller, bell: Bell, catalog: AsyncCatalog, namespace: Namespace
     ) -> None:
         self._caller = caller
+        self._telemetry = caller.settings.telemetry
         self._bell = bell
         self._catalog = catalog
         self._namespace = namespace
@@ -68,8 +70,10 @@ class AsyncProducer:
             op_id, lambda op_id: self.enqueue(call, op_id), verb="enqueue"
         ) as operation:
             task_id = call.task_id or operation.label
-            task = packed(call, task_id)
-            await self._store(call.queue, operation.writer, operation.number, [task], 1, 0)
+            unit, facts = self._target(call.queue).unit, {"id": task_id, "task": call.task}
+            with during(self._telemetry, "send", unit, facts=facts) as sent:
+                task = packed(call, task_id, sent.trace)
+                await self._store(call.queue, operation.writer, operation.number, [task], 1, 0)
         return self._handle(call, task_id)
 
     async def enqueue_many(
@@ -81,20 +85,24 @@ class AsyncProducer:
             op_id, lambda op_id: self.enqueue_many(calls, op_id), verb="enqueue_many"
         ) as operation:
             ids = [call.task_id or f"{operation.label}.{i}" for i, call in enumerate(calls)]
-            batches = list(batched(calls, ids))
-            stored = 0
-            for i, batch in enumerate(batches):
-                # Each step is an operation of its own: repeating the whole repeats what is missing.
-                try:
-                    writer, number = operation.part(i), operation.number
-                    await self._store(batch.queue, writer, number, batch.tasks, batch.room, stored)
-                except ServerUnavailable as error:
-                    if i == 0:
-                        raise
-                    done = f"{stored} of {len(calls)} tasks are stored"
-                    raise ledger.partly(error, done) from error
-                stored += len(batch.tasks)
+            with during(self._telemetry, "send", self._common(calls), amount=len(calls)) as sent:
+                await self._store_all(operation, list(batched(calls, ids, sent.trace)))
         return [self._handle(call, task_id) for call, task_id in zip(calls, ids, strict=True)]
+
+    async def _store_all(self, operation: ledger.Operation, batches: Sequence[Batch]) -> None:
+        """Put batches in line, a step for each."""
+        stored = 0
+        for i, batch in enumerate(batches):
+            # Each step is an operation of its own: repeating the whole repeats what is missing.
+            try:
+                writer, number = operation.part(i), operation.number
+                await self._store(batch.queue, writer, number, batch.tasks, batch.room, stored)
+            except ServerUnavailable as error:
+                if i == 0:
+                    raise
+                done = f"{stored} of {sum(len(batch.tasks) for batch in batches)} tasks are stored"
+                raise ledger.partly(error, done) from error
+            stored += len(batch.tasks)
 
     async def _store(
         self,
@@ -119,6 +127,11 @@ class AsyncProducer:
             what, stored = f"the capacity of queue {queue!r}", int(capacity) or None
             raise DefinitionConflict(what, stored, defined, before)
         await self._catalog.note(unit)
+
+    def _common(self, calls: Sequence[Call[Any]]) -> Unit:
+        """The queue that all of *calls* name; if there is no such one, that without a name."""
+        queues = {call.queue for call in calls}
+        return self._namespace.unit(keys.KIND, queues.pop() if len(queues) == 1 else "")
 
     def _target(self, queue: str) -> _Target:
         target = self._targets.get(queue)

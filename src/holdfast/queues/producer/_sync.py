@@ -12,10 +12,11 @@ from ...core.call._sync import Caller
 from ...core.catalog._sync import Catalog
 from ...core.names import Namespace, Unit
 from ...core.script import Script
+from ...core.telemetry import during
 from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable
 from .. import keys
 from ..handle._sync import TaskHandle
-from ..packing import Packed, batched, packed
+from ..packing import Batch, Packed, batched, packed
 from ..task import Call, checked_call, checked_calls
 
 ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
@@ -47,6 +48,7 @@ class Producer:
 
     def __init__(self, caller: Caller, bell: Bell, catalog: Catalog, namespace: Namespace) -> None:
         self._caller = caller
+        self._telemetry = caller.settings.telemetry
         self._bell = bell
         self._catalog = catalog
         self._namespace = namespace
@@ -67,8 +69,10 @@ class Producer:
             op_id, lambda op_id: self.enqueue(call, op_id), verb="enqueue"
         ) as operation:
             task_id = call.task_id or operation.label
-            task = packed(call, task_id)
-            self._store(call.queue, operation.writer, operation.number, [task], 1, 0)
+            unit, facts = self._target(call.queue).unit, {"id": task_id, "task": call.task}
+            with during(self._telemetry, "send", unit, facts=facts) as sent:
+                task = packed(call, task_id, sent.trace)
+                self._store(call.queue, operation.writer, operation.number, [task], 1, 0)
         return self._handle(call, task_id)
 
     def enqueue_many(self, calls: Iterable[Call[R]], op_id: str | None) -> list[TaskHandle[R]]:
@@ -78,20 +82,24 @@ class Producer:
             op_id, lambda op_id: self.enqueue_many(calls, op_id), verb="enqueue_many"
         ) as operation:
             ids = [call.task_id or f"{operation.label}.{i}" for i, call in enumerate(calls)]
-            batches = list(batched(calls, ids))
-            stored = 0
-            for i, batch in enumerate(batches):
-                # Each step is an operation of its own: repeating the whole repeats what is missing.
-                try:
-                    writer, number = operation.part(i), operation.number
-                    self._store(batch.queue, writer, number, batch.tasks, batch.room, stored)
-                except ServerUnavailable as error:
-                    if i == 0:
-                        raise
-                    done = f"{stored} of {len(calls)} tasks are stored"
-                    raise ledger.partly(error, done) from error
-                stored += len(batch.tasks)
+            with during(self._telemetry, "send", self._common(calls), amount=len(calls)) as sent:
+                self._store_all(operation, list(batched(calls, ids, sent.trace)))
         return [self._handle(call, task_id) for call, task_id in zip(calls, ids, strict=True)]
+
+    def _store_all(self, operation: ledger.Operation, batches: Sequence[Batch]) -> None:
+        """Put batches in line, a step for each."""
+        stored = 0
+        for i, batch in enumerate(batches):
+            # Each step is an operation of its own: repeating the whole repeats what is missing.
+            try:
+                writer, number = operation.part(i), operation.number
+                self._store(batch.queue, writer, number, batch.tasks, batch.room, stored)
+            except ServerUnavailable as error:
+                if i == 0:
+                    raise
+                done = f"{stored} of {sum(len(batch.tasks) for batch in batches)} tasks are stored"
+                raise ledger.partly(error, done) from error
+            stored += len(batch.tasks)
 
     def _store(
         self,
@@ -116,6 +124,11 @@ class Producer:
             what, stored = f"the capacity of queue {queue!r}", int(capacity) or None
             raise DefinitionConflict(what, stored, defined, before)
         self._catalog.note(unit)
+
+    def _common(self, calls: Sequence[Call[Any]]) -> Unit:
+        """The queue that all of *calls* name; if there is no such one, that without a name."""
+        queues = {call.queue for call in calls}
+        return self._namespace.unit(keys.KIND, queues.pop() if len(queues) == 1 else "")
 
     def _target(self, queue: str) -> _Target:
         target = self._targets.get(queue)

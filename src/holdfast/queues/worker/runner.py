@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...core.codec import JSON, encoded
+from ...core.names import Unit
 from ...core.runtime._async import Cancelled, being_cancelled, time_limit
 from ...core.runtime.threads import Threads
+from ...core.telemetry import Fact, Telemetry, during
+from ...core.trace import current_trace, enter_trace
 from ...errors import DecodeError, PayloadTooLarge, UnknownTask
 from ..envelope import Envelope, is_newer
 from ..registry import Task, TaskRegistry
@@ -30,16 +33,23 @@ class Runner:
 
     Args:
         registry: what may run.
-        queue: for the logs and for the tasks themselves.
+        unit: the queue.
         threads: where plain functions run.
         unknown_ms: how long a task that the registry does not have waits for a worker that does.
+        telemetry: is told of what runs.
     """
 
     def __init__(
-        self, registry: TaskRegistry, queue: str, threads: Threads, unknown_ms: int
+        self,
+        registry: TaskRegistry,
+        unit: Unit,
+        threads: Threads,
+        unknown_ms: int,
+        telemetry: Telemetry | None,
     ) -> None:
         self._registry = registry
-        self._queue = queue
+        self._unit = unit
+        self._telemetry = telemetry
         self._threads = threads
         self._unknown_ms = unknown_ms
         self._unknown: set[str] = set()  # names that were complained about
@@ -66,22 +76,28 @@ class Runner:
         except UnknownTask as error:
             verdict = self._parked(claim, "unknown-task", error)
         else:
-            try:
-                running = RunningTask(
-                    claim.task_id,
-                    name,
-                    self._queue,
-                    claim.attempt,
-                    claim.token,
-                    envelope.enqueued_ms,
-                )
-                result = await self._invoke(task, running, args, kwargs)
-                verdict = _done(claim, task, result)
-            except (Cancelled, GeneratorExit):
-                raise
-            except BaseException as error:  # noqa: BLE001 (whatever it is, it is the task's)
-                raised = error
-                verdict = _failed(claim, task, error)
+            enter_trace(envelope.trace)
+            facts: dict[str, Fact] = {"id": claim.task_id, "task": name, "attempt": claim.attempt}
+            told = during(self._telemetry, "process", self._unit, trace=envelope.trace, facts=facts)
+            with told as work:
+                enter_trace(work.trace)
+                try:
+                    running = RunningTask(
+                        claim.task_id,
+                        name,
+                        self._unit.name,
+                        claim.attempt,
+                        claim.token,
+                        envelope.enqueued_ms,
+                    )
+                    result = await self._invoke(task, running, args, kwargs)
+                    verdict = _done(claim, task, result)
+                except (Cancelled, GeneratorExit):
+                    raise
+                except BaseException as error:  # noqa: BLE001 (whatever it is, it is the task's)
+                    raised = error
+                    verdict = _failed(claim, task, error)
+                work.ended(verdict.verb, type(raised).__name__ if raised else "")
         level = _LEVELS[verdict.verb]
         if verdict.verb == "park":
             level = logging.DEBUG if name in self._unknown else level
@@ -134,13 +150,13 @@ class Runner:
         raised: BaseException | None,
     ) -> None:
         """One record per attempt: what became of which task, and how long it took."""
-        claim = verdict.claim
+        claim, trace = verdict.claim, current_trace()
         logger.log(
             level,
             "task %s (%s) of queue %s, attempt %d, %.3f s: %s",
             claim.task_id,
             name or "?",
-            self._queue,
+            self._unit.name,
             claim.attempt,
             duration_s,
             _OUTCOMES[verdict.verb].format(verdict),
@@ -148,10 +164,12 @@ class Runner:
             extra={
                 "holdfast_task_id": claim.task_id,
                 "holdfast_task": name,
-                "holdfast_queue": self._queue,
+                "holdfast_queue": self._unit.name,
                 "holdfast_attempt": claim.attempt,
                 "holdfast_duration_s": duration_s,
                 "holdfast_outcome": verdict.verb,
+                "holdfast_trace_id": trace.trace_id if trace else "",
+                "holdfast_span_id": trace.span_id if trace else "",
             },
         )
 

@@ -162,7 +162,8 @@ class Shift:
 
     async def _serve(self, claimer: Claimer) -> None:
         plan = self._plan
-        runner = Runner(plan.registry, claimer.name, self._threads, plan.unknown_ms)
+        telemetry = self._caller.settings.telemetry
+        runner = Runner(plan.registry, claimer.unit, self._threads, plan.unknown_ms, telemetry)
         while not self._over(claimer):
             await self._look(claimer)
             places = self._share(claimer)

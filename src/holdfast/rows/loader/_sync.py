@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from ...core.clock import Deadline
 from ...core.codec import Codec
+from ...core.names import Unit
 from ...core.runtime._sync import in_time
+from ...core.telemetry import Telemetry, during
 from ..ids import RowId, id_of
 from ..source import NOT_TRIED, Loaded, RowSource, Unreadable, Verdict, failure, told, verdict_on
 from ..terms import MAX_BATCH
@@ -32,13 +34,17 @@ class Loader:
     """Loads rows from their source, and finds out which of them are to blame if that fails.
 
     Args:
-        name: of the cache, for messages.
+        unit: the cache.
         source: where the rows come from.
         codec: how they are stored.
+        telemetry: is told of loads.
     """
 
-    def __init__(self, name: str, source: RowSource, codec: Codec) -> None:
-        self._name = name
+    def __init__(
+        self, unit: Unit, source: RowSource, codec: Codec, telemetry: Telemetry | None
+    ) -> None:
+        self._unit = unit
+        self._telemetry = telemetry
         self._source = source
         self._codec = codec
         self._left: set[Any] = set()
@@ -64,12 +70,13 @@ class Loader:
         """What becomes of loading *part* at once; raises what the source does."""
         if len(self._left) >= MOST_LEFT:
             raise Unreadable(f"{len(self._left)} loads that took too long have not ended yet")
-        rows = in_time(seconds, self._source.load, tuple(part), left=self._left)
+        with during(self._telemetry, "load", self._unit, amount=len(part)):
+            rows = in_time(seconds, self._source.load, tuple(part), left=self._left)
         if not isinstance(rows, Mapping):
             raise TypeError(f"load must return a mapping of id to row, got {type(rows).__name__}")
         return {
             by_id[row_id]: verdict_on(
-                rows.get(row_id), self._codec, f"row {row_id!r} of row cache {self._name!r}"
+                rows.get(row_id), self._codec, f"row {row_id!r} of row cache {self._unit.name!r}"
             )
             for row_id in part
         }

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from ... import Batch
+from ... import Batch, TraceContext
 from ..problems import Problem
 from ..wire import Content, batch_json
 
@@ -45,11 +45,19 @@ class Send(Content, tag="send", kw_only=True):
         to: where.
         id: comes back in the answer.
         key: as the header Idempotency-Key.
+        trace: as the headers traceparent and tracestate.
     """
 
     to: str
     id: str | int | None = None
     key: str | None = None
+    trace: TraceContext | None = None
+
+    @property
+    def known_trace(self) -> TraceContext | None:
+        """The trace, if it is one."""
+        told = self.trace
+        return told and TraceContext.parsed(told.traceparent, told.tracestate)
 
 
 Frame = Ack | Send

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ... import HoldfastError, Position
+from ... import HoldfastError, Position, use_trace
 from ..gate import Gate, bearer, new_key
 from ..inbox import acknowledge
 from ..problems import Problem, problem_of
@@ -169,7 +169,8 @@ class Session:
         """Do what a frame wants, and return the answer."""
         match frame:
             case frames.Send():
-                return frames.sent(frame, await self._send(frame, key))
+                with use_trace(frame.known_trace):
+                    return frames.sent(frame, await self._send(frame, key))
             case frames.Ack():
                 await self._ack(frame)
                 return frames.acked(frame)

@@ -34,9 +34,15 @@ local function show_life(reader)
   end
 end
 
-local function append(sender, body)
+-- The trace in which it was sent is a second field: whoever does not know it sees only the first.
+local function append(sender, body, trace)
   top = top + 1
-  redis.call('XADD', log, text(top) .. '-' .. text(now_ms), sender, body)
+  local id = text(top) .. '-' .. text(now_ms)
+  if trace == '' then
+    redis.call('XADD', log, id, sender, body)
+  else
+    redis.call('XADD', log, id, sender, body, 'trace', trace)
+  end
 end
 
 -- The blocks of the stream that lie below go at once, single messages with their block.

@@ -1,0 +1,105 @@
+"""The metrics of a client, as instruments of OpenTelemetry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from opentelemetry.metrics import Histogram, Meter
+
+from ..core.names import Unit
+from ..core.telemetry import Fact, Verb, What
+from . import conventions as names
+
+Attributes = dict[str, str | int]
+
+
+class Instruments:
+    """Records durations and counts, under attributes of which there are few.
+
+    Args:
+        meter: makes the instruments.
+    """
+
+    def __init__(self, meter: Meter) -> None:
+        def histogram(name: str, what: str) -> Histogram:
+            bounds = list(names.SECONDS)
+            return meter.create_histogram(
+                name, "s", what, explicit_bucket_boundaries_advisory=bounds
+            )
+
+        self._operations = histogram(names.CLIENT_DURATION, "Of sending, receiving and settling.")
+        self._processes = histogram(names.PROCESS_DURATION, "Of tasks and messages processed.")
+        self._calls = histogram(names.CALL_DURATION, "Of calls to the server.")
+        self._waits = histogram(names.WAIT_DURATION, "Of waiting for a lock or semaphore.")
+        self._loads = histogram(names.LOAD_DURATION, "Of loading rows from their source.")
+        self._sent = meter.create_counter(names.SENT, "{message}", "Tasks and messages sent.")
+        self._consumed = meter.create_counter(
+            names.CONSUMED, "{message}", "Tasks and messages handed out."
+        )
+        self._loaded = meter.create_counter(names.LOADED, "{row}", "Rows asked of their source.")
+        self._counters = {
+            "lost": meter.create_counter(names.LOST, "{lease}", "Leases lost."),
+            "rows": meter.create_counter(names.REQUESTS, "{row}", "Rows asked of the cache."),
+        }
+
+    def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
+        """So many times something happened."""
+        attributes: Attributes = {names.UNIT_KIND: unit.kind}
+        if what == "rows":
+            attributes = {names.UNIT_NAME: unit.name, names.RESULT: result}
+        if amount:
+            self._counters[what].add(amount, attributes)
+
+    def ended(
+        self,
+        verb: Verb,
+        unit: Unit,
+        amount: int,
+        facts: Mapping[str, Fact],
+        seconds: float,
+        outcome: str,
+        error: str,
+    ) -> None:
+        """Something has ended, that took so many *seconds*."""
+        failed: Attributes = {names.ERROR: error} if error else {}
+        match verb:
+            case "call":
+                self._called(unit, str(facts.get("script", "")), seconds, failed)
+            case "wait":
+                of: Attributes = {names.UNIT_KIND: unit.kind, names.OUTCOME: outcome or "failed"}
+                self._waits.record(seconds, of | failed)
+            case "load":
+                of = {names.UNIT_NAME: unit.name, **failed}
+                self._loads.record(seconds, of)
+                self._loaded.add(amount, of)
+            case "process":
+                of = _messaging(unit, "process", "process")
+                self._consumed.add(amount, of)
+                of |= {names.TASK: facts["task"]} if "task" in facts else {}
+                of |= {names.OUTCOME: outcome} if outcome else {}
+                self._processes.record(seconds, of | failed)
+            case "send" | "receive":
+                of = _messaging(unit, verb, verb) | failed
+                self._operations.record(seconds, of)
+                counter = self._sent if verb == "send" else self._consumed
+                counter.add(amount, of)
+
+    def _called(self, unit: Unit, script: str, seconds: float, failed: Attributes) -> None:
+        self._calls.record(seconds, {names.SCRIPT: script, **failed})
+        if script in names.SETTLING:
+            of = _messaging(unit, names.SETTLING[script], "settle")
+            self._operations.record(seconds, of | failed)
+
+
+def _messaging(unit: Unit, operation: str, kind: str) -> Attributes:
+    """What the conventions want, without names of which there are as many as users."""
+    found: Attributes = {
+        names.SYSTEM: names.HOLDFAST,
+        names.OPERATION: operation,
+        names.OPERATION_TYPE: kind,
+    }
+    if unit.kind != names.QUEUE:
+        found[names.TEMPLATE] = unit.kind
+    elif unit.name:
+        found[names.DESTINATION] = unit.name
+    return found

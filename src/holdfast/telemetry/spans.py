@@ -1,0 +1,227 @@
+"""What a client does, as spans and metrics of OpenTelemetry."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from contextvars import Token
+from types import TracebackType
+from typing import Final
+
+from opentelemetry import context, metrics, trace
+from opentelemetry.context import Context
+from opentelemetry.metrics import MeterProvider
+from opentelemetry.trace import Link, Span, SpanKind, StatusCode, TracerProvider
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from ..core.names import Unit
+from ..core.telemetry import NO_FACTS, Activity, Fact, Verb, What
+from ..core.trace import TraceContext, current_trace
+from ..version import __version__
+from . import conventions as names
+from .instruments import Attributes, Instruments
+
+_W3C: Final = TraceContextTextMapPropagator()
+
+_KINDS: Final[Mapping[Verb, SpanKind]] = {
+    "send": SpanKind.PRODUCER,
+    "process": SpanKind.CONSUMER,
+    "receive": SpanKind.CLIENT,
+    "wait": SpanKind.CLIENT,
+    "load": SpanKind.INTERNAL,
+    "call": SpanKind.CLIENT,
+}
+
+_OF_OTHERS: Final = frozenset[Verb]({"receive", "wait", "load", "call"})
+"""These get a span only as a part of something: a loop that looks for work is no story."""
+
+
+class Spans:
+    """The spans and metrics of clients; see `OpenTelemetry`."""
+
+    def __init__(
+        self, tracer_provider: TracerProvider | None, meter_provider: MeterProvider | None
+    ) -> None:
+        scope, url = ("holdfast", __version__), names.SCHEMA_URL
+        self._tracer = trace.get_tracer(*scope, tracer_provider, schema_url=url)
+        self._instruments = Instruments(metrics.get_meter(*scope, meter_provider, schema_url=url))
+
+    def during(
+        self,
+        verb: Verb,
+        unit: Unit,
+        *,
+        amount: int = 1,
+        trace: TraceContext | None = None,
+        facts: Mapping[str, Fact] = NO_FACTS,
+    ) -> AbstractContextManager[Activity]:
+        """As `Telemetry` has it."""
+        span = self._span(verb, unit, amount, trace, facts)
+        return _Activity(self._instruments, span, verb, unit, amount, facts)
+
+    def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
+        """As `Telemetry` has it."""
+        self._instruments.count(what, unit, amount, result)
+
+    def _span(
+        self,
+        verb: Verb,
+        unit: Unit,
+        amount: int,
+        sent: TraceContext | None,
+        facts: Mapping[str, Fact],
+    ) -> Span | None:
+        """The span of it, begun; None if it is to have none."""
+        script = facts.get("script")
+        if script in names.TOLD_ELSEWHERE or script in names.UPKEEP:
+            return None
+        here = _here() if verb != "process" else None
+        if here is None and verb in _OF_OTHERS:
+            return None
+        links: list[Link] = []
+        if sent is not None:
+            here = _context_of(sent)
+            links = [Link(trace.get_current_span(here).get_span_context())]
+        return self._tracer.start_span(
+            _name(verb, unit, facts),
+            here if here is not None else Context(),
+            _KINDS[verb],
+            _described(verb, unit, amount, facts),
+            links,
+            record_exception=False,
+        )
+
+
+class _Activity:
+    """One thing that goes on; and its context."""
+
+    __slots__ = (
+        "_amount",
+        "_error",
+        "_facts",
+        "_instruments",
+        "_outcome",
+        "_since",
+        "_span",
+        "_token",
+        "_unit",
+        "_verb",
+    )
+
+    def __init__(
+        self,
+        instruments: Instruments,
+        span: Span | None,
+        verb: Verb,
+        unit: Unit,
+        amount: int,
+        facts: Mapping[str, Fact],
+    ) -> None:
+        self._instruments = instruments
+        self._span = span
+        self._verb = verb
+        self._unit = unit
+        self._amount = 0 if verb == "receive" else amount
+        self._facts = facts
+        self._outcome = self._error = ""
+        self._token: Token[Context] | None = None
+        self._since = 0.0
+
+    @property
+    def trace(self) -> TraceContext | None:
+        """What travels with what is sent here."""
+        if self._span is None:
+            return current_trace()
+        carrier: dict[str, str] = {}
+        _W3C.inject(carrier, trace.set_span_in_context(self._span))
+        return TraceContext.parsed(carrier.get("traceparent"), carrier.get("tracestate"))
+
+    def received(self, messages: int, traces: Iterable[TraceContext]) -> None:
+        """So many messages came."""
+        self._amount = messages
+        span = self._span
+        if span is not None and span.is_recording():
+            span.set_attribute(names.BATCH, messages)
+            for each in traces:
+                span.add_link(trace.get_current_span(_context_of(each)).get_span_context())
+
+    def ended(self, outcome: str, error: str = "") -> None:
+        """How it ended."""
+        self._outcome, self._error = outcome, error
+
+    def __enter__(self) -> Activity:
+        if self._span is not None:
+            self._token = context.attach(trace.set_span_in_context(self._span))
+        self._since = time.perf_counter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        seconds = time.perf_counter() - self._since
+        error = self._error if kind is None else kind.__name__
+        span = self._span
+        if span is not None and self._token is not None:
+            context.detach(self._token)
+            if self._outcome:
+                span.set_attribute(names.OUTCOME, self._outcome)
+            if error:
+                span.set_attribute(names.ERROR, error)
+                span.set_status(StatusCode.ERROR)  # what it says may hold arguments
+            span.end()
+        self._instruments.ended(
+            self._verb, self._unit, self._amount, self._facts, seconds, self._outcome, error
+        )
+
+
+def _here() -> Context | None:
+    """Where something happens; None: in no trace."""
+    if trace.get_current_span().get_span_context().is_valid:
+        return context.get_current()
+    known = current_trace()
+    return None if known is None else _context_of(known)
+
+
+def _context_of(sent: TraceContext) -> Context:
+    carrier = {"traceparent": sent.traceparent, "tracestate": sent.tracestate}
+    return _W3C.extract(carrier, context=Context())
+
+
+def _name(verb: Verb, unit: Unit, facts: Mapping[str, Fact]) -> str:
+    """`send email`, `receive mailbox`, `acquire lock`: of few kinds, as names of spans are."""
+    if verb == "call":
+        verb_of_script = str(facts.get("script", "call")).rpartition("/")[2]
+        return f"{verb_of_script} {unit.kind}"
+    of = unit.name if unit.kind == names.QUEUE else unit.kind
+    return f"{verb} {of}".rstrip()
+
+
+def _described(verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]) -> Attributes:
+    """The attributes that it begins with."""
+    script = str(facts.get("script", ""))
+    operation = names.SETTLING.get(script)
+    if verb in ("wait", "load", "call") and operation is None:
+        found: Attributes = {names.UNIT_KIND: unit.kind, names.UNIT_NAME: unit.name}
+        return found | ({names.SCRIPT: script} if script else {})
+    found = {
+        names.SYSTEM: names.HOLDFAST,
+        names.OPERATION: operation or verb,
+        names.OPERATION_TYPE: "settle" if operation else verb,
+    }
+    if unit.name:
+        found[names.DESTINATION] = unit.name
+    if unit.kind != names.QUEUE:
+        found[names.TEMPLATE] = unit.kind
+    if amount != 1:
+        found[names.BATCH] = amount
+    for fact, attribute in _FACTS.items():
+        if fact in facts:
+            found[attribute] = facts[fact]
+    return found
+
+
+_FACTS: Final = {"id": names.MESSAGE_ID, "task": names.TASK, "attempt": names.ATTEMPT}

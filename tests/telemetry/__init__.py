@@ -1,0 +1,1 @@
+"""What a client tells others, in traces and in numbers."""

@@ -1,0 +1,80 @@
+"""A trace that comes in over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import msgspec
+import pytest
+from websockets.sync.client import connect
+
+from conftest import Site
+from holdfast import AsyncHoldfast, Message
+from holdfast.web import Tokens, gateway
+from telemetry.recording import TRACE, Recording, parent_of, span_id, trace_of
+from web.house import PATIENCE_S, SECRET, House, opened
+
+HEADERS = {"traceparent": TRACE.traceparent, "tracestate": TRACE.tracestate}
+
+
+@pytest.fixture
+def house(site: Site) -> Iterator[House]:
+    with opened(site.url, site.namespace) as house:
+        yield house
+
+
+def test_the_trace_of_a_request_is_that_of_its_message(house: House) -> None:
+    """In a mailbox, in a chat; and readers over HTTP are told as well."""
+    jill = house.of("jill", **HEADERS)
+    jill.post("/v1/mailboxes/jack", json="hi")
+    house.of("jill", traceparent="nonsense").post("/v1/mailboxes/jack", json="ho")
+    traced, plain = house.hf.mailbox("jack").fetch().messages
+    assert isinstance(traced, Message)
+    assert isinstance(plain, Message)
+    assert (traced.trace, plain.trace) == (TRACE, None)
+    [first, second] = house.of("jack").get("/v1/mailbox").json()["messages"]
+    assert first["trace"] == HEADERS
+    assert "trace" not in second
+    chat = jill.post("/v1/chats", json={"members": ["jack"], "body": "hi"}).json()["id"]
+    jill.post(f"/v1/chats/{chat}/messages", json="ho")
+    messages = house.hf.chat(chat).history()
+    assert [isinstance(each, Message) and each.trace for each in messages] == [TRACE, TRACE]
+
+
+def test_a_frame_may_bring_a_trace(house: House) -> None:
+    """Each its own: a stream lives for days."""
+    token = house.tokens.issue("jill")
+    with connect(f"ws://{house.host}/v1/stream", open_timeout=PATIENCE_S) as socket:
+        socket.send(msgspec.json.encode({"type": "hello", "token": token}), text=True)
+        for trace in (HEADERS, {"traceparent": "nonsense"}, None):
+            frame = {"type": "send", "to": "mailbox:jack", "body": 1, "trace": trace}
+            socket.send(msgspec.json.encode(frame), text=True)
+        done = 0
+        while done < 3:
+            done += msgspec.json.decode(socket.recv(PATIENCE_S))["type"] == "sent"
+    messages = house.hf.mailbox("jack").fetch().messages
+    assert [isinstance(each, Message) and each.trace for each in messages] == [TRACE, None, None]
+
+
+async def test_a_request_its_message_and_its_reader_are_one_trace(site: Site) -> None:
+    """As spans, where gateway and reader record them."""
+    recording, tokens = Recording(), Tokens(SECRET)
+    async with AsyncHoldfast.from_url(
+        site.url, namespace=site.namespace, telemetry=recording.telemetry
+    ) as hf:
+        app = gateway(hf, authenticator=tokens)
+        headers = {"Authorization": f"Bearer {tokens.issue('jill')}", **HEADERS}
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            answer = await client.post("/v1/mailboxes/jack", json="hi", headers=headers)
+            assert answer.status_code == 201
+        batch = await hf.mailbox("jack").fetch()
+        [message] = batch.messages
+        assert isinstance(message, Message)
+        with recording.telemetry.process("mailbox", batch.source, message.trace):
+            await hf.mailbox("jill").send("ho", sender="jack")
+    sent, answered, processed = recording.spans
+    assert {trace_of(span) for span in recording.spans} == {TRACE.trace_id}
+    assert parent_of(sent) == int(TRACE.span_id, 16)
+    assert (parent_of(processed), parent_of(answered)) == (span_id(sent), span_id(processed))

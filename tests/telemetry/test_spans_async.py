@@ -1,0 +1,253 @@
+"""What a client does, as spans and metrics of a real SDK."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+
+import pytest
+from opentelemetry.trace import SpanKind, StatusCode
+
+from conftest import Site
+from holdfast import (
+    AsyncHoldfast,
+    LockTimeout,
+    MailboxFull,
+    Message,
+    Retry,
+    TaskRegistry,
+    TraceContext,
+    current_trace,
+    use_trace,
+)
+from telemetry.recording import TRACE, Recording, parent_of, span_id, trace_of
+
+SECRET = "canary-" + secrets.token_hex(8)
+
+tasks = TaskRegistry()
+seen: list[TraceContext | None] = []
+
+
+@tasks.task(queue="email", retry=Retry(attempts=2, backoff=0.0))
+def send_email(to: str) -> str:
+    """Fails the first time."""
+    seen.append(current_trace())
+    if len(seen) == 1:
+        raise ValueError(f"no such address: {to}")
+    return to
+
+
+@pytest.fixture
+def recording() -> Recording:
+    seen.clear()
+    return Recording()
+
+
+@pytest.fixture
+async def hf(site: Site, recording: Recording) -> AsyncIterator[AsyncHoldfast]:
+    async with AsyncHoldfast.from_url(
+        site.url, namespace=site.namespace, telemetry=recording.telemetry
+    ) as hf:
+        yield hf
+
+
+async def test_a_task_is_one_trace_from_its_enqueuing_to_its_last_attempt(
+    hf: AsyncHoldfast, recording: Recording
+) -> None:
+    """Each attempt is a part of it, and is linked to where it was sent."""
+    with recording.tracer.start_as_current_span("request") as request:
+        handle = await hf.enqueue(send_email.call(SECRET))
+    await hf.worker(tasks).run(until_idle=True)
+    sent = recording.span("send email")
+    first, second = (span for span in recording.spans if span.name == "process email")
+    assert {trace_of(span) for span in (sent, first, second)} == {
+        f"{request.get_span_context().trace_id:032x}"
+    }
+    assert (sent.kind, first.kind) == (SpanKind.PRODUCER, SpanKind.CONSUMER)
+    assert parent_of(sent) == request.get_span_context().span_id
+    for span in (first, second):
+        assert parent_of(span) == span_id(sent)
+        assert [link.context.span_id for link in span.links] == [span_id(sent)]
+    assert dict(sent.attributes or {}) == {
+        "messaging.system": "holdfast",
+        "messaging.operation.name": "send",
+        "messaging.operation.type": "send",
+        "messaging.destination.name": "email",
+        "messaging.message.id": handle.task_id,
+        "holdfast.task.name": "send_email",
+    }
+    failed, done = dict(first.attributes or {}), dict(second.attributes or {})
+    assert (failed["error.type"], failed["holdfast.outcome"]) == ("ValueError", "retry")
+    assert (first.status.status_code, first.status.description) == (StatusCode.ERROR, None)
+    assert (done["holdfast.outcome"], done["holdfast.task.attempt"]) == ("done", 2)
+    assert [trace and trace.span_id for trace in seen] == [
+        f"{span_id(span):016x}" for span in (first, second)
+    ]
+
+
+async def test_what_is_sent_in_no_trace_begins_one(hf: AsyncHoldfast, recording: Recording) -> None:
+    """As many are sent, in one span; and a worker that looks for work has none."""
+    await hf.enqueue_many([send_email.call("a"), send_email.call("b")])
+    await hf.worker(tasks).run(until_idle=True)
+    assert sorted(set(recording.names)) == ["process email", "send email"]
+    sent = recording.span("send email")
+    assert (sent.attributes or {})["messaging.batch.message_count"] == 2
+    assert {trace_of(span) for span in recording.spans} == {trace_of(sent)}
+
+
+async def test_the_metrics_of_tasks(hf: AsyncHoldfast, recording: Recording) -> None:
+    """Counted and measured by queue, task and outcome; never by id."""
+    await hf.enqueue(send_email.call("a"))
+    await hf.worker(tasks).run(until_idle=True)
+    queue = {"messaging.system": "holdfast", "messaging.destination.name": "email"}
+    sending = {**queue, "messaging.operation.name": "send", "messaging.operation.type": "send"}
+    assert recording.metric("messaging.client.sent.messages") == [(sending, 1)]
+    process = {"messaging.operation.name": "process", "messaging.operation.type": "process"}
+    assert recording.metric("messaging.client.consumed.messages") == [({**queue, **process}, 2)]
+    task = {**queue, **process, "holdfast.task.name": "send_email"}
+    assert recording.metric("messaging.process.duration") == [
+        ({**task, "holdfast.outcome": "retry", "error.type": "ValueError"}, 1),
+        ({**task, "holdfast.outcome": "done"}, 1),
+    ]
+    operations = recording.metric("messaging.client.operation.duration")
+    kinds = {attributes["messaging.operation.type"] for attributes, _ in operations}
+    assert kinds == {"send", "settle"}
+
+
+async def test_a_message_brings_its_trace_to_its_reader(
+    hf: AsyncHoldfast, recording: Recording
+) -> None:
+    """The reader's span is linked to it, and processing it is part of it."""
+    box = hf.mailbox("jack")
+    with use_trace(TRACE):
+        await box.send(SECRET, sender="jill")
+    sent = recording.span("send mailbox")
+    assert (trace_of(sent), parent_of(sent)) == (TRACE.trace_id, int(TRACE.span_id, 16))
+    with recording.tracer.start_as_current_span("loop") as loop:
+        batch = await box.fetch()
+        [message] = batch.messages
+        assert isinstance(message, Message)
+        with recording.telemetry.process("mailbox", batch.source, message.trace):
+            await box.send("got it", sender="jack")
+        await box.ack(batch)
+    assert message.trace == TraceContext(
+        f"00-{TRACE.trace_id}-{span_id(sent):016x}-01", TRACE.tracestate
+    )
+    received, processed = recording.span("receive mailbox"), recording.span("process mailbox")
+    assert parent_of(received) == loop.get_span_context().span_id
+    assert [link.context.span_id for link in received.links] == [span_id(sent)]
+    assert parent_of(processed) == span_id(sent)
+    assert parent_of(recording.spans[2]) == span_id(processed)
+    acked = dict(recording.span("ack mailbox").attributes or {})
+    assert acked["messaging.operation.type"] == "settle"
+
+
+async def test_a_chat_is_not_named_in_names_and_metrics(
+    hf: AsyncHoldfast, recording: Recording
+) -> None:
+    """There are as many as users want; a span says in an attribute which one it is."""
+    chat = await hf.create_chat(["jack"], sender="jill", body="hi")
+    await chat.send("hello", sender="jack")
+    [batch] = await hf.inbox("jack").fetch()
+    brought = [message.trace for message in batch.messages if isinstance(message, Message)]
+    assert [trace and trace.trace_id for trace in brought] == [
+        trace_of(span) for span in recording.spans
+    ]
+    assert set(recording.names) == {"send chat"}
+    assert {(span.attributes or {})["messaging.destination.name"] for span in recording.spans} == {
+        chat.chat_id
+    }
+    sent = recording.metric("messaging.client.sent.messages")
+    [(attributes, count)] = sent
+    assert (attributes["messaging.destination.template"], count) == ("chat", 2)
+    assert "messaging.destination.name" not in attributes
+
+
+async def test_a_message_that_is_refused_is_an_error(
+    hf: AsyncHoldfast, recording: Recording
+) -> None:
+    """The call went well, and said no."""
+    box = hf.mailbox("jack", capacity=1)
+    await box.send(1, sender="jill")
+    with pytest.raises(MailboxFull):
+        await box.send(2, sender="jill")
+    refused = recording.spans[-1]
+    assert (refused.attributes or {})["error.type"] == "full"
+
+
+async def test_waiting_for_a_lock_and_losing_it(
+    site: Site, hf: AsyncHoldfast, recording: Recording
+) -> None:
+    """How long, how it ended, how often; a span only within another."""
+    lock = hf.lock("market", lease=1.0, auto_renew=False)
+    with recording.tracer.start_as_current_span("request") as request:
+        lease = await lock.acquire(timeout=20.0)
+        with pytest.raises(LockTimeout):
+            await hf.lock("market").acquire(timeout=0.01)
+    assert await lease.wait_lost(30.0)
+    waited = [span for span in recording.spans if span.name == "wait lock"]
+    assert [(span.attributes or {})["holdfast.outcome"] for span in waited] == [
+        "granted",
+        "timeout",
+    ]
+    assert {parent_of(span) for span in waited} == {request.get_span_context().span_id}
+    assert recording.metric("holdfast.lock.wait.duration") == [
+        ({"holdfast.unit.kind": "lock", "holdfast.outcome": "granted"}, 1),
+        ({"holdfast.unit.kind": "lock", "holdfast.outcome": "timeout"}, 1),
+    ]
+    assert recording.metric("holdfast.lock.lost") == [({"holdfast.unit.kind": "lock"}, 1)]
+
+
+class Source:
+    """Rows that are made up."""
+
+    async def load(self, ids: tuple[str, ...]) -> dict[str, dict[str, str]]:
+        """Each has a secret."""
+        return {row_id: {"secret": SECRET} for row_id in ids}
+
+
+async def test_rows_that_hit_and_miss(hf: AsyncHoldfast, recording: Recording) -> None:
+    """And how often, and for how long, their source was asked."""
+    cache = hf.row_cache("inventory", source=Source())
+    for _ in range(2):
+        await cache.get_many(["1", "2"])
+    assert await cache.get("1")
+    counted = {
+        attributes["holdfast.result"]: count
+        for attributes, count in recording.metric("holdfast.rows.requests")
+    }
+    assert counted == {"hit": 3, "miss": 2}
+    cache_only = {"holdfast.unit.name": "inventory"}
+    assert recording.metric("holdfast.rows.loaded") == [(cache_only, 2)]
+    assert recording.metric("holdfast.rows.load.duration") == [(cache_only, 1)]
+
+
+async def test_a_call_is_a_part_of_what_asks_for_it(
+    hf: AsyncHoldfast, recording: Recording
+) -> None:
+    """And is measured in any case, by the name of its script."""
+    await hf.counter("hits").add(1)
+    assert recording.spans == ()
+    with recording.tracer.start_as_current_span("request") as request:
+        await hf.counter("hits").add(1)
+    added = recording.span("add counter")
+    assert parent_of(added) == request.get_span_context().span_id
+    assert (added.attributes or {})["holdfast.unit.name"] == "hits"
+    counted = {
+        str(attributes["holdfast.script"]): count
+        for attributes, count in recording.metric("holdfast.call.duration")
+    }
+    assert counted["counters/add"] == 2
+
+
+async def test_no_secret_is_told(hf: AsyncHoldfast, recording: Recording) -> None:
+    """Neither arguments nor bodies, results, rows, or what errors say."""
+    with recording.tracer.start_as_current_span("request"):
+        await hf.enqueue(send_email.call(SECRET))
+        await hf.mailbox("jack").send({"body": SECRET}, sender="jill")
+        await hf.row_cache("inventory", source=Source()).get("1")
+        await hf.fenced("stock").set(SECRET, 1)
+    await hf.worker(tasks).run(until_idle=True)
+    await hf.mailbox("jack").fetch()
+    assert len(recording.spans) > 5
+    assert SECRET not in recording.everything()
