@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .client._async import AsyncHoldfast
     from .client._sync import Holdfast
     from .client.acl import acl_rule
+    from .client.diagnosis.finding import Finding
     from .client.operations.facts import Replica, ServerFacts, SlowCommand
     from .completions._async import AsyncCompletions
     from .completions._sync import Completions
@@ -182,6 +183,7 @@ __all__ = [
     "FileStatus",
     "FileTaken",
     "FilesMissed",
+    "Finding",
     "Gap",
     "GeoKey",
     "GeoTable",

@@ -63,6 +63,7 @@ HOMES: Final = {
     "FileStatus": "files.file_status",
     "FileTaken": "errors",
     "FilesMissed": "errors",
+    "Finding": "client.diagnosis.finding",
     "Gap": "messages.message",
     "GeoKey": "tallies.geo.key",
     "GeoTable": "tallies.geo.table",

@@ -12,6 +12,7 @@ from ..data._sync import Data
 
 if TYPE_CHECKING:
     from ...queues.presence import WorkerStatus
+    from ..diagnosis.finding import Finding
     from .facts import ServerFacts, Topology
 
 
@@ -44,6 +45,20 @@ class Operations(Data):
             ServerUnavailable: one of them does not answer.
         """
         return [self._facts(address) for address in self._caller.primaries()]
+
+    def diagnose(self) -> list[Finding]:
+        """What is wrong, or may go wrong, with the servers that hold data; the worst first.
+
+        Persistence, eviction, memory, replicas, slots, known security holes, clocks, slowness, and
+        what the user of this client may do. Nothing is changed. What it may not look at is told as
+        a note: `acl_rule` allows neither `CONFIG` nor the slow log.
+
+        Raises:
+            ServerUnavailable: one of them does not answer.
+        """
+        from holdfast.client.diagnosis._sync import diagnosed
+
+        return diagnosed(self._caller, self._namespace, self._facts)
 
     def _facts(self, address: Address) -> ServerFacts:
         from holdfast.client.operations.facts import SLOW_LISTED, facts
