@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .client._async import AsyncHoldfast
     from .client._sync import Holdfast
     from .client.acl import acl_rule
+    from .client.audit.report import AuditReport, Damage
     from .client.diagnosis.finding import Finding
     from .client.operations.facts import Replica, ServerFacts, SlowCommand
     from .completions._async import AsyncCompletions
@@ -148,6 +149,7 @@ __all__ = [
     "AsyncTally",
     "AsyncTaskHandle",
     "AsyncWorker",
+    "AuditReport",
     "BadGeoData",
     "Batch",
     "Block",
@@ -168,6 +170,7 @@ __all__ = [
     "CounterBuffer",
     "CounterOverflow",
     "CounterState",
+    "Damage",
     "DamagedFile",
     "DecodeError",
     "DefinitionConflict",

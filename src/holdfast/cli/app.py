@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "counters": "Look at counters. Without a command: ls.",
     "logs": "Send files to many consumers; count their lines by country, region and city.",
     "doctor": "Find what is wrong, or may go wrong, with the servers; each with a remedy.",
+    "fsck": "Look at every key of a namespace, and tell what does not fit together; it only reads.",
     "acl": "Print the access rule for a user of one namespace, ready to be pasted; asks no server.",
     "serve": "Serve the dashboard at /dashboard, and mailboxes and chats over HTTP and WebSocket.",
 }

@@ -12,6 +12,7 @@ from ..data._sync import Data
 
 if TYPE_CHECKING:
     from ...queues.presence import WorkerStatus
+    from ..audit.report import AuditReport
     from ..diagnosis.finding import Finding
     from .facts import ServerFacts, Topology
 
@@ -59,6 +60,21 @@ class Operations(Data):
         from holdfast.client.diagnosis._sync import diagnosed
 
         return diagnosed(self._caller, self._namespace, self._facts)
+
+    def audit(self) -> AuditReport:
+        """Look at every key of this namespace, on every server, for what does not fit together.
+
+        Each task in exactly one place, messages without holes, cursors within them, sums that add
+        up, chunks for every byte of a budget, keys that expire where they should, no key that is
+        nobody's. It only reads, in bounded steps, and others may go on meanwhile: what looks wrong
+        is looked at again before it is told. It remembers the names of all keys while it runs.
+
+        Raises:
+            ServerUnavailable: one of the servers does not answer.
+        """
+        from holdfast.client.audit._sync import audited
+
+        return audited(self._caller, self._namespace)
 
     def _facts(self, address: Address) -> ServerFacts:
         from holdfast.client.operations.facts import SLOW_LISTED, facts
