@@ -9,5 +9,5 @@ def assert_sound(url: str, namespace: str = "holdfast") -> None:
     """Have a failed test if an audit finds anything, or nothing to look at."""
     with Holdfast.from_url(url, namespace=namespace) as hf:
         report = hf.audit()
-    assert report.damages == ()
+    assert not report.damages, report.damages
     assert report.keys > 0

@@ -37,6 +37,9 @@ end
 local function append(sender, body)
   top = top + 1
   redis.call('XADD', log, text(top) .. '-' .. text(now_ms), sender, body)
+  if top == 1 then
+    known[4] = nil  -- the log itself is new, though the rest may be older
+  end
 end
 
 -- The blocks of the stream that lie below go at once, single messages with their block.
