@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .client._async import AsyncHoldfast
     from .client._sync import Holdfast
     from .client.acl import acl_rule
+    from .client.audit.report import AuditReport, Damage
+    from .client.diagnosis.finding import Finding
     from .client.operations.facts import Replica, ServerFacts, SlowCommand
     from .completions._async import AsyncCompletions
     from .completions._sync import Completions
@@ -153,6 +155,7 @@ __all__ = [
     "AsyncTally",
     "AsyncTaskHandle",
     "AsyncWorker",
+    "AuditReport",
     "BadGeoData",
     "Batch",
     "Block",
@@ -173,6 +176,7 @@ __all__ = [
     "CounterBuffer",
     "CounterOverflow",
     "CounterState",
+    "Damage",
     "DamagedFile",
     "DecodeError",
     "DefinitionConflict",
@@ -189,6 +193,7 @@ __all__ = [
     "FileTaken",
     "FilesMissed",
     "Fsynced",
+    "Finding",
     "Gap",
     "GeoKey",
     "GeoTable",

@@ -362,3 +362,13 @@ async def test_a_send_under_a_name_of_its_own_counts_once(hf: AsyncHoldfast) -> 
     assert await box.send("b", sender="jill") == 2
     assert await box.send("a", sender="jill", op_id="mine") == 1
     assert numbers(await box.fetch()) == [1, 2]
+
+
+async def test_a_mailbox_that_began_with_its_settings_expires_whole(
+    hf: AsyncHoldfast, site: Site
+) -> None:
+    """Its log too, which comes later: else it would stay when all else is forgotten."""
+    await hf.mailbox("jack451").redefine(capacity=4)
+    await hf.mailbox("jack451").send("hi", sender="jill")
+    for part in ("meta", "log", "cursors"):
+        assert site.client.ttl(key(site, part)) > 399 * 86_400, part

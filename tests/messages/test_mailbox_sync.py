@@ -363,3 +363,11 @@ def test_a_send_under_a_name_of_its_own_counts_once(hf: Holdfast) -> None:
     assert box.send("b", sender="jill") == 2
     assert box.send("a", sender="jill", op_id="mine") == 1
     assert numbers(box.fetch()) == [1, 2]
+
+
+def test_a_mailbox_that_began_with_its_settings_expires_whole(hf: Holdfast, site: Site) -> None:
+    """Its log too, which comes later: else it would stay when all else is forgotten."""
+    hf.mailbox("jack451").redefine(capacity=4)
+    hf.mailbox("jack451").send("hi", sender="jill")
+    for part in ("meta", "log", "cursors"):
+        assert site.client.ttl(key(site, part)) > 399 * 86_400, part

@@ -24,6 +24,7 @@ def problems(block: Path) -> Iterator[str]:
     for name, purpose in {
         "__init__.py": "a docstring that says what the block is",
         "keys.py": "every key: type, content, lifetime",
+        "audit.py": "what has to hold between them",
         "_async.py": "the block itself",
         "_sync.py": "its blocking half: run `make sync`",
     }.items():
@@ -86,6 +87,7 @@ def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
     (block / "_async.py").write_text("class AsyncGadget: ...\n")
     assert list(problems(block)) == [
         "gadgets/__init__.py is missing: a docstring that says what the block is",
+        "gadgets/audit.py is missing: what has to hold between them",
         "gadgets/_sync.py is missing: its blocking half: run `make sync`",
         "gadgets/lua/ holds no script: one atomic step per file",
         "tests/gadgets/ holds no test",

@@ -1,7 +1,8 @@
 """The commands, one file each, and what they share: exit codes and errors without a traceback.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused; `locks run` and
-`locks wait` have more, see `locks/codes.py`.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused; commands that look for what is
+wrong have two more, see `weights.py`, and so have `locks run` and `locks wait`, see
+`locks/codes.py`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ COMMANDS: Final = {
     "rows": "Keep the rows of a cache fresh; look at row caches. Without a command: ls.",
     "counters": "Look at counters. Without a command: ls.",
     "logs": "Send files to many consumers; count their lines by country, region and city.",
+    "doctor": "Find what is wrong, or may go wrong, with the servers; each with a remedy.",
+    "fsck": "Look at every key of a namespace, and tell what does not fit together; it only reads.",
+    "acl": "Print the access rule for a user of one namespace, ready to be pasted; asks no server.",
     "serve": "Serve the dashboard at /dashboard, and mailboxes and chats over HTTP and WebSocket.",
 }
 """What each does, as it says itself: listing them loads none."""

@@ -17,6 +17,7 @@ from faults.waiting import eventually
 from files.faults.actors import BUDGET
 from files.faults.memory import memory
 from holdfast import Holdfast
+from soundness import assert_sound
 
 WINDOW = 8 * 2**17
 TROUBLE_S = 4.0
@@ -83,6 +84,8 @@ def round_of(server: Server, tmp_path: Path, seed: int, mode: str, struck: str) 
             ends_s = time.monotonic() + TROUBLE_S
             while time.monotonic() < ends_s and any(p.is_running for p in actors.values()):
                 peak = max(peak, memory(client, namespace))
+        with Holdfast.from_url(server.url, namespace=namespace) as hf:
+            assert hf.audit().damages == ()  # in the midst of it
         for process in actors.values():
             process.start()  # whoever was killed at last; who is done is done again at once
         eventually(lambda: all(not p.is_running for p in actors.values()), 90)
@@ -95,6 +98,7 @@ def round_of(server: Server, tmp_path: Path, seed: int, mode: str, struck: str) 
         assert saved(folder / "saved") == files
     with Holdfast.from_url(server.url, namespace=namespace) as hf:
         assert hf.file_feed("logs").status().state == "over"
+    assert_sound(server.url, namespace)
     with server.client() as client:
         assert memory(client, namespace) < 10_000
 

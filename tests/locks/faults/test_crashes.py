@@ -15,6 +15,7 @@ from faults.waiting import eventually
 from holdfast import Holdfast
 from locks.faults.contest import Contest, granted
 from locks.faults.holder import KEY
+from soundness import assert_sound
 
 SLACK_S = 3.0
 """What a busy machine may add."""
@@ -65,6 +66,7 @@ def test_all_holders_of_a_semaphore_killed_at_once(standalone: Server, tmp_path:
         assert time.monotonic() - killed_at <= lease_s + 1 + SLACK_S
         for lease in leases:
             lease.release()
+    assert_sound(standalone.url, contest.namespace)
 
 
 def strike(victims: list[Process], how: str) -> None:
@@ -91,6 +93,7 @@ def test_dead_waiters_cost_the_others_two_seconds_together(
             eventually(lambda: served(contest, alive) == 8, 30)
             took_s = time.monotonic() - released_at
             strike(contest.processes[::2], "kill")
+    assert_sound(standalone.url, contest.namespace)
     assert took_s <= 2 + SLACK_S
 
 
@@ -131,6 +134,7 @@ def test_a_crowd_of_dead_waiters_costs_no_more(
             took_s = time.monotonic() - released_at
         for lease in leases:
             lease.release()
+    assert_sound(standalone.url, namespace)
     assert took_s <= 2 + SLACK_S
 
 

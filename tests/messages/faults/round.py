@@ -19,6 +19,7 @@ from holdfast import Holdfast
 from messages.faults.actors import acknowledge, fetched, handle, say
 from messages.faults.desks import DESKS, PLACE, Desk
 from messages.faults.nursery import Actor, Nursery
+from soundness import assert_sound
 
 TROUBLE_S = 0.25
 FEW = 5  # of messages that are kept, so that readers are late
@@ -117,6 +118,8 @@ class Round:
         self._calm()
         if plan.has_guest:
             self._see_off()
+        if plan.desk == "holdfast":
+            assert_sound(self._server.url, self._namespace)
         return read(self._folder.glob("*.jsonl"))
 
     def _found(self) -> None:

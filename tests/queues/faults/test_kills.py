@@ -18,6 +18,7 @@ from faults.servers import Server
 from faults.waiting import eventually
 from queues.faults import chores
 from queues.faults.crew import Crew, is_at_work
+from soundness import assert_sound
 
 LEASE_S = 1.0
 TROUBLE_S = 1.8  # of a round: how long tasks are enqueued and victims struck
@@ -91,6 +92,7 @@ def one_round(server: Server, folder: Path, seed: int) -> None:
             produce(crew, proxy, choices)
         crew.drained(DRAINED_S)
         crew.retire()
+        assert_sound(server.url, crew.namespace)
         print(f"round with seed {seed}: {crew.settled()}, {len(crew.dead())} dead")
 
 

@@ -15,6 +15,7 @@ from faults.processes import Process
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import GeoTable, Holdfast
+from soundness import assert_sound
 from tallies.reference import Reference
 from tallies.tables import write_mmdb
 
@@ -92,6 +93,7 @@ def check(server: Server, namespace: str, folder: Path, table: GeoTable) -> None
             if day != "":
                 rejected.update(tally.rejected(day).reasons)
         assert rejected == sum(reference.rejected.values(), Counter())
+    assert_sound(server.url, namespace)
 
 
 def test_tallies_equal_a_direct_count_whoever_is_killed(

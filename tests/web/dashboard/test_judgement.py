@@ -44,7 +44,7 @@ def test_all_is_well() -> None:
         ("warn", "drops what was acknowledged (allkeys-lru)", EVICTING),
         ("bad", "drops what was acknowledged", replace(EVICTING, evicted=1)),
         ("bad", "95 % used", replace(SERVER, memory=95)),
-        ("warn", "replica of 127.0.0.1:6379 does not follow", replace(SERVER, replicas=(REPLICA,))),
+        ("warn", "6379: its replica 127.0.0.1:6380 does not", replace(SERVER, replicas=(REPLICA,))),
         ("warn", "7 tasks given up", 7),
     ],
 )  # fmt: skip

@@ -11,6 +11,8 @@ from ..data._async import AsyncData
 
 if TYPE_CHECKING:
     from ...queues.presence import WorkerStatus
+    from ..audit.report import AuditReport
+    from ..diagnosis.finding import Finding
     from .facts import ServerFacts, Topology
 
 
@@ -43,6 +45,35 @@ class AsyncOperations(AsyncData):
             ServerUnavailable: one of them does not answer.
         """
         return [await self._facts(address) for address in await self._caller.primaries()]
+
+    async def diagnose(self) -> list[Finding]:
+        """What is wrong, or may go wrong, with the servers that hold data; the worst first.
+
+        Persistence, eviction, memory, replicas, slots, known security holes, clocks, slowness, and
+        what the user of this client may do. Nothing is changed. What it may not look at is told as
+        a note: `acl_rule` allows neither `CONFIG` nor the slow log.
+
+        Raises:
+            ServerUnavailable: one of them does not answer.
+        """
+        from holdfast.client.diagnosis._async import diagnosed
+
+        return await diagnosed(self._caller, self._namespace, self._facts)
+
+    async def audit(self) -> AuditReport:
+        """Look at every key of this namespace, on every server, for what does not fit together.
+
+        Each task in exactly one place, messages without holes, cursors within them, sums that add
+        up, chunks for every byte of a budget, keys that expire where they should, no key that is
+        nobody's. It only reads, in bounded steps, and others may go on meanwhile: what looks wrong
+        is looked at again before it is told. It remembers the names of all keys while it runs.
+
+        Raises:
+            ServerUnavailable: one of the servers does not answer.
+        """
+        from holdfast.client.audit._async import audited
+
+        return await audited(self._caller, self._namespace)
 
     async def _facts(self, address: Address) -> ServerFacts:
         from holdfast.client.operations.facts import SLOW_LISTED, facts

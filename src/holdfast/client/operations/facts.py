@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
+from ..diagnosis.finding import Finding
+from ..diagnosis.health import health
+
 Topology = Literal["standalone", "sentinel", "cluster"]
 
 SLOW_LISTED: Final = 32
@@ -94,6 +97,11 @@ class ServerFacts:
     replicas: tuple[Replica, ...]
     slow: tuple[SlowCommand, ...] | None
 
+    @property
+    def troubles(self) -> tuple[Finding, ...]:
+        """What is wrong with it now, as `hf.diagnose()` has it; that one knows more."""
+        return tuple(health(self))
+
 
 def facts(
     address: tuple[str, int],
@@ -111,7 +119,7 @@ def facts(
         fsync: the setting `appendfsync`, if it may be asked.
         slow: the reply to `SLOWLOG GET`, likewise.
     """
-    said = _fields(info)
+    said = fields(info)
     software = said.get("server_name") or "redis"
     saved_s = int(said.get("rdb_last_save_time", 0))
     appends = said.get("aof_enabled") == "1"
@@ -137,7 +145,8 @@ def facts(
     )
 
 
-def _fields(info: bytes) -> dict[str, str]:
+def fields(info: bytes) -> dict[str, str]:
+    """Names and values of a reply to `INFO`, or to `CLUSTER INFO`."""
     lines = info.decode(errors="replace").splitlines()
     pairs = (line.partition(":") for line in lines if line and not line.startswith("#"))
     return {name: value for name, _, value in pairs}

@@ -7,7 +7,7 @@ script that the server has not seen, and reads. All else is told to the caller.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from ...errors import HoldfastError, ServerUnavailable, Unsupported
@@ -200,6 +200,19 @@ class Caller:
         attempt = Attempt(str(command[0]), unit, "calls", self.settings.timeout_s, reading=True)
         lane = self._session().routes.lane(address, "calls")
         return value(lane.submit(Request.of(*command)), attempt)
+
+    def ask_many(
+        self, address: Address, unit: Unit, commands: Iterable[Sequence[Argument]]
+    ) -> list[Any]:
+        """`ask` for several commands, which travel together.
+
+        Raises:
+            ServerUnavailable: one of them could not be answered.
+        """
+        attempt = Attempt("reading", unit, "calls", self.settings.timeout_s, reading=True)
+        lane = self._session().routes.lane(address, "calls")
+        pending = lane.submit_all(Request.of(*command) for command in commands)
+        return [value(outcome, attempt) for outcome in pending]
 
     def close(self) -> None:
         """Close every connection of this process and loop, once nothing is under way."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from ... import QueueStats, ServerFacts, WorkerStatus
-from .words import counted, percent, span
+from .words import counted, span
 
 Level = Literal["good", "warn", "bad"]
 
@@ -93,18 +93,9 @@ _SAID: Final = {"warn": "Something should be looked at.", "bad": "Something is w
 
 def _of_servers(servers: Sequence[ServerFacts]) -> Iterator[Finding]:
     for one in servers:
-        if not one.persists:
-            text = f"{one.address} cannot write to its disk: its log says why"
-            yield Finding("bad", text, "server")
-        if one.eviction != "noeviction":
-            text = f"when {one.address} is full it drops what was acknowledged ({one.eviction}): "
-            text += "set maxmemory-policy to noeviction"
-            yield Finding("bad" if one.evicted else "warn", text, "server")
-        if one.memory_limit and one.memory > FULL * one.memory_limit:
-            text = f"the memory of {one.address} is {percent(one.memory / one.memory_limit)} used"
-            yield Finding("bad", text, "server")
-        if any(not replica.online for replica in one.replicas):
-            yield Finding("warn", f"a replica of {one.address} does not follow", "server")
+        for found in one.troubles:
+            level: Level = "bad" if found.level == "error" else "warn"
+            yield Finding(level, f"{one.address}: {found.title}; {found.command}", "server")
 
 
 def _of_workers(

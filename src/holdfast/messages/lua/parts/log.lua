@@ -43,6 +43,9 @@ local function append(sender, body, trace)
   else
     redis.call('XADD', log, id, sender, body, 'trace', trace)
   end
+  if top == 1 then
+    known[4] = nil  -- the log itself is new, though the rest may be older
+  end
 end
 
 -- The blocks of the stream that lie below go at once, single messages with their block.

@@ -1,0 +1,1 @@
+"""A whole namespace, looked at key by key: nothing is written."""

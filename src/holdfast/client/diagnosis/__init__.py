@@ -1,0 +1,1 @@
+"""What is wrong, or may go wrong, with the servers behind a client."""

@@ -1,0 +1,229 @@
+"""What has to hold between the keys of a feed: every byte of the budget has its chunk."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from ..core.audit import Fault, Part, Snapshot, number, shown
+from ..errors import DecodeError
+from .definition import Definition
+from .keys import KIND
+
+KINDS = (KIND,)
+
+BASE: Final = 2048
+"""Bytes of the budget that a feed takes by itself."""
+
+_KEYS: Final[Mapping[str, Part]] = {
+    "meta": Part("hash"),
+    "names": Part("hash"),
+    "files": Part("hash"),
+    "chunks": Part("hash", reading="count"),
+    "places": Part("hash"),
+    "alive": Part("zset"),
+    "consumers": Part("hash"),
+    "opened": Part("hash"),
+    "waiting": Part("zset", reading="nothing"),
+}
+_PLACE: Final = re.compile(rb"([1-9]\d*):([1-9]\d*)")
+_GROUP: Final = re.compile(rb"[1-9]\d*")
+_SHOWN: Final = re.compile(rb"\d+ [1-9]\d*")
+
+
+class _Name(msgspec.Struct):
+    number: int
+    state: str = ""
+    bytes: int = 0
+
+
+class _File(msgspec.Struct):
+    name: str
+    state: str
+    count: int
+    floor: int
+    bytes: int
+    kept: int
+    cost: int
+    done: str
+
+
+class _Place(msgspec.Struct):
+    acked: int
+    read: int
+    counted: int
+    session: str
+    token: int
+
+
+S = TypeVar("S", _Name, _File, _Place)
+
+
+def part(_kind: str, name: str) -> Part | None:
+    """What a key is."""
+    return _KEYS.get(name)
+
+
+def wanted(unit: Snapshot) -> Iterator[tuple[str, bytes]]:
+    """The chunks that should be there: how large is each?"""
+    for key, file in _files(unit).items():
+        if file is not None:
+            for i in range(file.floor, file.count):
+                yield "chunks", b"%b:%d" % (key, i)
+
+
+def others(_unit: Snapshot) -> Iterable[str]:
+    """What may have come since the keys were listed."""
+    return _KEYS
+
+
+def faults(unit: Snapshot) -> Iterator[Fault]:
+    """What does not fit."""
+    meta = unit.hash("meta")
+    if meta.get(b"state") not in (b"open", b"sealed"):
+        for name in unit.contents:
+            if name != "meta":
+                yield Fault(name, "it is left over: the feed is over")
+        return
+    try:
+        terms = Definition.parse(meta.get(b"definition", b""))
+    except DecodeError:
+        yield Fault("meta", "its definition cannot be read")
+        return
+    counts = {
+        name: number(meta.get(name.encode()))
+        for name in ("used", "top", "low", "left", "bytes", "token")
+    }
+    if None in counts.values():
+        unread = ", ".join(name for name, value in counts.items() if value is None)
+        yield Fault("meta", f"{unread} cannot be read")
+        return
+    files = _files(unit)
+    for key, file in files.items():
+        if file is None:
+            yield Fault("files", f"what is known of file {shown(key)} cannot be read")
+    if None not in files.values():
+        groups = 1 if terms.mode == "share" else len(terms.consumers)
+        known = {int(key): file for key, file in files.items() if file is not None}
+        yield from _listed(unit, known, groups, counts)
+        yield from _accounted(unit, known, counts)
+        yield from _standing(unit, known, groups, counts)
+
+
+def _files(unit: Snapshot) -> dict[bytes, _File | None]:
+    return {
+        key: _read(packed, _File) if number(key) else None
+        for key, packed in unit.hash("files").items()
+    }
+
+
+def _read(packed: bytes, kind: type[S]) -> S | None:
+    try:
+        return msgspec.msgpack.decode(packed, type=kind)
+    except msgspec.DecodeError:
+        return None
+
+
+def _listed(
+    unit: Snapshot, files: Mapping[int, _File], groups: int, counts: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """Files, their names, and those that are being published."""
+    names = {name: _read(packed, _Name) for name, packed in unit.hash("names").items()}
+    for name, entry in names.items():
+        if entry is None:
+            yield Fault("names", f"what is known of {shown(name)} cannot be read")
+        elif not entry.state and entry.number not in files:
+            yield Fault("names", f"{shown(name)} is being published, and is not among the files")
+    for key, file in files.items():
+        entry = names.get(file.name.encode())
+        if entry is None or entry.number != key:
+            yield Fault("files", f"file {key} is called {file.name!r}, a name of another")
+        if key > counts["top"]:
+            yield Fault("files", f"file {key} is there, but the last one is {counts['top']}")
+        if len(file.done) != groups:
+            yield Fault("files", f"file {key} is for {len(file.done)} groups, not for {groups}")
+    being = {str(key).encode() for key, file in files.items() if file.state == "open"}
+    for opened in being ^ unit.hash("opened").keys():
+        yield Fault("opened", f"whether file {shown(opened)} is being published is not clear")
+    yield from _summed(files, names.values(), counts)
+
+
+def _summed(
+    files: Mapping[int, _File], names: Iterable[_Name | None], counts: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """What was published so far, also what is gone, and what is left to read."""
+    published = sum(entry.bytes for entry in names if entry is not None and entry.state)
+    published += sum(file.bytes for file in files.values() if file.state == "open")
+    if published != counts["bytes"]:
+        yield Fault("meta", f"{counts['bytes']} bytes are said to be published, not {published}")
+    left = sum("0" in file.done for file in files.values())
+    if left != counts["left"]:
+        yield Fault("meta", f"{counts['left']} files are said to be left to read, not {left}")
+
+
+def _accounted(
+    unit: Snapshot, files: Mapping[int, _File], counts: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """The budget, and the chunks that it is used for."""
+    used = BASE + sum(file.cost + file.kept for file in files.values())
+    if used != counts["used"]:
+        yield Fault("meta", f"{counts['used']} bytes of the budget are said to be used, not {used}")
+    chunks = sum(max(0, file.count - file.floor) for file in files.values())
+    if chunks != unit.count("chunks"):
+        yield Fault("chunks", f"{unit.count('chunks')} chunks are there, and should be {chunks}")
+    for key, file in files.items():
+        sizes = [
+            unit.sizes.get(("chunks", b"%d:%d" % (key, i)), 0)
+            for i in range(file.floor, file.count)
+        ]
+        if 0 in sizes:
+            yield Fault("chunks", f"chunk {file.floor + sizes.index(0)} of file {key} is missing")
+        elif (charged := sum(map(charge, sizes))) != file.kept:
+            yield Fault("chunks", f"file {key} is charged {file.kept} bytes, not {charged}")
+
+
+def charge(size: int) -> int:
+    """Bytes of the budget for a chunk, as `lua/parts/room.lua` has it."""
+    _, power = math.frexp(size + 16)
+    step = 2 ** (power - 3)
+    return int(math.ceil((size + 17) / step) * step) + 96
+
+
+def _standing(
+    unit: Snapshot, files: Mapping[int, _File], groups: int, counts: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """Where the groups stand, and which sessions there are."""
+    for key, packed in unit.hash("places").items():
+        if key.startswith(b"*"):
+            if key[1:] not in unit.zset("alive"):
+                yield Fault("places", f"session {shown(key[1:])} was given a file, and is none")
+            elif not _SHOWN.fullmatch(packed):
+                yield Fault("places", f"what session {shown(key[1:])} was given cannot be read")
+        elif _GROUP.fullmatch(key):
+            if not number(packed) or int(key) > groups:
+                yield Fault("places", f"group {shown(key)} stands nowhere, or is none")
+        elif found := _PLACE.fullmatch(key):
+            yield from _place(key, packed, files.get(int(found[2])), int(found[1]), counts)
+        else:
+            yield Fault("places", f"{shown(key)} is no place")
+
+
+def _place(
+    key: bytes, packed: bytes, file: _File | None, group: int, counts: Mapping[str, Any]
+) -> Iterator[Fault]:
+    place = _read(packed, _Place)
+    if place is None:
+        yield Fault("places", f"place {shown(key)} cannot be read")
+    elif file is None:
+        yield Fault("places", f"place {shown(key)} is in a file that is not there")
+    elif file.done[group - 1 : group] != "0":
+        yield Fault("places", f"place {shown(key)} is of a group that is done with the file")
+    elif max(place.acked, place.read) > file.bytes:
+        far = max(place.acked, place.read)
+        yield Fault("places", f"place {shown(key)} is at {far} of {file.bytes} bytes")
+    elif place.token > counts["token"]:
+        yield Fault("places", f"place {shown(key)} has a token that was never given")

@@ -1,0 +1,83 @@
+"""What has to hold between the keys of a mailbox or chat: a dense log, cursors within it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from ..core.audit import Fault, Part, Snapshot, number, shown
+from .keys import CHAT, INBOX, MAILBOX
+
+KINDS = (MAILBOX, CHAT, INBOX)
+
+_LOG: Final[Mapping[str, Part]] = {
+    "meta": Part("hash"),
+    "log": Part("stream"),
+    "cursors": Part("zset"),
+    "active": Part("hash"),
+}
+
+
+def part(kind: str, name: str) -> Part | None:
+    """What a key is."""
+    if kind == INBOX:
+        return Part("zset") if name == "chats" else None
+    return _LOG.get(name)
+
+
+def others(unit: Snapshot) -> Iterable[str]:
+    """What may have come since the keys were listed."""
+    return () if unit.unit.kind == INBOX else _LOG
+
+
+def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
+    """No sizes."""
+    return ()
+
+
+def faults(unit: Snapshot) -> Iterator[Fault]:
+    """What does not fit."""
+    if unit.unit.kind == INBOX:
+        if b"" not in unit.zset("chats"):
+            yield Fault("chats", "it does not say when the list began, so devices cannot follow it")
+    elif not unit.has("meta"):
+        for name in _LOG:
+            if unit.has(name):
+                yield Fault(name, "it is left over: there is no meta, so nothing is known of it")
+    else:
+        yield from _log(unit)
+        yield from _readers(unit)
+
+
+def _log(unit: Snapshot) -> Iterator[Fault]:
+    meta, log = unit.hash("meta"), unit.stream("log")
+    top, floor = number(meta.get(b"top")), number(meta.get(b"floor"))
+    if not number(meta.get(b"epoch")) or top is None or not floor:
+        yield Fault("meta", "epoch, top or floor cannot be read")
+        return
+    if floor > top + 1:
+        yield Fault("meta", f"the first message is to be {floor}, after the last one, {top}")
+    if log.length and log.length != log.last - log.first + 1:
+        missing = log.last - log.first + 1 - log.length
+        yield Fault("log", f"{missing} messages between {log.first} and {log.last} are missing")
+    if log.length and log.last != top:
+        yield Fault("log", f"the last message is {log.last}, and should be {top}")
+    if top >= floor and (not log.length or log.first > floor):
+        there = f"the first one there is {log.first}" if log.length else "none is there"
+        yield Fault("log", f"messages from {floor} on should be there; {there}")
+
+
+def _readers(unit: Snapshot) -> Iterator[Fault]:
+    cursors, top = unit.zset("cursors"), number(unit.hash("meta").get(b"top")) or 0
+    if not cursors:
+        yield Fault("cursors", "nobody may read it")
+    for reader, cursor in cursors.items():
+        if not 0 <= cursor <= top:
+            yield Fault("cursors", f"{shown(reader)} has read up to {cursor:.0f} of {top}")
+        if unit.unit.kind == MAILBOX and reader != unit.unit.name.encode():
+            yield Fault("cursors", f"{shown(reader)} reads it, and does not own it")
+    for reader, life in unit.hash("active").items():
+        if reader not in cursors:
+            yield Fault("active", f"{shown(reader)} gave a sign of life, and is no reader")
+        elif number(life) is None:
+            yield Fault("active", f"the sign of life of {shown(reader)} cannot be read")

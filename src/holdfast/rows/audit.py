@@ -1,0 +1,61 @@
+"""What has to hold between the keys of a row cache: what is planned is due, and the other way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from ..core.audit import Fault, Part, Snapshot, number, shown
+from .keys import CACHE, SHARD
+
+KINDS = (CACHE, SHARD)
+
+_SHARD: Final[Mapping[str, Part]] = {
+    "due": Part("zset"),
+    "plan": Part("hash"),
+    "loads": Part("zset"),
+    "troubles": Part("hash"),
+}
+_PLANNED: Final = re.compile(rb"[1-9]\d*:\d+")
+_TROUBLE: Final = re.compile(rb"\d+:\d+:", re.DOTALL)
+
+
+def part(kind: str, name: str) -> Part | None:
+    """What a key is."""
+    if kind == CACHE:
+        return Part("string") if name == "definition" else None
+    if name.startswith("row:"):
+        return Part("string", reading="nothing")
+    return _SHARD.get(name)
+
+
+def others(unit: Snapshot) -> Iterable[str]:
+    """What may have come since the keys were listed."""
+    return () if unit.unit.kind == CACHE else _SHARD
+
+
+def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
+    """No sizes."""
+    return ()
+
+
+def faults(unit: Snapshot) -> Iterator[Fault]:
+    """What does not fit."""
+    if unit.unit.kind == CACHE:
+        if not number(unit.string("definition")):
+            yield Fault("definition", "it does not say how many shards there are")
+        return
+    due, plan = unit.zset("due"), unit.hash("plan")
+    for row, planned in plan.items():
+        if not _PLANNED.fullmatch(planned):
+            yield Fault("plan", f"what is planned for row {shown(row)} cannot be read")
+        if row not in due:
+            yield Fault("plan", f"row {shown(row)} is scheduled, and never due: it gets stale")
+    for row in due.keys() - plan.keys():
+        yield Fault("due", f"row {shown(row)} is due, and has no period")
+    if unit.has("loads") and b"" not in unit.zset("loads"):
+        yield Fault("loads", "the latest token is not there: one could be given twice")
+    for row, trouble in unit.hash("troubles").items():
+        if not _TROUBLE.match(trouble):
+            yield Fault("troubles", f"what is wrong with row {shown(row)} cannot be read")

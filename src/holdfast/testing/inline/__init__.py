@@ -1,0 +1,1 @@
+"""A client whose tasks run as soon as they are enqueued."""

@@ -1,0 +1,178 @@
+"""Every kind of damage that an audit knows, made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+import redis
+
+Client = redis.Redis | redis.RedisCluster
+Key = Callable[[str], str]
+"""From the part of a unit to its key."""
+
+
+class Case(NamedTuple):
+    """One damage.
+
+    Attributes:
+        kind: of a unit that is sound.
+        do: what is done to it.
+        told: part of what is found.
+        part: in which key; empty: in any.
+    """
+
+    kind: str
+    do: Callable[[Any, Key], object]
+    told: str
+    part: str = ""
+
+
+def _packed(client: Any, key: str, field: str, **changed: Any) -> None:
+    """Change fields of a MessagePack in a hash."""
+    held = client.hget(key, field)
+    found = {
+        name: msgspec.msgpack.decode(raw) if name != "digest" else raw
+        for name, raw in msgspec.msgpack.decode(held, type=dict[str, msgspec.Raw]).items()
+    }
+    client.hset(key, field, msgspec.msgpack.encode({**found, **changed}))
+
+
+def _renamed(client: Any, key: str, field: str, to: str) -> None:
+    client.hset(key, to, client.hget(key, field))
+    client.hdel(key, field)
+
+
+QUEUE = [
+    Case("queue", lambda c, k: c.lpop(k("ready:m")), "is nowhere in line: it will never run"),
+    Case("queue", lambda c, k: c.rpush(k("ready:l"), "waiting"), "in ready:l and ready:m"),
+    Case("queue", lambda c, k: c.zadd(k("leases"), {"later": 1}), "is in due:m and leases"),
+    Case("queue", lambda c, k: c.zadd(k("due:h"), {"nobody": 1}), "'nobody' has no body", "due:h"),
+    Case("queue", lambda c, k: c.hdel(k("bodies"), "waiting"), "'waiting' has no body", "ready:m"),
+    Case("queue", lambda c, k: c.hset(k("state"), "nobody", "1:1:0:2:0:0:"), "is left over"),
+    Case("queue", lambda c, k: c.hset(k("state"), "dead", "x"), "'dead' cannot be read"),
+    Case("queue", lambda c, k: c.hdel(k("state"), "dead"), "'dead' has no record"),
+    Case("queue", lambda c, k: c.sadd(k("left_over"), "later"), "left a place in line; none is"),
+    Case("queue", lambda c, k: c.zadd(k("expiring"), {"dead": 1}), "to expire, and does not wait"),
+    Case("queue", lambda c, k: c.hset(k("settings"), "paused", "yes"), "'paused' is no setting"),
+    Case("queue", lambda c, k: c.hset(k("pace"), "1", "yes"), "minute '1' cannot be read"),
+    Case("queue", lambda c, k: c.persist(k("pace")), "it never expires, and should", "pace"),
+    Case("queue", lambda c, k: c.expire(k("bodies"), 100), "expires in 100 s, and should stay"),
+    Case("queue", lambda c, k: c.set(k("awaited"), "x"), "holds a string, and should hold a hash"),
+    Case("queue", lambda c, k: c.set(k("result:x"), "x"), "never expires, and should", "result:x"),
+    Case("queue", lambda c, k: c.set(k("nonsense"), "x"), "no key of Holdfast is called so"),
+]
+LOCKS = [
+    Case("lock", lambda c, k: c.zadd(k("holders"), {"other": 1}), "2 hold the lock at once"),
+    Case("lock", lambda c, k: c.hdel(k("state"), "fence"), "no fence is stored", "state"),
+    Case("lock", lambda c, k: c.hdel(k("state"), "limit"), "how many may hold at once", "state"),
+    Case("lock", lambda c, k: c.persist(k("holders")), "it never expires", "holders"),
+    Case("semaphore", lambda c, k: c.zadd(k("line"), {"alone": 1}), "nobody who could be told"),
+    Case(
+        "semaphore",
+        lambda c, k: c.zadd(k("line"), {"a c": 1, "b c": 1}),
+        "2 wait with the same ticket",
+    ),
+    Case(
+        "semaphore",
+        lambda c, k: c.zadd(k("holders"), {b"?" + c.zrange(k("holders"), 0, 0)[0]: 1}),
+        "has two places",
+    ),
+    Case("fenced", lambda c, k: c.hdel(k("fenced"), "fence"), "it has no fence"),
+    Case("fenced", lambda c, k: c.hset(k("fenced"), "value", "{"), "its value is no JSON"),
+]
+MESSAGES = [
+    Case("mailbox", lambda c, k: c.delete(k("log")), "none is there", "log"),
+    Case("mailbox", lambda c, k: c.delete(k("meta")), "there is no meta", "log"),
+    Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 2)), "1 messages between 1 and 5"),
+    Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 5)), "the last message is 4"),
+    Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 1)), "the first one there is 2"),
+    Case("mailbox", lambda c, k: c.hset(k("meta"), "top", "x"), "top or floor cannot be read"),
+    Case("mailbox", lambda c, k: c.hset(k("meta"), "floor", 9), "to be 9, after the last one, 5"),
+    Case("mailbox", lambda c, k: c.zadd(k("cursors"), {"x": 1}), "reads it, and does not own it"),
+    Case("chat", lambda c, k: c.zadd(k("cursors"), {"a": 99}), "'a' has read up to 99 of 2"),
+    Case("chat", lambda c, k: c.hset(k("active"), "x", 1), "'x' gave a sign of life, and is no"),
+    Case("chat", lambda c, k: c.hset(k("active"), "a", "?"), "sign of life of 'a' cannot be read"),
+    Case("chat", lambda c, k: c.delete(k("cursors")), "nobody may read it", "cursors"),
+    Case("chat", lambda c, k: c.persist(k("log")), "it never expires", "log"),
+    Case("inbox", lambda c, k: c.zrem(k("chats"), ""), "does not say when the list began"),
+]
+NAMES = [
+    Case("recent", lambda c, k: c.rpush(k("names"), "anna"), "'anna' is there 2 times"),
+    Case("recent", lambda c, k: c.set(k("limit"), 1, ex=99), "holds 2 names, and should keep 1"),
+    Case("recent", lambda c, k: c.set(k("limit"), "x", ex=99), "it is no number"),
+    Case(
+        "completions",
+        lambda c, k: c.zrem(k("index"), b"1santos\0Carla Santos\0"),
+        "'Carla Santos' is not found by 'santos'",
+    ),
+    Case(
+        "completions",
+        lambda c, k: c.zadd(k("index"), {b"0x\0Carla Santos\0": 0}),
+        "'Carla Santos' is found by 'x', where it does not belong",
+    ),
+    Case("completions", lambda c, k: c.zadd(k("index"), {b"x": 0}), "is no entry of a name"),
+]
+COUNTERS = [
+    Case("counter", lambda c, k: c.delete(k("definition")), "has no definition", "60:"),
+    Case("counter", lambda c, k: c.set(k("definition"), "x", ex=99), "it cannot be read"),
+    Case("counter", lambda c, k: c.hset(k("60:0"), "x", "1"), "bucket 'x' cannot be read", "60:0"),
+    Case("counter", lambda c, k: c.set(k("59:2"), "x"), "no key of Holdfast is called so"),
+]
+ROWS = [
+    Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, and never due", "plan"),
+    Case("rows", lambda c, k: c.zadd(k("due"), {"9": 1}), "'9' is due, and has no period", "due"),
+    Case("rows", lambda c, k: c.hset(k("plan"), "1", "x"), "planned for row '1' cannot be read"),
+    Case(
+        "rows",
+        lambda c, k: (c.zadd(k("loads"), {"1": 1}), c.zrem(k("loads"), "")),
+        "the latest token is not there",
+        "loads",
+    ),
+    Case("rows", lambda c, k: c.hset(k("troubles"), "1", "x"), "wrong with row '1' cannot be read"),
+    Case("rows", lambda c, k: c.persist(k("row:1")), "it never expires", "row:1"),
+]
+FILES = [
+    Case("feed", lambda c, k: c.hdel(k("chunks"), "1:0"), "chunk 0 of file 1 is missing"),
+    Case("feed", lambda c, k: c.hset(k("chunks"), "9:0", "x"), "chunks are there, and should be"),
+    Case("feed", lambda c, k: c.hset(k("chunks"), "1:0", "x"), "file 1 is charged"),
+    Case("feed", lambda c, k: c.hincrby(k("meta"), "used", 1), "of the budget are said to be used"),
+    Case("feed", lambda c, k: c.hset(k("meta"), "left", 7), "7 files are said to be left to read"),
+    Case("feed", lambda c, k: c.hset(k("meta"), "bytes", 7), "7 bytes are said to be published"),
+    Case("feed", lambda c, k: c.hset(k("meta"), "top", "x"), "top cannot be read", "meta"),
+    Case("feed", lambda c, k: c.hset(k("meta"), "definition", "x"), "definition cannot be read"),
+    Case("feed", lambda c, k: c.hset(k("meta"), "state", "over"), "the feed is over", "chunks"),
+    Case("feed", lambda c, k: c.hset(k("files"), "1", "x"), "known of file '1' cannot be read"),
+    Case("feed", lambda c, k: c.hset(k("names"), "a.log", "x"), "known of 'a.log' cannot be read"),
+    Case("feed", lambda c, k: _renamed(c, k("names"), "a.log", "z"), "a name of another", "files"),
+    Case("feed", lambda c, k: c.hset(k("opened"), "1", "a.log"), "whether file '1' is being"),
+    Case("feed", lambda c, k: _packed(c, k("files"), "1", done="000"), "for 3 groups, not for 2"),
+    Case("feed", lambda c, k: c.hset(k("places"), "1:9", _PLACE), "in a file that is not there"),
+    Case("feed", lambda c, k: c.hset(k("places"), "2:1", "x"), "place '2:1' cannot be read"),
+    Case("feed", lambda c, k: c.hset(k("places"), "2:1", _FAR), "place '2:1' is at 999999999 of"),
+    Case("feed", lambda c, k: c.hset(k("places"), "2:1", _TOKEN), "a token that was never given"),
+    Case("feed", lambda c, k: c.hset(k("places"), "9", "1"), "group '9' stands nowhere"),
+    Case("feed", lambda c, k: c.hset(k("places"), "x", "1"), "'x' is no place"),
+    Case("feed", lambda c, k: c.hset(k("places"), "*x", "1 1"), "was given a file, and is none"),
+    Case("feed", lambda c, k: c.persist(k("chunks")), "it never expires", "chunks"),
+]
+TALLIES = [
+    Case("tally", lambda c, k: c.zincrby(k("of:2011-10-10:who"), 1, "a"), "lines together, not 3"),
+    Case("tally", lambda c, k: c.zadd(k("days"), {"2011-10-10": 1}), "1 lines, and 3 of", "days"),
+    Case("tally", lambda c, k: c.zadd(k("days"), {"2011-10-11": 0.5}), "counts 0.5 lines", "days"),
+    Case("tally", lambda c, k: c.lpush(k("journal:x"), "x"), "nobody knows of it", "journal:x"),
+    Case("tally", lambda c, k: c.lpush(k("pending"), "y"), "'y' is not there: its counts are lost"),
+]
+CASES = [*QUEUE, *LOCKS, *MESSAGES, *NAMES, *COUNTERS, *ROWS, *FILES, *TALLIES]
+
+_STANDS = {"acked": 0, "read": 0, "counted": 0, "session": "", "token": 0}
+_PLACE = msgspec.msgpack.encode(_STANDS)
+_FAR = msgspec.msgpack.encode({**_STANDS, "acked": 999_999_999})
+_TOKEN = msgspec.msgpack.encode({**_STANDS, "token": 99})
+
+
+def _entry(client: Any, key: Key, number: int) -> bytes:
+    """The id of a message."""
+    entry: bytes = client.xrange(key("log"))[number - 1][0]
+    return entry

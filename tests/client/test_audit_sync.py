@@ -1,0 +1,80 @@
+# Generated from test_audit_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""A namespace that is in use is sound, and looking at it takes no right to write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from client.crew import working
+from conftest import Site
+from faults.servers import Server
+from holdfast import Holdfast, Retry, TaskRegistry, acl_rule
+from soundness import assert_sound
+
+NEVER = 3600.0
+tasks = TaskRegistry()
+
+
+@tasks.task(queue="used", retry=Retry(attempts=2, backoff=0.001))
+def often(n: int) -> int:
+    if n % 7 == 0:
+        raise ValueError("as it was told to")
+    return n
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def use(hf: Holdfast, n: int) -> None:
+    """Something of everything."""
+    hf.enqueue_many([often.call(i) for i in range(100)])
+    hf.enqueue(often.call(n).options(delay=NEVER))
+    (hf.enqueue(often.call(n).options(delay=NEVER, expires=2 * NEVER))).cancel()
+    (hf.enqueue(often.call(n))).cancel()
+    with hf.lock("used").hold(timeout=30):
+        hf.counter("used").add()
+    with hf.semaphore("used", limit=2).hold(timeout=30):
+        hf.completions("used").add(f"Name {n}")
+        hf.recent("used").touch(f"Name {n}")
+    box = hf.mailbox("used")
+    box.send(n, sender="jill")
+    box.ack(box.fetch())
+    hf.create_chat(["a", "b"], sender="a", body=n, keep=2)
+
+
+def test_a_namespace_in_use_is_sound(hf: Holdfast, site: Site) -> None:
+    """Also while workers run what was just put in line, and may claim it as it is looked at."""
+    with working(site, tasks):
+        for n in range(5):
+            use(hf, n)
+            report = hf.audit()
+            assert (report.damages, report.complete, report.units > 8) == ((), True, True)
+    assert_sound(site.url, site.namespace)
+
+
+def test_an_empty_namespace_is_sound(hf: Holdfast) -> None:
+    """There is nothing to complain about."""
+    report = hf.audit()
+    assert (report.keys, report.units, report.damages) == (0, 0, ())
+
+
+def test_who_may_only_read_may_audit(standalone: Server) -> None:
+    """So nothing is written: the server would refuse it, and every script as well."""
+    name = "test-reader"
+    with Holdfast.from_url(standalone.url, namespace=name) as hf:
+        use(hf, 1)
+        sound = hf.audit()
+    with standalone.client() as client:
+        only = [*acl_rule(name).split(), "-@write", "-@scripting", "-@pubsub"]
+        client.execute_command("ACL", "SETUSER", name, "on", ">secret", *only)
+        try:
+            url = standalone.url.replace("://", f"://{name}:secret@")
+            with Holdfast.from_url(url, namespace=name) as hf:
+                assert (hf.audit()).damages == sound.damages == ()
+        finally:
+            client.execute_command("ACL", "DELUSER", name)

@@ -1,0 +1,85 @@
+"""Every kind of damage is found and named, and nothing that is sound is accused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.damages import CASES, Case
+from client.units import BUILDERS, Place
+from conftest import Site
+from holdfast import Holdfast
+from holdfast.core.names import Namespace
+
+
+@pytest.fixture
+def place(site: Site, tmp_path: Path) -> Iterator[Place]:
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf, ExitStack() as held:
+        yield Place(hf, tmp_path, held)
+
+
+def key_of(site: Site, kind: str, name: str) -> Any:
+    """From a part of a unit to its key."""
+    unit = Namespace.of(site.namespace).unit(kind, f"{name}/0" if kind == "rows" else name)
+    return unit.key
+
+
+KINDS = [
+    ("queue",), ("lock", "semaphore", "fenced"), ("mailbox", "chat", "inbox"),
+    ("recent", "completions", "counter", "rows"), ("feed",), ("tally",),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids="-".join)
+def test_every_damage_is_found_and_named(place: Place, site: Site, kinds: tuple[str, ...]) -> None:
+    """Each in a unit of its own, made by hand; units beside them are sound."""
+    cases: dict[str, Case] = {
+        f"{case.kind}-{n}": case for n, case in enumerate(CASES) if case.kind in kinds
+    }
+    for kind in kinds:
+        BUILDERS[kind](place, f"{kind}-sound")
+    for name, case in cases.items():
+        BUILDERS[case.kind](place, name)
+    assert place.hf.audit().damages == ()
+    for name, case in cases.items():
+        case.do(site.client, key_of(site, case.kind, name))
+    report = place.hf.audit()
+    for name, case in cases.items():
+        key = key_of(site, case.kind, name)(case.part)
+        found = [damage.what for damage in report.damages if damage.key.startswith(key)]
+        assert any(case.told in what for what in found), (name, case.told, found)
+    damaged = {damage.name.removesuffix("/0") for damage in report.damages if damage.kind}
+    assert damaged <= set(cases)
+
+
+def test_there_is_a_case_for_every_kind() -> None:
+    """So that a new block brings its own."""
+    assert (
+        {case.kind for case in CASES}
+        == set(BUILDERS)
+        == {kind for kinds in KINDS for kind in kinds}
+    )
+
+
+def test_a_stranger_among_the_keys_is_reported(place: Place, site: Site) -> None:
+    """As a warning; what is in other namespaces is not looked at."""
+    names = ["plain", "{queue:a}:bodies:more", "{unknown:a}:x", "{queue:%zz}:bodies", "{lock:a}"]
+    for name in names:
+        site.client.set(f"{site.namespace}:{name}", "x")
+    site.client.set(f"{site.namespace}-other:x", "x", ex=60)
+    report = place.hf.audit()
+    assert {damage.key for damage in report.damages} == {f"{site.namespace}:{n}" for n in names}
+    assert {(damage.level, damage.kind) for damage in report.damages} == {("warning", "")}
+
+
+def test_many_damages_are_not_all_told(place: Place, site: Site) -> None:
+    """A thousand say enough; that there are more is said too."""
+    key = key_of(site, "queue", "q")
+    site.client.zadd(key("due:h"), {f"nobody-{n}": n for n in range(1001)})
+    report = place.hf.audit()
+    assert (len(report.damages), report.complete) == (1000, False)
+    assert (report.keys, report.units) == (1, 1)

@@ -1,0 +1,219 @@
+"""What is made of what was found out about servers: pure judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from holdfast import Finding, Replica, ServerFacts, SlowCommand
+from holdfast.client.diagnosis.examined import Delay, Examined, Login, Ping
+from holdfast.client.diagnosis.finding import worst_first
+from holdfast.client.diagnosis.health import health
+from holdfast.client.diagnosis.holes import holes, open_holes, version_of
+from holdfast.client.diagnosis.security import rights, security
+from holdfast.client.diagnosis.settings import settings
+from holdfast.client.diagnosis.standing import SLOTS, coverage, of_cluster, standing
+from holdfast.client.diagnosis.timing import drift, timing
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+AT = NOW.timestamp()
+REPLICA = Replica("127.0.0.1:6380", online=True, lag=1.0, behind=0)
+FACTS = ServerFacts(
+    address="10.0.0.1:6379", software="valkey", version="9.1.2", uptime=1.0, memory=10,
+    memory_peak=10, memory_limit=100, eviction="noeviction", evicted=0, clients=1,
+    commands_per_second=1.0, keys=1, appends=True, fsync="always", persists=True, saved_at=NOW,
+    replicas=(REPLICA,), slow=(),
+)  # fmt: skip
+PINGS = tuple(Ping(n * 0.01, 0.001, AT + n * 0.01, AT + n * 0.01) for n in range(5))
+LOGIN = Login("app", "shop", by_password=True)
+SERVER = Examined(
+    facts=FACTS, info={"role": "master"}, config={"min-replicas-to-write": "1"}, pings=PINGS,
+    delays=(), login=LOGIN, topology="sentinel", is_local=False,
+)  # fmt: skip
+
+JUDGES = (lambda one: health(one.facts), standing, settings, security, timing)
+
+
+def judged(one: Examined) -> list[Finding]:
+    return [finding for judge in JUDGES for finding in judge(one)]
+
+
+def facts(**changed: Any) -> Examined:
+    return replace(SERVER, facts=replace(FACTS, **changed))
+
+
+def info(**changed: str) -> Examined:
+    return replace(SERVER, info={**SERVER.info, **changed})
+
+
+def config(**changed: str) -> Examined:
+    given = {name.replace("_", "-"): value for name, value in changed.items()}
+    return replace(SERVER, config={**(SERVER.config or {}), **given})
+
+
+def pings(change: Callable[[int, Ping], Ping]) -> Examined:
+    return replace(SERVER, pings=tuple(change(n, ping) for n, ping in enumerate(PINGS)))
+
+
+def bound(to: str, protected: str = "no", port: str = "6379") -> Examined:
+    """Reached on this machine, without a password."""
+    one = config(bind=to, protected_mode=protected)
+    login = replace(LOGIN, by_password=False)
+    return replace(one, info={**one.info, "tcp_port": port}, login=login, is_local=True)
+
+
+SLOW = SlowCommand(NOW - timedelta(minutes=1), 0.5, "KEYS", "*")
+
+
+def test_a_server_in_good_order_has_no_findings() -> None:
+    """So that a finding means something."""
+    assert judged(SERVER) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "level", "title"),
+    [
+        (facts(persists=False), "error", "cannot write to its disk"),
+        (facts(eviction="allkeys-lru", evicted=3), "error", "drops what was acknowledged"),
+        (facts(memory=95), "error", "95 % used"),
+        (facts(replicas=(replace(REPLICA, online=False), REPLICA)), "warning", "does not follow"),
+        (facts(replicas=(replace(REPLICA, lag=11.0),)), "warning", "not heard of for 11 s"),
+        (facts(replicas=()), "warning", "no replica that follows"),
+        (replace(facts(replicas=()), topology="standalone"), "note", "no replica that follows"),
+        (config(min_replicas_to_write="0"), "warning", "writing when no replica hears it"),
+        (info(role="slave"), "error", "it is a replica"),
+        (info(loading="1"), "warning", "loading its data"),
+        (facts(memory_limit=None), "note", "memory has no limit"),
+        (
+            replace(facts(memory_limit=None), info={"total_system_memory": "15"}),
+            "warning",
+            "memory has no limit",
+        ),
+        (facts(appends=False), "warning", "does not append"),
+        (facts(version="7.1.9"), "error", "valkey 7.1.9 is too old"),
+        (facts(software="redis", version="6.2.22"), "error", "redis 6.2.22 is too old"),
+        (facts(software="dragonfly"), "warning", "calls itself dragonfly"),
+        (facts(version="9.0.3"), "error", "CVE-2026-23479"),
+        (
+            replace(SERVER, login=replace(LOGIN, by_password=False)),
+            "error",
+            "anybody in who reaches it",
+        ),
+        (bound("127.0.0.1 0.0.0.0"), "error", "anybody in who reaches it"),
+        (bound(""), "error", "anybody in who reaches it"),
+        (pings(lambda n, p: replace(p, server_s=p.server_s + 5 * (n > 2))), "error", "went 5.04 s"),
+        (pings(lambda _, p: replace(p, local_s=p.local_s - 2)), "note", "2.0 s ahead of this"),
+        (pings(lambda _, p: replace(p, local_s=p.local_s + 90)), "warning", "90.0 s behind this"),
+        (pings(lambda _, p: replace(p, took_s=0.03)), "note", "an answer takes 30 ms"),
+        (pings(lambda _, p: replace(p, took_s=0.3)), "warning", "an answer takes 300 ms"),
+        (facts(slow=(SLOW,)), "warning", "KEYS took 500 ms, on *"),
+        (info(latest_fork_usec="700000"), "warning", "stood still for 0.7 s"),
+        (replace(SERVER, delays=(Delay("fork", NOW, 2.0),)), "warning", "fork took 2.0 s"),
+        (facts(slow=None), "note", "may not look at the slow log"),
+        (replace(SERVER, delays=None), "note", "may not look at the latency monitor"),
+        (replace(SERVER, config=None), "note", "may not look at the settings"),
+    ],
+)
+def test_what_is_wrong_is_said(one: Examined, level: str, title: str) -> None:
+    """Once, with its weight, why it matters and what to do."""
+    [finding] = judged(one)
+    assert (finding.level, title in finding.title, finding.server) == (level, True, FACTS.address)
+    assert finding.why
+    assert finding.command
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        facts(slow=(replace(SLOW, at=NOW - timedelta(hours=2)), replace(SLOW, took=0.01))),
+        replace(SERVER, delays=(Delay("fork", NOW - timedelta(hours=2), 2.0),)),
+        pings(lambda _, p: replace(p, local_s=p.local_s - 0.5)),
+        bound("127.0.0.1 -::1 localhost"),
+        bound("0.0.0.0", protected="yes"),
+        bound("0.0.0.0", port="0"),
+        replace(SERVER, login=replace(LOGIN, by_password=False), is_local=True),
+    ],
+)
+def test_what_is_long_ago_or_small_is_not(one: Examined) -> None:
+    """Nor a door that nobody but this machine reaches."""
+    assert judged(one) == []
+
+
+def test_clocks_that_disagree_are_told() -> None:
+    """Of all servers the two that are furthest apart, as seen from here."""
+    late = pings(lambda _, p: replace(p, server_s=p.server_s - 3))
+    late = replace(late, facts=replace(FACTS, address="10.0.0.2:6379"))
+    [finding] = drift([SERVER, late])
+    assert finding.title == "the clocks of 10.0.0.2:6379 and 10.0.0.1:6379 are 3.0 s apart"
+    assert list(drift([SERVER, SERVER])) == list(drift([])) == []
+
+
+def test_slots_without_a_server_are_counted() -> None:
+    """As `CLUSTER SLOTS` leaves them out."""
+    assert list(coverage([(0, 99), (100, SLOTS - 1)])) == []
+    [finding] = coverage([(0, 99), (200, SLOTS - 1)])
+    assert finding.title == "100 slots of the cluster have no server, such as 100"
+
+
+def test_a_node_that_sees_trouble_is_believed() -> None:
+    """As `CLUSTER INFO` says it; a user who may not ask has no findings of it."""
+    assert list(of_cluster("a", {})) == []
+    state = {"cluster_state": "fail", "cluster_slots_pfail": "5", "cluster_slots_fail": "1"}
+    assert [each.level for each in of_cluster("a", state)] == ["error", "warning"]
+
+
+def test_rights_are_compared_with_the_rule() -> None:
+    """What is missing is an error, what is too much a warning; to everybody's user a note."""
+    assert list(rights(LOGIN)) == []
+    [lack] = rights(replace(LOGIN, lacks=("TIME", "WAIT")))
+    assert (lack.level, lack.title) == ("error", "user 'app' may not TIME, WAIT")
+    [beyond] = rights(replace(LOGIN, beyond=("administer the server",)))
+    assert (beyond.level, beyond.title) == ("warning", "user 'app' may administer the server")
+    [default] = rights(replace(LOGIN, user="default", beyond=("administer the server",)))
+    assert (default.level, "SETUSER default" in default.command) == ("note", False)
+
+
+@pytest.mark.parametrize(
+    ("software", "version", "ids", "mended"),
+    [
+        ("valkey", "9.1.2", 0, None),
+        ("valkey", "9.1.0-rc1", 0, None),
+        ("valkey", "8.1.3", 8, (8, 1, 4)),
+        ("valkey", "8.1.4", 4, (8, 1, 6)),
+        ("valkey", "7.2.6", 10, (7, 2, 7)),
+        ("redis", "8.6.3", 0, None),
+        ("redis", "8.2.1", 7, (8, 2, 2)),
+        ("redis", "7.0.15", 9, None),
+        ("redis", "99.0.0", 0, None),
+        ("other", "1.0.0", 0, None),
+    ],
+)
+def test_known_holes(software: str, version: str, ids: int, mended: object) -> None:
+    """By the line of the release; a line that nobody mends is told without a release to go to."""
+    found = open_holes(software, version_of(version))
+    assert sum(len(each.hole.ids) for each in found) == ids
+    assert not found or found[0].mended == mended
+
+
+def test_each_hole_says_where_it_is_told() -> None:
+    """And its releases go up, so that the last one is the newest line."""
+    for hole in holes():
+        assert hole.source.startswith("https://github.com/")
+        assert all(each.startswith("CVE-") for each in hole.ids)
+        for versions in hole.fixed.values():
+            assert list(versions) == sorted(versions)
+            assert len({each[:2] for each in versions}) == len(versions)
+
+
+def test_the_worst_comes_first_and_each_once() -> None:
+    """Else in the order in which they were found."""
+
+    def finding(level: Any) -> Finding:
+        return Finding(level, level, "why", "command")
+
+    given: Iterable[Finding] = map(finding, ["note", "error", "warning", "error"])
+    assert [each.level for each in worst_first(given)] == ["error", "warning", "note"]

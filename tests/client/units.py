@@ -1,0 +1,140 @@
+"""One unit of each kind, with something of everything in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from holdfast import Counted, Holdfast, HoldfastError, Lease, Retry, TaskRegistry
+
+NEVER: Final = 3600.0
+
+
+class Place(NamedTuple):
+    """Where units are built.
+
+    Attributes:
+        hf: the client.
+        folder: for files.
+        held: ends what is held.
+    """
+
+    hf: Holdfast
+    folder: Path
+    held: ExitStack
+
+
+class Source:
+    """Rows for whoever asks."""
+
+    def load(self, ids: list[Any]) -> dict[Any, Any]:
+        """One for each."""
+        return {row_id: {"n": row_id} for row_id in ids}
+
+
+def queue(place: Place, name: str) -> None:
+    """A task that waits, one that is delayed, one that is dead; `pace` has counted."""
+    registry, hf = TaskRegistry(), place.hf
+
+    @registry.task(queue=name, retry=Retry(attempts=1))
+    def fail() -> None:
+        raise ValueError("as it was told to")
+
+    hf.enqueue(fail.call().options(task_id="dead"))
+    hf.worker(registry).run(until_idle=True)
+    hf.enqueue(fail.call().options(task_id="waiting"))
+    hf.enqueue(fail.call().options(task_id="later", delay=NEVER, expires=2 * NEVER))
+
+
+def lock(place: Place, name: str) -> None:
+    """Somebody holds it."""
+    _hold(place, place.hf.lock(name, lease=NEVER).acquire())
+
+
+def semaphore(place: Place, name: str) -> None:
+    """One of two places is taken."""
+    _hold(place, place.hf.semaphore(name, limit=2, lease=NEVER).acquire())
+
+
+def _hold(place: Place, lease: Lease) -> None:
+    def end() -> None:
+        with suppress(HoldfastError):
+            lease.release()
+
+    place.held.callback(end)
+
+
+def fenced(place: Place, name: str) -> None:
+    """A value."""
+    place.hf.fenced(name).set({"left": 3}, 1)
+
+
+def mailbox(place: Place, name: str) -> None:
+    """Five messages."""
+    for n in range(5):
+        place.hf.mailbox(name).send(n, sender="jill")
+
+
+def chat(place: Place, name: str) -> None:
+    """Two messages of two members."""
+    chat = place.hf.create_chat(["a", "b"], sender="a", body="hi", chat_id=name, keep="until_read")
+    chat.send("again", sender="a")
+
+
+def inbox(place: Place, name: str) -> None:
+    """A chat of the user's."""
+    place.hf.create_chat(["a", name], sender="a", body="hi")
+
+
+def recent(place: Place, name: str) -> None:
+    """Two names."""
+    place.hf.recent(name).touch("anna")
+    place.hf.recent(name).touch("otto")
+
+
+def completions(place: Place, name: str) -> None:
+    """One of them has two words."""
+    place.hf.completions(name).add_many(["Carla Santos", "Santiago"])
+
+
+def counter(place: Place, name: str) -> None:
+    """Something was counted."""
+    place.hf.counter(name).add()
+
+
+def rows(place: Place, name: str) -> None:
+    """One row that is scheduled, and there."""
+    cache = place.hf.row_cache(name, source=Source(), shards=1)
+    cache.schedule(1, every=NEVER)
+    cache.refresh_due()
+
+
+def feed(place: Place, name: str) -> None:
+    """A file of two chunks, for two consumers."""
+    (place.folder / "a.log").write_bytes(bytes(range(256)) * 1000)
+    place.hf.file_feed(name, consumers=["g", "h"]).publish(place.folder / "a.log")
+
+
+def tally(place: Place, name: str) -> None:
+    """Three lines of one day, by who."""
+    (place.folder / "b.log").write_bytes(b"a\nb\na\n")
+    lines = place.hf.file_feed(f"lines of {name}", consumers=["g"])
+    lines.publish(place.folder / "b.log")
+    lines.seal()
+    place.hf.tally(name).aggregate(lines.consumer("g"), key=_by_who)
+
+
+def _by_who(line: bytes) -> Counted:
+    return Counted("2011-10-10", {"who": line.decode()})
+
+
+BUILDERS: Final[Mapping[str, Callable[[Place, str], None]]] = {
+    build.__name__: build
+    for build in (
+        queue, lock, semaphore, fenced, mailbox, chat, inbox, recent, completions, counter, rows,
+        feed, tally,
+    )
+}  # fmt: skip
+"""By kind of unit."""

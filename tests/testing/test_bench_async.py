@@ -1,0 +1,162 @@
+"""What a test sees of its tasks, and having them done, on real servers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator
+from datetime import date
+
+import pytest
+
+from conftest import Site
+from holdfast import AsyncHoldfast, Retry, TaskFailed, TaskRegistry
+from holdfast.testing import AsyncTaskBench, Drained
+from holdfast.testing.inline._async import AsyncInlineHoldfast
+
+tasks = TaskRegistry()
+
+
+@tasks.task(queue="mail")
+def send(to: str, price: int = 1, *, on: date | None = None) -> str:
+    return f"{to} {price} {on}"
+
+
+@tasks.task(queue="mail", retry=Retry(attempts=1))
+def fail() -> None:
+    raise ValueError("as it was told to")
+
+
+@tasks.task(queue="mail", retry=Retry(attempts=2, backoff=3600.0))
+def retry() -> None:
+    raise ValueError("and again in an hour")
+
+
+@tasks.task(queue="other")
+async def where() -> str:
+    return threading.current_thread().name
+
+
+@pytest.fixture
+async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+@pytest.fixture
+def bench(hf: AsyncHoldfast) -> AsyncTaskBench:
+    return AsyncTaskBench(hf)
+
+
+async def test_what_is_enqueued_is_found(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
+    """By task, however its arguments were given; by name or call, as they were; by its options."""
+    await hf.enqueue(send.call("jack", on=date(2030, 1, 2)))
+    await hf.enqueue(send.call("jill", price=2).options(delay=3600, priority="high"))
+    assert (await bench.assert_enqueued(send)).args == ("jack",)
+    await bench.assert_enqueued(send.name, queue="mail")
+    await bench.assert_enqueued(send.name, "jill", price=2)
+    await bench.assert_enqueued(send.call("jill", price=2))
+    await bench.assert_enqueued(send, "jill", 2, delay=3600.0, priority="high")
+    await bench.assert_enqueued(send, to="jack", price=1, on=date(2030, 1, 2), delay=0)
+    await bench.refute_enqueued(send, "jack")  # with another date
+    await bench.refute_enqueued(send, "jill", 2, delay=0)
+    await bench.refute_enqueued(send, "jill", 2, delay=60.0)
+    await bench.refute_enqueued(send, priority="low")
+    await bench.refute_enqueued(send, queue="other")
+    await bench.refute_enqueued(where)
+    await bench.refute_enqueued("unheard of")
+
+
+async def test_a_failure_says_what_there_is(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
+    """What was looked for, and what was found instead."""
+    with pytest.raises(AssertionError, match="nothing is enqueued"):
+        await bench.assert_enqueued("anything")
+    await hf.enqueue_many([send.call("jack", n) for n in range(12)])
+    with pytest.raises(AssertionError) as missed:
+        await bench.assert_enqueued(send, "jill", delay=5, priority="low")
+    assert str(missed.value).startswith(
+        f"not enqueued: {send.name}('jill'), in queue 'mail', delayed by 5 s, of low priority; "
+        f"enqueued are:\n  mail: {send.name}('jack', 0), queued\n"
+    )
+    assert str(missed.value).endswith("… and 2 more")
+    with pytest.raises(AssertionError, match=r"enqueued, 12 times: .*send\(…\), in queue 'mail'"):
+        await bench.refute_enqueued(send)
+
+
+async def test_wrong_use_is_refused(bench: AsyncTaskBench) -> None:
+    """Instead of being true of nothing."""
+    with pytest.raises(TypeError, match="a call has its arguments already"):
+        await bench.assert_enqueued(send.call("jack"), "jill")
+    with pytest.raises(TypeError, match="expected a task, its name or a call, got function"):
+        await bench.assert_enqueued(lambda: None)  # type: ignore[arg-type]
+
+
+async def test_draining_runs_what_may_run(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
+    """Also what that enqueues, elsewhere; what waits for its time is left."""
+    registry = TaskRegistry()
+    seen: list[int] = []
+
+    @registry.task(queue="chain")
+    def first() -> None:
+        seen.append(1)
+
+    @registry.task(queue="another")
+    async def second() -> None:
+        seen.append(2)
+        await later.enqueue(first.call())
+
+    async with AsyncHoldfast.from_url(hf_url(hf), namespace=hf.namespace) as later:
+        await hf.enqueue(second.call())
+        await hf.enqueue(first.call().options(delay=3600))
+        assert await bench.drain(registry) == Drained(done=2, delayed=1)
+    assert seen == [2, 1]
+    assert await bench.drain(registry) == Drained(delayed=1)
+
+
+def hf_url(hf: AsyncHoldfast) -> str:
+    """Where a client is: the tests of this module have one server each."""
+    return URLS[hf.namespace]
+
+
+URLS: dict[str, str] = {}
+
+
+@pytest.fixture(autouse=True)
+def _remember(site: Site) -> None:
+    URLS[site.namespace] = site.url
+
+
+async def test_draining_counts_how_tasks_ended(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
+    """Done, to be tried again, given up."""
+    done = await hf.enqueue(send.call("jack"))
+    failed = await hf.enqueue(fail.call())
+    await hf.enqueue(retry.call())
+    drained = await bench.drain(tasks)
+    assert drained == Drained(done=1, retried=1, dead=1, delayed=1)
+    assert await done.result(timeout=0) == "jack 1 None"
+    with pytest.raises(TaskFailed, match="as it was told to"):
+        await failed.result(timeout=0)
+
+
+async def test_draining_gives_up_in_time(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
+    """As of a queue that is paused; the message says which, and what it holds."""
+    await hf.enqueue(send.call("jack"))
+    await hf.queue("mail").pause()
+    with pytest.raises(AssertionError, match=r"\['mail'\] not drained in 0.1 s; enqueued are:"):
+        await bench.drain(tasks, timeout=0.1)
+    await bench.drain(tasks, queues=["other"])
+
+
+async def test_inline_tasks_run_when_they_are_enqueued(site: Site) -> None:
+    """Through the server and a worker: results, failures and delays are as ever."""
+    async with AsyncInlineHoldfast.from_url(site.url, namespace=site.namespace) as made:
+        hf = made.inline(tasks)
+        handle = await hf.enqueue(send.call("jill", 3))
+        assert await handle.result(timeout=0) == "jill 3 None"
+        handles = await hf.enqueue_many([send.call("a"), where.call()])
+        assert [(await each.status()).state for each in handles] == ["done", "done"]
+        assert await hf.enqueue_many([]) == []
+        assert (await (await hf.enqueue(fail.call())).status()).state == "dead"
+        again = await (await hf.enqueue(retry.call())).status()
+        assert (again.state, again.attempts) == ("delayed", 1)
+        later = await hf.enqueue(send.call("later").options(delay=3600))
+        assert (await later.status()).state == "delayed"
