@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from ..help import Commands
-from .chat import command as chat
+from .chat.command import chat
 from .logs.command import logs
-from .mail import mail
-from .market import command
-from .sale import sale
+from .mail.command import mail
+from .market.command import market
+from .sale.command import sale
 from .traffic.command import traffic
 
 app = Commands(help="See Holdfast at work.", no_args_is_help=True)
-app.command("chat")(chat.chat)
-app.command("logs")(logs)
-app.command("mail")(mail)
-app.command("market")(command.market)
-app.command("sale")(sale)
-app.command("traffic")(traffic)
+for command in (chat, logs, mail, market, sale, traffic):
+    app.command()(command)
 
 
 @app.callback()

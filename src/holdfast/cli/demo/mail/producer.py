@@ -13,10 +13,10 @@ from collections.abc import Container, Iterator, Sequence
 from functools import partial
 from types import ModuleType
 
-from ... import Holdfast
+from .... import Holdfast
+from ..patience import insist
 from .events import Event
 from .order import Place
-from .patience import insist
 
 BATCH = 250  # tasks enqueued between two looks at the screen
 RESETS_UNTIL = 0.9  # the last reset comes when so much is sent: it shall find a line, too

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from ... import Holdfast
-from ..connection import connected
-from .crew import Crew
+from .... import Holdfast
+from ...connection import connected
+from ..crew import Crew
+from ..examples import load_example
+from ..patience import insist
 from .events import LABELS, Event, task_for
-from .examples import load_example
 from .maildir import MailStore
 from .order import judge
-from .patience import insist
 from .producer import Producer
 from .report import Check, Report, Span, check, figures_by_kind, punctuality
 from .screen import Progress, Screen
