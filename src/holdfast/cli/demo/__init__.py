@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-from ..help import Commands
-from .chat.command import chat
-from .logs.command import logs
-from .mail.command import mail
-from .market.command import market
-from .sale.command import sale
-from .traffic.command import traffic
+from .commands import app
 
-app = Commands(help="See Holdfast at work.", no_args_is_help=True)
-for command in (chat, logs, mail, market, sale, traffic):
-    app.command()(command)
-
-
-@app.callback()
-def demo() -> None:
-    """See Holdfast at work."""
+__all__ = ["app"]

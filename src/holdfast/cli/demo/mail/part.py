@@ -1,0 +1,192 @@
+"""The mail as a part of the world: of the evening's events, and of what the shop has sold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import count, islice
+from typing import Any, ClassVar, Final
+
+from ..crew import Crew
+from ..examples import load_example
+from ..patience import insist
+from ..world.ground import NAMESPACE, Ground
+from ..world.part import Fault, Part, Verdict, until
+from .events import LABELS, Event, example_folder, read_events, task_for
+from .maildir import MailStore
+from .order import Order, judge
+from .producer import Producer
+from .report import Check, Punctuality, check, punctuality
+from .smtp import MailServer
+
+QUEUE: Final = "email"
+WORKERS: Final = ("worker-1", "worker-2")
+CONCURRENCY: Final = 4
+LEASE_S: Final = 5.0
+BURST: Final = 60
+"""Mails at once: then there is a line, and an order in it to be kept."""
+
+EVERY_S: Final = 3.0
+TELL_EVERY_S: Final = 0.5
+TOLD_AT_ONCE: Final = 100
+REPEATED_AT_MOST: Final = 64
+"""Finished tasks that a kill may repeat."""
+
+
+class Post(Part):
+    """Workers mail what comes up.
+
+    Args:
+        ground: where.
+        shop: the module `shop` of the example, with its ledger.
+        engine: of the shop's database.
+    """
+
+    name: ClassVar = "mail"
+
+    def __init__(self, ground: Ground, shop: Any, engine: Any) -> None:
+        self._ground = ground
+        self._shop = shop
+        self._engine = engine
+        example = example_folder()
+        module = load_example(example / "mail.py")
+        self._coming = _evening_after_evening(read_events(example / "events.jsonl"))
+        self._events: list[Event] = []
+        self._producer = Producer(ground.hf, [], module, set())
+        self._priorities = {kind: task_for(kind, module).priority for kind in LABELS}
+        room = ground.room("mail")
+        self._store = MailStore(room / "maildir")
+        self._server = MailServer(self._store)
+        self._queue = ground.hf.queue(QUEUE)
+        self._example = example
+        self._crew: Crew | None = None
+        self._next_burst_s = self._next_tell_s = 0.0
+
+    def begin(self) -> None:
+        """Open the post office."""
+        self._server.__enter__()
+        arguments = ["worker", "mail:tasks", "--namespace", NAMESPACE, "--queue", QUEUE]
+        arguments += ["--concurrency", str(CONCURRENCY), "--lease", str(LEASE_S), "--quiet"]
+        crew = Crew(
+            {name: ["holdfast", *arguments] for name in WORKERS},
+            self._ground.environment(FAKEGAME_SMTP=self._server.address),
+            self._ground.room("mail"),
+            folder=self._example,
+        )
+        self._crew = crew.__enter__()
+
+    def look(self) -> None:
+        """Put mails in line."""
+        assert self._crew
+        self._crew.mend()
+        now_s = time.monotonic()
+        if now_s >= self._next_burst_s:
+            self._next_burst_s = now_s + EVERY_S
+            self._enqueue(list(islice(self._coming, BURST)))
+        if now_s >= self._next_tell_s:
+            self._next_tell_s = now_s + TELL_EVERY_S
+            self._tell_of_sales()
+
+    def told(self) -> str:
+        """Mails sent, and those to come."""
+        sent = len(self._server.deliveries)
+        refused = self._server.refused
+        return (
+            f"{sent:,} of {len(self._events):,} mails sent, {refused.mails:,} refused at first, "
+            f"{self._crew.replaced if self._crew else 0} workers replaced"
+        )
+
+    def faults(self) -> Sequence[Fault]:
+        """A worker is killed in the midst of its mails."""
+        assert self._crew
+        kills: list[Callable[[], object]] = [partial(self._crew.kill, name) for name in WORKERS]
+        return [Fault(name, kill) for name, kill in zip(WORKERS, kills, strict=True)]
+
+    def finish(self) -> Iterator[None]:
+        """Tell of the last sales, and let the workers send what is in line."""
+        while self._tell_of_sales():
+            yield
+        yield from until(self._all_sent)
+
+    def verdicts(self) -> Iterator[Verdict]:
+        """From the maildir, the mail server's records, and the shop's ledger."""
+        assert self._crew
+        arrivals = self._server.deliveries + self._server.refusals
+        mails = {event.task_id: event for event in self._events}
+        # What the ledger has, must be there, whatever we think that we were told of.
+        mails |= {event.task_id: event for event in map(_of_sale, self._shop.sold_in(self._engine))}
+        found = check(mails.values(), self._store.message_ids())
+        yield once_at_least(found, len(mails))
+        yield not_too_often(found, self._crew.replaced)
+        yield not_before_its_time(punctuality(mails.values(), arrivals))
+        places = self._producer.places
+        yield in_order(judge(mails.values(), self._priorities, places, arrivals))
+
+    def end(self) -> None:
+        """Close the post office."""
+        if self._crew is not None:
+            self._crew.__exit__(None, None, None)
+            self._crew = None
+            self._server.__exit__(None, None, None)
+
+    def _tell_of_sales(self) -> int:
+        """Have buyers told of what the ledger says and nobody told; how many that were."""
+        sales = self._shop.untold(self._engine, TOLD_AT_ONCE)
+        if sales:
+            self._enqueue([_of_sale(sale.id) for sale in sales])
+            self._shop.told(self._engine, sales)
+        return len(sales)
+
+    def _enqueue(self, events: list[Event]) -> None:
+        self._producer.enqueue(events)
+        self._events += events
+
+    def _all_sent(self) -> bool:
+        assert self._crew
+        self._crew.mend()
+        stats = insist(self._queue.stats)
+        return not stats.ready + stats.delayed + stats.running
+
+
+def once_at_least(found: Check, mails: int) -> Verdict:
+    """Whether there is a mail for everything that happened."""
+    missing = tuple(f"there is no mail of {task}" for task in found.missing)
+    return Verdict("queue", "a task whose enqueue returned runs", mails, "mails", missing)
+
+
+def not_too_often(found: Check, kills: int) -> Verdict:
+    """Whether no more mails are there twice than killed workers may have sent twice."""
+    allowed, twice = kills * REPEATED_AT_MOST, len(found.twice)
+    promise = f"a kill repeats at most {REPEATED_AT_MOST} of them"
+    problems = (f"{twice} mails came twice, after {kills} kills",) if twice > allowed else ()
+    return Verdict("queue", promise, kills, "kills", problems)
+
+
+def not_before_its_time(found: Punctuality) -> Verdict:
+    """Whether none of the delayed mails was begun early."""
+    early = tuple(f"{task} was begun before its time" for task in found.early)
+    return Verdict("queue", "never before its time", found.delayed, "delayed mails", early)
+
+
+def in_order(found: Order) -> Verdict:
+    """Whether nothing proves that others should have gone first."""
+    problems = [f"{task} was claimed while a better one waited" for task in found.passed_over]
+    problems += [f"{task} was claimed before one in front of it" for task in found.out_of_turn]
+    promise = "high before low, due first, first in first out"
+    return Verdict("queue", promise, found.claims, "claims", tuple(problems))
+
+
+def _evening_after_evening(events: Sequence[Event]) -> Iterator[Event]:
+    """The events, again and again, each evening under names of its own."""
+    for evening in count(1):
+        for event in events:
+            yield replace(event, task_id=f"{event.task_id}-{evening}")
+
+
+def _of_sale(number: int) -> Event:
+    """The mail about a sale of the shop."""
+    buyer = f"buyer{number % 700}"
+    told = {"email": f"{buyer}@players.example", "seller": "Fake Web Retailer", "buyer": buyer}
+    return Event("sold", f"shop-{number}", {**told, "item": f"sale {number}", "price": 1})
