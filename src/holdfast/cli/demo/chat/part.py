@@ -45,8 +45,11 @@ class Phones(Part):
 
     def told(self) -> str:
         """How far the day is."""
-        told: str = self._garage.told()
-        return f"{told.partition('  ')[2]}, {self._garage.kills} kills"
+        written = self._garage.mailboxes.written + self._garage.chats.written
+        delivered = self._garage.mailboxes.delivered + self._garage.chats.delivered
+        tunnels = sum(account.tunnels for account in self._garage.accounts.values())
+        cut = f"{tunnels:,} tunnels, {self._garage.kills} kills"
+        return f"{written:,} messages, {delivered:,} deliveries, {cut}"
 
     def finish(self) -> Iterator[None]:
         """Wait until everybody has everything."""

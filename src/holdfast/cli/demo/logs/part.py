@@ -20,7 +20,7 @@ from .report import differences
 
 TALLY: Final = "daily"
 DAYS: Final = 10
-LINES: Final = 6_000
+LINES: Final = 3_000
 """Of a day."""
 
 PUBLISHER: Final = "publisher"

@@ -33,11 +33,12 @@ class Traders(Part):
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._file = example_file("market.py")
-        example = load_example(self._file)
+        file = example_file("market.py")
+        example = load_example(file)
         self._redis = example.connect(ground.url)
         self._market = market_ways(example, self._redis, ground.hf)[WAY](PREFIX)
-        self._crowd: Crowd | None = None
+        where = {"example": str(file), "url": ground.url, "namespace": NAMESPACE}
+        self._crowd = Crowd(len(SELLERS + BUYERS), where)
         self._tallies: list[Tally] = []
         self._failure: TraderFailed | None = None
         self._trading = threading.Thread(target=self._trade, name="market", daemon=True)
@@ -46,8 +47,6 @@ class Traders(Part):
     def begin(self) -> None:
         """Fill the purses, and let them trade."""
         self._redis.mset({self._market.purse(buyer): PURSE for buyer in BUYERS})
-        where = {"example": str(self._file), "url": self._ground.url, "namespace": NAMESPACE}
-        self._crowd = Crowd(len(SELLERS + BUYERS), where).__enter__()
         self._trading.start()
 
     def look(self) -> None:
@@ -63,7 +62,7 @@ class Traders(Part):
         """Deals so far."""
         with suppress(RedisError):  # the server is away: the last number will do
             self._sold = self._redis.llen(notes_key(PREFIX))
-        return f"{self._sold:,} deals under {2 * self._sold:,} locks at most"
+        return f"{self._sold:,} deals, each under the locks of what it is about"
 
     def finish(self) -> Iterator[None]:
         """Wait for the last deals."""
@@ -86,19 +85,18 @@ class Traders(Part):
 
     def end(self) -> None:
         """In the midst of what they do: their leases end by themselves."""
-        if self._crowd is not None:
-            self._crowd.__exit__(None, None, None)
-            self._crowd = None
+        self._crowd.kill()
+        if self._trading.is_alive():
             self._trading.join()
-            self._redis.close()
+        self._redis.close()
 
     def _trade(self) -> None:
-        assert self._crowd
         order = {"way": WAY, "prefix": PREFIX, "seconds": self._ground.seconds, "pace_s": PACE_S}
         orders: list[dict[str, Any]] = [order | {"player": name, "sells": True} for name in SELLERS]
         orders += [order | {"player": name, "sells": False} for name in BUYERS]
         try:
-            self._tallies = [Tally(**answer) for answer in self._crowd.ask(orders)]
+            with self._crowd as crowd:
+                self._tallies = [Tally(**answer) for answer in crowd.ask(orders)]
         except TraderFailed as error:
             self._failure = error
 

@@ -111,7 +111,7 @@ class Trader:
                 outcome = self._try_to_buy(item)
                 self._rest()
             if outcome in (None, outcomes.TOO_DEAR):
-                time.sleep(PAUSE_S)
+                time.sleep(self._pace_s or PAUSE_S)
 
     def tally(self) -> Tally:
         """What came of it."""

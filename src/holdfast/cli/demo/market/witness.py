@@ -6,9 +6,13 @@ The note is made in the step that makes the change, so the notes are in the orde
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
+
+LOOKS_S: Final = 0.05
+"""How long the guard looks at what is to be changed; who must not come in then, could."""
 
 Fences = Mapping[str, int]
 """By the name of a lock, the fence under which something was changed."""
@@ -19,6 +23,7 @@ def witnessed(example: ModuleType) -> Any:
 
     class WitnessedMarket(example.ItemLockedMarket):  # type: ignore[misc, name-defined]
         def _change(self, fences: dict[str, int], commands: Any) -> None:
+            time.sleep(LOOKS_S)
             note = json.dumps(fences)
             super()._change(fences, [*commands, ("RPUSH", notes_key(self.prefix), note)])
 

@@ -114,7 +114,7 @@ class Shop(Part):
     def _probe(self, item: int) -> None:
         left = self._stock()[item]
         insist(partial(self._cache.invalidate, item))
-        row: CachedRow[Any] = insist(partial(self._cache.get, item))
+        row: CachedRow = insist(partial(self._cache.get, item))
         if row:
             self._probes.append(Probe(item, left, row.value["left"]))
 
@@ -131,7 +131,7 @@ class Shop(Part):
         """By item, what those see who can only read the cache."""
         reader = self._hf.row_cache(self._cache.name)
         rows = insist(partial(reader.get_many, range(self.shop.ITEMS)))
-        return {int(item): row.value["left"] for item, row in rows.items() if row}
+        return {int(str(item)): row.value["left"] for item, row in rows.items() if row}
 
 
 def differing(stock: Mapping[int, int], shown: Mapping[int, int]) -> Iterator[str]:

@@ -128,7 +128,8 @@ class Evening:
     def start(self) -> None:
         """A few found the guild; then all play."""
         for page in PAGES:
-            self._hf.counter(page, precisions=PRECISIONS, keep=self._keep).add(0)
+            self._hf.counter(page, precisions=PRECISIONS, keep=self._keep).add(1)
+            self.hits[page] += 1
         for name in self._dice.sample(everybody(), 40):
             self._join(name)
         for thread in self._threads:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .... import Holdfast
 from ..examples import example_file, load_example
+from ..interruption import hear_no_more
 from ..own_server import own_server
 from .ground import NAMESPACE, Ground
 from .nemesis import Nemesis, server_of
@@ -104,4 +105,5 @@ def opened(*, seconds: float, seed: int, port: int, faults: bool) -> Iterator[Wo
             every = [fault for part in parts for fault in part.faults()]
             every.append(server_of(folder / SERVER))
             nemesis = Nemesis(every, seconds=seconds, seed=seed)
+        stack.callback(hear_no_more)  # the last to be added is the first to be done
         yield World(ground, parts, nemesis, site.link())
