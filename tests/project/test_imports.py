@@ -23,6 +23,7 @@ IMPORTS_BY_NAME = {
     "src/holdfast/cli/help.py": "the module of the command that is called",
     "src/holdfast/cli/target.py": "the module that the user of the command line named",
     "src/holdfast/cli/demo/examples.py": "the example that belongs to a demo",
+    "src/holdfast/cli/demo/leash.py": "the module that a demo starts as a process",
     "src/holdfast/server/binary.py": "only looks whether the extra is installed",
 }
 

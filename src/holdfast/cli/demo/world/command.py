@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SEEDS: Final = 10_000
 SHOWN_S: Final = 600.0
 CHECKED_S: Final = 60.0
+"""Likewise where nobody can press Ctrl-C."""
 
 Seconds = Annotated[
     float | None,
@@ -34,7 +35,7 @@ Seconds = Annotated[
         min=5.0,
         max=900.0,
         help="How long it goes on, 5 to 900.",
-        show_default="600; with --check 60",
+        show_default="600; with --check, or without a terminal, 60",
     ),
 ]
 Checked = Annotated[
@@ -58,8 +59,8 @@ def world(
     """Let the world go on, and tell what came of it; see `holdfast demo --help`."""
     end_as_by_ctrl_c()
     seed = random.randrange(SEEDS) if seed is None else seed
-    seconds = seconds or (CHECKED_S if check else SHOWN_S)
     screen = console(stderr=as_json)
+    seconds = seconds or (SHOWN_S if screen.is_interactive and not check else CHECKED_S)
     try:
         verdicts, struck = _lived(screen, seconds=seconds, seed=seed, port=port, check=check)
     except KeyboardInterrupt:
@@ -84,8 +85,6 @@ def _lived(
         from .world import opened
     except ModuleNotFoundError as error:
         fail(f"the demo needs {error.name}: pip install 'holdfast[all]'")
-    from ..crew import WorkersFailed
-
     screen.print("\n  Fake Game, Fake Garage and Fake Web Retailer open …")
     try:
         with opened(seconds=seconds, seed=seed, port=port, faults=check) as world:
@@ -95,7 +94,7 @@ def _lived(
             for _ in _shown(screen, world, check=check):
                 pass
             return list(world.verdicts()) if check else [], world.struck
-    except (HoldfastError, FileNotFoundError, WorkersFailed) as error:
+    except (HoldfastError, OSError, RuntimeError) as error:  # what a part of it fails of
         fail(str(error))
 
 
