@@ -17,14 +17,20 @@ from holdfast.cli.demo.logs.part import digests_of, unlike
 from holdfast.cli.demo.logs.report import differences
 from holdfast.cli.demo.mail.events import Event
 from holdfast.cli.demo.mail.order import Order
-from holdfast.cli.demo.mail.part import in_order, not_before_its_time, not_too_often, once_at_least
+from holdfast.cli.demo.mail.part import (
+    dead_with_a_reason,
+    in_order,
+    not_before_its_time,
+    not_too_often,
+    once_at_least,
+)
 from holdfast.cli.demo.mail.report import Check, Punctuality, check, punctuality
 from holdfast.cli.demo.mail.smtp import Delivery
 from holdfast.cli.demo.market.audit import Holdings, problems
 from holdfast.cli.demo.market.figures import Tally
 from holdfast.cli.demo.market.part import fences_rise
 from holdfast.cli.demo.sale.part import Probe, balanced, differing, never_older
-from holdfast.cli.demo.traffic.evening import misdelivered, misfound, missed
+from holdfast.cli.demo.traffic.check import misdelivered, misfound, missed
 from holdfast.cli.demo.world.part import Verdict
 
 SALE = Event("sale", "sale-1", {}, delay_s=5.0)
@@ -55,6 +61,21 @@ CHECKS: dict[str, tuple[Callable[[], Verdict], Callable[[], Verdict], str]] = {
         lambda: once_at_least(check([SALE], Counter([SALE.mail_id])), 1),
         lambda: once_at_least(check([SALE], Counter()), 1),
         "there is no mail of sale-1",
+    ),
+    "a garbled task is not dead": (
+        lambda: dead_with_a_reason([SALE], {"sale-1": "bad-arguments"}),
+        lambda: dead_with_a_reason([SALE], {}),
+        "sale-1 is not among the dead",
+    ),
+    "a task is dead for no reason": (
+        lambda: dead_with_a_reason([SALE], {"sale-1": "bad-arguments"}),
+        lambda: dead_with_a_reason([SALE], {"sale-1": ""}),
+        "sale-1 is dead without a reason",
+    ),
+    "a task is dead that could run": (
+        lambda: dead_with_a_reason([SALE], {"sale-1": "bad-arguments"}),
+        lambda: dead_with_a_reason([SALE], {"sale-1": "bad-arguments", "sold-1": "lost"}),
+        "sold-1 is dead: lost",
     ),
     "too many mails came twice": (
         lambda: not_too_often(Check([], ["a"] * 64), 1),

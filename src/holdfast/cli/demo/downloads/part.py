@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from ..crew import Crew
 from ..examples import example_file, load_example
 from ..world.ground import Ground
-from ..world.part import Fault, Part, Verdict
+from ..world.part import Fault, Part, Verdict, until
 
 NAMES: Final = ("crawlers-1", "crawlers-2")
 CRAWLERS: Final = 3
@@ -52,9 +52,9 @@ class Crawlers(Part):
         return [Fault(NAMES[0], partial(self._crew.kill, NAMES[0]))]
 
     def finish(self) -> Iterator[None]:
-        """Let them go home."""
+        """Let them go home, once there was somebody at all."""
+        yield from until(lambda: self._site.visits > 0)
         self.end()
-        yield
 
     def verdicts(self) -> Iterator[Verdict]:
         """From what the site saw itself."""

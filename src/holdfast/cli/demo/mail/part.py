@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count, islice
@@ -29,8 +29,12 @@ BURST: Final = 60
 """Mails at once: then there is a line, and an order in it to be kept."""
 
 EVERY_S: Final = 3.0
+GARBLED_EVERY: Final = 5
+"""With so many bursts comes a task that cannot run."""
+
 TELL_EVERY_S: Final = 0.5
 TOLD_AT_ONCE: Final = 100
+DEAD_AT_MOST: Final = 1_000
 REPEATED_AT_MOST: Final = 64
 """Finished tasks that a kill may repeat."""
 
@@ -51,9 +55,11 @@ class Post(Part):
         self._shop = shop
         self._engine = engine
         example = example_folder()
-        module = load_example(example / "mail.py")
+        module = self._module = load_example(example / "mail.py")
         self._coming = _evening_after_evening(read_events(example / "events.jsonl"))
         self._events: list[Event] = []
+        self._garbled: list[Event] = []
+        self._bursts = 0
         self._producer = Producer(ground.hf, [], module, set())
         self._priorities = {kind: task_for(kind, module).priority for kind in LABELS}
         room = ground.room("mail")
@@ -85,6 +91,9 @@ class Post(Part):
         if now_s >= self._next_burst_s:
             self._next_burst_s = now_s + EVERY_S
             self._enqueue(list(islice(self._coming, BURST)))
+            if self._bursts % GARBLED_EVERY == 0:
+                self._enqueue_garbled()
+            self._bursts += 1
         if now_s >= self._next_tell_s:
             self._next_tell_s = now_s + TELL_EVERY_S
             self._tell_of_sales()
@@ -119,6 +128,8 @@ class Post(Part):
         mails |= {event.task_id: event for event in map(_of_sale, self._shop.sold_in(self._engine))}
         found = check(mails.values(), self._store.message_ids())
         yield once_at_least(found, len(mails))
+        dead = {task.task_id: task.reason for task in self._queue.dead(DEAD_AT_MOST)}
+        yield dead_with_a_reason(self._garbled, dead)
         yield not_too_often(found, self._crew.replaced)
         yield not_before_its_time(punctuality(mails.values(), arrivals))
         places = self._producer.places
@@ -143,6 +154,13 @@ class Post(Part):
         self._producer.enqueue(events)
         self._events += events
 
+    def _enqueue_garbled(self) -> None:
+        """Somebody forgot the address."""
+        told = {"email": None, "player": "nobody", "code": "000000"}
+        event = Event("reset", f"garbled-{self._bursts}", told)
+        insist(partial(self._ground.hf.enqueue, event.call(self._module)))
+        self._garbled.append(event)
+
     def _all_sent(self) -> bool:
         assert self._crew
         self._crew.mend()
@@ -154,6 +172,16 @@ def once_at_least(found: Check, mails: int) -> Verdict:
     """Whether there is a mail for everything that happened."""
     missing = tuple(f"there is no mail of {task}" for task in found.missing)
     return Verdict("queue", "a task whose enqueue returned runs", mails, "mails", missing)
+
+
+def dead_with_a_reason(garbled: Sequence[Event], dead: Mapping[str, str]) -> Verdict:
+    """Whether what cannot run is among the dead, each with a reason, and nothing else is."""
+    expected = {event.task_id for event in garbled}
+    problems = [f"{task} is not among the dead" for task in sorted(expected - dead.keys())]
+    problems += [f"{task} is dead without a reason" for task in sorted(dead) if not dead[task]]
+    problems += [f"{task} is dead: {dead[task]}" for task in sorted(dead.keys() - expected)]
+    promise = "what cannot run is dead, with a reason"
+    return Verdict("queue", promise, len(expected), "garbled tasks", tuple(problems))
 
 
 def not_too_often(found: Check, kills: int) -> Verdict:

@@ -93,6 +93,7 @@ class Shop(Part):
 
     def finish(self) -> Iterator[None]:
         """Send the buyers home, and wait until the refreshers have caught up."""
+        yield from until(lambda: bool(self.shop.sold_in(self.engine)))  # on a slow machine
         self._staff.end("buyer")
         yield from until(lambda: not list(differing(self._stock(), self._shown())))
 

@@ -10,9 +10,8 @@ import random
 import secrets
 import threading
 import time
-import unicodedata
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
@@ -20,48 +19,19 @@ from typing import Any, Final
 
 from .... import CounterBuffer, Holdfast, OutcomeUnknown
 from ..patience import insist
+from .check import Counts, misdelivered, misfound, missed
+from .names import PREFIXES, everybody
 
 PAGES: Final = ("/", "/market", "/guild", "/map", "/shop")
 WEIGHTS: Final = (8, 5, 4, 2, 1)
 MOST_HITS: Final = 40
 """That a player's page causes at once: it loads what belongs to it."""
 
-FIRST: Final = (
-    *("Anna", "Ben", "Carla", "Dilek", "Émile", "Jack", "Jeff"),
-    *("Jennifer", "Jenny", "Łukasz", "Ömer", "Zoë", "伟", "三"),
-)
-LAST: Final = (
-    *("Santos", "Sanders", "Smith", "O'Hara", "{Bot}"),
-    *("Åberg", "7up", "Schmidt", "张", "李"),
-)
-
-PREFIXES: Final = (
-    "",
-    "j",
-    "JE",
-    "jenn",
-    "san",
-    "s",
-    "{",
-    "7",
-    "张",
-    "é",
-    "e",
-    "伟 张",
-    "o'",
-    "hara",
-)
-"""Looked for at the end."""
-
 THINKS_S: Final = 0.02
 KEEP: Final = 120
 PRECISIONS: Final = (1, 5, 60, 300, 3600, 18_000, 86_400)
 EVERYBODY: Final = 1_000
 GUILD: Final = "3"
-
-
-Counts = dict[tuple[str, int], int]
-"""By page and precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,50 +201,6 @@ class Evening:
         else:
             with self._guard:
                 self.mails[name] += 1
-
-
-def missed(hits: Mapping[str, int], counted: Counts) -> Iterator[str]:
-    """Counts of the server that are not what was added, in sentences."""
-    for (page, precision), count in counted.items():
-        if count != hits[page]:
-            yield f"{page} had {hits[page]:,} hits; in samples of {precision} s are {count:,}"
-
-
-def misfound(members: set[str], found: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Searches whose results are not exactly the members of that beginning, in sentences."""
-    for prefix, names in found.items():
-        if sorted(names) != sorted(starting(members, prefix)):
-            yield f"a search for {prefix!r} finds others than the members of that name"
-
-
-def misdelivered(mails: Mapping[str, int], unread: Mapping[str, int]) -> Iterator[str]:
-    """People who do not have exactly the mails that were written to them, in sentences."""
-    for name, count in unread.items():
-        if count != mails.get(name, 0):
-            yield f"{name} was written {mails.get(name, 0):,} times, and has {count:,} mails"
-
-
-def everybody() -> list[str]:
-    """All who could be members."""
-    return [f"{first} {last}" for first in FIRST for last in LAST]
-
-
-def starting(names: set[str], prefix: str) -> Iterator[str]:
-    """Those that begin with *prefix*, or of which a later word does: by the rules of the docs."""
-    start = _folded(prefix)
-    for name in names:
-        fold = _folded(name)
-        words = [i for i in range(1, len(fold)) if fold[i].isalnum() and _is_gap(fold[i - 1])]
-        if any(fold.startswith(start, i) for i in [0, *words]):
-            yield name
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKD", text).casefold()
-
-
-def _is_gap(letter: str) -> bool:
-    return not letter.isalnum() and not unicodedata.combining(letter)
 
 
 def played(evening: Any, seconds: float, every_s: float) -> Iterator[float]:

@@ -8,7 +8,9 @@ from typing import ClassVar, Final
 from ..examples import example_file, load_example
 from ..world.ground import Ground
 from ..world.part import Part, Verdict
-from .evening import PRECISIONS, Evening, everybody, misdelivered, misfound, missed
+from .check import misdelivered, misfound, missed
+from .evening import PRECISIONS, Evening
+from .names import everybody
 from .picture import told
 
 PLAYERS: Final = 3
