@@ -17,15 +17,15 @@ from holdfast.cli.demo.logs.part import digests_of, unlike
 from holdfast.cli.demo.logs.report import differences
 from holdfast.cli.demo.mail.events import Event
 from holdfast.cli.demo.mail.order import Order
-from holdfast.cli.demo.mail.part import (
+from holdfast.cli.demo.mail.report import Check, Punctuality, check, punctuality
+from holdfast.cli.demo.mail.smtp import Delivery
+from holdfast.cli.demo.mail.verdicts import (
     dead_with_a_reason,
     in_order,
     not_before_its_time,
     not_too_often,
     once_at_least,
 )
-from holdfast.cli.demo.mail.report import Check, Punctuality, check, punctuality
-from holdfast.cli.demo.mail.smtp import Delivery
 from holdfast.cli.demo.market.audit import Holdings, problems
 from holdfast.cli.demo.market.figures import Tally
 from holdfast.cli.demo.market.part import fences_rise

@@ -22,21 +22,22 @@ class Phones(Part):
     name: ClassVar = "chats"
 
     def __init__(self, ground: Ground) -> None:
+        super().__init__()
         self._ground = ground
         self._example = load_example(example_file("fakegarage/__init__.py"))
-        self._garage: Any = None
 
     def begin(self) -> None:
         """Let the day begin."""
         ground = self._ground
         day = self._example.Day.make(seed=ground.seed, clients=PHONES, seconds=ground.seconds)
-        self._garage = self._example.Garage(
+        self._garage: Any = self._example.Garage(
             day,
             seed=ground.seed,
             server=ground.socket,
             folder=ground.room("phones"),
             namespace=NAMESPACE,
         )
+        self.opened.callback(self._garage.end)
         self._garage.start()
 
     def look(self) -> None:
@@ -65,11 +66,6 @@ class Phones(Part):
         delivered = mailboxes.delivered + chats.delivered
         yield Verdict("messages", promise, delivered, "deliveries", problems)
         yield sent_once(garage.accounts)
-
-    def end(self) -> None:
-        """Let the phones' processes end."""
-        if self._garage is not None:
-            self._garage.end()
 
 
 def sent_once(accounts: Any) -> Verdict:

@@ -23,6 +23,7 @@ class Crawlers(Part):
     name: ClassVar = "downloads"
 
     def __init__(self, ground: Ground) -> None:
+        super().__init__()
         self._example = load_example(example_file("downloads.py"))
         self._site: Any = self._example.Site()
         self._serving = threading.Thread(target=self._site.serve_forever, daemon=True)
@@ -31,13 +32,13 @@ class Crawlers(Part):
         self._crew = Crew(
             dict.fromkeys(NAMES, command), ground.environment(), ground.room("downloads")
         )
-        self._open = False
 
     def begin(self) -> None:
         """Open the site, and let them crawl."""
-        self._open = True
+        self.opened.enter_context(self._site)
         self._serving.start()
-        self._crew.__enter__()
+        self.opened.callback(self._site.shutdown)
+        self.opened.enter_context(self._crew)
 
     def look(self) -> None:
         """Replace who died."""
@@ -59,14 +60,6 @@ class Crawlers(Part):
     def verdicts(self) -> Iterator[Verdict]:
         """From what the site saw itself."""
         yield not_too_many(self._site.visits, self._site.most, self._example.AT_ONCE)
-
-    def end(self) -> None:
-        """Likewise."""
-        if self._open:
-            self._open = False
-            self._crew.__exit__(None, None, None)
-            self._site.shutdown()
-            self._site.server_close()
 
 
 def not_too_many(visits: int, most: int, limit: int) -> Verdict:

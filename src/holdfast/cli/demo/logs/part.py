@@ -36,6 +36,7 @@ class Logs(Part):
     name: ClassVar = "logs"
 
     def __init__(self, ground: Ground) -> None:
+        super().__init__()
         self._ground = ground
         self._example = load_example(example_file("logs.py"))
         self._room = ground.room("logs")
@@ -43,7 +44,6 @@ class Logs(Part):
         self._kept = {name: self._room / name for name in KEEPERS}
         self._tally = ground.hf.tally(TALLY)
         self._lines = 0
-        self._crew: Crew | None = None
 
     def begin(self) -> None:
         """Write the logs, and let them be published, kept and counted."""
@@ -56,12 +56,11 @@ class Logs(Part):
         for name, folder in self._kept.items():
             folder.mkdir()
             commands[name] = [MODULE, "keep", str(folder), name]
-        crew = Crew(commands, self._ground.environment(), self._room, once=True)
-        self._crew = crew.__enter__()
+        self._crew = Crew(commands, self._ground.environment(), self._room, once=True)
+        self.opened.enter_context(self._crew)
 
     def look(self) -> None:
         """Replace who died."""
-        assert self._crew
         self._crew.mend()
 
     def told(self) -> str:
@@ -73,7 +72,6 @@ class Logs(Part):
 
     def faults(self) -> Sequence[Fault]:
         """Who publishes, who keeps and who counts is killed, and goes on."""
-        assert self._crew
         names = (KEEPERS[0], COUNTERS[0], PUBLISHER)
         return [Fault(name, partial(self._crew.kill, name)) for name in names]
 
@@ -95,14 +93,7 @@ class Logs(Part):
         lines = sum(direct.lines.values()) + direct.rejected
         yield Verdict("tallies", "each line is counted exactly once", lines, "lines", found)
 
-    def end(self) -> None:
-        """End all processes."""
-        if self._crew is not None:
-            self._crew.__exit__(None, None, None)
-            self._crew = None
-
     def _over(self) -> bool:
-        assert self._crew
         self._crew.mend()
         return self._crew.done
 

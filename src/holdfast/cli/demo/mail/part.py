@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count, islice
@@ -16,10 +16,17 @@ from ..world.ground import NAMESPACE, Ground
 from ..world.part import Fault, Part, Verdict, until
 from .events import LABELS, Event, example_folder, read_events, task_for
 from .maildir import MailStore
-from .order import Order, judge
+from .order import judge
 from .producer import Producer
-from .report import Check, Punctuality, check, punctuality
+from .report import check, punctuality
 from .smtp import MailServer
+from .verdicts import (
+    dead_with_a_reason,
+    in_order,
+    not_before_its_time,
+    not_too_often,
+    once_at_least,
+)
 
 QUEUE: Final = "email"
 WORKERS: Final = ("worker-1", "worker-2")
@@ -35,8 +42,6 @@ GARBLED_EVERY: Final = 5
 TELL_EVERY_S: Final = 0.5
 TOLD_AT_ONCE: Final = 100
 DEAD_AT_MOST: Final = 1_000
-REPEATED_AT_MOST: Final = 64
-"""Finished tasks that a kill may repeat."""
 
 
 class Post(Part):
@@ -51,6 +56,7 @@ class Post(Part):
     name: ClassVar = "mail"
 
     def __init__(self, ground: Ground, shop: Any, engine: Any) -> None:
+        super().__init__()
         self._ground = ground
         self._shop = shop
         self._engine = engine
@@ -67,25 +73,23 @@ class Post(Part):
         self._server = MailServer(self._store)
         self._queue = ground.hf.queue(QUEUE)
         self._example = example
-        self._crew: Crew | None = None
         self._next_burst_s = self._next_tell_s = 0.0
 
     def begin(self) -> None:
         """Open the post office."""
-        self._server.__enter__()
+        self.opened.enter_context(self._server)
         arguments = ["worker", "mail:tasks", "--namespace", NAMESPACE, "--queue", QUEUE]
         arguments += ["--concurrency", str(CONCURRENCY), "--lease", str(LEASE_S), "--quiet"]
-        crew = Crew(
+        self._crew = Crew(
             {name: ["holdfast", *arguments] for name in WORKERS},
             self._ground.environment(FAKEGAME_SMTP=self._server.address),
             self._ground.room("mail"),
             folder=self._example,
         )
-        self._crew = crew.__enter__()
+        self.opened.enter_context(self._crew)
 
     def look(self) -> None:
         """Put mails in line."""
-        assert self._crew
         self._crew.mend()
         now_s = time.monotonic()
         if now_s >= self._next_burst_s:
@@ -104,14 +108,12 @@ class Post(Part):
         refused = self._server.refused
         return (
             f"{sent:,} of {len(self._events):,} mails sent, {refused.mails:,} refused at first, "
-            f"{self._crew.replaced if self._crew else 0} workers replaced"
+            f"{self._crew.replaced} workers replaced"
         )
 
     def faults(self) -> Sequence[Fault]:
         """A worker is killed in the midst of its mails."""
-        assert self._crew
-        kills: list[Callable[[], object]] = [partial(self._crew.kill, name) for name in WORKERS]
-        return [Fault(name, kill) for name, kill in zip(WORKERS, kills, strict=True)]
+        return [Fault(name, partial(self._crew.kill, name)) for name in WORKERS]
 
     def finish(self) -> Iterator[None]:
         """Tell of the last sales, and let the workers send what is in line."""
@@ -121,7 +123,6 @@ class Post(Part):
 
     def verdicts(self) -> Iterator[Verdict]:
         """From the maildir, the mail server's records, and the shop's ledger."""
-        assert self._crew
         arrivals = self._server.deliveries + self._server.refusals
         mails = {event.task_id: event for event in self._events}
         # What the ledger has, must be there, whatever we think that we were told of.
@@ -134,13 +135,6 @@ class Post(Part):
         yield not_before_its_time(punctuality(mails.values(), arrivals))
         places = self._producer.places
         yield in_order(judge(mails.values(), self._priorities, places, arrivals))
-
-    def end(self) -> None:
-        """Close the post office."""
-        if self._crew is not None:
-            self._crew.__exit__(None, None, None)
-            self._crew = None
-            self._server.__exit__(None, None, None)
 
     def _tell_of_sales(self) -> int:
         """Have buyers told of what the ledger says and nobody told; how many that were."""
@@ -162,48 +156,9 @@ class Post(Part):
         self._garbled.append(event)
 
     def _all_sent(self) -> bool:
-        assert self._crew
         self._crew.mend()
         stats = insist(self._queue.stats)
         return not stats.ready + stats.delayed + stats.running
-
-
-def once_at_least(found: Check, mails: int) -> Verdict:
-    """Whether there is a mail for everything that happened."""
-    missing = tuple(f"there is no mail of {task}" for task in found.missing)
-    return Verdict("queue", "a task whose enqueue returned runs", mails, "mails", missing)
-
-
-def dead_with_a_reason(garbled: Sequence[Event], dead: Mapping[str, str]) -> Verdict:
-    """Whether what cannot run is among the dead, each with a reason, and nothing else is."""
-    expected = {event.task_id for event in garbled}
-    problems = [f"{task} is not among the dead" for task in sorted(expected - dead.keys())]
-    problems += [f"{task} is dead without a reason" for task in sorted(dead) if not dead[task]]
-    problems += [f"{task} is dead: {dead[task]}" for task in sorted(dead.keys() - expected)]
-    promise = "what cannot run is dead, with a reason"
-    return Verdict("queue", promise, len(expected), "garbled tasks", tuple(problems))
-
-
-def not_too_often(found: Check, kills: int) -> Verdict:
-    """Whether no more mails are there twice than killed workers may have sent twice."""
-    allowed, twice = kills * REPEATED_AT_MOST, len(found.twice)
-    promise = f"a kill repeats at most {REPEATED_AT_MOST} of them"
-    problems = (f"{twice} mails came twice, after {kills} kills",) if twice > allowed else ()
-    return Verdict("queue", promise, kills, "kills", problems)
-
-
-def not_before_its_time(found: Punctuality) -> Verdict:
-    """Whether none of the delayed mails was begun early."""
-    early = tuple(f"{task} was begun before its time" for task in found.early)
-    return Verdict("queue", "never before its time", found.delayed, "delayed mails", early)
-
-
-def in_order(found: Order) -> Verdict:
-    """Whether nothing proves that others should have gone first."""
-    problems = [f"{task} was claimed while a better one waited" for task in found.passed_over]
-    problems += [f"{task} was claimed before one in front of it" for task in found.out_of_turn]
-    promise = "high before low, due first, first in first out"
-    return Verdict("queue", promise, found.claims, "claims", tuple(problems))
 
 
 def _evening_after_evening(events: Sequence[Event]) -> Iterator[Event]:

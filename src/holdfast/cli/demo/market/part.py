@@ -32,6 +32,7 @@ class Traders(Part):
     name: ClassVar = "market"
 
     def __init__(self, ground: Ground) -> None:
+        super().__init__()
         self._ground = ground
         file = example_file("market.py")
         example = load_example(file)
@@ -47,7 +48,10 @@ class Traders(Part):
     def begin(self) -> None:
         """Fill the purses, and let them trade."""
         self._redis.mset({self._market.purse(buyer): PURSE for buyer in BUYERS})
+        self.opened.callback(self._redis.close)
         self._trading.start()
+        self.opened.callback(self._trading.join)
+        self.opened.callback(self._crowd.kill)
 
     def look(self) -> None:
         """See whether they trade.
@@ -82,13 +86,6 @@ class Traders(Part):
         promise = "one holder: no gold or item lost, none made"
         yield Verdict("locks", promise, tally.bought, "purchases", tuple(found))
         yield fences_rise(notes)
-
-    def end(self) -> None:
-        """In the midst of what they do: their leases end by themselves."""
-        self._crowd.kill()
-        if self._trading.is_alive():
-            self._trading.join()
-        self._redis.close()
 
     def _trade(self) -> None:
         order = {"way": WAY, "prefix": PREFIX, "seconds": self._ground.seconds, "pace_s": PACE_S}

@@ -45,6 +45,7 @@ class Shop(Part):
     def __init__(self, ground: Ground) -> None:
         import sqlalchemy as sa
 
+        super().__init__()
         self._hf = ground.hf
         self._example: ModuleType = load_example(example_file("fakeshop/__init__.py"))
         self.shop: Any = self._example.shop
@@ -66,6 +67,8 @@ class Shop(Part):
 
     def begin(self) -> None:
         """Fill the shelves, and let people in."""
+        self.opened.callback(self.engine.dispose)
+        self.opened.callback(self._staff.end)
         self.shop.open_shop(self.engine)
         self._cache.schedule_many(dict.fromkeys(range(self.shop.ITEMS), self.shop.EVERY_S))
         for _ in range(REFRESHERS):
@@ -106,11 +109,6 @@ class Shop(Part):
         yield never_older(self._probes)
         everything = shop.ITEMS * shop.EACH
         yield balanced(everything, sum(stock.values()), len(ledger), self._staff.problems)
-
-    def end(self) -> None:
-        """Send everybody home."""
-        self._staff.end()
-        self.engine.dispose()
 
     def _probe(self, item: int) -> None:
         left = self._stock()[item]

@@ -24,6 +24,7 @@ class Players(Part):
     name: ClassVar = "traffic"
 
     def __init__(self, ground: Ground) -> None:
+        super().__init__()
         self._evening = Evening(
             ground.hf,
             load_example(example_file("guild.py")),
@@ -35,6 +36,7 @@ class Players(Part):
 
     def begin(self) -> None:
         """Let them play."""
+        self.opened.callback(self._evening.stop)
         self._evening.start()
 
     def look(self) -> None:
@@ -52,7 +54,7 @@ class Players(Part):
 
     def finish(self) -> Iterator[None]:
         """Let them go home."""
-        self._evening.stop()
+        self.end()
         yield
 
     def verdicts(self) -> Iterator[Verdict]:
@@ -71,7 +73,3 @@ class Players(Part):
         problems = tuple(misdelivered(evening.mails, evening.unread()))
         promise = f"each mail once, to {len(everybody())} players"
         yield Verdict("mailboxes", promise, sum(evening.mails.values()), "mails", problems)
-
-    def end(self) -> None:
-        """Likewise."""
-        self._evening.stop()

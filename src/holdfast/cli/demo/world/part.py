@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import ClassVar, Final, Self
@@ -56,9 +57,13 @@ class Part(ABC):
 
     Attributes:
         name: on the screen.
+        opened: what ends when the part does.
     """
 
     name: ClassVar[str]
+
+    def __init__(self) -> None:
+        self.opened = ExitStack()
 
     def __enter__(self) -> Self:
         try:
@@ -78,7 +83,7 @@ class Part(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Start its processes and threads; it waits for none."""
+        """Start its processes and threads, to be ended with `opened`; it waits for none."""
 
     @abstractmethod
     def look(self) -> None:
@@ -100,9 +105,9 @@ class Part(ABC):
     def verdicts(self) -> Iterator[Verdict]:
         """Whether its promises were kept, by evidence from elsewhere; after `finish`."""
 
-    @abstractmethod
     def end(self) -> None:
         """End its processes and threads, however far they are. Idempotent."""
+        self.opened.close()
 
 
 def until(over: Callable[[], bool], *, patience_s: float = PATIENCE_S) -> Iterator[None]:
