@@ -14,11 +14,12 @@ from .sale.command import sale
 from .traffic.command import traffic
 from .world.command import AsJson, Checked, Port, Seconds, Seed, world
 
-HELP = """See Holdfast at work: all demos in one world, on a server of its own.
+HELP = """See Holdfast at work.
 
-Players trade, open pages and write to guild mates; phones go through tunnels;
-a shop sells from PostgreSQL; crawlers, mails and logs are on their way. A
-link to the dashboard is printed. It ends by Ctrl-C, or after ten minutes.
+All demos in one world, on a server of its own: players trade, open pages and
+write to guild mates, phones go through tunnels, a shop sells from PostgreSQL,
+crawlers, mails and logs are on their way. It prints a link to the dashboard.
+It ends by Ctrl-C, or after ten minutes; without a terminal after one.
 
 With --check it takes a minute and no screen. Workers, consumers, a refresher
 and the server are killed; in the end every promise is held against evidence
