@@ -12,8 +12,8 @@ TOPOLOGIES := $(addprefix --topology ,standalone restricted encrypted sentinel c
 
 .PHONY: demo test everywhere check sync bench faults
 
-demo: $(READY)  ## send some thousands of real mails through a real queue
-	$(BIN)/holdfast demo mail
+demo: $(READY)  ## all blocks under traffic, and the dashboard, until Ctrl-C or for ten minutes
+	$(BIN)/holdfast demo $(ARGS)
 
 test: $(READY)  ## what it does, on real servers: standalone and cluster; `make check` is about its files
 	$(BIN)/pytest -n 4 --dist loadgroup -m "not long" --ignore tests/project --durations 40 $(ARGS)

@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing import get_context
@@ -80,7 +80,8 @@ class Site(ThreadingHTTPServer):
     """Pages, each of which takes a moment.
 
     Attributes:
-        most: how many were asked for at the same time, at most.
+        visits: how many were asked for.
+        most: how many at the same time, at most.
     """
 
     daemon_threads = True
@@ -88,7 +89,7 @@ class Site(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Page)
         self.url = f"http://127.0.0.1:{self.server_port}"
-        self.most = 0
+        self.visits = self.most = 0
         self._now = 0
         self._counting = threading.Lock()
 
@@ -96,6 +97,7 @@ class Site(ThreadingHTTPServer):
     def visit(self) -> Iterator[None]:
         """Count one more while the block runs."""
         with self._counting:
+            self.visits += 1
             self._now += 1
             self.most = max(self.most, self._now)
         try:
@@ -116,10 +118,11 @@ class Page(BaseHTTPRequestHandler):
             time.sleep(PAGE_S)
         # The last byte is sent when the visit is over: the crawler's is, when it has that.
         content = ROBOTS if self.path == "/robots.txt" else f"page {self.path}\n".encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        with suppress(ConnectionError):  # a crawler that was killed meanwhile
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class's name)
         """Nothing: a line for each page would hide the result."""

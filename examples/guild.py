@@ -49,8 +49,14 @@ class Guild:
         """Members whose name, or a later word of it, begins with what was *typed* so far."""
         return [match.name for match in self._names.search(typed, limit=SHOWN)]
 
-    def write(self, sender: str, to: str, text: str) -> int:
+    def write(self, sender: str, to: str, text: str, *, op_id: str | None = None) -> int:
         """Put mail into the box of a member; returns its number there.
+
+        Args:
+            sender: who writes.
+            to: whom.
+            text: what.
+            op_id: whoever writes again under this name, because no answer came, has written once.
 
         Raises:
             NoSuchMate: *to* is none.
@@ -58,7 +64,9 @@ class Guild:
         if not self._names.has(to):
             raise NoSuchMate(self.name, to)
         self.hf.recent(f"player:{sender}").touch(to)
-        return self.hf.mailbox(to).send({"guild": self.name, "text": text}, sender=sender)
+        return self.hf.mailbox(to).send(
+            {"guild": self.name, "text": text}, sender=sender, op_id=op_id
+        )
 
     def suggestions(self, player: str, typed: str) -> list[str]:
         """What *player* may mean: first whom the player wrote to lately, then other members."""

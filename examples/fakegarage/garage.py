@@ -31,6 +31,7 @@ class Garage:
         server: the socket of the server.
         folder: a private one for what the phones have on disk. Its path must be short: there are
             sockets in it.
+        namespace: of all mailboxes and chats.
 
     Attributes:
         accounts: of each user: what its phone has done and got.
@@ -38,7 +39,9 @@ class Garage:
         down: users whose process was killed, and is not back yet.
     """
 
-    def __init__(self, day: Day, *, seed: int, server: str, folder: Path) -> None:
+    def __init__(
+        self, day: Day, *, seed: int, server: str, folder: Path, namespace: str = NAMESPACE
+    ) -> None:
         self.day = day
         self.accounts = {user: Account(user) for user in day.users}
         self.said: deque[Act] = deque(maxlen=SAID)
@@ -46,7 +49,7 @@ class Garage:
         self.down: set[str] = set()
         self._began_at = time.time() + SETTLE_S
         self._followers = {user: Follower(folder / f"{user}.jsonl") for user in day.users}
-        where = {"server": server, "folder": str(folder), "namespace": NAMESPACE}
+        where = {"server": server, "folder": str(folder), "namespace": namespace}
         what = {"seed": seed, "clients": len(day.users), "seconds": day.seconds}
         self._processes = [
             PhoneProcess(
@@ -55,6 +58,8 @@ class Garage:
             )
             for number, users in enumerate(day.processes, 1)
         ]
+        self._coming = self._kills()
+        self._quiet_since = time.monotonic()
 
     def run(self) -> Iterator[None]:
         """Let the day pass; pauses now and then, so that one can look at it.
@@ -65,12 +70,43 @@ class Garage:
             PhonesFailed: a process ended by itself.
         """
         try:
-            for process in self._processes:
-                process.start()
-            yield from self._live()
+            self.start()
+            while self.look():
+                yield
+                time.sleep(TICK_S)
+            time.sleep(LINGER_S)
         finally:
-            for process in self._processes:
-                process.end()
+            self.end()
+
+    def start(self) -> None:
+        """Let the day begin."""
+        for process in self._processes:
+            process.start()
+        self._quiet_since = time.monotonic()
+
+    def look(self) -> bool:
+        """Do what is due, and read on in all journals; to be called several times a second.
+
+        Returns:
+            Whether anything is left to do, or may still come.
+
+        Raises:
+            PhonesFailed: a process ended by itself.
+        """
+        while self._coming and self._coming[0][0] <= self.elapsed_s:
+            self._coming.popleft()[1]()
+        for process in self._processes:
+            process.check()
+        if self._follow() or self._coming or self.elapsed_s < self.day.seconds:
+            self._quiet_since = time.monotonic()
+        if self._coming or not (self.mailboxes.complete and self.chats.complete):
+            return time.monotonic() - self._quiet_since < STALL_S
+        return False
+
+    def end(self) -> None:
+        """Let all processes end, and read the rest of their journals."""
+        for process in self._processes:
+            process.end()
         self._follow()
 
     @property
@@ -111,21 +147,6 @@ class Garage:
     def problems(self) -> list[str]:
         """What is not as it must be, in sentences; for when the day is over."""
         return list(problems(self.day, self.accounts))
-
-    def _live(self) -> Iterator[None]:
-        coming, quiet_since = self._kills(), time.monotonic()
-        while coming or not (self.mailboxes.complete and self.chats.complete):
-            while coming and coming[0][0] <= self.elapsed_s:
-                coming.popleft()[1]()
-            for process in self._processes:
-                process.check()
-            if self._follow() or coming or self.elapsed_s < self.day.seconds:
-                quiet_since = time.monotonic()
-            elif time.monotonic() - quiet_since > STALL_S:
-                return  # the check will say what is missing
-            yield
-            time.sleep(TICK_S)
-        time.sleep(LINGER_S)
 
     def _kills(self) -> deque[tuple[float, Callable[[], None]]]:
         """When to do what to which process: kill it, start it again, and so on."""

@@ -65,12 +65,13 @@ class PhoneProcess:
             self.kills += 1
 
     def end(self) -> None:
-        """Let it end in good order, if it can."""
+        """Let it end in good order, if it can. Idempotent."""
         if self._process:
             try:
                 self._process.communicate(timeout=END_S)
             except subprocess.TimeoutExpired:
                 self.kill()
+            self._process = None
 
     def check(self) -> None:
         """Look whether it is as it should be.

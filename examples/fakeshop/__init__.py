@@ -1,6 +1,7 @@
 """Fake Web Retailer's flash sale: stock rows that everybody reads, and a database that lives."""
 
 from .database import database
-from .sale import PeopleFailed, Sale, Snapshot
+from .sale import Sale, Snapshot
+from .staff import PeopleFailed, Staff
 
-__all__ = ["PeopleFailed", "Sale", "Snapshot", "database"]
+__all__ = ["PeopleFailed", "Sale", "Snapshot", "Staff", "database"]

@@ -20,8 +20,8 @@ from sqlalchemy.orm import sessionmaker
 
 from holdfast import AsyncHoldfast, Holdfast, HoldfastError
 
-from .sale import FAILED
 from .shop import ITEMS, Stock, buy, cache_of
+from .staff import FAILED
 
 TELL_S = 0.25
 CONNECTIONS = 20
@@ -91,6 +91,8 @@ def read(order: dict[str, Any], engine: sa.Engine, tally: Tally, ended: threadin
                         tally.add("reads")
                     except HoldfastError as error:
                         tally.add(FAILED + type(error).__name__)
+                    if order["look_every_s"]:
+                        await asyncio.sleep(random.uniform(0, 2 * order["look_every_s"]))
 
             lookers = [asyncio.create_task(look()) for _ in range(order["people"])]
             while not ended.is_set():
@@ -119,7 +121,7 @@ def shop_around(
             while not ended.is_set():
                 if buy(sessions, hook, random.randrange(ITEMS)):
                     tally.add("sold")
-                time.sleep(random.uniform(0, 2 * order["pause_s"]))
+                time.sleep(random.uniform(0, 2 * order["buy_every_s"]))
 
         _told([threading.Thread(target=buyer) for _ in range(order["people"])], tally, ended)
 

@@ -28,6 +28,19 @@ class Stock(Base):
     left: Mapped[int]
 
 
+class Sold(Base):
+    """The ledger: what was sold, in the same transaction in which it left the shelf.
+
+    It is an outbox as well: who mails the buyer notes that in `told`, afterwards. A mail under the
+    name of its sale is sent once, however often it is handed over.
+    """
+
+    __tablename__ = "fakeshop_sold"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    item: Mapped[int]
+    told: Mapped[bool] = mapped_column(default=False)
+
+
 def open_shop(engine: sa.Engine) -> None:
     """Put all items on the shelf."""
     Base.metadata.drop_all(engine)
@@ -40,6 +53,26 @@ def left_in(engine: sa.Engine) -> int:
     """How much is left of all items together."""
     with engine.connect() as connection:
         return int(connection.execute(sa.select(sa.func.sum(Stock.left))).scalar_one())
+
+
+def sold_in(engine: sa.Engine) -> list[int]:
+    """The numbers of all sales."""
+    with engine.connect() as connection:
+        return list(connection.execute(sa.select(Sold.id)).scalars())
+
+
+def untold(engine: sa.Engine, limit: int) -> list[Sold]:
+    """Sales of which nobody was told, as far as is known."""
+    with Session(engine, expire_on_commit=False) as session:
+        wanted = sa.select(Sold).where(~Sold.told).order_by(Sold.id).limit(limit)
+        return list(session.execute(wanted).scalars())
+
+
+def told(engine: sa.Engine, sales: list[Sold]) -> None:
+    """Note that somebody was told of these sales."""
+    with engine.begin() as connection:
+        ids = [sale.id for sale in sales]
+        connection.execute(sa.update(Sold).where(Sold.id.in_(ids)).values(told=True))
 
 
 def cache_of(hf: Any, engine: sa.Engine) -> Any:
@@ -59,4 +92,6 @@ def buy(sessions: sessionmaker[Session], hook: CommitHook | None, item: int) -> 
         left = session.execute(taken).scalar_one_or_none()
         if left == 0 and hook is not None:
             hook.touch(session, item)  # what is sold out is told at once, the rest can wait
+        if left is not None:
+            session.add(Sold(item=item))
         return left is not None

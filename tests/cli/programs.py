@@ -24,7 +24,9 @@ os.execv(sys.executable, [sys.executable, "-m", "holdfast", *sys.argv[1:]])
 """
 
 
-def holdfast(*args: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+def holdfast(
+    *args: str, cwd: Path | None = None, patience_s: float = PATIENCE_S, **env: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, in a pipe."""
     return subprocess.run(
         [sys.executable, "-m", "holdfast", *args],
@@ -32,7 +34,7 @@ def holdfast(*args: str, cwd: Path | None = None, **env: str) -> subprocess.Comp
         env=_clean() | env,
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=patience_s,
         check=False,
     )
 

@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from holdfast.cli.demo.events import Event, example_folder, read_events
-from holdfast.cli.demo.maildir import MailStore
-from holdfast.cli.demo.order import Order, Overtaking, Place, judge
-from holdfast.cli.demo.report import (
+from holdfast.cli.demo.mail.events import Event, example_folder, read_events
+from holdfast.cli.demo.mail.maildir import MailStore
+from holdfast.cli.demo.mail.order import Order, Overtaking, Place, judge
+from holdfast.cli.demo.mail.report import (
     SLICES,
     Punctuality,
     Report,
@@ -31,8 +31,8 @@ from holdfast.cli.demo.report import (
     figures_by_kind,
     punctuality,
 )
-from holdfast.cli.demo.smtp import Delivery, Faults, MailServer, Refused
-from holdfast.cli.demo.summary import print_summary
+from holdfast.cli.demo.mail.smtp import Delivery, Faults, MailServer, Refused
+from holdfast.cli.demo.mail.summary import print_summary
 from holdfast.server import status
 
 DEADLINE_S = 90.0

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from cli.programs import CTRL_C, holdfast, on_terminal
 from holdfast.cli.app import app
 from holdfast.cli.demo.examples import example_file
-from holdfast.cli.demo.traffic.evening import everybody, starting
+from holdfast.cli.demo.traffic.names import everybody, starting
 
 EXAMPLE = example_file("guild.py")
 SMALL = ("demo", "traffic", "--players", "4", "--seconds", "1", "--seed", "5")

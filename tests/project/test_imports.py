@@ -25,6 +25,7 @@ IMPORTS_BY_NAME = {
     "src/holdfast/cli/demo/examples.py": "the example that belongs to a demo",
     "src/holdfast/testing/__init__.py": "the module that it names for a public name of its own",
     "src/holdfast/testing/plugin.py": "only looks whether another plugin is installed",
+    "src/holdfast/cli/demo/leash.py": "the module that a demo starts as a process",
     "src/holdfast/server/binary.py": "only looks whether the extra is installed",
 }
 

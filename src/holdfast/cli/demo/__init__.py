@@ -2,23 +2,6 @@
 
 from __future__ import annotations
 
-from ..help import Commands
-from .chat import command as chat
-from .logs.command import logs
-from .mail import mail
-from .market import command
-from .sale import sale
-from .traffic.command import traffic
+from .commands import app
 
-app = Commands(help="See Holdfast at work.", no_args_is_help=True)
-app.command("chat")(chat.chat)
-app.command("logs")(logs)
-app.command("mail")(mail)
-app.command("market")(command.market)
-app.command("sale")(sale)
-app.command("traffic")(traffic)
-
-
-@app.callback()
-def demo() -> None:
-    """See Holdfast at work."""
+__all__ = ["app"]

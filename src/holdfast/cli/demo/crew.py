@@ -1,4 +1,4 @@
-"""The worker processes of a demo: started together, replaced when one dies, never left behind."""
+"""The processes of a demo: started together, replaced when one dies, never left behind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 GRACE_S = 15.0  # from SIGTERM to SIGKILL; a mail that hangs gives up after 10 s
-MAX_REPLACED = 10  # a user may kill some to see what happens; a broken worker ends the demo
+MAX_REPLACED = 10
 LOG_LINES = 8
 
 
@@ -30,24 +30,31 @@ class WorkersFailed(RuntimeError):
 
 @dataclass
 class Crew:
-    """`with Crew(…) as crew:` keeps *size* processes of `holdfast <arguments>` alive.
+    """`with Crew(…) as crew:` keeps processes alive, one for each of *commands*.
 
     Args:
-        folder: where the processes run and so find the module of the tasks.
+        commands: by the name of a process, what follows `python -m`.
         environment: the whole environment that they get.
-        logs: folder of their output, `worker-1.log` and so on.
+        logs: folder of their output, `NAME.log` each.
+        folder: where they run, and so find their modules; else here.
+        once: who ends with status 0 is done, and not replaced.
+        replaced_at_most: a user may kill some to see what happens; a broken one ends the demo.
+
+    Attributes:
+        replaced: how many died.
     """
 
-    size: int
-    arguments: Sequence[str]
-    folder: Path
+    commands: Mapping[str, Sequence[str]]
     environment: Mapping[str, str]
     logs: Path
+    folder: Path | None = None
+    once: bool = False
+    replaced_at_most: int = MAX_REPLACED
     replaced: int = 0
-    _processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
-        self._processes = [self._start(number) for number in range(self.size)]
+        self._processes = {name: self._start(name) for name in self.commands}
         return self
 
     def __exit__(
@@ -56,61 +63,74 @@ class Crew:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        end_all(self._processes)
+        end_all(list(self._processes.values()))
 
     @property
     def pids(self) -> list[int]:
         """The process ids, for whoever wants to kill one."""
-        return [process.pid for process in self._processes]
+        return [process.pid for process in self._processes.values()]
+
+    @property
+    def done(self) -> bool:
+        """Whether all have ended well."""
+        return all(process.poll() == 0 for process in self._processes.values())
+
+    def kill(self, name: str) -> None:
+        """End one with SIGKILL, as a crash would, and replace it."""
+        self._processes[name].kill()
+        self._processes[name].wait()
+        self.mend()
 
     def mend(self) -> None:
-        """Start a new worker for each that died.
+        """Start a new process for each that died.
 
         Raises:
             WorkersFailed: so many died that something is wrong with them.
         """
-        for number, process in enumerate(self._processes):
+        for name, process in self._processes.items():
             status = process.poll()
-            if status is None:
+            if status is None or (self.once and status == 0):
                 continue
-            if self.replaced == MAX_REPLACED:
-                raise WorkersFailed(status, self._log(number))
+            if self.replaced == self.replaced_at_most:
+                raise WorkersFailed(status, self.log(name))
             process.communicate()
             self.replaced += 1
-            self._processes[number] = self._start(number)
+            self._processes[name] = self._start(name)
 
-    def _start(self, number: int) -> subprocess.Popen[bytes]:
-        with self._log(number).open("ab") as log:
-            return on_the_leash(self.arguments, self.environment, log, folder=self.folder)
+    def log(self, name: str) -> Path:
+        """Where the output of a process goes."""
+        return self.logs / f"{name}.log"
 
-    def _log(self, number: int) -> Path:
-        return self.logs / f"worker-{number + 1}.log"
+    def _start(self, name: str) -> subprocess.Popen[bytes]:
+        with self.log(name).open("ab") as log:
+            return on_the_leash(self.commands[name], self.environment, log, folder=self.folder)
 
 
 def on_the_leash(
-    arguments: Sequence[str],
+    command: Sequence[str],
     environment: Mapping[str, str],
     log: BinaryIO,
     *,
     folder: Path | None = None,
     out: BinaryIO | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start `holdfast <arguments>` as a process that does not outlive this one.
+    """Start `python -m <command>` as a process that does not outlive this one.
 
     Args:
-        arguments: of the command line.
+        command: a module, and what it is told.
         environment: the whole environment that it gets.
         log: takes its standard error; its standard output as well, unless *out* is given.
         folder: where it runs; else here.
         out: takes its standard output.
     """
     return subprocess.Popen(  # noqa: S603  (our own program and arguments)
-        [sys.executable, "-m", "holdfast.cli.demo.leash", *arguments],
+        [sys.executable, "-m", "holdfast.cli.demo.leash", *command],
         cwd=folder,
         env=environment,
         stdin=subprocess.PIPE,  # the leash: nothing is ever written
         stdout=out or log,
         stderr=log,
+        start_new_session=True,  # Ctrl-C is for the demo, which ends them
     )
 
 

@@ -28,11 +28,14 @@ def example_file(name: str) -> Path:
 
 
 def load_example(path: Path) -> ModuleType:
-    """Import a file as the module that its name says, without touching `sys.path`.
+    """Import a file as the module that its name says, once, without touching `sys.path`.
 
     An `__init__.py` is the package of its folder: its modules can be imported then.
     """
     name = path.parent.name if path.stem == "__init__" else path.stem
+    loaded = sys.modules.get(name)
+    if loaded is not None and loaded.__file__ == str(path):
+        return loaded
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

@@ -12,3 +12,10 @@ def end_as_by_ctrl_c() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):  # Windows has no SIGHUP
             signal.signal(getattr(signal, name), signal.default_int_handler)
+
+
+def hear_no_more() -> None:
+    """Have nothing interrupt what is put away now; an impatient second Ctrl-C would leave it."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)

@@ -1,6 +1,6 @@
-"""Runs `holdfast …` for as long as its standard input stays open.
+"""Runs `python -m MODULE …` for as long as its standard input stays open.
 
-    python -m holdfast.cli.demo.leash worker mail:tasks
+    python -m holdfast.cli.demo.leash holdfast worker mail:tasks
 
 The demo holds the other end of that pipe. However the demo ends, by `kill -9` too, the system
 closes it, and the worker ends as after SIGTERM: it claims nothing more and finishes what it has.
@@ -10,21 +10,20 @@ That needs no process group, no parent id and no system call that only one syste
 from __future__ import annotations
 
 import os
+import runpy
 import signal
 import sys
 import threading
 import time
 
-from .. import main as holdfast
-
 GRACE_S = 15.0  # a mail that hangs gives up after 10 s
 
 
 def main() -> None:
-    """Run the command line of this process as `holdfast`, on the leash."""
+    """Run the module that is named first, on the leash."""
     threading.Thread(target=_hold, name="leash", daemon=True).start()
-    sys.argv[0] = "holdfast"
-    holdfast()
+    module = sys.argv.pop(1)
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 def _hold() -> None:

@@ -14,8 +14,12 @@ PAUSE_S = 0.125
 T = TypeVar("T")
 
 
-def insist(step: Callable[[], T]) -> T:
+def insist(step: Callable[[], T], *, anew: bool = False) -> T:
     """Do *step* even if the queue's server is away for a while: a restart must not end the demo.
+
+    Args:
+        step: what is to be done.
+        anew: it is several steps, which may be made again: so all of them are.
 
     Raises:
         ServerUnavailable, OutcomeUnknown: it was away for too long.
@@ -27,6 +31,6 @@ def insist(step: Callable[[], T]) -> T:
         except (OutcomeUnknown, ServerUnavailable) as error:
             if time.monotonic() > deadline_s:
                 raise
-            if isinstance(error, OutcomeUnknown):
+            if isinstance(error, OutcomeUnknown) and not anew:
                 step = error.repeat
             time.sleep(PAUSE_S)

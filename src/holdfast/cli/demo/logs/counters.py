@@ -46,9 +46,9 @@ class Counters:
 
     def __enter__(self) -> Self:
         for name in self.names:
-            arguments = [*self._arguments, "--consumer", name, "--json"]
+            command = ["holdfast", *self._arguments, "--consumer", name, "--json"]
             with self._log(name).open("wb") as log, self._out(name).open("wb") as out:
-                process = on_the_leash(arguments, self._environment, log, out=out)
+                process = on_the_leash(command, self._environment, log, out=out)
             self._processes[name] = process
         return self
 

@@ -42,7 +42,7 @@ class Report:
     def of(cls, counting: Counting, direct: Any, *, seed: int) -> Self:
         """The report on logs of which *direct* says what is in them, as the example counts."""
         tally, counters = counting.tally, counting.counters
-        found = list(_differences(tally, direct))
+        found = list(differences(tally, direct))
         if counters.killed is None:
             found.append("nobody was killed: none of the consumers held a log")
         return cls(
@@ -64,7 +64,7 @@ class Report:
         return {"ok": not self.problems, **asdict(self), "countries": countries}
 
 
-def _differences(tally: Tally, direct: Any) -> Iterator[str]:
+def differences(tally: Tally, direct: Any) -> Iterator[str]:
     """What the tally has otherwise than a direct count, in sentences."""
     yield from _unequal("lines", tally.days(), direct.lines)
     for (day, dimension), values in direct.values.items():

@@ -62,10 +62,13 @@ class Crowd:
             _tell(trader, json.dumps(order))
         return [_answer(trader) for trader in asked]
 
-    def _end(self) -> None:
+    def kill(self) -> None:
         """In the midst of what they do: their leases end by themselves."""
         for trader in self._traders:
             trader.kill()
+
+    def _end(self) -> None:
+        self.kill()
         for trader in self._traders:
             trader.communicate()
 

@@ -19,13 +19,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .... import Holdfast, LeaseLost, StaleFence
+from redis import RedisError
+
+from .... import Holdfast, LeaseLost, OutcomeUnknown, ServerUnavailable, StaleFence
 from ..examples import load_example
 from .figures import Tally
+from .witness import witnessed
 
 BATCH = 200  # items that a seller crafts at once
 PRICES = (1, 100)
 PAUSE_S = 0.001  # of a buyer who finds nothing
+AWAY_S = 0.1  # likewise, a server
+LEASE_S = 5.0
 
 MarketOf = Callable[[str], Any]
 """The market of a prefix."""
@@ -44,7 +49,8 @@ def main() -> None:
         for line in sys.stdin:
             order = json.loads(line)
             market = ways[order["way"]](order["prefix"])
-            trader = Trader(market, order["player"], order["seconds"])
+            pace_s = order.get("pace_s", 0.0)
+            trader = Trader(market, order["player"], order["seconds"], pace_s=pace_s)
             if order["sells"]:
                 trader.sell()
             else:
@@ -53,11 +59,12 @@ def main() -> None:
 
 
 def market_ways(example: ModuleType, redis: Any, hf: Holdfast) -> dict[str, MarketOf]:
-    """By the keys of `WAYS`."""
+    """By the keys of `WAYS`; and one whose every change is noted."""
     return {
         "watch": lambda prefix: example.WatchedMarket(redis, prefix=prefix),
         "market_lock": lambda prefix: example.LockedMarket(redis, hf, prefix=prefix),
         "item_locks": lambda prefix: example.ItemLockedMarket(redis, hf, prefix=prefix),
+        "witnessed": lambda prefix: witnessed(example)(redis, hf, prefix=prefix, lease=LEASE_S),
     }
 
 
@@ -72,9 +79,11 @@ class Trader:
         market: of the example.
         player: who trades.
         seconds: for how long.
+        pace_s: rests so long after each deal, on average.
     """
 
-    def __init__(self, market: Any, player: str, seconds: float) -> None:
+    def __init__(self, market: Any, player: str, seconds: float, *, pace_s: float = 0.0) -> None:
+        self._pace_s = pace_s
         self._market = market
         self._player = player
         self._ends_at = time.monotonic() + seconds
@@ -88,16 +97,21 @@ class Trader:
                     self._player, item, random.randint(*PRICES), timeout=self._left_s()
                 )
                 self._count("listed")
+            self._rest()
             if not self._left_s():
                 return
 
     def buy(self, outcomes: Any) -> None:
         """Buy whatever is there."""
         while self._left_s():
-            item = self._market.look()
-            outcome = self._try_to_buy(item) if item else None
+            item = outcome = None
+            with self._counting_failures():
+                item = self._market.look()
+            if item:
+                outcome = self._try_to_buy(item)
+                self._rest()
             if outcome in (None, outcomes.TOO_DEAR):
-                time.sleep(PAUSE_S)
+                time.sleep(self._pace_s or PAUSE_S)
 
     def tally(self) -> Tally:
         """What came of it."""
@@ -107,10 +121,22 @@ class Trader:
         crafted = 0
         while True:
             items = [f"{self._player}-{number}" for number in range(crafted, crafted + BATCH)]
-            self._market.redis.sadd(self._market.bag(self._player), *items)
+            self._put_into_bag(items)
             self._count("crafted", BATCH)
             crafted += BATCH
             yield from items
+
+    def _put_into_bag(self, items: list[str]) -> None:
+        """Surely; twice does no harm."""
+        while True:
+            try:
+                self._market.redis.sadd(self._market.bag(self._player), *items)
+            except RedisError:
+                if not self._left_s():
+                    raise
+                time.sleep(AWAY_S)
+            else:
+                return
 
     def _try_to_buy(self, item: str) -> Any:
         began_at = time.monotonic()
@@ -125,7 +151,7 @@ class Trader:
 
     @contextmanager
     def _counting_failures(self, cut_off: str | None = None) -> Iterator[None]:
-        """A machine that sleeps or is stopped costs a purchase, not the demo."""
+        """A machine that sleeps, or a server that is away, costs a purchase, not the demo."""
         try:
             yield
         except TimeoutError:
@@ -133,6 +159,13 @@ class Trader:
                 self._count(cut_off)
         except (StaleFence, LeaseLost):
             self._count("unsure")
+        except (ServerUnavailable, OutcomeUnknown, RedisError):
+            self._count("unsure")
+            time.sleep(AWAY_S)
+
+    def _rest(self) -> None:
+        if self._pace_s:
+            time.sleep(random.uniform(0, 2 * self._pace_s))
 
     def _left_s(self) -> float:
         return max(0.0, self._ends_at - time.monotonic())

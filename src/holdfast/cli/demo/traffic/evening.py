@@ -7,50 +7,28 @@ same: the counters in each precision, the completions for each prefix, the mail 
 from __future__ import annotations
 
 import random
+import secrets
 import threading
 import time
-import unicodedata
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
-from .... import CounterBuffer, Holdfast
+from .... import CounterBuffer, Holdfast, OutcomeUnknown
+from ..patience import insist
+from .check import Counts, misdelivered, misfound, missed
+from .names import PREFIXES, everybody
 
 PAGES: Final = ("/", "/market", "/guild", "/map", "/shop")
 WEIGHTS: Final = (8, 5, 4, 2, 1)
 MOST_HITS: Final = 40
 """That a player's page causes at once: it loads what belongs to it."""
 
-FIRST: Final = (
-    *("Anna", "Ben", "Carla", "Dilek", "Émile", "Jack", "Jeff"),
-    *("Jennifer", "Jenny", "Łukasz", "Ömer", "Zoë", "伟", "三"),
-)
-LAST: Final = (
-    *("Santos", "Sanders", "Smith", "O'Hara", "{Bot}"),
-    *("Åberg", "7up", "Schmidt", "张", "李"),
-)
-
-PREFIXES: Final = (
-    "",
-    "j",
-    "JE",
-    "jenn",
-    "san",
-    "s",
-    "{",
-    "7",
-    "张",
-    "é",
-    "e",
-    "伟 张",
-    "o'",
-    "hara",
-)
-"""Looked for at the end."""
-
 THINKS_S: Final = 0.02
+KEEP: Final = 120
 PRECISIONS: Final = (1, 5, 60, 300, 3600, 18_000, 86_400)
 EVERYBODY: Final = 1_000
 GUILD: Final = "3"
@@ -73,6 +51,8 @@ class Evening:
         example: the module `guild.py`.
         players: how many threads of players there are.
         seed: of what they do.
+        thinks_s: how long a player thinks before the next page.
+        keep: samples of each precision that are compared in the end, 1,000 at most.
 
     Attributes:
         looks: the latest searches, the last one at the end.
@@ -84,7 +64,16 @@ class Evening:
         failures: of the players' threads.
     """
 
-    def __init__(self, hf: Holdfast, example: ModuleType, *, players: int, seed: int) -> None:
+    def __init__(
+        self,
+        hf: Holdfast,
+        example: ModuleType,
+        *,
+        players: int,
+        seed: int,
+        thinks_s: float = THINKS_S,
+        keep: int = KEEP,
+    ) -> None:
         self.looks: deque[Look] = deque(maxlen=6)
         self.searches = 0
         self.refused = 0
@@ -95,6 +84,8 @@ class Evening:
         self._hf = hf
         self._example = example
         self._guild = example.Guild(hf, GUILD)
+        self._thinks_s = thinks_s
+        self._keep = keep
         self._dice = random.Random(seed)
         self._guard = threading.Lock()  # of all that is noted here
         self._over = threading.Event()
@@ -106,6 +97,9 @@ class Evening:
 
     def start(self) -> None:
         """A few found the guild; then all play."""
+        for page in PAGES:
+            self._hf.counter(page, precisions=PRECISIONS, keep=self._keep).add(1)
+            self.hits[page] += 1
         for name in self._dice.sample(everybody(), 40):
             self._join(name)
         for thread in self._threads:
@@ -122,26 +116,36 @@ class Evening:
     def problems(self) -> Iterator[str]:
         """What the server has otherwise than it was noted here, in sentences; after the end."""
         yield from (f"a player failed: {error}" for error in self.failures)
-        for page, hits in self.hits.items():
-            for precision in PRECISIONS:
-                counted = sum(sample.value for sample in self._hf.counter(page).samples(precision))
-                if counted != hits:
-                    yield f"{page} had {hits:,} hits; in samples of {precision} s are {counted:,}"
-        for prefix in sorted(
-            {*(name[:1] for name in everybody()), "", "je", "san", "{", "张", "é"}
-        ):
-            found = self._hf.completions(f"guild:{GUILD}").search(prefix, limit=1000)
-            if {match.name for match in found} != set(starting(self.members, prefix)):
-                yield f"a search for {prefix!r} finds others than the members of that name"
-        for name in everybody():
-            unread = self._hf.mailbox(name).status().unread
-            if unread != self.mails[name]:
-                yield f"{name} was written {self.mails[name]:,} times, and has {unread:,} mails"
+        yield from missed(self.hits, self.counted())
+        yield from misfound(self.members, self.found())
+        yield from misdelivered(self.mails, self.unread())
+
+    def counted(self) -> Counts:
+        """By page and precision, the sum of all samples of the server."""
+        counters = {page: self._hf.counter(page) for page in self.hits}
+        return {
+            (page, precision): sum(sample.value for sample in counter.samples(precision))
+            for page, counter in counters.items()
+            for precision in PRECISIONS
+        }
+
+    def found(self) -> dict[str, list[str]]:
+        """What the server finds, by prefix."""
+        names = self._hf.completions(f"guild:{GUILD}")
+        prefixes = sorted({*(name[:1] for name in everybody()), *PREFIXES})
+        return {
+            prefix: [match.name for match in names.search(prefix, limit=EVERYBODY)]
+            for prefix in prefixes
+        }
+
+    def unread(self) -> dict[str, int]:
+        """How many mails everybody has, those who got none included."""
+        return {name: self._hf.mailbox(name).status().unread for name in everybody()}
 
     def _play(self, number: int, dice: random.Random) -> None:
         player = f"player {number + 1}"
         try:
-            while not self._over.wait(THINKS_S):
+            while not self._over.wait(self._thinks_s):
                 page, hits = dice.choices(PAGES, WEIGHTS)[0], dice.randint(1, MOST_HITS)
                 for _ in range(hits):
                     self._buffer.add(page)
@@ -158,13 +162,13 @@ class Evening:
         name = dice.choice(everybody())
         with self._guard:  # so that what is noted is what the server was told last
             if name in self.members:
-                self._guild.leave(name)
+                insist(partial(self._guild.leave, name))
                 self.members.remove(name)
             else:
                 self._join(name)
 
     def _join(self, name: str) -> None:
-        self._guild.join(name)
+        insist(partial(self._guild.join, name))
         self.members.add(name)
 
     def _look_for(self, player: str, dice: random.Random) -> None:
@@ -172,44 +176,31 @@ class Evening:
         name = dice.choice(everybody())
         found: list[str] = []
         for end in range(1, dice.randint(2, 5)):
-            found = self._guild.mates(name[:end])
+            found = insist(partial(self._guild.mates, name[:end]))
             with self._guard:
                 self.searches += 1
                 self.looks.append(Look(player, name[:end], tuple(found)))
         self._write(player, found[0] if found else name)
 
     def _write(self, player: str, name: str) -> None:
+        op_id = secrets.token_hex(8)
+
+        def write() -> None:
+            try:
+                self._guild.write(player, name, "raid at eight", op_id=op_id)
+            except OutcomeUnknown as error:
+                if error.op_id != op_id:
+                    raise
+                insist(error.repeat)  # only this: whether the name is a member, may have changed
+
         try:
-            self._guild.write(player, name, "raid at eight")
+            insist(write, anew=True)
         except self._example.NoSuchMate:
             with self._guard:
                 self.refused += 1
         else:
             with self._guard:
                 self.mails[name] += 1
-
-
-def everybody() -> list[str]:
-    """All who could be members."""
-    return [f"{first} {last}" for first in FIRST for last in LAST]
-
-
-def starting(names: set[str], prefix: str) -> Iterator[str]:
-    """Those that begin with *prefix*, or of which a later word does: by the rules of the docs."""
-    start = _folded(prefix)
-    for name in names:
-        fold = _folded(name)
-        words = [i for i in range(1, len(fold)) if fold[i].isalnum() and _is_gap(fold[i - 1])]
-        if any(fold.startswith(start, i) for i in [0, *words]):
-            yield name
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKD", text).casefold()
-
-
-def _is_gap(letter: str) -> bool:
-    return not letter.isalnum() and not unicodedata.combining(letter)
 
 
 def played(evening: Any, seconds: float, every_s: float) -> Iterator[float]:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ... import HoldfastError
-from ..connection import WRONG_USAGE, Embedded, Url, fail
-from ..output import console, counted, say
-from .interruption import INTERRUPTED, end_as_by_ctrl_c
-from .own_server import own_server
+from .... import HoldfastError
+from ...connection import WRONG_USAGE, Embedded, Url, fail
+from ...output import console, counted, say
+from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..own_server import own_server
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,7 +80,7 @@ def sale(
 
 def _package() -> ModuleType:
     """The example, with its modules."""
-    from .examples import example_file, load_example
+    from ..examples import example_file, load_example
 
     try:
         return load_example(example_file("fakeshop/__init__.py"))

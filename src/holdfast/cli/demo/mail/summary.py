@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..output import visible
+from ...output import visible
 from .events import LABELS
 from .report import SLICES, Figures, Report
 from .screen import BLOCKS

@@ -13,10 +13,10 @@ from collections.abc import Container, Iterator, Sequence
 from functools import partial
 from types import ModuleType
 
-from ... import Holdfast
+from .... import Holdfast
+from ..patience import insist
 from .events import Event
 from .order import Place
-from .patience import insist
 
 BATCH = 250  # tasks enqueued between two looks at the screen
 RESETS_UNTIL = 0.9  # the last reset comes when so much is sent: it shall find a line, too
@@ -49,7 +49,7 @@ class Producer:
     def enqueue_market(self) -> Iterator[int]:
         """Enqueue all but the resets, batch by batch; yields how many are in line."""
         for start in range(0, len(self._market), BATCH):
-            self._enqueue(self._market[start : start + BATCH])
+            self.enqueue(self._market[start : start + BATCH])
             yield len(self.places)
 
     def enqueue_resets(self, sent: int, awaited: Container[str]) -> None:
@@ -60,9 +60,10 @@ class Producer:
         while self._resets and self._resets[0][0] <= sent:
             _, event = self._resets.popleft()
             if event.mail_id in awaited:
-                self._enqueue([event])
+                self.enqueue([event])
 
-    def _enqueue(self, events: Sequence[Event]) -> None:
+    def enqueue(self, events: Sequence[Event]) -> None:
+        """Enqueue these, whatever becomes of the others, and note their places."""
         calls = [event.call(self._example) for event in events]
         called_at = time.time()
         insist(partial(self._hf.enqueue_many, calls))

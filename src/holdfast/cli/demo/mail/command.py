@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..connection import Embedded, Url, fail
-from ..output import console
-from .interruption import INTERRUPTED, end_as_by_ctrl_c
+from ...connection import Embedded, Url, fail
+from ...output import console
+from ..interruption import INTERRUPTED, end_as_by_ctrl_c
 
 if TYPE_CHECKING:
     from .events import Event
@@ -79,7 +79,7 @@ def mail(
     sent already, under the same Message-IDs.
     """
     # Imported here: no other command needs the SMTP server and the screen.
-    from .crew import WorkersFailed
+    from ..crew import WorkersFailed
     from .run import Plan, run
     from .screen import screen_on
     from .summary import print_summary

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from ... import Holdfast
-from ..connection import connected
-from .crew import Crew
+from .... import Holdfast
+from ...connection import connected
+from ..crew import Crew
+from ..examples import load_example
+from ..patience import insist
 from .events import LABELS, Event, task_for
-from .examples import load_example
 from .maildir import MailStore
 from .order import judge
-from .patience import insist
 from .producer import Producer
 from .report import Check, Report, Span, check, figures_by_kind, punctuality
 from .screen import Progress, Screen
@@ -76,12 +76,12 @@ def run(plan: Plan, screen: Screen) -> Report:
         if plan.smtp is None:
             store = MailStore(plan.folder / "maildir")
             server = stack.enter_context(MailServer(store))
+        command = worker_command(plan, namespace)
         crew = Crew(
-            plan.workers,
-            worker_arguments(plan, namespace),
+            {f"worker-{number}": command for number in range(1, plan.workers + 1)},
+            worker_environment(plan, server.address if server else plan.smtp or ""),
+            plan.folder,
             folder=plan.example,
-            environment=worker_environment(plan, server.address if server else plan.smtp or ""),
-            logs=plan.folder,
         )
         mailing = Mailing(plan, hf, crew, screen, store, server)
         hf.queue(QUEUE).replay()  # what earlier runs gave up; fails at once if the server is away
@@ -90,11 +90,12 @@ def run(plan: Plan, screen: Screen) -> Report:
         return mailing.report()
 
 
-def worker_arguments(plan: Plan, namespace: str) -> list[str]:
-    """The command line of a worker, after `holdfast`."""
+def worker_command(plan: Plan, namespace: str) -> list[str]:
+    """The command line of a worker, after `python -m`."""
     where = ["--embedded", str(plan.embedded)] if plan.embedded else []
     how = ["--concurrency", str(plan.concurrency), "--lease", str(LEASE_S)]
-    return ["worker", "mail:tasks", *where, "--namespace", namespace, "--queue", QUEUE, *how]
+    whose = ["--namespace", namespace, "--queue", QUEUE]
+    return ["holdfast", "worker", "mail:tasks", *where, *whose, *how]
 
 
 def worker_environment(plan: Plan, smtp: str) -> dict[str, str]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
-from ... import Call, Task
-from .examples import example_file
+from .... import Call, Task
+from ..examples import example_file
 
 ARGUMENTS = {  # who goes first stands first
     "reset": ("email", "player", "code"),

@@ -1,0 +1,1 @@
+"""`holdfast demo mail`: thousands of real mails through a real queue."""

@@ -1,0 +1,1 @@
+"""`holdfast demo sale`: a flash sale, at the database and with the row cache."""
