@@ -17,6 +17,9 @@ COMMANDS: Final = {
     "complete": "Find names by their beginning, and by that of their later words.",
     "worker": "Run tasks until SIGTERM or Ctrl-C: what runs is finished or given back, nothing is "
     "lost.",
+    "workers": "See who runs tasks, of which queues, and how busy. Without a command: ls.",
+    "top": "Watch what goes on in a namespace: its servers, tasks, workers, locks, messages and "
+    "data.",
     "demo": "See Holdfast at work.",
     "server": "Start, stop and look at the embedded server of a folder.",
     "queues": "Look at the task queues; pause, resume and empty them. Without a command: ls.",
