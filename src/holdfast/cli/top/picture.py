@@ -19,7 +19,7 @@ from .sections import VIEWS, Section, seen_in, server_lines, sums_line
 WIDEST: Final = 32
 """Columns of anything but a name."""
 
-NARROWEST_NAME: Final = 16
+NARROWEST_NAME: Final = 18
 """Columns that a name has before other columns give way."""
 
 GAP: Final = 2
@@ -147,7 +147,7 @@ def table(section: Section, rows: int, width: int | None = None) -> Table:
     )
     number = len(section.titles) if width is None else _fitting(section, width)
     name, *others = section.titles[:number]
-    more = f" {rows:,} of {section.known:,}" if section.known > rows else ""
+    more = f" {rows:,}/{section.known:,}" if section.known > rows else ""
     drawn.add_column(f"{name}{more}", no_wrap=True, ratio=None if width is None else 1)
     for title in others:
         right = title not in _TEXTS

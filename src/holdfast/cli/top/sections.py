@@ -76,7 +76,7 @@ def workers(frame: Frame) -> Section:
 
 def places(frame: Frame) -> Section:
     """The locks and semaphores, those for which most wait first."""
-    titles = ("locks, semaphores", "held", "left", "waiting", "holder")
+    titles = ("locks", "held", "left", "waiting", "holder")
     rows = [
         (
             _name(line.name),
@@ -92,7 +92,7 @@ def places(frame: Frame) -> Section:
 
 def unread(frame: Frame) -> Section:
     """The mailboxes and chats, those with most unread messages first."""
-    titles = ("unread messages", "unread", "kind", "seen", "reader")
+    titles = ("messages", "unread", "kind", "seen", "reader")
     rows = [
         (
             _name(line.name),
