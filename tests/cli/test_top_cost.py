@@ -62,7 +62,6 @@ async def test_a_look_makes_few_round_trips(quiet: Server) -> None:
                 await survey.look()
                 reads.append(_reads(counting) - before)
             used = {name.removeprefix("cmdstat_") for name in counting.info("commandstats")}
-    print(reads)
     assert min(reads) <= ROUND_TRIPS
     assert used & GROWING == set()
 
