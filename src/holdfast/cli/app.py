@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "rows": "Keep the rows of a cache fresh; look at row caches. Without a command: ls.",
     "counters": "Look at counters. Without a command: ls.",
     "logs": "Send files to many consumers; count their lines by country, region and city.",
+    "bench": "Measure how fast Holdfast is from this machine, with this server and this network.",
     "serve": "Serve the dashboard at /dashboard, and mailboxes and chats over HTTP and WebSocket.",
 }
 """What each does, as it says itself: listing them loads none."""
