@@ -8,13 +8,15 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
 from cli.crowd import Run
-from cli.programs import clean, holdfast
+from cli.programs import clean
 from conftest import Site
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import ServerFacts
+from holdfast.cli.app import app
 from holdfast.cli.bench.measure import Measure
 from holdfast.cli.bench.stations import CROWDED, ROUND_TRIP, STATIONS
 from holdfast.cli.bench.verdict import limits
@@ -36,8 +38,8 @@ def empty(fresh_server: Server) -> Server:
 
 def test_everything_is_measured_and_nothing_is_left(empty: Server) -> None:
     """For scripts; the warning goes beside it."""
-    result = holdfast("bench", "--seconds", "1", "--json", "--url", empty.url)
-    assert result.returncode == 0, result.stderr
+    result = CliRunner().invoke(app, ["bench", "--seconds", "1", "--json", "--url", empty.url])
+    assert result.exit_code == 0, result.stderr
     assert "holdfast: this loads redis://" in result.stderr
     [told] = map(json.loads, result.stdout.splitlines())
     assert [measure["name"] for measure in told["measures"]] == NAMES
@@ -52,8 +54,8 @@ def test_everything_is_measured_and_nothing_is_left(empty: Server) -> None:
 
 def test_for_people(empty: Server) -> None:
     """A line for each, within eighty columns."""
-    result = holdfast("bench", "--seconds", "1", "--url", empty.url)
-    assert result.returncode == 0, result.stderr
+    result = CliRunner().invoke(app, ["bench", "--seconds", "1", "--url", empty.url])
+    assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0].startswith("holdfast 0.")
     assert ": valkey 9." in lines[1]
