@@ -57,6 +57,7 @@ def frame(of_each: int = 40, servers: int = 1) -> Frame:
         topology="standalone",
         servers=[SERVER] * servers,
         sums={"ready": 10**6, "running": 7, "delayed": 5, "dead": 3},
+        per_second=1234.5,
         queues=[QueueLine(f"{n}{NAME}", stats, 1234.5, 60.0, 1) for n in numbers],
         workers=[worker] * of_each,
         places=[PlacesLine(NAME, "lock", 1, 1, "host:17:1", 9.0, 3)] * of_each,

@@ -101,6 +101,7 @@ class Frame:
     Attributes:
         at: when, by the clock of this machine.
         sums: tasks by state, over all queues that were looked at.
+        per_second: tasks that these did, together; see `QueueLine`.
         known: by kind, how many names the server tells; more are listed than are looked at.
     """
 
@@ -109,6 +110,7 @@ class Frame:
     topology: str
     servers: Sequence[ServerFacts]
     sums: Mapping[str, int]
+    per_second: float
     queues: Sequence[QueueLine]
     workers: Sequence[WorkerStatus]
     places: Sequence[PlacesLine]
@@ -126,7 +128,7 @@ class Frame:
             "problem": None,
             "topology": self.topology,
             "servers": list(map(asdict, self.servers)),
-            "tasks": self.sums,
+            "tasks": {**self.sums, "per_second": self.per_second},
             "queues": list(map(_flat, self.queues)),
             "workers": [{"alive": each.alive, **asdict(each)} for each in self.workers],
             "locks": list(map(asdict, self.places)),

@@ -37,6 +37,7 @@ class Keyboard:
         if self.is_there:
             self._before = termios.tcgetattr(sys.stdin)
             tty.setcbreak(sys.stdin)
+            self._forbid_stopping()
             asyncio.get_running_loop().add_reader(sys.stdin, self._read)
         return self
 
@@ -49,6 +50,12 @@ class Keyboard:
         if self._before:
             asyncio.get_running_loop().remove_reader(sys.stdin)
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
+
+    def _forbid_stopping(self) -> None:
+        """Have Ctrl-Z do nothing: it would leave the terminal as it must not stay."""
+        settings = termios.tcgetattr(sys.stdin)
+        settings[6][termios.VSUSP] = bytes([os.fpathconf(sys.stdin.fileno(), "PC_VDISABLE")])
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, settings)
 
     def _read(self) -> None:
         try:

@@ -20,6 +20,9 @@ from .frame import Frame, PlacesLine
 TREND: Final = 20
 """Characters that tell what a counter counted."""
 
+MOST: Final = 40
+"""Workers that are shown; all of them count."""
+
 LATE_S: Final = 1.0
 """Row caches that are late by more are yellow; by less nobody is to blame."""
 
@@ -69,7 +72,7 @@ def workers(frame: Frame) -> Section:
             _name(served(each.queues)),
             Text(distance(each.started_at)),
         )
-        for each in frame.workers
+        for each in frame.workers[:MOST]
     ]
     return Section(("workers", "busy", "seen", "queues", "began"), rows, frame.known["worker"])
 
@@ -187,10 +190,9 @@ def sums_line(frame: Frame) -> str:
     alive = [worker for worker in frame.workers if worker.alive]
     busy = sum(worker.running for worker in alive)
     rooms = sum(worker.concurrency for worker in alive)
-    rate = sum(line.per_second for line in frame.queues)
     tasks = ", ".join(f"{count:,} {state}" for state, count in frame.sums.items())
     crew = counted(len(alive), "worker")
-    return f"tasks: {tasks}, {rate:,.1f}/s   {crew}: {busy:,}/{rooms:,} busy"
+    return f"tasks: {tasks}, {frame.per_second:,.1f}/s   {crew}: {busy:,}/{rooms:,} busy"
 
 
 def _held(line: PlacesLine) -> str:

@@ -67,6 +67,10 @@ class Survey:
         crew = sorted(workers.result(), key=lambda worker: (worker.alive, worker.name))
         serving = [queue for worker in crew if worker.alive for queue in worker.queues]
         stats, rates = queues.result()
+        lines = [
+            QueueLine(name, one, rates[name], one.waited(at), serving.count(name))
+            for name, one in stats.items()
+        ]
         self._known["worker"] = len(crew)
         return Frame(
             at=at,
@@ -79,11 +83,9 @@ class Survey:
                 "delayed": sum(each.delayed for each in stats.values()),
                 "dead": sum(each.dead for each in stats.values()),
             },
-            queues=[
-                QueueLine(name, stats[name], rate, stats[name].waited(at), serving.count(name))
-                for name, rate in rates.items()
-            ],
-            workers=crew[:LISTED],
+            queues=sorted(lines, key=_urgency)[:LISTED],
+            per_second=sum(line.per_second for line in lines),
+            workers=crew,
             places=places.result(),
             unread=_most_unread([*mailboxes.result(), *chats.result()]),
             counters=counters.result(),
@@ -93,18 +95,14 @@ class Survey:
         )
 
     async def _queues(self) -> tuple[dict[str, QueueStats], dict[str, float]]:
-        """The numbers of queues, and the rates of those whose tasks wait longest."""
-        hf, at = self._hf, datetime.now(UTC)
+        """The numbers of queues, and their rates."""
+        hf = self._hf
         names = self._first("queue", await hf.queues(), SURVEYED)
-        stats = await _each(names, lambda name: hf.queue(name).stats())
-
-        def urgency(name: str) -> tuple[float, int, int, str]:
-            one = stats[name]
-            return -one.waited(at), -one.ready - one.running, -one.delayed - one.dead, name
-
-        chosen = sorted(stats, key=urgency)[:LISTED]
-        paces = await _each(chosen, lambda name: hf.queue(name).pace(MINUTES))
-        return stats, self._rates.all(paces, at)
+        stats, paces = await asyncio.gather(
+            _each(names, lambda name: hf.queue(name).stats()),
+            _each(names, lambda name: hf.queue(name).pace(MINUTES)),
+        )
+        return stats, self._rates.all(paces, datetime.now(UTC))
 
     async def _places(self) -> list[PlacesLine]:
         locks, semaphores = await asyncio.gather(
@@ -179,6 +177,11 @@ async def _each(keys: Iterable[K], ask: Callable[[K], Awaitable[V]]) -> dict[K, 
     """What *ask* says of each of *keys*."""
     asked = list(keys)
     return dict(zip(asked, await asyncio.gather(*map(ask, asked)), strict=True))
+
+
+def _urgency(line: QueueLine) -> tuple[float, int, int, str]:
+    stats = line.stats
+    return -line.oldest, -stats.ready - stats.running, -stats.delayed - stats.dead, line.queue
 
 
 def _places_line(places: Places) -> PlacesLine:
