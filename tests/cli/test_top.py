@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from typer.testing import CliRunner
 
 from cli.crowd import HOSTILE, VISIBLE, Run, crowded, rows
 from cli.programs import CTRL_C, Terminal, clean
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, Lease
+from holdfast.cli.app import app
 
 
 @contextmanager
@@ -90,9 +92,9 @@ def test_a_look_at_nothing(hf: Holdfast, run: Run) -> None:
     assert "queues" not in told.stdout
 
 
-def test_a_server_that_is_away(run: Run) -> None:
+def test_a_server_that_is_away() -> None:
     """A single look fails."""
-    result = run("top", "--once", "--url", "redis://localhost:1")
+    result = CliRunner().invoke(app, ["top", "--once", "--url", "redis://localhost:1"])
     assert (result.exit_code, result.stdout) == (1, "")
     assert "cannot use redis://localhost:1" in result.stderr
 
