@@ -10,7 +10,8 @@ from fcntl import ioctl
 from pathlib import Path
 from select import select
 from struct import pack
-from termios import TIOCSWINSZ
+from termios import TIOCSWINSZ, tcgetattr
+from typing import Self
 
 PATIENCE_S = 60.0
 CTRL_C = "\x03"
@@ -31,7 +32,7 @@ def holdfast(
     return subprocess.run(
         [sys.executable, "-m", "holdfast", *args],
         cwd=cwd,
-        env=_clean() | env,
+        env=clean() | env,
         capture_output=True,
         text=True,
         timeout=patience_s,
@@ -46,15 +47,7 @@ def on_terminal(*args: str, wait_for: str = "", say: str = "", **env: str) -> tu
         Its exit code, and what the terminal got.
     """
     ours, theirs = pty.openpty()
-    ioctl(theirs, TIOCSWINSZ, pack("HHHH", 24, 80, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, "-c", AS_ITS_OWN, *args],
-        env=_clean() | {"TERM": "xterm"} | env,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    )
+    process = _begun(theirs, args, env)
     os.close(theirs)
     try:
         shown, said = b"", False
@@ -68,6 +61,81 @@ def on_terminal(*args: str, wait_for: str = "", say: str = "", **env: str) -> tu
         process.kill()
         process.wait()
         os.close(ours)
+
+
+class Terminal:
+    """A command on a terminal, with which a test talks; it is killed at the end of `with`.
+
+    Args:
+        args: of the command.
+        rows: of the terminal.
+        columns: likewise.
+        env: variables of the command.
+    """
+
+    def __init__(self, *args: str, rows: int = 24, columns: int = 80, **env: str) -> None:
+        self._ours, self._theirs = pty.openpty()
+        self._before = tcgetattr(self._theirs)
+        self._process = _begun(self._theirs, args, env, rows, columns)
+        self.shown = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._ours)
+        os.close(self._theirs)
+
+    @property
+    def is_as_before(self) -> bool:
+        """Whether the terminal behaves as it did before the command."""
+        return tcgetattr(self._theirs) == self._before
+
+    def expect(self, text: str) -> None:
+        """Wait until the terminal gets *text*; what came before it is forgotten."""
+        while text not in self.shown:
+            assert select([self._ours], [], [], PATIENCE_S)[0], f"no {text!r} in {self.shown!r}"
+            self.shown += os.read(self._ours, 65536).decode(errors="replace")
+        self.shown = self.shown.partition(text)[2]
+
+    def say(self, text: str) -> None:
+        """Type *text*."""
+        os.write(self._ours, text.encode())
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Give the terminal another size; the command is told."""
+        ioctl(self._ours, TIOCSWINSZ, pack("HHHH", rows, columns, 0, 0))
+
+    def signal(self, number: int) -> None:
+        """Send the command a signal."""
+        self._process.send_signal(number)
+
+    def code(self) -> int:
+        """The exit code, once it has ended; what it still showed is in `shown`."""
+        while self._process.poll() is None or select([self._ours], [], [], 0)[0]:
+            if select([self._ours], [], [], 0.05)[0]:
+                self.shown += os.read(self._ours, 65536).decode(errors="replace")
+        return self._process.returncode
+
+
+def _begun(
+    terminal: int,
+    args: tuple[str, ...],
+    env: dict[str, str],
+    rows: int = 24,
+    columns: int = 80,
+) -> subprocess.Popen[bytes]:
+    ioctl(terminal, TIOCSWINSZ, pack("HHHH", rows, columns, 0, 0))
+    return subprocess.Popen(
+        [sys.executable, "-c", AS_ITS_OWN, *args],
+        env=clean() | {"TERM": "xterm"} | env,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+    )
 
 
 def _read(terminal: int, *, again: str) -> bytes:
@@ -88,6 +156,7 @@ def _read(terminal: int, *, again: str) -> bytes:
         return b""
 
 
-def _clean() -> dict[str, str]:
+def clean() -> dict[str, str]:
+    """Variables without those that a command listens to."""
     unwanted = ("HOLDFAST_", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
     return {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.core import TyperGroup
@@ -67,6 +69,20 @@ def test_the_list_says_of_a_command_what_it_says_itself(name: str) -> None:
     assert isinstance(later, Later)
     said = later.loaded().help.split("\n\n")[0]
     assert COMMANDS[name] == " ".join(said.split())
+
+
+@pytest.mark.parametrize("path", list(commands(get_command(app))), ids=" ".join)
+def test_the_page_of_commands_has_them_all(path: tuple[str, ...]) -> None:
+    """Each with what it says itself."""
+    command: Any = get_command(app)
+    for name in path:
+        command = command.commands[name]
+        command = command.loaded() if isinstance(command, Later) else command
+    if isinstance(command, TyperGroup):
+        return
+    said = " ".join(command.help.split("\n\n")[0].split())
+    page = (Path(__file__).resolve().parents[2] / "docs/cli.md").read_text()
+    assert f"| `holdfast {' '.join(path)}` | {said} |\n" in page
 
 
 HELP = """

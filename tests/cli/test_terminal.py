@@ -58,7 +58,8 @@ def test_a_pipe_cannot_answer(hf: Holdfast, where: dict[str, str]) -> None:
 
 def test_colours_are_for_terminals_that_want_them(hf: Holdfast, where: dict[str, str]) -> None:
     """Not for pipes, and not with NO_COLOR; errors likewise."""
-    red, commands = "\x1b[31m", (["tasks", "ls", "crowd"], ["queues", "show", "crwd"])
+    red = "\x1b[31m"
+    commands = ["tasks", "ls", "crowd"], ["queues", "show", "crwd"], ["top", "--once"]
     with crowded(hf):
         for command in commands:
             assert red in on_terminal(*command, **where)[1]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Call, InvalidName, Retry, TaskRegistry
+from holdfast import Call, InvalidName, QueueStats, Retry, TaskRegistry, WorkerStatus
 from holdfast.queues.task import MAX_TASK_ID_BYTES, checked_task_id
 
 tasks = TaskRegistry()
@@ -233,3 +233,22 @@ def test_a_senseless_retry_is_refused(
     """When it is made, not when a task fails."""
     with pytest.raises(error, match=problem):
         Retry(**options)
+
+
+# What is told
+
+
+def test_stats_say_how_long_the_oldest_has_waited() -> None:
+    """Never less than nothing: clocks differ."""
+    now = datetime(2026, 3, 14, 17, tzinfo=UTC)
+    stats = QueueStats(1, 0, 0, 0, 0, oldest_at=now - timedelta(minutes=1))
+    assert stats.waited(now) == 60.0
+    assert stats.waited(now - timedelta(hours=1)) == 0.0
+    assert QueueStats(0, 0, 0, 0, 0).waited(now) == 0.0
+
+
+@pytest.mark.parametrize(("silent", "alive"), [(0.0, True), (30.0, True), (30.1, False)])
+def test_a_worker_without_signs_of_life_is_not_alive(silent: float, alive: bool) -> None:
+    """After three that did not come."""
+    now = datetime(2026, 3, 14, 17, tzinfo=UTC)
+    assert WorkerStatus("web-1:1:a", {"email": 1}, 5, 0, now, silent).alive is alive

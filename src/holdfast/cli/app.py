@@ -18,6 +18,9 @@ COMMANDS: Final = {
     "complete": "Find names by their beginning, and by that of their later words.",
     "worker": "Run tasks until SIGTERM or Ctrl-C: what runs is finished or given back, nothing is "
     "lost.",
+    "workers": "See who runs tasks, of which queues, and how busy. Without a command: ls.",
+    "top": "Watch what goes on in a namespace: its servers, tasks, workers, locks, messages and "
+    "data.",
     "demo": "See Holdfast at work.",
     "server": "Start, stop and look at the embedded server of a folder.",
     "queues": "Look at the task queues; pause, resume and empty them. Without a command: ls.",
@@ -30,6 +33,7 @@ COMMANDS: Final = {
     "doctor": "Find what is wrong, or may go wrong, with the servers; each with a remedy.",
     "fsck": "Look at every key of a namespace, and tell what does not fit together; it only reads.",
     "acl": "Print the access rule for a user of one namespace, ready to be pasted; asks no server.",
+    "bench": "Measure how fast Holdfast is from this machine, with this server and this network.",
     "serve": "Serve the dashboard at /dashboard, and mailboxes and chats over HTTP and WebSocket.",
 }
 """What each does, as it says itself: listing them loads none."""

@@ -108,23 +108,24 @@ def errors_told(url: str | None, embedded: Path | None, *, failed: int = FAILED)
         yield
     except InvalidName as error:
         fail(str(error), code=WRONG_USAGE)
-    # What these three say themselves is for programs: names of steps, and what to call.
-    except OutcomeUnknown as error:
-        fail(
-            f"nobody knows whether it was done: {error.reason}; "
-            "look at what is there before you repeat it",
-            code=failed,
-        )
-    except ServerRefused as error:
-        fail(f"{server_name(url, embedded)} refuses: {error.reason}", code=failed)
-    except ServerUnavailable as error:
-        where = "the URL, and whether it runs" if embedded is None else embedded / "server.log"
-        fail(
-            f"cannot use {server_name(url, embedded)} ({_cause(error)}); check {where}",
-            code=failed,
-        )
     except HoldfastError as error:
-        fail(str(error), code=failed)
+        fail(reason(error, url, embedded), code=failed)
+
+
+def reason(error: HoldfastError, url: str | None, embedded: Path | None) -> str:
+    """Why a command cannot go on, for people: some errors speak of steps, and of what to call."""
+    match error:
+        case OutcomeUnknown():
+            return (
+                f"nobody knows whether it was done: {error.reason}; "
+                "look at what is there before you repeat it"
+            )
+        case ServerRefused():
+            return f"{server_name(url, embedded)} refuses: {error.reason}"
+        case ServerUnavailable():
+            where = "the URL, and whether it runs" if embedded is None else embedded / "server.log"
+            return f"cannot use {server_name(url, embedded)} ({_cause(error)}); check {where}"
+    return str(error)
 
 
 def fail(message: str, *, code: int = FAILED) -> NoReturn:

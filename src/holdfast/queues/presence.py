@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from ..core.clock import from_epoch_ms
+
+SILENT_S: Final = 30.0
+"""Three signs of life that did not come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class WorkerStatus:
         running: tasks that it ran at its last sign of life.
         started_at: when it says that it began.
         silent: seconds since its last sign of life. It gives one every ten seconds, so above 30 it
-            was killed or is cut off. One that ended in good order is not listed.
+            was killed or is cut off (`alive`). One that ended in good order is not listed.
     """
 
     name: str
@@ -32,6 +35,11 @@ class WorkerStatus:
     running: int
     started_at: datetime
     silent: float
+
+    @property
+    def alive(self) -> bool:
+        """Whether it gave a sign of life within the last 30 seconds."""
+        return self.silent <= SILENT_S
 
 
 class About(msgspec.Struct):

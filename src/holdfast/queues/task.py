@@ -169,6 +169,10 @@ class QueueStats:
     capacity: int | None = None
     oldest_at: datetime | None = None
 
+    def waited(self, now: datetime) -> float:
+        """For how many seconds the longest waiting task waits at *now*; 0 if none does."""
+        return max(0.0, (now - self.oldest_at).total_seconds()) if self.oldest_at else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:

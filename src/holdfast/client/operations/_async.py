@@ -75,6 +75,20 @@ class AsyncOperations(AsyncData):
 
         return await audited(self._caller, self._namespace)
 
+    async def erase_namespace(self) -> int:
+        """Remove all that is in this namespace, for good; how many keys that was.
+
+        For tests, and for tenants who have left. The server is asked for all keys that it has, a
+        thousand at a time, so that nobody else has to wait; with a hundred million that takes
+        minutes. Whoever still works in the namespace puts new keys there.
+
+        Raises:
+            ServerUnavailable: a server does not answer; some of it is left, so call it again.
+        """
+        from holdfast.client.erasing._async import erased
+
+        return await erased(self._caller, self._namespace)
+
     async def _facts(self, address: Address) -> ServerFacts:
         from holdfast.client.operations.facts import SLOW_LISTED, facts
 

@@ -192,7 +192,7 @@ class Caller:
         return found
 
     def ask(self, address: Address, unit: Unit, *command: Argument) -> Any:
-        """Run one command that changes nothing on the server at *address*; *unit* names it.
+        """Run one command on the server at *address*, which may be repeated; *unit* names it.
 
         Raises:
             ServerUnavailable: it could not be answered.

@@ -15,7 +15,6 @@ Level = Literal["good", "warn", "bad"]
 LEVELS: Final[tuple[Level, ...]] = ("good", "warn", "bad")
 
 LONG_WAIT_S: Final = 300.0
-SILENT_S: Final = 30.0
 FULL: Final = 0.9
 
 _NAMED: Final = 3
@@ -50,11 +49,6 @@ class Verdict:
     level: Level
     text: str
     findings: tuple[Finding, ...]
-
-
-def is_alive(worker: WorkerStatus) -> bool:
-    """Whether it gave a sign of life lately."""
-    return worker.silent <= SILENT_S
 
 
 def verdict(
@@ -101,20 +95,20 @@ def _of_servers(servers: Sequence[ServerFacts]) -> Iterator[Finding]:
 def _of_workers(
     queues: Mapping[str, QueueStats], workers: Sequence[WorkerStatus]
 ) -> Iterator[Finding]:
-    served = {queue for worker in workers if is_alive(worker) for queue in worker.queues}
+    served = {queue for worker in workers if worker.alive for queue in worker.queues}
     alone = [name for name, one in queues.items() if one.ready and name not in served]
     if alone:
         yield Finding("bad", f"no worker serves {_named(alone)}, where tasks wait", "queues")
-    silent = [worker for worker in workers if not is_alive(worker)]
+    silent = [worker for worker in workers if not worker.alive]
     if silent:
         some = "a worker gives" if len(silent) == 1 else f"{len(silent)} workers give"
         yield Finding("warn", f"{some} no sign of life: killed, or cut off", "workers")
 
 
 def _of_queues(queues: Mapping[str, QueueStats], now: datetime) -> Iterator[Finding]:
-    late = [name for name, one in queues.items() if waits(one, now) > LONG_WAIT_S]
+    late = [name for name, one in queues.items() if one.waited(now) > LONG_WAIT_S]
     if late:
-        longest = max(waits(queues[name], now) for name in late)
+        longest = max(queues[name].waited(now) for name in late)
         yield Finding("warn", f"tasks wait in {_named(late)}, for {span(longest)}", "queues")
     paused = [name for name, one in queues.items() if one.paused and one.ready]
     if paused:
@@ -128,11 +122,6 @@ def _of_queues(queues: Mapping[str, QueueStats], now: datetime) -> Iterator[Find
         yield Finding(
             "bad", f"{_named(full)} is full: enqueuing is refused, or soon will be", "queues"
         )
-
-
-def waits(stats: QueueStats, now: datetime) -> float:
-    """For how many seconds the longest waiting task of a queue waits."""
-    return max(0.0, (now - stats.oldest_at).total_seconds()) if stats.oldest_at else 0.0
 
 
 def _named(queues: Sequence[str]) -> str:

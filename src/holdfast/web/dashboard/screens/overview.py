@@ -10,7 +10,7 @@ from .... import Pace
 from ..gathering import SURVEYED, for_each, stats_of
 from ..look import Look
 from ..screen import Page, Screen
-from ..verdict import is_alive, verdict, waits
+from ..verdict import verdict
 
 MINUTES: Final = 60
 
@@ -31,7 +31,7 @@ async def show(look: Look) -> dict[str, Any]:
     pace = summed(paces.values())
     rate, failing = rates(pace)
     died = sum(minute.dead for minute in pace)
-    waiting = {name: waits(stats, look.at) for name, stats in queues.items()}
+    waiting = {name: stats.waited(look.at) for name, stats in queues.items()}
     busiest = sorted(names, key=lambda name: (-waiting[name], -queues[name].ready))[:BUSIEST]
     return {
         "verdict": verdict(queues, workers, servers, died, look.at),
@@ -46,8 +46,8 @@ async def show(look: Look) -> dict[str, Any]:
         "failing": failing,
         "died": died,
         "pace": pace,
-        "workers": len([worker for worker in workers if is_alive(worker)]),
-        "places": sum(worker.concurrency for worker in workers if is_alive(worker)),
+        "workers": len([worker for worker in workers if worker.alive]),
+        "places": sum(worker.concurrency for worker in workers if worker.alive),
         "servers": servers,
         "busiest": [
             {"name": name, "stats": queues[name], "waits": waiting[name], "pace": paces[name]}

@@ -10,7 +10,6 @@ from ..deed import Deed, Done
 from ..gathering import SURVEYED, for_each, stats_of
 from ..look import Look
 from ..screen import Action, Page, Screen
-from ..verdict import is_alive, waits
 from ..words import counted, number
 
 SIZE: Final = 50
@@ -40,7 +39,7 @@ async def show_queues(look: Look) -> dict[str, Any]:
             {
                 "name": name,
                 "stats": stats[name],
-                "waits": waits(stats[name], look.at),
+                "waits": stats[name].waited(look.at),
                 "pace": paces[name],
                 "workers": len(_serving(workers, name)),
             }
@@ -71,14 +70,14 @@ async def show_queue(look: Look) -> dict[str, Any]:
     return {
         "name": name,
         "stats": stats,
-        "waits": waits(stats, look.at),
+        "waits": stats.waited(look.at),
         "pace": pace,
         "workers": _serving(await look.hf.workers(), name),
     }
 
 
 def _serving(workers: list[WorkerStatus], queue: str) -> list[WorkerStatus]:
-    return [worker for worker in workers if queue in worker.queues and is_alive(worker)]
+    return [worker for worker in workers if queue in worker.queues and worker.alive]
 
 
 async def pause(deed: Deed) -> Done:

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from ..look import MOST, Look
 from ..screen import Page, Screen
-from ..verdict import is_alive
 
 
 async def show(look: Look) -> dict[str, Any]:
@@ -17,14 +16,14 @@ async def show(look: Look) -> dict[str, Any]:
         for worker in await look.hf.workers()
         if search.lower() in " ".join((worker.name, *worker.queues)).lower()
     ]
-    alive = [worker for worker in known if is_alive(worker)]
+    alive = [worker for worker in known if worker.alive]
     return {
         "search": search,
         "alive": len(alive),
         "running": sum(worker.running for worker in alive),
         "places": sum(worker.concurrency for worker in alive),
         "workers": [
-            {"alive": is_alive(worker), "status": worker}
+            {"alive": worker.alive, "status": worker}
             for worker in sorted(known, key=lambda worker: worker.name)[:MOST]
         ],
     }

@@ -1,0 +1,1 @@
+"""Removes all of a namespace."""

@@ -1,0 +1,206 @@
+"""`holdfast top`: one look for scripts, and a screen that lives on a terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.crowd import HOSTILE, VISIBLE, Run, crowded, rows
+from cli.programs import CTRL_C, Terminal, clean
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import Holdfast, Lease
+from holdfast.cli.app import app
+
+
+@contextmanager
+def busy(hf: Holdfast) -> Iterator[None]:
+    """Something of everything that has a hostile name, and tasks in a queue `crowd`."""
+    hf.mailbox(HOSTILE).send("x", sender="jill")
+    hf.create_chat(["jill", HOSTILE], sender="jill", body="x", chat_id="827")
+    hf.counter(HOSTILE).add(7)
+    hf.row_cache(HOSTILE).schedule("42", every=5.0)
+    hf.file_feed(HOSTILE, consumers=["geo"]).publish(io.BytesIO(b"line\n"), name=HOSTILE)
+    leases: list[Lease] = [hf.lock(HOSTILE).acquire(), hf.semaphore("api", limit=2).acquire()]
+    with crowded(hf):
+        eventually(lambda: hf.locks() and hf.semaphores() and hf.workers())
+        yield
+    for lease in leases:
+        lease.release()
+
+
+def test_one_look(hf: Holdfast, run: Run) -> None:
+    """All of it as text for people; no name is more than a text."""
+    with busy(hf):
+        told = run("top", "--once")
+        piped = run("top")
+    assert (piped.exit_code, "crowd " in piped.stdout) == (0, True)  # it does not go on
+    assert told.exit_code == 0, told.output
+    assert told.stdout.replace("\n", "").isprintable()
+    assert told.stdout.startswith(f"{hf.namespace}   redis")
+    lines = told.stdout.splitlines()
+    assert any(" primary" in line and " ops/s " in line for line in lines)
+    assert any(line.startswith("tasks: 3 ready, 1 running, 1 delayed, 2 dead, ") for line in lines)
+    words = [line.split() for line in lines]
+    assert ["crowd", "3", "1", "2"] in [each[:4] for each in words]
+    assert ["827", "1", "chat"] in [each[:3] for each in words]
+    assert ["api", "1/2"] in [each[:2] for each in words]
+    assert [VISIBLE, "1/1"] in [each[:2] for each in words]
+    assert sum(line.startswith(VISIBLE) for line in lines) == 5
+
+
+def test_one_look_for_scripts(hf: Holdfast, run: Run) -> None:
+    """Everything, and names as they are."""
+    with busy(hf):
+        [frame] = rows(run("top", "--once", "--json"))
+    assert (frame["namespace"], frame["problem"]) == (hf.namespace, None)
+    assert frame["tasks"].pop("per_second") >= 0
+    assert frame["tasks"] == {"ready": 3, "running": 1, "delayed": 1, "dead": 2}
+    [queue] = frame["queues"]
+    assert (queue["queue"], queue["ready"], queue["dead"], queue["workers"]) == ("crowd", 3, 2, 1)
+    assert queue["oldest"] > 0
+    [worker] = frame["workers"]
+    assert (worker["alive"], worker["queues"], worker["concurrency"]) == (True, {"crowd": 1}, 1)
+    places = {place["name"]: place for place in frame["locks"]}
+    assert (places["api"]["kind"], places["api"]["limit"]) == ("semaphore", 2)
+    assert (places[HOSTILE]["kind"], places[HOSTILE]["held"]) == ("lock", 1)
+    assert 0 < places[HOSTILE]["remaining"] <= 10
+    unread = {each["kind"]: each for each in frame["unread"]}
+    assert (unread["mailbox"]["name"], unread["mailbox"]["unread"]) == (HOSTILE, 1)
+    assert (unread["chat"]["name"], unread["chat"]["reader"]) == ("827", HOSTILE)
+    [counter] = frame["counters"]
+    assert (counter["counter"], counter["total"], sum(counter["values"])) == (HOSTILE, 7, 7)
+    [cache] = frame["row_caches"]
+    assert (cache["cache"], cache["scheduled"]) == (HOSTILE, 1)
+    [feed] = frame["feeds"]
+    assert (feed["name"], feed["left"], feed["holders"]) == (HOSTILE, 1, ["geo"])
+    assert frame["known"]["queue"] == frame["known"]["counter"] == 1
+
+
+def test_a_look_at_nothing(hf: Holdfast, run: Run) -> None:
+    """The server is there all the same."""
+    told = run("top", "--once")
+    assert (told.exit_code, "tasks: 0 ready" in told.stdout) == (0, True)
+    assert "queues" not in told.stdout
+
+
+def test_a_server_that_is_away() -> None:
+    """A single look fails."""
+    result = CliRunner().invoke(app, ["top", "--once", "--url", "redis://localhost:1"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "cannot use redis://localhost:1" in result.stderr
+
+
+def test_looks_for_scripts_until_they_end(hf: Holdfast, standalone: Server) -> None:
+    """An object on each line at once, and Ctrl-C is a good end."""
+    command = ["top", "--json", "--every", "0.2", "--url", standalone.url]
+    with subprocess.Popen(
+        [sys.executable, "-m", "holdfast", *command],
+        env=clean(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        first, second = (json.loads(program.stdout.readline()) for _ in range(2))
+        assert first["at"] < second["at"]
+        program.send_signal(signal.SIGINT)
+        assert program.wait(60) == 0
+        assert program.stderr.read() == ""
+
+
+@pytest.fixture
+def lonely() -> Iterator[Server]:
+    """A server that may be killed."""
+    with Server() as server:
+        yield server
+
+
+def test_looks_for_scripts_say_what_is_wrong(lonely: Server) -> None:
+    """And go on."""
+    lonely.stop()
+    command = ["top", "--json", "--every", "0.2", "--url", lonely.url]
+    with subprocess.Popen(
+        [sys.executable, "-m", "holdfast", *command],
+        env=clean(),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdout is not None
+        assert "cannot use redis://" in json.loads(program.stdout.readline())["problem"]
+        lonely.start()
+        while json.loads(program.stdout.readline())["problem"]:
+            pass
+        program.send_signal(signal.SIGTERM)
+        assert program.wait(60) == 0
+
+
+LEFT = "\x1b[?1049l"
+"""The screen that was there before is shown again."""
+
+
+def test_the_screen(standalone: Server) -> None:
+    """Keys choose what is shown; when it ends the terminal is as it was before."""
+    with (
+        Holdfast.from_url(standalone.url, namespace="screen") as hf,
+        crowded(hf),
+        Terminal("top", "--url", standalone.url, "--namespace", "screen") as terminal,
+    ):
+        hf.mailbox(HOSTILE).send("x", sender="jill")
+        terminal.expect("\x1b[7m 1 all ")
+        terminal.expect("crowd ")
+        terminal.say("\t")
+        terminal.expect("\x1b[7m 2 tasks ")
+        terminal.say("4")
+        terminal.expect(VISIBLE)
+        terminal.expect("\x1b[7m 4 messages ")
+        terminal.say("3")
+        terminal.expect("\x1b[7m 3 locks ")
+        terminal.say("p")
+        terminal.expect("paused")
+        terminal.resize(10, 40)
+        terminal.expect("\x1b[7m 3 locks ")
+        terminal.say("p\x1aq")  # Ctrl-Z is no good end
+        assert terminal.code() == 0
+        assert LEFT in terminal.shown
+        assert terminal.is_as_before
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGHUP])
+def test_the_screen_is_left_by_a_signal(standalone: Server, number: signal.Signals | None) -> None:
+    """In good order."""
+    with Terminal("top", "--url", standalone.url) as terminal:
+        terminal.expect("nothing in use in this namespace")
+        if number is None:
+            terminal.say(CTRL_C)
+        else:
+            terminal.signal(number)
+        assert terminal.code() == 0
+        assert LEFT in terminal.shown
+        assert terminal.is_as_before
+
+
+def test_the_screen_heals(lonely: Server) -> None:
+    """A server that is away is told of above what was seen last."""
+    with Terminal("top", "--url", lonely.url, "--every", "0.2", columns=200) as terminal:
+        terminal.expect("nothing in use in this namespace")
+        lonely.kill()
+        terminal.expect("cannot use redis://")
+        terminal.expect("nothing in use in this namespace")
+        lonely.start()
+        with lonely.client() as client:
+            client.ping()
+        with Holdfast.from_url(lonely.url) as hf:
+            hf.queue("back").pause()
+        terminal.expect("back ")
+        terminal.say("q")
+        assert terminal.code() == 0

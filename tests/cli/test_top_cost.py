@@ -1,0 +1,70 @@
+"""What a look of `holdfast top` costs: a bounded number of round trips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from faults.servers import Server
+from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
+from holdfast.cli.top.survey import LISTED, SURVEYED, Survey
+
+QUEUES = 300
+
+NAMES = 2_000
+"""Of each other kind."""
+
+KINDS = ("lock", "semaphore", "mailbox", "chat", "counter", "row_cache", "feed")
+
+ROUND_TRIPS = 20
+LOOKS = 3
+
+GROWING = {"keys", "scan", "smembers", "sscan", "hscan", "zscan", "hkeys", "hvals", "sort"}
+"""Commands whose cost is that of all that is there; `HGETALL` is for the 120 minutes of a pace."""
+
+
+@pytest.fixture
+def quiet() -> Iterator[Server]:
+    """A server to whom nobody else talks, with more on it than a look looks at."""
+    with Server() as server, Holdfast.from_url(server.url, namespace="cost") as hf:
+        registry = TaskRegistry()
+        send = [
+            registry.task(queue=f"queue-{n:03}", name=f"send-{n}")(_send) for n in range(QUEUES)
+        ]
+        hf.enqueue_many([task.call() for task in send])
+        with server.client() as client:
+            for kind in KINDS:
+                client.zadd(f"cost:{{catalog:{kind}}}:names", {f"n{n}": n for n in range(NAMES)})
+            for n in range(NAMES - SURVEYED, NAMES):
+                hf.mailbox(f"n{n}").send("x", sender="a")
+                hf.counter(f"n{n}").add(1)
+        yield server
+
+
+def _send() -> None: ...
+
+
+async def test_a_look_makes_few_round_trips(quiet: Server) -> None:
+    """As the server counts what it reads; what else it reads comes once in a while."""
+    reads = []
+    async with AsyncHoldfast.from_url(quiet.url, namespace="cost") as hf:
+        survey = Survey(hf)
+        frame = await survey.look()  # the scripts are loaded
+        assert (len(frame.queues), frame.known["queue"]) == (LISTED, QUEUES)
+        assert len(frame.unread) == LISTED
+        assert frame.counters
+        with quiet.client() as counting:
+            counting.config_resetstat()
+            for _ in range(LOOKS):
+                before = _reads(counting)
+                await survey.look()
+                reads.append(_reads(counting) - before)
+            used = {name.removeprefix("cmdstat_") for name in counting.info("commandstats")}
+    assert min(reads) <= ROUND_TRIPS
+    assert used & GROWING == set()
+
+
+def _reads(client: redis.Redis) -> int:
+    return int(client.info("stats")["total_reads_processed"])
