@@ -108,16 +108,20 @@ class Actor:
 
     def wait(self, timeout: float = 30.0) -> None:
         """Wait until it ends by itself."""
-        if self._pid:
-            eventually(self._has_ended, timeout, reason=f"{self.name} ends")
-            self._pid = 0
+        eventually(self._has_ended, timeout, reason=f"{self.name} ends")
 
     def stop(self) -> None:
         """It has no better way to end."""
         self.kill()
 
+    def is_alive(self) -> bool:
+        """Whether it was started, and has not ended by itself."""
+        return bool(self._pid) and not self._has_ended()
+
     def _has_ended(self) -> bool:
-        return bool(self._nursery.told("ended", pid=self._pid))
+        if self._pid and self._nursery.told("ended", pid=self._pid):
+            self._pid = 0
+        return not self._pid
 
     def _signal(self, number: signal.Signals) -> None:
         if self._pid:

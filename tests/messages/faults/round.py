@@ -86,15 +86,18 @@ class Round:
         server: that keeps what it acknowledged.
         nursery: where actors come from.
         folder: for the histories.
+        namespace: by default a new one.
     """
 
-    def __init__(self, plan: Plan, server: Server, nursery: Nursery, folder: Path) -> None:
+    def __init__(
+        self, plan: Plan, server: Server, nursery: Nursery, folder: Path, namespace: str = ""
+    ) -> None:
         self.plan = plan
         self._server = server
         self._nursery = nursery
-        self._namespace = f"round-{plan.seed}-{secrets.token_hex(4)}"
+        self._namespace = namespace or f"round-{plan.seed}-{secrets.token_hex(4)}"
         self._folder = folder / self._namespace
-        self._folder.mkdir()
+        self._folder.mkdir(exist_ok=True)
 
     def history(self) -> Sequence[Operation]:
         """Play it: some trouble, and then readers who come to the end; all on record.
@@ -146,12 +149,12 @@ class Round:
         parts += [(self.plan.reading, user, "async") for user in self.plan.readers[1:]]
         parts += [("come_and_go", GUEST, half) for half in _HALVES if self.plan.has_guest]
         how |= {"kind": self.plan.kind, "desk": self.plan.desk}
-        about = {"url": url, "namespace": self._namespace, "folder": str(self._folder), **how}
-        return {
-            name: Actor(self._nursery, PLAY, name=name, role=role, user=user, half=half, **about)
-            for role, user, half in parts
-            for name in [f"{role}-{user}-{half}"]
-        }
+        where = {"url": url, "namespace": self._namespace, "folder": str(self._folder)}
+        actors: dict[str, Actor] = {}
+        for role, user, half in parts:
+            who = {"name": f"{role}-{user}-{half}", "role": role, "user": user, "half": half}
+            actors[f"{role}-{user}-{half}"] = Actor(self._nursery, PLAY, **{**who, **where, **how})
+        return actors
 
     def _trouble(self, actors: dict[str, Actor], proxy: Proxy) -> None:
         plan = self.plan
