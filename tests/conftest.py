@@ -15,7 +15,7 @@ from faults.clusters import Cluster
 from faults.servers import Server
 from holdfast import acl_rule
 
-pytest_plugins = ["faults.fixtures"]
+pytest_plugins = ["faults.fixtures", "faults.matrix.report"]
 
 # Who runs this in the background ignores Ctrl-C, and all processes inherit what is ignored.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -44,6 +44,9 @@ def play(cell: Cell, *, seed: int, folder: Path, nursery: Nursery) -> Verdict:
         workload.lossy = fault.lossy
         try:
             violations, began_ns = _played(workload, fault, seed, verdict)
+        except AssertionError as error:
+            verdict.word = f"broken: {error}"
+            return verdict
         finally:
             for actor in scene.actors:
                 actor.resume()
@@ -60,6 +63,27 @@ def _played(
     workload.begin()
     _all_done_since(workload, 0, WARM_S)
     began_ns = time.monotonic_ns()
+    verdict.strikes = _struck(fault, scene, seed)
+    healed_ns = time.monotonic_ns()
+    verdict.recovered_s = _all_done_since(workload, healed_ns, RECOVERY_S)
+    workload.end()
+    history = workload.history()
+    verdict.operations = len(history)
+    verdict.unknown = sum(op.outcome == "unknown" or "unknown" in op.fields for op in history)
+    verdict.repeated = workload.repeated(history)
+    if not fault.actions:  # the clients were the fault
+        verdict.strikes = verdict.unknown if "storm_s" in fault.how else verdict.operations
+        assert verdict.strikes, "the fault did not happen"
+    told = workload.nursery.output[printed:]
+    crashes = [Violation("astray", f"a client failed: {told[-2000:]}")] if CRASH in told else []
+    return crashes + workload.judge(history), began_ns
+
+
+def _struck(fault: Fault, scene: Scene, seed: int) -> int:
+    """Do what the fault is; how often it was done."""
+    if not fault.actions:
+        time.sleep(fault.trouble_s)
+        return 0
     nemesis = Nemesis(
         seed,
         fault.victims(scene),
@@ -71,17 +95,7 @@ def _played(
         time.sleep(fault.trouble_s)
         eventually(lambda: nemesis.log, reason="the fault happens")
     fault.heal(scene)
-    healed_ns = time.monotonic_ns()
-    verdict.strikes = len(nemesis.log)
-    verdict.recovered_s = _all_done_since(workload, healed_ns, RECOVERY_S)
-    workload.end()
-    history = workload.history()
-    verdict.operations = len(history)
-    verdict.unknown = sum(op.outcome == "unknown" or "unknown" in op.fields for op in history)
-    verdict.repeated = workload.repeated(history)
-    told = workload.nursery.output[printed:]
-    crashes = [Violation("astray", f"a client failed: {told[-2000:]}")] if CRASH in told else []
-    return crashes + workload.judge(history), began_ns
+    return len(nemesis.log)
 
 
 def _all_done_since(workload: Workload, since_ns: int, timeout: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from faults.matrix.nemeses.fault import Fault, Target, whole
+from faults.matrix.nemeses.fault import Fault
 from faults.matrix.scene import Scene, standalone
 from faults.nemesis import kill, pause
 
@@ -18,10 +18,6 @@ STORM_S = 0.01
 def clients(scene: Scene) -> Sequence[Any]:
     """All of them."""
     return scene.actors
-
-
-def storm(target: Target, seconds: float) -> None:
-    """It is among the clients, who cancel all they await: nothing to do here."""
 
 
 FAULTS = {
@@ -41,15 +37,11 @@ FAULTS = {
     "F14": Fault(
         "what asyncio clients await is cancelled after 0 to 10 ms, again and again",
         standalone(),
-        whole,
-        [storm],
         how={"storm_s": STORM_S},
     ),
     "F16": Fault(
         "everything is said twice",
         standalone(),
-        whole,
-        [storm],
         how={"twice": True},
     ),
 }

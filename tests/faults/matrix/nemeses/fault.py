@@ -23,15 +23,15 @@ class Fault:
         every: shortest and longest wait before a strike, in seconds.
         lasting: shortest and longest duration of a strike, in seconds.
         trouble_s: seconds of it; 0: one strike.
-        how: what it tells the clients: `storm_s`, `twice`.
+        how: what it tells the clients, who do it themselves if there are no actions.
         lossy: the server loses what it acknowledged.
         heal: what ends it.
     """
 
     title: str
     topology: Topology
-    victims: Callable[[Scene], Sequence[Any]]
-    actions: Sequence[Strike]
+    victims: Callable[[Scene], Sequence[Any]] = lambda _: []
+    actions: Sequence[Strike] = ()
     every: tuple[float, float] = (0.1, 0.4)
     lasting: tuple[float, float] = (0.0, 0.3)
     trouble_s: float = 2.5

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from faults.matrix.nemeses.fault import Fault, Target, whole
 from faults.matrix.scene import standalone
-
-POISON = "poison"
+from faults.matrix.workloads.queues import POISON
 
 
 def poison(target: Target, seconds: float) -> None:

@@ -6,6 +6,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 from faults.checkers.total_queue import missing
@@ -24,6 +25,9 @@ from queues.faults.places import Places
 
 LEASE_S = 1.0
 AT_ONCE = 4
+POISON = "poison"
+"""A file of this name beside the histories: deadly tasks are wanted."""
+
 DRAINED_S = 40.0
 WORKERS = 2
 
@@ -31,7 +35,7 @@ WORKERS = 2
 def produce(**about: Any) -> None:
     """Put tasks in line until the end: threads and coroutines, short and not so short."""
     with Client(**about) as client:
-        number = client.number
+        number, poisoned = client.number, False
         while not client.over:
             key = f"{client.name}-{number}"
             task = client.dice.choice([chores.plain, chores.on_the_loop, chores.told_at_once])
@@ -40,7 +44,17 @@ def produce(**about: Any) -> None:
                 handle = client.write(partial(_enqueue, client.hf, call), op)
                 op.result = handle.task_id
             number += 1
+            poisoned = poisoned or _poison(client, Path(about["folder"]).parent / POISON)
             time.sleep(client.dice.uniform(0, 0.05))
+
+
+def _poison(client: Client, wanted: Path) -> bool:
+    """Send a task that kills who takes it, once, as soon as that is *wanted*; whether it was."""
+    if wanted.exists():
+        call = chores.deadly.call(f"deadly-{client.name}")
+        with client.operation("enqueue", f"deadly-{client.name}") as op:
+            op.result = client.write(partial(_enqueue, client.hf, call), op).task_id
+    return wanted.exists()
 
 
 def _enqueue(hf: Any, call: Any, op_id: str) -> Any:
