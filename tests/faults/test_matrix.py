@@ -1,6 +1,6 @@
 """Each block under each fault: `faults/matrix/table.py` says what is expected.
 
-A cell whose mark is `long` belongs to `make faults-all`; one marked `choice` to `make faults` too.
+`make faults-all` plays all, `make faults` those marked `choice`, `make test` those not `long`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,16 @@ import pytest
 
 from faults.clock import LIBRARY
 from faults.matrix.cell import MODULES, play
-from faults.matrix.table import CELLS, Cell
+from faults.matrix.table import CELLS, QUICK, Cell, chosen
 from faults.nursery import Nursery
-
-SHORT: set[tuple[str, str]] = set()
-CHOICE: set[tuple[str, str]] = set()
 
 
 def _params() -> Iterator[object]:
     for name, cell in CELLS.items():
         if cell.mark == "-":
             continue
-        marks = [] if name in SHORT else [pytest.mark.long]
-        marks += [pytest.mark.choice] if name in CHOICE else []
+        marks = [] if name in QUICK else [pytest.mark.long]
+        marks += [pytest.mark.choice] if name in chosen() else []
         if cell.fault == "F12":
             marks.append(pytest.mark.skipif(LIBRARY is None, reason="apt install faketime"))
         yield pytest.param(cell, id=f"{cell.fault}-{cell.block}", marks=marks)
@@ -48,5 +45,5 @@ def test_cell(
     """It holds, or is violated only as the table says; and everything recovers."""
     verdict = play(cell, seed=seed, folder=tmp_path, nursery=nursery)
     record_property("cell", json.dumps(verdict.as_json()))
-    print(verdict)
+    print(verdict, *verdict.seen, sep="\n")
     assert verdict.word == "held"

@@ -14,7 +14,7 @@ import pytest
 from faults.history import Operation
 from faults.matrix.cell import LOSS_S, NS, judged
 from faults.matrix.nemeses import FAULTS
-from faults.matrix.table import CELLS, Cell
+from faults.matrix.table import CELLS, QUICK, Cell, chosen
 from faults.matrix.verdict import KINDS, Violation, counted
 from faults.matrix.workloads import WORKLOADS, chats, counts, feeds, names, places, queues, rows
 
@@ -298,3 +298,4 @@ def test_the_table_speaks_of_what_there_is() -> None:
         assert bool(cell.allows) == (cell.mark in {"B", "V"}), cell
         assert bool(cell.why) == (cell.mark in {"B", "V", "-"}), cell
         assert cell.allows <= KINDS.keys()
+    assert QUICK <= chosen() <= {name for name, cell in CELLS.items() if cell.mark != "-"}

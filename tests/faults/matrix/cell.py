@@ -29,7 +29,7 @@ LOSS_S = 3.0
 """What is lost in a bounded cell was acknowledged so long before the first strike at most."""
 
 CRASH = "Traceback (most recent call last)"
-SHOWN = 5
+SHOWN = 8
 NS = 1e9
 
 
@@ -52,6 +52,7 @@ def play(cell: Cell, *, seed: int, folder: Path, nursery: Nursery) -> Verdict:
                 actor.resume()
                 actor.kill()
     verdict.violations = counted(violations)
+    verdict.seen = [f"{each.kind}: {each.text}" for each in violations[:SHOWN]]
     verdict.word = judged(cell, violations, began_ns)
     return verdict
 

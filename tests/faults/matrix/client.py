@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,7 @@ from faults.history import Operation, Pending, Recorder, read
 from holdfast import OutcomeUnknown, ServerUnavailable
 
 AGAIN_S = 0.01
+HANDS = 2
 PATIENCE_S = 30.0
 """A server that was not heard for so long will not be heard."""
 
@@ -63,6 +65,13 @@ class Client:
     def number(self) -> int:
         """The next number of what this client makes, over all its lives."""
         return 1 + max((operation.fields.get("number", 0) for operation in self.past), default=0)
+
+    def share(self, work: Callable[[Client, str], None]) -> None:
+        """Let some hands work at once, each under a name of its own: they share connections."""
+        names = [f"{self.name}.{hand}" for hand in range(HANDS)]
+        with ThreadPoolExecutor(HANDS) as threads:
+            for done in [threads.submit(work, self, name) for name in names]:
+                done.result()
 
     def operation(self, kind: str, key: str, **fields: Any) -> AbstractContextManager[Pending]:
         """Put the block on record."""

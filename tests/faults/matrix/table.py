@@ -32,7 +32,7 @@ MARKS = """
     F13  S     S          S      S     S            S        S     S
     F14  U     U          U      U     U            U        U     U
     F15  U     U          U      U     U            U        U     U
-    F15b V     V          V      V     V            V        V     V
+    F15b V     V          V      -     V            V        V     -
     F16  -     -          S      -     S            S        -     -
     F17  -     -          S      -     -            -        -     -
     F18  S     S          S      S     S            S        S     S
@@ -80,6 +80,8 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
 SAME_AS_F5 = ("F9", "F10", "F15b")
 
 REASONS = {
+    "F15b chat": "it is gone, and everybody is told: NoSuchChat",
+    "F15b files": "the feed is gone, and everybody is told: FeedLost",
     "F16 lock": "an acquisition is named before it is sent; F7 repeats it",
     "F16 semaphore": "an acquisition is named before it is sent; F7 repeats it",
     "F16 chat": "killed senders repeat what they sent: F1",
@@ -99,7 +101,7 @@ def _cells() -> dict[tuple[str, str], Cell]:
         for block, mark in zip(head, marks, strict=True):
             name = f"{'F5' if fault in SAME_AS_F5 else fault} {block}"
             if mark == "-":
-                why = REASONS.get(name, REASONS.get(fault, ""))
+                why = REASONS.get(f"{fault} {block}", REASONS.get(fault, ""))
                 cells[fault, block] = Cell(fault, block, mark, why=why)
                 continue
             allows, why = ALLOWED.get(name, (set(), ""))
@@ -109,3 +111,37 @@ def _cells() -> dict[tuple[str, str], Cell]:
 
 CELLS = _cells()
 """By fault and block."""
+
+
+CHOICE = """
+    F1   queue chat completions files
+    F2   lock semaphore queue
+    F3   counter rows
+    F4   queue chat completions
+    F5   lock files
+    F6   lock rows
+    F7   lock queue chat counter rows files
+    F8   semaphore queue chat completions
+    F9   lock queue
+    F10  lock queue chat
+    F11  queue chat counter files
+    F12  lock queue
+    F13  semaphore queue chat
+    F14  lock queue chat counter
+    F15  lock queue completions rows
+    F15b lock
+    F16  counter
+    F17  queue
+    F18  rows
+    F19  rows
+"""
+"""What `make faults` plays, in five minutes."""
+
+QUICK = {("F1", "completions"), ("F7", "counter")}
+"""What `make test` plays."""
+
+
+def chosen() -> set[tuple[str, str]]:
+    """The cells of `CHOICE`."""
+    rows = [line.split() for line in CHOICE.splitlines() if line.strip()]
+    return {(fault, block) for fault, *blocks in rows for block in blocks}

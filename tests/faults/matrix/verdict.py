@@ -46,6 +46,7 @@ class Verdict:
         repeated: what was done more than once, and may be.
         recovered_s: from the end of the trouble until everything was done again.
         violations: how many, by kind.
+        seen: some of them in words, allowed ones too.
         word: "held", or what is wrong.
     """
 
@@ -59,6 +60,7 @@ class Verdict:
     repeated: int = 0
     recovered_s: float = 0.0
     violations: dict[str, int] = field(default_factory=dict)
+    seen: list[str] = field(default_factory=list)
     word: str = "broken: did not come to its end"
     when: str = ""
     server: str = ""

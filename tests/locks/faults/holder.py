@@ -45,7 +45,7 @@ class Plan(msgspec.Struct, kw_only=True):
         limit: places of the semaphore.
         hold_s: how long each holds its place.
         once: end after one hold.
-        storm_s: each hold of the asyncio half is cancelled after so long at most; 0: none is.
+        storm_s: every other hold of the asyncio half is cancelled after so long; 0: none is.
         clock_off_s: by how much the clock on the wall of this process is wrong.
     """
 
@@ -63,6 +63,10 @@ class Plan(msgspec.Struct, kw_only=True):
     once: bool = False
     storm_s: float = 0.0
     clock_off_s: float = 0.0
+
+    def patience_s(self) -> float | None:
+        """Until the next hold is cancelled; None: it is not."""
+        return random.uniform(0, self.storm_s) if random.random() < 0.5 and self.storm_s else None
 
     @property
     def over(self) -> Callable[[], bool]:
@@ -190,7 +194,7 @@ async def run_asynchronous(plan: Plan, recorder: Recorder) -> None:
             diary = Diary(recorder, f"{recorder.process}.{n}")
             while not plan.over():
                 try:
-                    async with asyncio.timeout(random.uniform(0, plan.storm_s) or None):
+                    async with asyncio.timeout(plan.patience_s()):
                         await asynchronous(hf, plan, diary)
                 except (*EXPECTED, TimeoutError) as error:
                     print(type(error).__name__, error, flush=True)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from faults.halves import Interrupted
 from faults.history import Operation, Recorder, read
 from holdfast import NoSuchMessage, NotAMember, ServerUnavailable, StaleBatch
 from messages.faults.desks import DESKS, Desk, News
@@ -139,7 +140,7 @@ def acknowledge(desk: Desk, news: News, user: str, recorder: Recorder) -> None:
     with recorder.operation("ack", key=user, upto=news.upto) as pending:
         try:
             desk.ack(news)
-        except ServerUnavailable:
+        except (ServerUnavailable, Interrupted):
             pending.unknown()
 
 

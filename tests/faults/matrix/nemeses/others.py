@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from faults.matrix.nemeses.fault import Fault, Target, whole
 from faults.matrix.scene import standalone
 from faults.matrix.workloads.queues import POISON
+from faults.matrix.workloads.rows import AWAY
 
 
 def poison(target: Target, seconds: float) -> None:
@@ -23,12 +23,10 @@ def poison(target: Target, seconds: float) -> None:
 
 def take_away(target: Target, seconds: float) -> None:
     """The database is gone for *seconds*."""
-    databases: list[Path] = [*target.scene.folder.glob("*/*.db")]
-    for database in databases:
-        database.rename(database.with_suffix(".away"))
+    away = target.scene.folder / AWAY
+    away.touch()
     time.sleep(seconds)
-    for database in databases:
-        database.with_suffix(".away").rename(database)
+    away.unlink()
 
 
 FAULTS = {

@@ -48,7 +48,7 @@ FAULTS = {
         sentinel,
         whole,
         [isolate],
-        lasting=(0.4, 0.4),
+        lasting=(0.8, 0.8),
         trouble_s=0.0,
         lossy=True,
     ),

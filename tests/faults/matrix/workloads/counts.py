@@ -24,15 +24,19 @@ CLIENTS = {"adder-1": "sync", "adder-2": "async", "adder-3": "async"}
 def play(**about: Any) -> None:
     """Add some, and read the sum."""
     with Client(**about) as client:
-        counter = client.hf.counter(COUNTER)
-        while not client.over:
-            amount = client.dice.randint(1, 9)
-            with client.operation("add", COUNTER, amount=amount) as op:
-                op.result = client.write(partial(_add, counter, amount), op)
-            with client.operation("read", COUNTER) as op:
-                samples = client.read(lambda: counter.samples(3600), op)
-                op.result = sum(sample.value for sample in samples)
-            time.sleep(client.dice.uniform(0, 0.02))
+        client.share(_play)
+
+
+def _play(client: Client, _: str) -> None:
+    counter = client.hf.counter(COUNTER)
+    while not client.over:
+        amount = client.dice.randint(1, 9)
+        with client.operation("add", COUNTER, amount=amount) as op:
+            op.result = client.write(partial(_add, counter, amount), op)
+        with client.operation("read", COUNTER) as op:
+            samples = client.read(lambda: counter.samples(3600), op)
+            op.result = sum(sample.value for sample in samples)
+        time.sleep(client.dice.uniform(0, 0.02))
 
 
 def _add(counter: Any, amount: int, op_id: str) -> Any:

@@ -27,21 +27,25 @@ CLIENTS = {"lister-1": "sync", "lister-2": "async", "lister-3": "async"}
 def play(**about: Any) -> None:
     """Add names, remove some, and look."""
     with Client(**about) as client:
-        names = client.hf.completions(LIST)
-        number = client.number
-        while not client.over:
-            start = f"{client.name} {number // TOGETHER}"
-            name = f"{start} n{number}"
-            with client.operation("add", name, number=number) as op:
-                op.result = client.write(partial(_add, names, name), op)
-            if client.dice.random() < REMOVED:
-                with client.operation("remove", name) as op:
-                    op.result = client.write(partial(_remove, names, name), op)
-            with client.operation("search", start) as op:
-                found = client.read(partial(names.search, f"{start} ", limit=1000), op)
-                op.result = [match.name for match in found]
-            number += 1
-            time.sleep(client.dice.uniform(0, 0.02))
+        client.share(_play)
+
+
+def _play(client: Client, me: str) -> None:
+    names = client.hf.completions(LIST)
+    number = client.number
+    while not client.over:
+        start = f"{me} {number // TOGETHER}"
+        name = f"{start} n{number}"
+        with client.operation("add", name, number=number) as op:
+            op.result = client.write(partial(_add, names, name), op)
+        if client.dice.random() < REMOVED:
+            with client.operation("remove", name) as op:
+                op.result = client.write(partial(_remove, names, name), op)
+        with client.operation("search", start) as op:
+            found = client.read(partial(names.search, f"{start} ", limit=1000), op)
+            op.result = [match.name for match in found]
+        number += 1
+        time.sleep(client.dice.uniform(0, 0.02))
 
 
 def _add(names: Any, name: str, op_id: str) -> Any:

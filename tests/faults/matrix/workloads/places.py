@@ -19,6 +19,8 @@ from locks.faults.holder import KEY
 
 LEASE_S = 1.0
 GONE_S = 30.0
+LONGER = 20
+"""A storm strikes whole holds, which take so much longer than a call."""
 
 
 class Locks(Workload):
@@ -35,6 +37,7 @@ class Locks(Workload):
 
     def actors(self) -> list[Actor]:
         about = {"kind": self.kind, "limit": self.limit, "lease": LEASE_S, "holders": 3}
+        about["storm_s"] = LONGER * self.how.get("storm_s", 0.0)
         return [
             self.actor("play", f"holder-{n}", half, hold_s=0.02, **about)
             for n, half in enumerate(["sync", "async", "sync"])

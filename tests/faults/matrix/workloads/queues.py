@@ -26,7 +26,9 @@ from queues.faults.places import Places
 LEASE_S = 1.0
 AT_ONCE = 4
 POISON = "poison"
-"""A file of this name beside the histories: deadly tasks are wanted."""
+"""A file of this name beside the histories: a deadly task is wanted."""
+
+POISONER = "producer-sync.0"
 
 DRAINED_S = 40.0
 WORKERS = 2
@@ -35,26 +37,24 @@ WORKERS = 2
 def produce(**about: Any) -> None:
     """Put tasks in line until the end: threads and coroutines, short and not so short."""
     with Client(**about) as client:
-        number, poisoned = client.number, False
-        while not client.over:
-            key = f"{client.name}-{number}"
-            task = client.dice.choice([chores.plain, chores.on_the_loop, chores.told_at_once])
-            call = task.call(key, client.dice.uniform(0, 0.05))
-            with client.operation("enqueue", key, number=number) as op:
-                handle = client.write(partial(_enqueue, client.hf, call), op)
-                op.result = handle.task_id
-            number += 1
-            poisoned = poisoned or _poison(client, Path(about["folder"]).parent / POISON)
-            time.sleep(client.dice.uniform(0, 0.05))
+        client.share(partial(_produce, Path(about["folder"]).parent / POISON))
 
 
-def _poison(client: Client, wanted: Path) -> bool:
-    """Send a task that kills who takes it, once, as soon as that is *wanted*; whether it was."""
-    if wanted.exists():
-        call = chores.deadly.call(f"deadly-{client.name}")
-        with client.operation("enqueue", f"deadly-{client.name}") as op:
+def _produce(poison: Path, client: Client, me: str) -> None:
+    number, poisoned = client.number, False
+    while not client.over:
+        key = f"{me}-{number}"
+        task = client.dice.choice([chores.plain, chores.on_the_loop, chores.told_at_once])
+        call = task.call(key, client.dice.uniform(0, 0.05))
+        with client.operation("enqueue", key, number=number) as op:
             op.result = client.write(partial(_enqueue, client.hf, call), op).task_id
-    return wanted.exists()
+        number += 1
+        if me == POISONER and poison.exists() and not poisoned:
+            poisoned = True
+            with client.operation("enqueue", f"deadly-{me}") as op:
+                call = chores.deadly.call(f"deadly-{me}")
+                op.result = client.write(partial(_enqueue, client.hf, call), op).task_id
+        time.sleep(client.dice.uniform(0, 0.1))
 
 
 def _enqueue(hf: Any, call: Any, op_id: str) -> Any:
@@ -116,6 +116,9 @@ class Queues(Workload):
         return [*caught("astray", places.check), *judge(history, dead, counted)]
 
     def _is_drained(self, raw: Any) -> bool:
+        for worker in self._workers:
+            if not worker.is_alive():  # a task killed it, as late as now
+                worker.start()
         places = Places.read(raw, self._unit)
         return not places.under_way and not places.ready
 

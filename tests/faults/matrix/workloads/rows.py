@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -30,35 +30,41 @@ EVERY_S = 0.2
 LEASE_S = 1.0
 PATIENCE_S = 5.0
 DATABASE = "stock.db"
+AWAY = "away"
+"""A file beside the histories."""
 
 
 class Table:
-    """Rows with versions, in a file; `Path.rename` takes the database away."""
+    """Rows with versions, in a database that cannot be reached while there is a file `AWAY`."""
 
     def __init__(self, folder: str) -> None:
         self._path = Path(folder) / DATABASE
+        self._away = Path(folder).parent / AWAY
 
     def create(self) -> None:
-        with closing(sqlite3.connect(self._path)) as database, database:
+        with self._open() as database, database:
             database.execute("PRAGMA journal_mode=WAL")
             database.execute("CREATE TABLE stock (id INTEGER PRIMARY KEY, version INTEGER)")
             database.executemany("INSERT INTO stock VALUES (?, 0)", [(n,) for n in range(ROWS)])
 
     def load(self, ids: Sequence[int]) -> dict[int, dict[str, int]]:
         """What a row cache asks."""
-        if not self._path.exists():
-            raise ConnectionError("the database is away")
-        with closing(sqlite3.connect(self._path, timeout=10)) as database:
+        with self._open() as database:
             marks = ",".join("?" * len(ids))
             query = f"SELECT id, version FROM stock WHERE id IN ({marks})"
             return {n: {"version": version} for n, version in database.execute(query, list(ids))}
 
     def raise_version(self, row_id: int) -> int:
         """Write a row; its new version."""
-        with closing(sqlite3.connect(self._path, timeout=10)) as database, database:
+        with self._open() as database, database:
             database.execute("UPDATE stock SET version = version + 1 WHERE id = ?", [row_id])
             found = database.execute("SELECT version FROM stock WHERE id = ?", [row_id])
             return int(found.fetchone()[0])
+
+    def _open(self) -> closing[sqlite3.Connection]:
+        if self._away.exists():
+            raise ConnectionError("the database is away")
+        return closing(sqlite3.connect(self._path, timeout=10))
 
 
 def cache_of(hf: Any, source: Table) -> Any:
@@ -73,7 +79,7 @@ def write(**about: Any) -> None:
         cache = cache_of(client.hf, table)
         while not client.over:
             row_id = client.dice.randrange(ROWS)
-            with client.operation("write", str(row_id)) as op:
+            with suppress(ConnectionError), client.operation("write", str(row_id)) as op:
                 op.result = table.raise_version(row_id)
                 client.read(partial(cache.invalidate, row_id), op)
             time.sleep(client.dice.uniform(0, 0.05))
