@@ -24,10 +24,12 @@ class Watched:
 
     Args:
         folder: for what the sentinel writes.
+        down_after_ms: silence of so long is death, says the sentinel.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, down_after_ms: int = 500) -> None:
         self._folder = folder
+        self._down_after_ms = down_after_ms
         self._servers = [Server(*SOON), Server(*SOON)]
         self._stack = ExitStack()
 
@@ -41,7 +43,7 @@ class Watched:
             config.write_text(
                 f"port {self._port}\nbind {LOOPBACK}\ndir {self._folder}\n"
                 f"sentinel monitor {SERVICE} {host} {port} 1\n"
-                f"sentinel down-after-milliseconds {SERVICE} 500\n"
+                f"sentinel down-after-milliseconds {SERVICE} {self._down_after_ms}\n"
                 f"sentinel failover-timeout {SERVICE} 3000\n"
             )
             binary = server_binary()

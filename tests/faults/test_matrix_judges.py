@@ -141,6 +141,13 @@ class TestChats:
         found = kinds(self.judge, [*self.said(1, 2), *self.read(1, 2), *self.read(2)])
         assert found == {"stale": 1}
 
+    def test_what_the_server_lost_is_told(self) -> None:
+        history = [*self.said(1, 2), *self.read(1)]
+        assert kinds(partial(chats.judge_losses, readers=["r"]), history) == {"lost": 1}
+        history += [op("told", "r", gap=(2, 2, "reset"))]
+        assert kinds(partial(chats.judge_losses, readers=["r"]), history) == {"told": 1}
+        assert kinds(partial(chats.judge_losses, readers=["r"]), [*history, *self.read(2)]) == {}
+
     def test_two_have_the_same_number(self) -> None:
         other = replace(self.fetch(1), value={"seqs": [1], "bodies": [["s", 2]], "gap": None})
         history = [*self.said(1, 2), *self.read(1, 2), other]

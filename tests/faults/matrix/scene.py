@@ -70,11 +70,15 @@ def clocked(folder: Path) -> Iterator[Scene]:
         yield Scene(folder, server.url, server.client, server, clock=clock)
 
 
-@contextmanager
-def sentinel(folder: Path) -> Iterator[Scene]:
-    """A primary and a replica under a Sentinel."""
-    with Watched(folder) as watched:
-        yield Scene(folder, watched.url, watched.client, watched=watched)
+def sentinel(*, down_after_ms: int = 500) -> Topology:
+    """A primary and a replica under a Sentinel, who takes silence of so long for death."""
+
+    @contextmanager
+    def scene(folder: Path) -> Iterator[Scene]:
+        with Watched(folder, down_after_ms=down_after_ms) as watched:
+            yield Scene(folder, watched.url, watched.client, watched=watched)
+
+    return scene
 
 
 @contextmanager

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["lost", "doubled", "disordered", "stale", "overlap", "astray"]
+Kind = Literal["lost", "told", "doubled", "disordered", "stale", "overlap", "astray"]
 
 KINDS: dict[Kind, str] = {
     "lost": "acknowledged, and gone",
+    "told": "likewise, and whoever missed it was told so",
     "doubled": "asked for once, and done twice",
     "disordered": "in another order, or with other contents",
     "stale": "said or accepted though it was over",

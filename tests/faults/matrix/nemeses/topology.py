@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 
 from faults.matrix.nemeses.fault import Fault, Target, whole
-from faults.matrix.scene import cluster, sentinel
+from faults.matrix.scene import Scene, cluster, sentinel
+
+PATIENT_MS = 30_000
+"""A Sentinel that takes a slow machine for nothing else."""
 
 
 def fail_over(target: Target, seconds: float) -> None:
@@ -32,6 +35,13 @@ def stall_replica(target: Target, seconds: float) -> None:
     replica.resume()
 
 
+def nobody_asked_the_replica(scene: Scene) -> None:
+    """It repeats what scripts did, and runs none: whoever decides asks the primary."""
+    assert scene.watched is not None
+    stats = scene.watched.replica.execute("INFO", "commandstats")
+    assert not [name for name in stats if "eval" in name], f"the replica was asked: {stats}"
+
+
 def move_slots(target: Target, seconds: float) -> None:
     """A unit's slot goes to another node, half of its keys first: ASK, TRYAGAIN, MOVED."""
     nodes, scene = target.scene.cluster, target.scene
@@ -45,7 +55,7 @@ def move_slots(target: Target, seconds: float) -> None:
 FAULTS = {
     "F9": Fault(
         "the primary and its clients are cut off from the others, who go on without them",
-        sentinel,
+        sentinel(),
         whole,
         [isolate],
         lasting=(0.8, 0.8),
@@ -54,7 +64,7 @@ FAULTS = {
     ),
     "F10": Fault(
         "the primary dies, and the replica takes over",
-        sentinel,
+        sentinel(),
         whole,
         [fail_over],
         trouble_s=0.0,
@@ -69,9 +79,10 @@ FAULTS = {
     ),
     "F18": Fault(
         "the replica falls behind: whoever read there would see the past",
-        sentinel,
+        sentinel(down_after_ms=PATIENT_MS),
         whole,
         [stall_replica],
         lasting=(0.2, 0.8),
+        heal=nobody_asked_the_replica,
     ),
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 from faults.history import Operation
-from faults.matrix.verdict import Violation, caught
+from faults.matrix.verdict import Kind, Violation, caught
 from faults.matrix.workloads.base import Workload
 from faults.nursery import Actor
 from faults.servers import Server
@@ -54,7 +54,7 @@ class Chats(Workload):
         return len(handled) - len(set(handled))
 
     def judge(self, history: Sequence[Operation]) -> list[Violation]:
-        return judge(history, self.plan.readers)
+        return (judge_losses if self.lossy else judge)(history, self.plan.readers)
 
 
 def judge(history: Sequence[Operation], readers: Sequence[str]) -> list[Violation]:
@@ -67,4 +67,28 @@ def judge(history: Sequence[Operation], readers: Sequence[str]) -> list[Violatio
         found += caught("disordered", testimony.nothing_is_skipped, own)
         found += caught("stale", testimony.nothing_is_repeated, own)
         found += caught("lost", testimony.no_gap_without_need, own, top, None)
+    return found
+
+
+def judge_losses(history: Sequence[Operation], readers: Sequence[str]) -> list[Violation]:
+    """What was acknowledged and never shown to a reader, where the server may lose it.
+
+    Numbers are given out again then; a reader who was shown more than there is, is told of a reset.
+    """
+    found = []
+    sent_ns = {
+        (op.key, op.fields["number"]): op.return_ns
+        for op in history
+        if op.kind == "send" and op.outcome == "ok"
+    }
+    for reader in readers:
+        own = [op for op in history if op.key == reader and op.outcome == "ok"]
+        fetched = [op for op in own if op.kind == "fetch"]
+        shown = {(user, number) for op in fetched for user, number in op.value["bodies"]}
+        resets = [op for op in own if op.kind == "told" and op.fields["gap"][2] == "reset"]
+        kind: Kind = "told" if resets else "lost"
+        found += [
+            Violation(kind, f"{message} to {reader}", sent_ns[message])
+            for message in sorted(sent_ns.keys() - shown)
+        ]
     return found
