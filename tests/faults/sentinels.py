@@ -67,11 +67,6 @@ class Watched:
         """For a client that follows the primary."""
         return f"redis+sentinel://{LOOPBACK}:{self._port}/{SERVICE}"
 
-    @property
-    def primary(self) -> Server:
-        """The server that the sentinel calls so."""
-        return next(server for server in self._servers if server.address == self._primary())
-
     def fail_over(self) -> None:
         """Make the replica the primary. What was acknowledged before is not lost.
 
@@ -121,6 +116,7 @@ class Watched:
         time.sleep(seconds)
         old.pause()
         new.resume()
+        eventually(self._is_begun, READY_S)
         self._succeed(old)
 
     def _succeed(self, old: Server) -> None:

@@ -16,6 +16,7 @@ from faults.matrix.verdict import Verdict, Violation, counted
 from faults.matrix.workloads import WORKLOADS, Workload
 from faults.nemesis import Nemesis
 from faults.nursery import Nursery
+from faults.stubborn import insist
 from faults.waiting import eventually
 
 MODULES = sorted({each.module for each in WORKLOADS.values()})
@@ -77,7 +78,7 @@ def _played(
         assert verdict.strikes, "the fault did not happen"
     told = workload.nursery.output[printed:]
     crashes = [Violation("astray", f"a client failed: {told[-2000:]}")] if CRASH in told else []
-    return crashes + workload.judge(history), began_ns
+    return crashes + insist(lambda: workload.judge(history)), began_ns
 
 
 def _struck(fault: Fault, scene: Scene, seed: int) -> int:

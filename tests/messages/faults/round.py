@@ -16,6 +16,7 @@ from faults.nemesis import Nemesis, kill, pause, restart
 from faults.nursery import Actor, Nursery
 from faults.proxy import Proxy
 from faults.servers import Server
+from faults.stubborn import insist
 from holdfast import Holdfast
 from messages.faults.actors import PLAY, acknowledge, fetched, handle, say
 from messages.faults.desks import DESKS, PLACE, Desk
@@ -217,9 +218,9 @@ class Round:
     def _see_off(self) -> None:
         """The guest leaves, and no ghost of it stays."""
         with Holdfast.from_url(self._server.url, namespace=self._namespace) as hf:
-            hf.chat(PLACE).leave(GUEST)
-            assert sorted(hf.chat(PLACE).members()) == sorted([*SENDERS, *READERS])
-            assert hf.inbox(GUEST).chats() == []
+            insist(lambda: hf.chat(PLACE).leave(GUEST))
+            assert sorted(insist(hf.chat(PLACE).members)) == sorted([*SENDERS, *READERS])
+            assert insist(hf.inbox(GUEST).chats) == []
 
     def _desk(self, user: str) -> Desk:
         url, plan = self._server.url, self.plan

@@ -55,7 +55,7 @@ def move_slots(target: Target, seconds: float) -> None:
 FAULTS = {
     "F9": Fault(
         "the primary and its clients are cut off from the others, who go on without them",
-        sentinel(),
+        sentinel(down_after_ms=PATIENT_MS),
         whole,
         [isolate],
         lasting=(0.8, 0.8),

@@ -16,6 +16,7 @@ from faults.matrix.client import AGAIN_S, Client
 from faults.matrix.verdict import Violation
 from faults.matrix.workloads.base import Workload
 from faults.nursery import Actor
+from faults.stubborn import insist
 from holdfast import Counted, DamagedFile, FileTaken, Holdfast, OutcomeUnknown, ServerUnavailable
 from holdfast.core.names import Namespace
 from holdfast.files.keys import KIND as FEED
@@ -129,7 +130,7 @@ class Feeds(Workload):
             publisher.wait(END_S)
         self._publish_what_is_left()
         with Holdfast.from_url(self.url, namespace=self.namespace) as hf:
-            feed_of(hf).seal()
+            insist(feed_of(hf).seal)
         for consumer in (keeper, counter):
             consumer.wait(END_S)
 

@@ -75,7 +75,8 @@ class Names(Workload):
             names = client.hf.completions(LIST)
             for start in sorted({_start(op) for op in self.history() if op.kind == "add"}):
                 with client.operation("search", start) as op:
-                    op.result = [match.name for match in names.search(f"{start} ", limit=1000)]
+                    found = client.read(partial(names.search, f"{start} ", limit=1000), op)
+                    op.result = [match.name for match in found]
 
     def _looker(self) -> dict[str, Any]:
         about = {"url": self.url, "namespace": self.namespace, "folder": str(self.folder)}

@@ -10,6 +10,7 @@ from faults.history import Operation
 from faults.matrix.verdict import Violation, caught
 from faults.matrix.workloads.base import Workload
 from faults.nursery import Actor
+from faults.stubborn import insist
 from faults.waiting import eventually
 from holdfast import Holdfast, LockState, SemaphoreState
 from holdfast.core.names import Namespace
@@ -48,7 +49,7 @@ class Locks(Workload):
         super().end()
         with Holdfast.from_url(self.url, namespace=self.namespace) as hf:
             held = hf.lock(KEY) if self.kind == "lock" else hf.semaphore(KEY)
-            eventually(lambda: _is_free(held.inspect()), GONE_S, reason="the places are free")
+            eventually(lambda: _is_free(insist(held.inspect)), GONE_S, reason="all is free")
 
     def judge(self, history: Sequence[Operation]) -> list[Violation]:
         return judge(history, self.limit)
