@@ -62,8 +62,10 @@ class Cell:
 LOST = "acknowledged writes that the server itself loses are not promised"
 FENCED = f"{LOST}: a forgotten lease is given away, and the fence protects what is written"
 
+FORGETFUL = f"{FENCED}, unless it lies in the same server (`hf.fenced`) and is forgotten with it"
+
 ALLOWED: dict[str, tuple[set[Kind], str]] = {
-    "F5 lock": ({"overlap"}, FENCED),
+    "F5 lock": ({"overlap", "stale"}, FORGETFUL),
     "F5 semaphore": ({"overlap"}, FENCED),
     "F5 queue": ({"lost", "doubled"}, LOST),
     "F5 chat": ({"lost", "told"}, f"{LOST}; readers who were shown more than is left are told"),
