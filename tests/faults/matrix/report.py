@@ -109,6 +109,7 @@ def row_of(verdict: Verdict) -> list[str]:
 
 def text_of(rows: Rows) -> str:
     """The whole page."""
+    rows = {name: rows[name] for name in CELLS if name in rows}
     sections = [
         HEAD,
         _section("At a glance", ["fault", *WORKLOADS, ""], _glance(rows)),
@@ -119,7 +120,7 @@ def text_of(rows: Rows) -> str:
             _promises(rows),
         ),
         _section("What is not safe, and why", ["cell", "mark", "allowed", "why"], _reasons()),
-        _section("Runs", COLUMNS, [rows[name] for name in CELLS if name in rows]),
+        _section("Runs", COLUMNS, list(rows.values())),
         *(f"* {kind}: {what}\n" for kind, what in KINDS.items()),
     ]
     first, *rest = sections
