@@ -39,7 +39,7 @@ bench: $(READY)  ## medians of interleaved runs, and the ratio to each rival
 	$(BIN)/python -m benchmarks $(ARGS)
 
 faults: $(READY)  ## five minutes of the fault matrix: a choice of blocks and faults, into docs/faults.md
-	$(BIN)/pytest -m choice --matrix docs/faults.md $(ARGS)
+	$(BIN)/pytest -n 2 -m choice --matrix docs/faults.md $(ARGS)
 
 faults-all: $(READY)  ## all of the fault matrix, and the long rounds of kills, pauses, cuts and lost replies
 	$(BIN)/pytest -m "long or choice" --timeout 3600 --matrix docs/faults.md $(ARGS)

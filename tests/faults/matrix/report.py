@@ -129,9 +129,10 @@ def text_of(rows: Rows) -> str:
 
 
 def _glance(rows: Rows) -> list[list[str]]:
+    codes = dict.fromkeys(fault for fault, _ in CELLS)
     return [
-        [code, *(_sign(CELLS[code, block], rows) for block in WORKLOADS), fault.title]
-        for code, fault in FAULTS.items()
+        [code, *(_sign(CELLS[code, block], rows) for block in WORKLOADS), FAULTS[code].title]
+        for code in codes
     ]
 
 
