@@ -70,7 +70,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what wants a `site` in each topology that was asked for."""
-    if "site" in metafunc.fixturenames:
+    chosen_by_the_test = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "site" in metafunc.fixturenames and "site" not in chosen_by_the_test:
         chosen = metafunc.config.getoption("--topology") or USUAL
         metafunc.parametrize("site", chosen, indirect=True)
 
