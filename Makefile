@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 TOPOLOGIES := $(addprefix --topology ,standalone restricted encrypted sentinel cluster)
 
-.PHONY: demo test everywhere check sync bench faults
+.PHONY: demo test everywhere check sync bench faults faults-all
 
 demo: $(READY)  ## all blocks under traffic, and the dashboard, until Ctrl-C or for ten minutes
 	$(BIN)/holdfast demo $(ARGS)
@@ -38,8 +38,11 @@ sync: $(READY)  ## write every generated file anew
 bench: $(READY)  ## medians of interleaved runs, and the ratio to each rival
 	$(BIN)/python -m benchmarks $(ARGS)
 
-faults: $(READY)  ## the long fault runs: seeded kills, pauses, cuts and lost replies
-	$(BIN)/pytest -m long --timeout 3600 $(ARGS)
+faults: $(READY)  ## five minutes of the fault matrix: a choice of blocks and faults, into docs/faults.md
+	$(BIN)/pytest -n 2 -m choice --matrix docs/faults.md $(ARGS)
+
+faults-all: $(READY)  ## all of the fault matrix, and the long rounds of kills, pauses, cuts and lost replies
+	$(BIN)/pytest -m "long or choice" --timeout 3600 --matrix docs/faults.md $(ARGS)
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Holdfast needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }

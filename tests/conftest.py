@@ -16,7 +16,7 @@ from faults.clusters import Cluster
 from faults.servers import Server
 from holdfast import acl_rule
 
-pytest_plugins = ["faults.fixtures"]
+pytest_plugins = ["faults.fixtures", "faults.matrix.report"]
 
 # Who runs this in the background ignores Ctrl-C, and all processes inherit what is ignored.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -71,7 +71,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what wants a `site` in each topology that was asked for."""
-    if "site" in metafunc.fixturenames:
+    chosen_by_the_test = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "site" in metafunc.fixturenames and "site" not in chosen_by_the_test:
         chosen = metafunc.config.getoption("--topology") or USUAL
         metafunc.parametrize("site", chosen, indirect=True)
 

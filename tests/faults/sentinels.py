@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import redis
 
@@ -24,10 +25,12 @@ class Watched:
 
     Args:
         folder: for what the sentinel writes.
+        down_after_ms: silence of so long is death, says the sentinel.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, down_after_ms: int = 500) -> None:
         self._folder = folder
+        self._down_after_ms = down_after_ms
         self._servers = [Server(*SOON), Server(*SOON)]
         self._stack = ExitStack()
 
@@ -41,7 +44,7 @@ class Watched:
             config.write_text(
                 f"port {self._port}\nbind {LOOPBACK}\ndir {self._folder}\n"
                 f"sentinel monitor {SERVICE} {host} {port} 1\n"
-                f"sentinel down-after-milliseconds {SERVICE} 500\n"
+                f"sentinel down-after-milliseconds {SERVICE} {self._down_after_ms}\n"
                 f"sentinel failover-timeout {SERVICE} 3000\n"
             )
             binary = server_binary()
@@ -64,11 +67,6 @@ class Watched:
     def url(self) -> str:
         """For a client that follows the primary."""
         return f"redis+sentinel://{LOOPBACK}:{self._port}/{SERVICE}"
-
-    @property
-    def primary(self) -> Server:
-        """The server that the sentinel calls so."""
-        return next(server for server in self._servers if server.address == self._primary())
 
     @contextmanager
     def zombie(self) -> Iterator[Server]:
@@ -96,6 +94,52 @@ class Watched:
         with redis.Redis(*before) as client:  # the sentinel says so only after some eight seconds
             client.replicaof(*self._primary())
 
+    @property
+    def primary(self) -> Server:
+        """The server that the sentinel calls so."""
+        return next(server for server in self._servers if server.address == self._primary())
+
+    @property
+    def replica(self) -> Server:
+        """The other one."""
+        return next(server for server in self._servers if server.address != self._primary())
+
+    def client(self, **options: Any) -> redis.Redis:
+        """A plain client of the present primary, to be closed by who asked."""
+        host, port = self._primary()
+        return redis.Redis(host, port, **options)
+
+    def lose_primary(self) -> None:
+        """Kill the primary, wait until the replica has its place, and start it again as replica.
+
+        What was acknowledged and not replicated yet is lost.
+        """
+        old = self.primary
+        old.kill()
+        self._succeed(old)
+
+    def isolate_primary(self, seconds: float) -> None:
+        """Let the primary serve alone for *seconds*, then let the replica have its place.
+
+        The replica is stopped, so nothing that the primary acknowledges meanwhile reaches it; then
+        the primary is, and when it wakes, clients of old may write to it until it is told.
+        """
+        old, new = self.primary, self.replica
+        new.pause()
+        time.sleep(seconds)
+        old.pause()
+        new.resume()
+        eventually(self._is_begun, READY_S)
+        self._succeed(old)
+
+    def _succeed(self, old: Server) -> None:
+        eventually(lambda: self._primary() != old.address, READY_S, reason="a failover")
+        new = self.primary
+        eventually(lambda: _role(new) == "master", READY_S)
+        old.resume()
+        old.start()
+        old.execute("REPLICAOF", *new.address)  # the sentinel says so only after some eight seconds
+
     def _replicas(self) -> int:
         """How many the sentinel knows."""
         try:
@@ -115,6 +159,12 @@ class Watched:
         except redis.ResponseError:
             return False
         return True
+
+
+def _role(server: Server) -> str:
+    """What it takes itself for."""
+    role: str = server.execute("INFO", "replication")["role"]
+    return role
 
 
 def _link(replica: Server) -> str:

@@ -20,9 +20,10 @@ READY_S = 15.0
 OPTIONS = {
     "none": ["--save", "", "--appendonly", "no"],
     "always": ["--save", "", "--appendonly", "yes", "--appendfsync", "always"],
+    "everysec": ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"],
 }
 
-Persistence = Literal["none", "always"]
+Persistence = Literal["none", "always", "everysec"]
 
 
 def server_binary() -> str:
@@ -58,7 +59,7 @@ class Server:
     Args:
         options: More of the server's own options: `Server("--maxmemory", "10mb")`.
         persistence: "none": a restart forgets everything. "always": what was acknowledged
-            survives SIGKILL.
+            survives SIGKILL. "everysec": what is older than two seconds survives a power cut.
         env: Variables added to its environment.
     """
 
@@ -153,6 +154,19 @@ class Server:
         """Shut down in good order, and start again."""
         self.stop()
         self.start()
+
+    @property
+    def append_only_bytes(self) -> int:
+        """The length of its log of writes: what is there if power is cut now."""
+        return self._append_only_file.stat().st_size
+
+    def forget_beyond(self, length: int) -> None:
+        """Cut the log of writes of a dead server: what came later never reached the disk."""
+        os.truncate(self._append_only_file, length)
+
+    @property
+    def _append_only_file(self) -> Path:
+        return max((self._folder / "appendonlydir").glob("*.incr.aof"))
 
     def close(self) -> None:
         """Kill the server, and remove its folder, its port and the clients made here."""

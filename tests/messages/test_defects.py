@@ -9,12 +9,12 @@ import pytest
 import redis
 import redis.asyncio
 
+from faults.halves import HALVES, Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import AsyncHoldfast, Batch, Holdfast
 from holdfast.core.names import Namespace
 from holdfast.messages import keys
-from queues.faults.halves import HALVES, Half
 
 CHATS = 30
 LAST = 2**53 - 4

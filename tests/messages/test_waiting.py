@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from conftest import Site
+from faults.halves import HALVES, Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, Batch, Holdfast
 from holdfast.core.runtime._async import cancelled, sleep, spawn
 from messages.waiting import Waiting
-from queues.faults.halves import HALVES, Half
 
 WOKEN_S = 2.0
 """A bound against waiting for the next look, which comes after some minutes."""

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from conftest import Site
 from faults.processes import Process
+from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, CachedRow, Holdfast, LoadFailed, RowCache
@@ -325,6 +326,25 @@ async def test_a_reader_that_is_cancelled(standalone: Server) -> None:
         assert (await second).value == {"n": 2}
         with pytest.raises(asyncio.CancelledError):
             await first
+
+
+async def test_a_reader_that_is_cancelled_before_it_knows_that_it_is_to_load(
+    standalone: Server, proxy: Proxy
+) -> None:
+    """The server had just leased the row to it: others need not wait until that lease ends."""
+    async with AsyncHoldfast.from_url(proxy.url, namespace=secrets.token_hex(4)) as hf:
+        cache = hf.row_cache("stock", source=Table({1: {"n": 1}, 2: {"n": 2}}), lease=60.0)
+        await cache.get(2)  # scripts and shards are known now
+        [shard] = await cache._shelf.shards()
+        proxy.delay(0.3, "replies")
+        reader = asyncio.create_task(cache.get(1))
+        with standalone.client() as raw:
+            await eventually_async(lambda: raw.zscore(shard.loads, "1"))
+        reader.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reader
+        proxy.heal()
+        assert (await cache.get(1, timeout=30)).value == {"n": 1}
 
 
 def test_a_scheduled_row_that_is_stale_is_given_out(hf: Holdfast) -> None:

@@ -53,13 +53,13 @@ def total_queue(
     """
     history = list(operations)
     enqueues = [operation for operation in history if operation.kind == enqueue]
-    attempted = {operation.key for operation in enqueues if operation.outcome != "fail"}
     acknowledged = {operation.key for operation in enqueues if operation.outcome == "ok"}
     completions = [operation for operation in history if operation.kind == complete]
     times = Counter(operation.key for operation in completions if operation.outcome == "ok")
 
-    lost = acknowledged - times.keys() - set(dead) - set(pending)
-    unexpected = {operation.key for operation in completions} - attempted
+    lost, unexpected = missing(
+        history, enqueue=enqueue, complete=complete, dead=dead, pending=pending
+    )
     complaints = [
         *_complaint("acknowledged, but neither completed nor dead nor pending", lost),
         *_complaint("ran, but nobody enqueued it", unexpected),
@@ -72,6 +72,25 @@ def total_queue(
         duplicated=sum(count > 1 for count in times.values()),
         recovered=len(times.keys() - acknowledged),
     )
+
+
+def missing(
+    operations: Iterable[Operation],
+    *,
+    enqueue: str = "enqueue",
+    complete: str = "complete",
+    dead: Iterable[str] = (),
+    pending: Iterable[str] = (),
+) -> tuple[set[str], set[str]]:
+    """What `total_queue` complains of: tasks that were lost, and those that came from nowhere."""
+    history = list(operations)
+    enqueues = [operation for operation in history if operation.kind == enqueue]
+    runs = [operation for operation in history if operation.kind == complete]
+    attempted = {operation.key for operation in enqueues if operation.outcome != "fail"}
+    acknowledged = {operation.key for operation in enqueues if operation.outcome == "ok"}
+    completed = {operation.key for operation in runs if operation.outcome == "ok"}
+    lost = acknowledged - completed - set(dead) - set(pending)
+    return lost, {operation.key for operation in runs} - attempted
 
 
 def _complaint(what: str, keys: set[str]) -> list[str]:

@@ -7,12 +7,15 @@ write under the fence, and give it back, until the file `stop` appears.
 from __future__ import annotations
 
 import asyncio
+import json
+import random
 import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -42,6 +45,7 @@ class Plan(msgspec.Struct, kw_only=True):
         limit: places of the semaphore.
         hold_s: how long each holds its place.
         once: end after one hold.
+        storm_s: every other hold of the asyncio half is cancelled after so long; 0: none is.
         clock_off_s: by how much the clock on the wall of this process is wrong.
     """
 
@@ -57,7 +61,12 @@ class Plan(msgspec.Struct, kw_only=True):
     timeout: float = 5.0
     hold_s: float = 0.005
     once: bool = False
+    storm_s: float = 0.0
     clock_off_s: float = 0.0
+
+    def patience_s(self) -> float | None:
+        """Until the next hold is cancelled; None: it is not."""
+        return random.uniform(0, self.storm_s) if random.random() < 0.5 and self.storm_s else None
 
     @property
     def over(self) -> Callable[[], bool]:
@@ -185,8 +194,9 @@ async def run_asynchronous(plan: Plan, recorder: Recorder) -> None:
             diary = Diary(recorder, f"{recorder.process}.{n}")
             while not plan.over():
                 try:
-                    await asynchronous(hf, plan, diary)
-                except EXPECTED as error:
+                    async with asyncio.timeout(plan.patience_s()):
+                        await asynchronous(hf, plan, diary)
+                except (*EXPECTED, TimeoutError) as error:
                     print(type(error).__name__, error, flush=True)
                     await asyncio.sleep(0.01 if isinstance(error, ServerUnavailable) else 0)
                 if plan.once:
@@ -195,9 +205,9 @@ async def run_asynchronous(plan: Plan, recorder: Recorder) -> None:
         await asyncio.gather(*(hold(n) for n in range(plan.holders)))
 
 
-def main() -> None:
-    """Do what the plan says."""
-    plan = msgspec.json.decode(sys.argv[1], type=Plan)
+def play(**about: Any) -> None:
+    """Do what the plan says that has these fields."""
+    plan = Plan(**about)
     if plan.clock_off_s:
         now = time.time
         time.time = lambda: now() + plan.clock_off_s
@@ -211,4 +221,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    play(**json.loads(sys.argv[1]))

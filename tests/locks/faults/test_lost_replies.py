@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from faults.halves import HALVES, Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
@@ -19,7 +20,6 @@ from holdfast.locks._sync import REDEFINE
 from holdfast.locks.fenced._sync import SET
 from holdfast.locks.places._sync import ACQUIRE, RELEASE, RENEW
 from holdfast.locks.turn import _async as turn
-from queues.faults.halves import HALVES, Half
 
 WAYS = ["drop_reply", "drop_request"]
 

@@ -13,9 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from faults.halves import Interrupted
 from faults.history import Operation, Recorder, read
 from holdfast import NoSuchMessage, NotAMember, ServerUnavailable, StaleBatch
 from messages.faults.desks import DESKS, Desk, News
+
+PLAY = f"{__name__}:act"
+"""What a nursery is told."""
 
 LEAVABLE = [f"chat-{n}" for n in range(25)]
 """Chats that are left by their members."""
@@ -25,7 +29,7 @@ HANDLING_S = 0.002
 
 
 def act(
-    *, name: str, role: str, user: str, half: str, url: str, namespace: str, folder: str, **how: str
+    *, name: str, role: str, user: str, half: str, url: str, namespace: str, folder: str, **how: Any
 ) -> None:
     """Send, or read, until the end.
 
@@ -37,9 +41,9 @@ def act(
         url: of the server.
         namespace: of the round.
         folder: for the history.
-        how: `desk` of `DESKS`, `kind` of it.
+        how: `desk` of `DESKS`, `kind` of it; `storm_s`, if all that is awaited may be cancelled.
     """
-    desk = DESKS[how["desk"]](half, url, namespace, how["kind"], user)
+    desk = DESKS[how.pop("desk")](half, url, namespace, user=user, **how)
     path = Path(folder) / f"{name}.jsonl"
     past = read([path]) if path.exists() else []
     with Recorder(path) as recorder:
@@ -136,7 +140,7 @@ def acknowledge(desk: Desk, news: News, user: str, recorder: Recorder) -> None:
     with recorder.operation("ack", key=user, upto=news.upto) as pending:
         try:
             desk.ack(news)
-        except ServerUnavailable:
+        except (ServerUnavailable, Interrupted):
             pending.unknown()
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Protocol
 
 import redis
 
+from faults.halves import Half, Interrupted
 from holdfast import Batch, Message, OutcomeUnknown, ServerUnavailable
-from queues.faults.halves import Half
 
 PLACE = "place"
 """The name of the chat, or of the mailbox."""
@@ -80,10 +80,13 @@ class HoldfastDesk:
         namespace: of the round.
         kind: `chat` or `mailbox`.
         user: who sits here.
+        storm_s: see `Half`.
     """
 
-    def __init__(self, half: str, url: str, namespace: str, kind: str, user: str) -> None:
-        self._half = Half(half)
+    def __init__(
+        self, half: str, url: str, namespace: str, *, kind: str, user: str, storm_s: float = 0.0
+    ) -> None:
+        self._half = Half(half, storm_s=storm_s)
         self._hf = hf = self._half.client(url, namespace)
         self._place = hf.chat(PLACE) if kind == "chat" else hf.mailbox(PLACE)
         self._reading = hf.inbox(user) if kind == "chat" else self._place
@@ -94,7 +97,7 @@ class HoldfastDesk:
     def fetch(self, limit: int) -> News:
         try:
             found = self._half.do(self._reading.fetch(limit=limit, timeout=0.05))
-        except ServerUnavailable:
+        except (ServerUnavailable, Interrupted):
             time.sleep(AGAIN_S)
             return NOTHING
         batches: list[Batch] = [found] if isinstance(found, Batch) else found
@@ -119,6 +122,8 @@ class HoldfastDesk:
                 return self._half.do(do())
             except OutcomeUnknown as error:
                 do = error.repeat
+            except Interrupted:
+                continue  # it has a name, or is harmless to repeat
             except ServerUnavailable:
                 if time.monotonic() > until_s:
                     raise
@@ -138,7 +143,7 @@ class SeedDesk:
     number; and who fetches has thereby read. Only what is tested here is there.
     """
 
-    def __init__(self, half: str, url: str, namespace: str, kind: str, user: str) -> None:
+    def __init__(self, half: str, url: str, namespace: str, *, kind: str, user: str) -> None:
         del half, kind
         self._client = redis.Redis.from_url(url)
         self._ids, self._messages = f"{namespace}:ids", f"{namespace}:msgs"
@@ -182,7 +187,7 @@ class SeedDesk:
         self._client.close()
 
 
-DESKS: dict[str, Callable[[str, str, str, str, str], Desk]] = {
+DESKS: dict[str, Callable[..., Desk]] = {
     "holdfast": HoldfastDesk,
     "seed": SeedDesk,
 }

@@ -13,12 +13,13 @@ from typing import Any
 
 from faults.history import Operation, Recorder, read
 from faults.nemesis import Nemesis, kill, pause, restart
+from faults.nursery import Actor, Nursery
 from faults.proxy import Proxy
 from faults.servers import Server
+from faults.stubborn import insist
 from holdfast import Holdfast
-from messages.faults.actors import acknowledge, fetched, handle, say
+from messages.faults.actors import PLAY, acknowledge, fetched, handle, say
 from messages.faults.desks import DESKS, PLACE, Desk
-from messages.faults.nursery import Actor, Nursery
 from soundness import assert_sound
 
 TROUBLE_S = 0.25
@@ -87,15 +88,18 @@ class Round:
         server: that keeps what it acknowledged.
         nursery: where actors come from.
         folder: for the histories.
+        namespace: by default a new one.
     """
 
-    def __init__(self, plan: Plan, server: Server, nursery: Nursery, folder: Path) -> None:
+    def __init__(
+        self, plan: Plan, server: Server, nursery: Nursery, folder: Path, namespace: str = ""
+    ) -> None:
         self.plan = plan
         self._server = server
         self._nursery = nursery
-        self._namespace = f"round-{plan.seed}-{secrets.token_hex(4)}"
+        self._namespace = namespace or f"round-{plan.seed}-{secrets.token_hex(4)}"
         self._folder = folder / self._namespace
-        self._folder.mkdir()
+        self._folder.mkdir(exist_ok=True)
 
     def history(self) -> Sequence[Operation]:
         """Play it: some trouble, and then readers who come to the end; all on record.
@@ -105,9 +109,9 @@ class Round:
         """
         plan = self.plan
         if plan.desk == "holdfast":
-            self._found()
+            self.found()
         with Proxy(self._server.address) as proxy:
-            actors = self._actors(proxy.url)
+            actors = self.actors(proxy.url)
             try:
                 for actor in actors.values():
                     actor.start()
@@ -115,14 +119,16 @@ class Round:
             finally:
                 for actor in actors.values():
                     actor.kill()
-        self._calm()
-        if plan.has_guest:
-            self._see_off()
+        self.calm()
         if plan.desk == "holdfast":
             assert_sound(self._server.url, self._namespace)
+        return self.recorded()
+
+    def recorded(self) -> Sequence[Operation]:
+        """What is on record."""
         return read(self._folder.glob("*.jsonl"))
 
-    def _found(self) -> None:
+    def found(self) -> None:
         """Make the place."""
         with Holdfast.from_url(self._server.url, namespace=self._namespace) as hf:
             if self.plan.kind == "mailbox":
@@ -140,19 +146,19 @@ class Round:
                         pending.result = 1
                 place.leave(founder)
 
-    def _actors(self, url: str) -> dict[str, Actor]:
-        """Everybody, by name: half of them of each half."""
+    def actors(self, url: str, **how: Any) -> dict[str, Actor]:
+        """Everybody, by name: half of them of each half, who find the server at *url*."""
         parts = [("send", user, half) for user, half in zip(SENDERS, _HALVES, strict=True)]
         parts += [(self.plan.reading, user, half) for user in READERS[:1] for half in _HALVES]
         parts += [(self.plan.reading, user, "async") for user in self.plan.readers[1:]]
         parts += [("come_and_go", GUEST, half) for half in _HALVES if self.plan.has_guest]
-        how = {"kind": self.plan.kind, "desk": self.plan.desk}
-        about = {"url": url, "namespace": self._namespace, "folder": str(self._folder), **how}
-        return {
-            name: Actor(self._nursery, name=name, role=role, user=user, half=half, **about)
-            for role, user, half in parts
-            for name in [f"{role}-{user}-{half}"]
-        }
+        how |= {"kind": self.plan.kind, "desk": self.plan.desk}
+        where = {"url": url, "namespace": self._namespace, "folder": str(self._folder)}
+        actors: dict[str, Actor] = {}
+        for role, user, half in parts:
+            who = {"name": f"{role}-{user}-{half}", "role": role, "user": user, "half": half}
+            actors[f"{role}-{user}-{half}"] = Actor(self._nursery, PLAY, **{**who, **where, **how})
+        return actors
 
     def _trouble(self, actors: dict[str, Actor], proxy: Proxy) -> None:
         plan = self.plan
@@ -198,7 +204,7 @@ class Round:
                     case _:
                         proxy.drop_reply(match=b"EVALSHA")
 
-    def _calm(self) -> None:
+    def calm(self) -> None:
         """Each sender that was struck says one thing more, and each reader reads to the end."""
         with Recorder(self._folder / "calm.jsonl") as recorder:
             for user in SENDERS if "send" in self.plan.struck else []:
@@ -209,17 +215,19 @@ class Round:
                     while (news := fetched(desk, user, recorder, 500)).upto:
                         handle(news, user, recorder)
                         acknowledge(desk, news, user, recorder)
+        if self.plan.has_guest:
+            self._see_off()
 
     def _see_off(self) -> None:
         """The guest leaves, and no ghost of it stays."""
         with Holdfast.from_url(self._server.url, namespace=self._namespace) as hf:
-            hf.chat(PLACE).leave(GUEST)
-            assert sorted(hf.chat(PLACE).members()) == sorted([*SENDERS, *READERS])
-            assert hf.inbox(GUEST).chats() == []
+            insist(lambda: hf.chat(PLACE).leave(GUEST))
+            assert sorted(insist(hf.chat(PLACE).members)) == sorted([*SENDERS, *READERS])
+            assert insist(hf.inbox(GUEST).chats) == []
 
     def _desk(self, user: str) -> Desk:
         url, plan = self._server.url, self.plan
-        return DESKS[plan.desk]("sync", url, self._namespace, plan.kind, user)
+        return DESKS[plan.desk]("sync", url, self._namespace, kind=plan.kind, user=user)
 
 
 _HALVES = ("sync", "async")

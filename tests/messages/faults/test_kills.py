@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from faults.nursery import Nursery
 from faults.servers import Server
-from messages.faults.nursery import Nursery
 from messages.faults.round import Plan, Round
 from messages.faults.testimony import check, nothing_is_lost
 
@@ -24,7 +24,7 @@ TRIES = 30
 
 @pytest.fixture
 def nursery() -> Iterator[Nursery]:
-    with Nursery() as nursery:
+    with Nursery("messages.faults.actors") as nursery:
         yield nursery
 
 

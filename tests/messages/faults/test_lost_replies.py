@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from faults.halves import HALVES, Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import Holdfast, OutcomeUnknown
@@ -16,7 +17,6 @@ from holdfast.messages._sync import DELIVER, FETCH
 from holdfast.messages.chat._sync import CREATE, JOIN, LEAVE, SEND
 from holdfast.messages.index._sync import ENLIST, STRIKE
 from holdfast.messages.log._sync import ACK, PAGE, REDEFINE
-from queues.faults.halves import HALVES, Half
 
 WAYS = ["drop_reply", "drop_request"]
 

@@ -12,14 +12,14 @@ import pytest
 from faults.checkers import audit
 from faults.history import Operation, read
 from faults.nemesis import Nemesis, kill, pause
+from faults.nursery import Actor, Nursery
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, NoSuchChat
 from holdfast.core.names import Namespace
 from holdfast.messages import keys
-from messages.faults.actors import LEAVABLE
+from messages.faults.actors import LEAVABLE, PLAY
 from messages.faults.desks import PLACE
-from messages.faults.nursery import Actor, Nursery
 from messages.faults.round import FEW
 from messages.faults.testimony import nothing_is_skipped
 
@@ -31,7 +31,7 @@ BLOCK = 128
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    with Nursery() as nursery:
+    with Nursery("messages.faults.actors") as nursery:
         yield nursery
 
 
@@ -53,7 +53,7 @@ class Stage:
         """One who plays from now on."""
         about: dict[str, Any] = {**self._about, "role": role, "user": user, "half": half}
         name, folder = f"{role}-{user}-{half}", str(self._folder)
-        actor = Actor(self._nursery, name=name, kind=kind, folder=folder, **about)
+        actor = Actor(self._nursery, PLAY, name=name, kind=kind, folder=folder, **about)
         self._actors.append(actor)
         actor.start()
         return actor

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from faults.clusters import Cluster
+from faults.halves import HALVES, Half
 from faults.waiting import eventually
 from holdfast import Holdfast
 from holdfast.core.names import Namespace, Unit
 from holdfast.messages import keys
 from messages.waiting import Waiting
-from queues.faults.halves import HALVES, Half
 
 HEARD_S = 20.0
 """A bound against waiting for the next look, which comes after some minutes."""

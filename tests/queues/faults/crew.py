@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -20,12 +19,11 @@ from faults.clusters import Cluster
 from faults.history import Operation, Recorder, read
 from faults.processes import Process
 from faults.servers import Server
-from faults.waiting import POLL_S, eventually
+from faults.stubborn import insist
+from faults.waiting import eventually
 from holdfast import (
     Holdfast,
-    OutcomeUnknown,
     QueueAtCapacity,
-    ServerUnavailable,
     TaskHandle,
     TaskStatus,
 )
@@ -33,8 +31,6 @@ from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults.chores import QUEUE
 from queues.faults.places import Places
-
-STUBBORN_S = 30.0  # a producer that was not heard for so long will not be heard
 
 REASONS = {
     "hopeless": ("crashed: ", "failed: NotYet"),
@@ -213,22 +209,6 @@ def each_call_is_one_task(history: list[Operation]) -> None:
             stored.setdefault(run.key, set()).add(task)
     doubled = {key: tasks for key, tasks in stored.items() if len(tasks) > 1}
     assert not doubled, f"stored more than once: {doubled}"
-
-
-def insist(operation: Callable[[], Any]) -> Any:
-    """Do *operation* exactly once, whatever the server does meanwhile."""
-    deadline_s = time.monotonic() + STUBBORN_S
-    while True:
-        try:
-            return operation()
-        except OutcomeUnknown as error:
-            operation = error.repeat
-            problem: Exception = error
-        except ServerUnavailable as error:
-            problem = error
-        if time.monotonic() > deadline_s:
-            raise problem
-        time.sleep(POLL_S)
 
 
 def is_at_work(worker: Process) -> bool:

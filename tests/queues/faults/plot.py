@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from faults.history import Operation
+from faults.stubborn import insist
 from holdfast import (
     Call,
     OutcomeUnknown,
@@ -22,7 +23,7 @@ from holdfast import (
 )
 from holdfast.queues import keys
 from queues.faults import chores
-from queues.faults.crew import Crew, insist
+from queues.faults.crew import Crew
 
 CAPACITY = 25  # of every second round
 WAITERS = 4

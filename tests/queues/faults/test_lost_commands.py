@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from faults.halves import HALVES, Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, Retry, TaskRegistry
 from holdfast.queues._sync import PAUSE, PURGE, REDEFINE
 from holdfast.queues.handle._sync import CANCEL
-from queues.faults.halves import HALVES, Half
 
 tasks = TaskRegistry()
 ran: list[object] = []

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from faults.halves import HALVES, Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
@@ -24,7 +25,6 @@ from holdfast.queues._sync import REPLAY
 from holdfast.queues.producer._sync import ENQUEUE
 from holdfast.queues.worker import claimer
 from holdfast.queues.worker.claimer import RENEW, STEP
-from queues.faults.halves import HALVES, Half
 
 tasks = TaskRegistry()
 ran: list[object] = []

@@ -12,10 +12,11 @@ import pytest
 from faults.processes import Process
 from faults.proxy import Proxy
 from faults.servers import Server
+from faults.stubborn import insist
 from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, ServerUnavailable
 from queues.faults import chores
-from queues.faults.crew import Crew, insist
+from queues.faults.crew import Crew
 
 LEASE_S = 1.0
 HEARD_S = 15.0  # a producer whose timeout is 1 s has an answer by then

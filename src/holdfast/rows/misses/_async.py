@@ -67,9 +67,8 @@ class AsyncMisses:
         """Load what nobody else loads; seconds until it is worth looking again."""
         seen = {member: copy.read_ms if copy else 0 for member, copy in search.copies.items()}
         asked_at = since_boot()
-        taken = await self._shelf.take(seen)
-        mine = [m for one in taken for m, (verb, _) in one.words.items() if verb == "load"]
-        if mine:
+        taken = await self._take(search, seen)
+        if mine := _to_load(taken):
             await self._load(search, taken, mine, asked_at, deadline)
         waits_s = [RECHECK_S]
         for one in taken:
@@ -83,6 +82,25 @@ class AsyncMisses:
                     waits_s.append(_SHORTEST_WAIT_S)
         return min(waits_s)
 
+    async def _take(self, search: _Search, seen: Mapping[str, int]) -> list[Taken]:
+        """Lease what nobody else loads. It is given back if its reader is cancelled meanwhile, or
+        others would wait until the lease ends."""
+
+        async def take() -> list[Taken]:
+            search.taken = await self._shelf.take(seen)
+            if search.is_over:
+                await self._give_back(search.taken, _to_load(search.taken))
+            return search.taken
+
+        search.taken = []
+        try:
+            return await seen_through(take())
+        except BaseException:
+            search.is_over = True
+            if search.taken:  # it was cancelled as the answer came
+                await seen_through(self._give_back(search.taken, _to_load(search.taken)))
+            raise
+
     async def _load(
         self,
         search: _Search,
@@ -95,12 +113,14 @@ class AsyncMisses:
         seconds = min(deadline.left_s(), lease_s)
         try:
             loaded = await self._loader.load(mine, seconds)
+            # A reader in a hurry is no proof that the source does not answer.
+            trouble = "" if loaded.late and seconds < lease_s else loaded.trouble
+            committed = await self._commit(taken, loaded.verdicts, trouble)
+        except HoldfastError:
+            raise  # nobody is there to be told
         except BaseException:  # cancelled: others need not wait until the lease ends
             await seen_through(self._give_back(taken, mine))
             raise
-        # A reader in a hurry is no proof that the source does not answer.
-        trouble = "" if loaded.late and seconds < lease_s else loaded.trouble
-        committed = await self._commit(taken, loaded.verdicts, trouble)
         age_s = since_boot() - asked_at
         for member, verdict in loaded.verdicts.items():
             if verdict.verb in "=-":
@@ -126,6 +146,11 @@ class AsyncMisses:
         return True
 
 
+def _to_load(taken: Iterable[Taken]) -> list[str]:
+    """The rows that are leased to who asked."""
+    return [m for one in taken for m, (verb, _) in one.words.items() if verb == "load"]
+
+
 class _Search:
     """What a reader looks for, and what it has got.
 
@@ -133,6 +158,8 @@ class _Search:
         copies: rows that are still missing, each with the copy that does not serve.
         rows: those that it has got.
         failures: why others cannot be got.
+        taken: what was leased for it at last.
+        is_over: its reader was cancelled.
     """
 
     def __init__(
@@ -141,6 +168,8 @@ class _Search:
         self.copies = copies
         self.rows: dict[str, CachedRow] = {}
         self.failures: dict[str, str] = {}
+        self.taken: list[Taken] = []
+        self.is_over = False
         self._asked_ms: dict[str, int] = {}
         self._terms = shelf.terms
         self._name = shelf.name

@@ -12,7 +12,6 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from ... import Pace, QueueStats, ServerFacts
-from ..dashboard.verdict import is_alive, waits
 from .bounds import Bounded
 from .survey import Survey
 
@@ -68,12 +67,12 @@ class _Queue:
 
 
 def _of_queues(survey: Survey, most: int) -> Iterator[Metric]:
-    serving = [worker for worker in survey.workers if is_alive(worker)]
+    serving = [worker for worker in survey.workers if worker.alive]
     found = {
         name: _Queue(
             stats,
             survey.paces[name][0],
-            waits(stats, survey.at),
+            stats.waited(survey.at),
             sum(name in worker.queues for worker in serving),
         )
         for name, stats in survey.queues.items()
@@ -117,7 +116,7 @@ def _of_queues(survey: Survey, most: int) -> Iterator[Metric]:
 
 
 def _of_workers(survey: Survey) -> Iterator[Metric]:
-    alive = [worker for worker in survey.workers if is_alive(worker)]
+    alive = [worker for worker in survey.workers if worker.alive]
     workers = GaugeMetricFamily("holdfast_workers", "Workers.", labels=["state"])
     workers.add_metric(["alive"], len(alive))
     workers.add_metric(["silent"], len(survey.workers) - len(alive))

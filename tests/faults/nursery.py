@@ -1,12 +1,13 @@
 """Processes that cost nothing to start anew: forks of one that has imported everything already.
 
-`python -m messages.faults.nursery PORT` is that one. It does what it is told, a JSON line each:
-`fork` an actor (see `actors.py`), `kill` it and wait for its end, or send it a signal.
+`python -m faults.nursery PORT MODULE…` is that one. It does what it is told, a JSON line each:
+`fork` an actor, `kill` it and wait for its end, send it a signal, or say whether it has `ended`.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import os
 import random
@@ -15,22 +16,27 @@ import socket
 import sys
 import threading
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from faults.mortal import PR_SET_PDEATHSIG
 from faults.ports import LOOPBACK
 from faults.processes import Process
-from messages.faults.actors import act
+from faults.waiting import eventually
 
 BORN_S = 30.0
 
 
 class Nursery:
-    """A process to fork actors from; `with` limits all of them to the block."""
+    """A process to fork actors from; `with` limits all of them to the block.
 
-    def __init__(self) -> None:
+    Args:
+        modules: what it imports before it has children.
+    """
+
+    def __init__(self, *modules: str) -> None:
         self._listener = socket.create_server((LOOPBACK, 0))
-        self._process = Process.python("-m", __spec__.name, str(self._listener.getsockname()[1]))
+        port = str(self._listener.getsockname()[1])
+        self._process = Process.python("-m", __spec__.name, port, *modules)
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -62,13 +68,14 @@ class Actor:
 
     Args:
         nursery: where it comes from.
-        about: what `act` needs to know.
+        play: what it does: `module:function`.
+        about: what that function needs to know, the `name` of the actor among it.
     """
 
-    def __init__(self, nursery: Nursery, **about: Any) -> None:
+    def __init__(self, nursery: Nursery, play: str, **about: Any) -> None:
         self.name: str = about["name"]
         self._nursery = nursery
-        self._about = about
+        self._about = {"play": play, **about}
         self._pid = 0
 
     @property
@@ -95,17 +102,36 @@ class Actor:
         """Let it go on."""
         self._signal(signal.SIGCONT)
 
+    def terminate(self) -> None:
+        """Ask it to end (SIGTERM); do not wait."""
+        self._signal(signal.SIGTERM)
+
+    def wait(self, timeout: float = 30.0) -> None:
+        """Wait until it ends by itself."""
+        eventually(self._has_ended, timeout, reason=f"{self.name} ends")
+
     def stop(self) -> None:
         """It has no better way to end."""
         self.kill()
+
+    def is_alive(self) -> bool:
+        """Whether it was started, and has not ended by itself."""
+        return bool(self._pid) and not self._has_ended()
+
+    def _has_ended(self) -> bool:
+        if self._pid and self._nursery.told("ended", pid=self._pid):
+            self._pid = 0
+        return not self._pid
 
     def _signal(self, number: signal.Signals) -> None:
         if self._pid:
             self._nursery.told("signal", pid=self._pid, number=number)
 
 
-def main(port: str) -> None:
+def main(port: str, *modules: str) -> None:
     """Do what is told, until nobody is there to tell."""
+    for module in modules:
+        importlib.import_module(module)
     line = socket.create_connection((LOOPBACK, int(port))).makefile("rw")
     for order in map(json.loads, line):
         print(json.dumps(_obey(**order)), file=line, flush=True)
@@ -121,20 +147,23 @@ def _obey(verb: str, pid: int = 0, number: int = 0, **about: Any) -> int:
         case "signal":
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
+        case "ended":
+            return os.waitpid(pid, os.WNOHANG)[0]
     return 0
 
 
-def _live(about: dict[str, Any]) -> int:
+def _live(about: dict[str, Any]) -> NoReturn:
     """The life of a child; it ends with the nursery."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     random.seed()  # or all would be twins
+    module, _, function = about.pop("play").partition(":")
     try:
-        act(**about)
+        getattr(importlib.import_module(module), function)(**about)
     except BaseException as error:  # noqa: BLE001 -- the end of a process
         sys.excepthook(type(error), error, error.__traceback__)
     sys.stderr.flush()
-    os._exit(1)  # what the nursery would do at its end is not for its children
+    os._exit(0)  # what the nursery would do at its end is not for its children
 
 
 if __name__ == "__main__":

@@ -1,0 +1,87 @@
+"""Both halves of Holdfast, driven alike by blocking programs: `Half`."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+import threading
+from collections.abc import Awaitable
+from typing import Any
+
+from holdfast import AsyncHoldfast, Holdfast
+
+HALVES = {"sync": Holdfast, "async": AsyncHoldfast}
+
+
+class Interrupted(Exception):
+    """The storm cancelled what was awaited: nobody knows whether it was applied."""
+
+
+class Half:
+    """One half; close it at the end. Threads may share it: in asyncio they share its one loop.
+
+    Args:
+        name: `sync` or `async`.
+        storm_s: seconds after which, at most, what is awaited is cancelled; 0: never.
+    """
+
+    def __init__(self, name: str, *, storm_s: float = 0.0) -> None:
+        self.name = name
+        self._kind = HALVES[name]
+        self._storm_s = storm_s
+        self._clients: list[Any] = []
+        self._runner = asyncio.Runner()
+        self._thread: threading.Thread | None = None
+        if name == "async":
+            self._ended = asyncio.Event()
+            loop = self._runner.get_loop()
+            self._thread = threading.Thread(target=self._turn, name="loop", daemon=True)
+            self._thread.start()
+            self._loop = loop
+
+    def client(self, url: str, namespace: str) -> Any:
+        """A client of this half, closed with it."""
+        client = self._kind.from_url(url, namespace=namespace)
+        self._clients.append(client)
+        return client
+
+    def do(self, answer: Any) -> Any:
+        """What a method answered; in asyncio it is awaited here.
+
+        Raises:
+            Interrupted: it was cancelled by the storm.
+        """
+        if not inspect.isawaitable(answer):
+            return answer
+        storm_s = random.uniform(0, self._storm_s) if self._storm_s else None
+        return asyncio.run_coroutine_threadsafe(_awaited(answer, storm_s), self._loop).result()
+
+    def close(self) -> None:
+        """Close every client, then the loop."""
+        self._storm_s = 0.0
+        for client in self._clients:
+            self.do(client.close())
+        if self._thread is not None:
+            self._loop.call_soon_threadsafe(self._ended.set)
+            self._thread.join()
+        self._runner.close()
+
+    def _turn(self) -> None:
+        self._runner.run(self._live())
+
+    async def _live(self) -> None:
+        await self._ended.wait()
+
+
+async def _awaited(answer: Awaitable[Any], storm_s: float | None) -> Any:
+    if storm_s is None:
+        return await answer
+    task = asyncio.ensure_future(answer)
+    done, _ = await asyncio.wait({task}, timeout=storm_s)
+    if not done:
+        task.cancel()
+    try:
+        return await task
+    except asyncio.CancelledError:
+        raise Interrupted from None

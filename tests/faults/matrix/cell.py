@@ -1,0 +1,148 @@
+"""Plays one cell: a workload, a nemesis, calm, a verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+
+from faults.history import Operation
+from faults.matrix.nemeses import FAULTS, Fault
+from faults.matrix.scene import Scene
+from faults.matrix.table import Cell
+from faults.matrix.verdict import Verdict, Violation, counted
+from faults.matrix.workloads import WORKLOADS, Workload
+from faults.nemesis import Nemesis
+from faults.nursery import Nursery
+from faults.stubborn import insist
+from faults.waiting import eventually
+
+MODULES = sorted({each.module for each in WORKLOADS.values()})
+"""What the nursery of the matrix imports."""
+
+WARM_S = 30.0
+RECOVERY_S = 30.0
+"""A guard against hanging; what is reported is measured."""
+
+LOSS_S = 3.0
+"""What is lost in a bounded cell was acknowledged so long before the first strike at most."""
+
+CRASH = "Traceback (most recent call last)"
+SHOWN = 8
+NS = 1e9
+
+
+def play(cell: Cell, *, seed: int, folder: Path, nursery: Nursery) -> Verdict:
+    """Play it, and say what came of it. The word of the verdict is "held", or what is wrong."""
+    verdict = Verdict(cell.fault, cell.block, cell.mark, seed)
+    fault = FAULTS[cell.fault]
+    with fault.topology(folder) as scene:
+        verdict.when = f"{datetime.now(UTC):%Y-%m-%d}"
+        verdict.server = version(scene)
+        workload = WORKLOADS[cell.block](scene, nursery, seed, fault.how)
+        workload.lossy = fault.lossy
+        try:
+            violations, began_ns = _played(workload, fault, seed, verdict)
+        except AssertionError as error:
+            verdict.word = f"broken: {error}"
+            return verdict
+        finally:
+            for actor in scene.actors:
+                actor.resume()
+                actor.kill()
+    verdict.violations = counted(violations)
+    verdict.seen = [f"{each.kind}: {each.text}" for each in violations[:SHOWN]]
+    verdict.word = judged(cell, violations, began_ns)
+    return verdict
+
+
+def _played(
+    workload: Workload, fault: Fault, seed: int, verdict: Verdict
+) -> tuple[list[Violation], int]:
+    scene, printed = workload.scene, len(workload.nursery.output)
+    workload.begin()
+    _all_done_since(workload, 0, WARM_S)
+    began_ns = time.monotonic_ns()
+    verdict.strikes = _struck(fault, scene, seed)
+    healed_ns = time.monotonic_ns()
+    verdict.recovered_s = _all_done_since(workload, healed_ns, RECOVERY_S)
+    workload.end()
+    history = workload.history()
+    verdict.operations = len(history)
+    verdict.unknown = sum(op.outcome == "unknown" or "unknown" in op.fields for op in history)
+    verdict.repeated = workload.repeated(history)
+    if not fault.actions:  # the clients were the fault
+        verdict.strikes = verdict.unknown if "storm_s" in fault.how else verdict.operations
+        assert verdict.strikes, "the fault did not happen"
+    told = workload.nursery.output[printed:]
+    crashes = [Violation("astray", f"a client failed: {told[-2000:]}")] if CRASH in told else []
+    return crashes + insist(lambda: workload.judge(history)), began_ns
+
+
+def _struck(fault: Fault, scene: Scene, seed: int) -> int:
+    """Do what the fault is; how often it was done."""
+    if not fault.actions:
+        time.sleep(fault.trouble_s)
+        return 0
+    nemesis = Nemesis(
+        seed,
+        fault.victims(scene),
+        actions=fault.actions,
+        every=fault.every,
+        lasting=fault.lasting,
+    )
+    with nemesis:
+        time.sleep(fault.trouble_s)
+        eventually(lambda: nemesis.log, reason="the fault happens")
+    fault.heal(scene)
+    return len(nemesis.log)
+
+
+def _all_done_since(workload: Workload, since_ns: int, timeout: float) -> float:
+    """Wait until each kind of operation was begun and done since then; seconds that it took."""
+
+    def missing() -> set[str]:
+        done = _firsts(workload.history(), since_ns)
+        return set(workload.kinds - done.keys())
+
+    deadline_s = time.monotonic() + timeout
+    while left := missing():
+        if time.monotonic() > deadline_s:
+            raise AssertionError(f"no {', '.join(sorted(left))} within {timeout} s")
+        time.sleep(0.05)
+    firsts = _firsts(workload.history(), since_ns)
+    return max(firsts[kind] - since_ns for kind in workload.kinds) / NS
+
+
+def _firsts(history: Sequence[Operation], since_ns: int) -> dict[str, int]:
+    """When each kind of operation first returned that was begun since then."""
+    firsts: dict[str, int] = {}
+    for op in history:
+        if op.outcome == "ok" and op.invoke_ns >= since_ns and op.return_ns is not None:
+            firsts[op.kind] = min(firsts.get(op.kind, op.return_ns), op.return_ns)
+    return firsts
+
+
+def judged(cell: Cell, violations: Sequence[Violation], began_ns: int) -> str:
+    """ "held", or what is wrong with these violations in this cell."""
+    wrong = [each for each in violations if each.kind not in cell.allows]
+    if cell.mark == "B":
+        earliest_ns = began_ns - LOSS_S * NS
+        wrong += [each for each in violations if (each.at_ns or began_ns) < earliest_ns]
+    if wrong:
+        return "broken: " + "; ".join(f"{each.kind}: {each.text}" for each in wrong[:SHOWN])
+    if cell.shows and not violations:
+        return f"toothless: none of {', '.join(sorted(cell.allows))} was seen"
+    return "held"
+
+
+def version(scene: Scene) -> str:
+    """Of the server."""
+    client = scene.client()
+    with client if scene.cluster is None else nullcontext():
+        info = client.info("server")
+    info = info if "redis_version" in info else next(iter(info.values()))
+    name = info.get("server_name", "redis")
+    return f"{name} {info.get(f'{name}_version', info['redis_version'])}"

@@ -1,0 +1,16 @@
+"""One nemesis for each fault, by family."""
+
+from __future__ import annotations
+
+from faults.matrix.nemeses import clients, network, others, servers, topology
+from faults.matrix.nemeses.fault import Fault
+
+FAULTS: dict[str, Fault] = {
+    **clients.FAULTS,
+    **servers.FAULTS,
+    **network.FAULTS,
+    **topology.FAULTS,
+    **others.FAULTS,
+}
+
+__all__ = ["FAULTS", "Fault"]

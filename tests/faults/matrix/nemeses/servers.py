@@ -1,0 +1,138 @@
+"""What happens to one server: restarts, kills, power cuts, pauses, no memory, clock steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from faults.matrix.nemeses.fault import Fault, Target, whole
+from faults.matrix.scene import Scene, clocked, standalone
+from faults.nemesis import kill, pause, restart
+from faults.servers import Server
+
+LEASE_S = 1.0
+STEP_S = 600.0
+
+
+def server(scene: Scene) -> Sequence[Server]:
+    """The one there is."""
+    assert scene.server is not None
+    return [scene.server]
+
+
+def cut_power(victim: Server, seconds: float) -> None:
+    """SIGKILL, and what was written in the last *seconds* never reached the disk."""
+    on_disk = victim.append_only_bytes
+    time.sleep(seconds)
+    victim.kill()
+    victim.forget_beyond(on_disk)
+    victim.start()
+
+
+def fill(victim: Server, seconds: float) -> None:
+    """No memory for anything new (`noeviction`) for *seconds*."""
+    victim.execute("CONFIG", "SET", "maxmemory", 1)
+    time.sleep(seconds)
+    victim.execute("CONFIG", "SET", "maxmemory", 0)
+
+
+def forget_scripts(victim: Server, _: float) -> None:
+    """`SCRIPT FLUSH`."""
+    victim.execute("SCRIPT", "FLUSH")
+
+
+def hang_up(victim: Server, _: float) -> None:
+    """`CLIENT KILL` of everybody, subscribers included."""
+    victim.execute("CLIENT", "KILL", "TYPE", "normal")
+    victim.execute("CLIENT", "KILL", "TYPE", "pubsub")
+
+
+def forget_everything(victim: Server, _: float) -> None:
+    """`FLUSHALL`."""
+    victim.execute("FLUSHALL")
+
+
+def forwards(target: Target, seconds: float) -> None:
+    """The clock on the wall is ahead for *seconds*."""
+    assert target.scene.clock is not None
+    target.scene.clock.set(STEP_S)
+    time.sleep(seconds)
+    target.scene.clock.set(0)
+
+
+def backwards(target: Target, seconds: float) -> None:
+    """It is behind for *seconds*."""
+    assert target.scene.clock is not None
+    target.scene.clock.set(-STEP_S)
+    time.sleep(seconds)
+    target.scene.clock.set(0)
+
+
+def set_ahead(scene: Scene) -> None:
+    """So that whatever was leased until some time ahead is over."""
+    assert scene.clock is not None
+    scene.clock.set(2 * STEP_S)
+
+
+FAULTS = {
+    "F3": Fault(
+        "the server is shut down in good order, and started again",
+        standalone("always"),
+        server,
+        [restart],
+        every=(0.3, 0.8),
+    ),
+    "F4": Fault(
+        "the server is killed by SIGKILL (`appendfsync always`)",
+        standalone("always"),
+        server,
+        [kill],
+        every=(0.3, 0.8),
+    ),
+    "F5": Fault(
+        "power is cut: what was written in the last half second is not on the disk",
+        standalone("everysec"),
+        server,
+        [cut_power],
+        every=(0.3, 0.6),
+        lasting=(0.3, 0.5),
+        lossy=True,
+    ),
+    "F6": Fault(
+        "the server is paused for three leases",
+        standalone(),
+        server,
+        [pause],
+        lasting=(3 * LEASE_S, 3 * LEASE_S),
+    ),
+    "F12": Fault(
+        "the server's clock steps by ten minutes, forwards and backwards",
+        clocked,
+        whole,
+        [forwards, backwards],
+        lasting=(0.1, 0.5),
+        heal=set_ahead,
+    ),
+    "F13": Fault(
+        "the server has no memory left (`noeviction`)",
+        standalone(),
+        server,
+        [fill],
+        lasting=(0.2, 0.6),
+    ),
+    "F15": Fault(
+        "scripts are forgotten (`SCRIPT FLUSH`), connections cut (`CLIENT KILL`)",
+        standalone(),
+        server,
+        [forget_scripts, hang_up],
+        every=(0.02, 0.2),
+    ),
+    "F15b": Fault(
+        "the server forgets everything (`FLUSHALL`)",
+        standalone(),
+        server,
+        [forget_everything],
+        every=(0.4, 0.8),
+        lossy=True,
+    ),
+}

@@ -1,0 +1,178 @@
+"""Writes what the cells showed into `docs/faults.md`: a plugin, with the option `--matrix PAGE`.
+
+The page is the record: a run replaces the rows of the cells that it played, and keeps the others.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from faults.matrix.nemeses import FAULTS
+from faults.matrix.table import CELLS, Cell
+from faults.matrix.verdict import KINDS, Verdict
+from faults.matrix.workloads import WORKLOADS
+from holdfast import __version__
+
+HEAD = """# The fault matrix
+
+Every block under every fault: real servers, real processes, a seeded schedule. The cells are
+`tests/faults/matrix`: one workload for each block, one nemesis for each fault, and a table of what
+is expected. This page is written by the run (`make faults-all`; `make faults` plays a choice of
+five minutes), and each row stays until its cell is played again. A cell is repeated with its
+schedule by `make faults-all ARGS="-k F7-queue --seed 17"`.
+
+In each cell clients of both halves work; the fault comes again and again for some seconds; when it
+is over, every kind of operation must succeed again; then all is drained, and a judge compares what
+clients recorded with what the server has. Operations of unknown end are repeated as documented.
+
+Locks, tasks, feeds and rows have leases of a second here. Seconds to recover are counted from the
+end of the fault until each kind of operation was begun and done again, on a busy machine.
+
+| mark | |
+|---|---|
+| S | safe: not one violation |
+| U | safe, and operations may end unknown: repeating them settles that |
+| B | bounded: only what is named below, and lost is only what was acknowledged shortly before |
+| V | violated, as documented: only what is named below |
+| - | does not apply, for the reason below |
+"""
+
+COLUMNS = [
+    *("fault", "block", "faults injected", "operations", "unknown", "done again", *KINDS),
+    *("seconds to recover", "verdict", "seed", "date", "versions"),
+]
+
+Rows = dict[tuple[str, str], list[str]]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--matrix`."""
+    parser.getgroup("faults").addoption(
+        "--matrix", type=Path, help="write what the cells of the fault matrix showed to this page"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Listen, if a page is wanted; with xdist, where all results come together."""
+    page = config.getoption("--matrix")
+    if page is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Scribe(page))
+
+
+class Scribe:
+    """Collects verdicts, and writes them at the end of the session."""
+
+    def __init__(self, page: Path) -> None:
+        self._page = page
+        self._verdicts: list[Verdict] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take down what a cell recorded."""
+        if report.when == "call":
+            for name, value in report.user_properties:
+                if name == "cell":
+                    self._verdicts.append(Verdict(**json.loads(str(value))))
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the page."""
+        if self._verdicts:
+            write(self._page, self._verdicts)
+
+
+def write(page: Path, verdicts: list[Verdict]) -> None:
+    """Replace the rows of these cells on a page, or begin it."""
+    rows = read(page.read_text()) if page.exists() else {}
+    rows |= {(each.fault, each.block): row_of(each) for each in verdicts}
+    page.write_text(text_of(rows))
+
+
+def read(text: str) -> Rows:
+    """The rows of cells on a page."""
+    lines = [line for line in text.splitlines() if line.count("|") == len(COLUMNS) + 1]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    return {(row[0], row[1]): row for row in cells if (row[0], row[1]) in CELLS}
+
+
+def row_of(verdict: Verdict) -> list[str]:
+    """A verdict as a row."""
+    numbers = [verdict.strikes, verdict.operations, verdict.unknown, verdict.repeated]
+    numbers += [verdict.violations.get(kind, 0) for kind in KINDS]
+    word = verdict.word.replace("|", "/").splitlines()[0][:200]
+    versions = f"Holdfast {__version__}, {verdict.server}"
+    seconds = f"{verdict.recovered_s:.2f}"
+    end = [seconds, word, str(verdict.seed), verdict.when, versions]
+    return [verdict.fault, verdict.block, *map(str, numbers), *end]
+
+
+def text_of(rows: Rows) -> str:
+    """The whole page."""
+    rows = {name: rows[name] for name in CELLS if name in rows}
+    sections = [
+        HEAD,
+        _section("At a glance", ["fault", *WORKLOADS, ""], _glance(rows)),
+        "A cell in brackets was not played yet; one in bold did not do what is expected.\n",
+        _section(
+            "Promises under faults",
+            ["block", "held under", "bounded, or violated as documented, under", "broken under"],
+            _promises(rows),
+        ),
+        _section("What is not safe, and why", ["cell", "mark", "allowed", "why"], _reasons()),
+        _section("Runs", COLUMNS, list(rows.values())),
+        *(f"* {kind}: {what}\n" for kind, what in KINDS.items()),
+    ]
+    first, *rest = sections
+    kinds = "".join(rest[-len(KINDS) :])
+    return "\n".join([first, *rest[: -len(KINDS)], kinds])
+
+
+def _glance(rows: Rows) -> list[list[str]]:
+    codes = dict.fromkeys(fault for fault, _ in CELLS)
+    return [
+        [code, *(_sign(CELLS[code, block], rows) for block in WORKLOADS), FAULTS[code].title]
+        for code in codes
+    ]
+
+
+def _sign(cell: Cell, rows: Rows) -> str:
+    if cell.mark == "-":
+        return "-"
+    row = rows.get((cell.fault, cell.block))
+    if row is None:
+        return f"({cell.mark})"
+    return cell.mark if _word(row) == "held" else f"**{cell.mark}**"
+
+
+def _promises(rows: Rows) -> list[list[str]]:
+    table = []
+    for block in WORKLOADS:
+        of_block = {fault: row for (fault, name), row in rows.items() if name == block}
+        held = [fault for fault, row in of_block.items() if _word(row) == "held"]
+        safe = [fault for fault in held if CELLS[fault, block].mark in "SU"]
+        bounded = [fault for fault in held if fault not in safe]
+        broken = [fault for fault in of_block if fault not in held]
+        table.append([block, *(" ".join(each) or "-" for each in (safe, bounded, broken))])
+    return table
+
+
+def _reasons() -> list[list[str]]:
+    return [
+        [f"{cell.fault} {cell.block}", cell.mark, ", ".join(sorted(cell.allows)), cell.why]
+        for cell in CELLS.values()
+        if cell.why
+    ]
+
+
+def _word(row: list[str]) -> str:
+    return row[COLUMNS.index("verdict")]
+
+
+def _section(title: str, columns: list[str], rows: list[list[str]]) -> str:
+    lines = [f"## {title}", "", _line(columns), "|" + "---|" * len(columns)]
+    return "\n".join([*lines, *map(_line, rows)]) + "\n"
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

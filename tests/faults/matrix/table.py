@@ -1,0 +1,153 @@
+"""The matrix as data: what is expected of each block under each fault.
+
+    S  safe: not one violation
+    U  safe, and an operation may end unknown: repeating it settles that
+    B  bounded: only what is named below, and lost only what was acknowledged shortly before
+    V  violated, as documented: only what is named below
+    -  does not apply, for the reason below
+
+Every cell that is played must also recover: each kind of operation succeeds again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from faults.matrix.verdict import Kind
+
+MARKS = """
+         lock  semaphore  queue  chat  completions  counter  rows  files
+    F1   S     S          S      S     S            S        S     S
+    F2   S     S          S      S     S            S        S     S
+    F3   U     U          U      U     U            U        U     U
+    F4   U     U          U      U     U            U        U     U
+    F5   V     V          B      B     B            B        V     B
+    F6   U     U          U      U     U            U        U     U
+    F7   U     U          U      U     U            U        U     U
+    F8   U     U          U      U     U            U        U     U
+    F9   V     V          B      B     B            B        V     B
+    F10  V     V          B      B     B            B        V     B
+    F11  S     S          S      S     S            S        S     S
+    F12  V     V          S      S     S            V        S     S
+    F13  S     S          S      S     S            S        S     S
+    F14  U     U          U      U     U            U        U     U
+    F15  U     U          U      U     U            U        U     U
+    F15b V     V          V      -     V            V        V     -
+    F16  -     -          S      -     S            S        -     -
+    F17  -     -          S      -     -            -        -     -
+    F18  S     S          S      S     S            S        S     S
+    F19  -     -          -      -     -            -        S     -
+"""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is expected of one block under one fault.
+
+    Attributes:
+        mark: of the table above.
+        allows: kinds of violations that are no failure here.
+        why: of what is allowed, or why nothing is played.
+        shows: whether one of them must be seen, since the fault is sure to cause it.
+    """
+
+    fault: str
+    block: str
+    mark: str
+    allows: frozenset[Kind] = frozenset()
+    why: str = ""
+    shows: bool = False
+
+
+LOST = "acknowledged writes that the server itself loses are not promised"
+FENCED = f"{LOST}: a forgotten lease is given away, and the fence protects what is written"
+
+FORGETFUL = f"{FENCED}, unless it lies in the same server (`hf.fenced`) and is forgotten with it"
+
+ALLOWED: dict[str, tuple[set[Kind], str]] = {
+    "F5 lock": ({"overlap", "stale"}, FORGETFUL),
+    "F5 semaphore": ({"overlap"}, FENCED),
+    "F5 queue": ({"lost", "doubled"}, LOST),
+    "F5 chat": ({"lost", "told"}, f"{LOST}; readers who were shown more than is left are told"),
+    "F5 completions": ({"lost", "stale"}, LOST),
+    "F5 counter": ({"lost"}, LOST),
+    "F5 rows": ({"stale"}, f"{LOST}, invalidations among them"),
+    "F5 files": ({"lost", "doubled"}, LOST),
+    "F12 lock": ({"overlap"}, "no lease survives a step of the clock: the fence protects"),
+    "F12 semaphore": ({"overlap"}, "no lease survives a step of the clock: the fence protects"),
+    "F12 counter": ({"lost", "disordered"}, "a sample is counted when the server says it is"),
+}
+"""By fault and block. What the server loses in F9, F10 and F15b is as in F5."""
+
+SAME_AS_F5 = ("F9", "F10", "F15b")
+
+SURE = {"F9 completions", "F9 counter", "F9 chat", "F15b completions", "F15b counter"}
+"""Where something is lost whatever happens: a run that shows nothing has not played the fault."""
+
+REASONS = {
+    "F15b chat": "it is gone, and everybody is told: NoSuchChat",
+    "F15b files": "the feed is gone, and everybody is told: FeedLost",
+    "F16 lock": "an acquisition is named before it is sent; F7 repeats it",
+    "F16 semaphore": "an acquisition is named before it is sent; F7 repeats it",
+    "F16 chat": "killed senders repeat what they sent: F1",
+    "F16 rows": "invalidating and refreshing are harmless to repeat",
+    "F16 files": "killed publishers publish again: F1",
+    "F17": "nothing of the user's runs in it",
+    "F17 lock": "a holder that dies: F1",
+    "F17 semaphore": "a holder that dies: F1",
+    "F19": "no database",
+}
+
+
+def _cells() -> dict[tuple[str, str], Cell]:
+    head, *rows = [line.split() for line in MARKS.splitlines() if line.strip()]
+    cells = {}
+    for fault, *marks in rows:
+        for block, mark in zip(head, marks, strict=True):
+            name = f"{'F5' if fault in SAME_AS_F5 else fault} {block}"
+            if mark == "-":
+                why = REASONS.get(f"{fault} {block}", REASONS.get(fault, ""))
+                cells[fault, block] = Cell(fault, block, mark, why=why)
+                continue
+            allows, why = ALLOWED.get(name, (set(), ""))
+            shows = f"{fault} {block}" in SURE
+            cells[fault, block] = Cell(fault, block, mark, frozenset(allows), why, shows)
+    return cells
+
+
+CELLS = _cells()
+"""By fault and block."""
+
+
+CHOICE = """
+    F1   queue chat completions files
+    F2   lock semaphore queue
+    F3   counter rows
+    F4   queue chat completions
+    F5   lock files
+    F6   lock rows
+    F7   lock queue chat counter rows files
+    F8   semaphore queue chat completions
+    F9   lock queue
+    F10  lock queue chat
+    F11  queue chat counter files
+    F12  lock queue
+    F13  semaphore queue chat
+    F14  lock queue chat counter
+    F15  lock queue completions rows
+    F15b lock
+    F16  counter
+    F17  queue
+    F18  rows
+    F19  rows
+"""
+"""What `make faults` plays, in five minutes."""
+
+QUICK = {("F1", "completions"), ("F7", "counter")}
+"""What `make test` plays."""
+
+
+def chosen() -> set[tuple[str, str]]:
+    """The cells of `CHOICE`."""
+    rows = [line.split() for line in CHOICE.splitlines() if line.strip()]
+    return {(fault, block) for fault, *blocks in rows for block in blocks}

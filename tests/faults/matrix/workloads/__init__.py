@@ -1,0 +1,25 @@
+"""One workload for each block."""
+
+from __future__ import annotations
+
+from faults.matrix.workloads.base import Workload
+from faults.matrix.workloads.chats import Chats
+from faults.matrix.workloads.counts import Counts
+from faults.matrix.workloads.feeds import Feeds
+from faults.matrix.workloads.names import Names
+from faults.matrix.workloads.places import Locks, Semaphores
+from faults.matrix.workloads.queues import Queues
+from faults.matrix.workloads.rows import Rows
+
+WORKLOADS: dict[str, type[Workload]] = {
+    "lock": Locks,
+    "semaphore": Semaphores,
+    "queue": Queues,
+    "chat": Chats,
+    "completions": Names,
+    "counter": Counts,
+    "rows": Rows,
+    "files": Feeds,
+}
+
+__all__ = ["WORKLOADS", "Workload"]

@@ -1,0 +1,83 @@
+"""What a cell needs of a block: `Workload`."""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from faults.history import Operation, read
+from faults.matrix.scene import Scene
+from faults.matrix.verdict import Violation
+from faults.nursery import Actor, Nursery
+
+
+class Workload(ABC):
+    """The clients of one block in one cell, and the judgement of what they did.
+
+    Args:
+        scene: where.
+        nursery: where they come from.
+        seed: of their choices.
+        how: of the fault: `storm_s`, `twice`.
+    """
+
+    kinds: ClassVar[frozenset[str]]
+    """What they do again and again; after the trouble each must succeed again."""
+
+    module: ClassVar[str]
+    """Where their program is; a nursery imports it beforehand."""
+
+    lossy = False
+    """Whether the server may lose what it acknowledged: they must bear it."""
+
+    def __init__(self, scene: Scene, nursery: Nursery, seed: int, how: dict[str, Any]) -> None:
+        self.scene = scene
+        self.nursery = nursery
+        self.seed = seed
+        self.how = how
+        self.namespace = f"cell-{secrets.token_hex(4)}"
+        self.folder = scene.folder / self.namespace
+        self.folder.mkdir()
+        self.url = f"{scene.url}?socket_timeout=1"
+
+    def begin(self) -> None:
+        """Found what is needed, and start the clients."""
+        self.scene.slots = self.slots()
+        self.scene.actors = self.actors()
+        for actor in self.scene.actors:
+            actor.start()
+
+    def end(self) -> None:
+        """Let the clients finish, and wait until nothing is under way."""
+        (self.folder / "stop").touch()
+        for actor in self.scene.actors:
+            actor.wait()
+
+    def history(self) -> list[Operation]:
+        """What was done so far."""
+        return read(self.folder.glob("*.jsonl"))
+
+    def repeated(self, history: Sequence[Operation]) -> int:
+        """How much was done more than once, and may be."""
+        return 0
+
+    @abstractmethod
+    def slots(self) -> list[int]:
+        """The slots of the units that are used."""
+
+    @abstractmethod
+    def actors(self) -> list[Actor]:
+        """The clients."""
+
+    @abstractmethod
+    def judge(self, history: Sequence[Operation]) -> list[Violation]:
+        """What is wrong, now that all is over."""
+
+    def actor(self, play: str, name: str, half: str, **more: Any) -> Actor:
+        """One client. In a storm all are of the asyncio half, which is the one that cancels."""
+        about = {"url": self.url, "namespace": self.namespace, "folder": str(self.folder)}
+        half = "async" if self.how.get("storm_s") else half
+        about |= {"name": name, "half": half, **self.how, **more}
+        return Actor(self.nursery, f"{self.module}:{play}", **about)

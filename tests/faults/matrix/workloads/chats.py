@@ -1,0 +1,94 @@
+"""A chat, or a mailbox: senders and readers of both halves, some on two devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, cast
+
+from faults.history import Operation
+from faults.matrix.verdict import Kind, Violation, caught
+from faults.matrix.workloads.base import Workload
+from faults.nursery import Actor
+from faults.servers import Server
+from holdfast.core.names import Namespace
+from holdfast.messages import keys
+from messages.faults import testimony
+from messages.faults.desks import PLACE
+from messages.faults.round import PLENTY, Plan, Round
+
+
+class Chats(Workload):
+    """One chat."""
+
+    module: ClassVar[str] = "messages.faults.actors"
+    kinds: ClassVar[frozenset[str]] = frozenset({"send", "fetch", "handle", "ack"})
+
+    def begin(self) -> None:
+        reading = "receive_though_it_is_lost" if self.lossy else "receive"
+        keep = "until_read" if self.seed % 2 else PLENTY
+        self.plan = Plan(self.seed, "chat", keep, reading=reading)
+        # What a round needs of a server is where it is.
+        server = cast("Server", self)
+        self._round = Round(self.plan, server, self.nursery, self.scene.folder, self.namespace)
+        self._round.found()
+        super().begin()
+
+    def slots(self) -> list[int]:
+        return [Namespace.of(self.namespace).unit(keys.CHAT, PLACE).slot]
+
+    def actors(self) -> list[Actor]:
+        return list(self._round.actors(self.url, **self._how()).values())
+
+    def _how(self) -> dict[str, Any]:
+        return {**self.how, "half": "async"} if self.how.get("storm_s") else self.how
+
+    def end(self) -> None:
+        """They are killed, as is their way; then each reader reads to the end."""
+        for actor in self.scene.actors:
+            actor.kill()
+        self._round.calm()
+
+    def repeated(self, history: Sequence[Operation]) -> int:
+        """Messages that a reader handled more than once."""
+        handled = [(op.key, op.fields["seq"]) for op in history if op.kind == "handle"]
+        return len(handled) - len(set(handled))
+
+    def judge(self, history: Sequence[Operation]) -> list[Violation]:
+        return (judge_losses if self.lossy else judge)(history, self.plan.readers)
+
+
+def judge(history: Sequence[Operation], readers: Sequence[str]) -> list[Violation]:
+    """One order for all; nothing lost without a word; no cursor that goes back."""
+    found = caught("disordered", testimony.one_order, history)
+    top = testimony.last_number(history)
+    for reader in readers:
+        own = [operation for operation in history if operation.key == reader]
+        found += caught("lost", testimony.nothing_is_lost, history, reader)
+        found += caught("disordered", testimony.nothing_is_skipped, own)
+        found += caught("stale", testimony.nothing_is_repeated, own)
+        found += caught("lost", testimony.no_gap_without_need, own, top, None)
+    return found
+
+
+def judge_losses(history: Sequence[Operation], readers: Sequence[str]) -> list[Violation]:
+    """What was acknowledged and never shown to a reader, where the server may lose it.
+
+    Numbers are given out again then; a reader who was shown more than there is, is told of a reset.
+    """
+    found = []
+    sent_ns = {
+        (op.key, op.fields["number"]): op.return_ns
+        for op in history
+        if op.kind == "send" and op.outcome == "ok"
+    }
+    for reader in readers:
+        own = [op for op in history if op.key == reader and op.outcome == "ok"]
+        fetched = [op for op in own if op.kind == "fetch"]
+        shown = {(user, number) for op in fetched for user, number in op.value["bodies"]}
+        resets = [op for op in own if op.kind == "told" and op.fields["gap"][2] == "reset"]
+        kind: Kind = "told" if resets else "lost"
+        found += [
+            Violation(kind, f"{message} to {reader}", sent_ns[message])
+            for message in sorted(sent_ns.keys() - shown)
+        ]
+    return found

@@ -1,0 +1,77 @@
+"""Locks and semaphores: holders of both halves that write under the fence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from faults.checkers import interval_overlap, rising_fences
+from faults.history import Operation
+from faults.matrix.verdict import Violation, caught
+from faults.matrix.workloads.base import Workload
+from faults.nursery import Actor
+from faults.stubborn import insist
+from faults.waiting import eventually
+from holdfast import Holdfast, LockState, SemaphoreState
+from holdfast.core.names import Namespace
+from holdfast.locks import keys
+from locks.faults.contest import no_stale_write
+from locks.faults.holder import KEY
+
+LEASE_S = 1.0
+GONE_S = 30.0
+LONGER = 20
+"""A storm strikes whole holds, which take so much longer than a call."""
+
+
+class Locks(Workload):
+    """Holders of one lock."""
+
+    module: ClassVar[str] = "locks.faults.holder"
+    kinds: ClassVar[frozenset[str]] = frozenset({"acquire", "release", "write"})
+    kind: ClassVar[str] = "lock"
+    limit: ClassVar[int] = 1
+
+    def slots(self) -> list[int]:
+        kind = keys.LOCK if self.kind == "lock" else keys.SEMAPHORE
+        return [Namespace.of(self.namespace).unit(kind, KEY).slot]
+
+    def actors(self) -> list[Actor]:
+        about = {"kind": self.kind, "limit": self.limit, "lease": LEASE_S, "holders": 3}
+        about["storm_s"] = LONGER * self.how.get("storm_s", 0.0)
+        return [
+            self.actor("play", f"holder-{n}", half, hold_s=0.02, **about)
+            for n, half in enumerate(["sync", "async", "sync"])
+        ]
+
+    def end(self) -> None:
+        """All are gone: no place stays taken."""
+        super().end()
+        with Holdfast.from_url(self.url, namespace=self.namespace) as hf:
+            held = hf.lock(KEY) if self.kind == "lock" else hf.semaphore(KEY)
+            eventually(lambda: _is_free(insist(held.inspect)), GONE_S, reason="all is free")
+
+    def judge(self, history: Sequence[Operation]) -> list[Violation]:
+        return judge(history, self.limit)
+
+
+class Semaphores(Locks):
+    """Holders of one semaphore."""
+
+    kinds: ClassVar[frozenset[str]] = frozenset({"acquire", "release"})
+    kind: ClassVar[str] = "semaphore"
+    limit: ClassVar[int] = 3
+
+
+def judge(history: Sequence[Operation], limit: int) -> list[Violation]:
+    """Never more holders than places; fences rise; nothing stale was stored."""
+    return [
+        *caught("overlap", interval_overlap, history, lease=60.0, limit=limit),
+        *caught("disordered", rising_fences, history),
+        *caught("stale", no_stale_write, history),
+    ]
+
+
+def _is_free(state: LockState | SemaphoreState) -> bool:
+    held = state.holder if isinstance(state, LockState) else state.holders
+    return not held and not state.waiters

@@ -1,0 +1,168 @@
+"""A task queue: producers of both halves, and workers that are processes of their own."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from faults.checkers.total_queue import missing
+from faults.history import Operation
+from faults.matrix.client import Client
+from faults.matrix.verdict import Violation, caught
+from faults.matrix.workloads.base import Workload
+from faults.nursery import Actor
+from faults.waiting import eventually
+from holdfast import Holdfast, TaskFailed
+from holdfast.core.names import Namespace
+from holdfast.queues import keys
+from queues.faults import chores, workman
+from queues.faults.crew import each_call_is_one_task, each_claim_ran_once
+from queues.faults.places import Places
+
+LEASE_S = 1.0
+AT_ONCE = 4
+POISON = "poison"
+"""A file of this name beside the histories: a deadly task is wanted."""
+
+POISONER = "producer-sync.0"
+
+DRAINED_S = 40.0
+WORKERS = 2
+
+
+def produce(**about: Any) -> None:
+    """Put tasks in line until the end: threads and coroutines, short and not so short."""
+    with Client(**about) as client:
+        client.share(partial(_produce, Path(about["folder"]).parent / POISON))
+
+
+def _produce(poison: Path, client: Client, me: str) -> None:
+    number, poisoned = client.number, False
+    while not client.over:
+        key = f"{me}-{number}"
+        task = client.dice.choice([chores.plain, chores.on_the_loop, chores.told_at_once])
+        call = task.call(key, client.dice.uniform(0, 0.05))
+        with client.operation("enqueue", key, number=number) as op:
+            op.result = client.write(partial(_enqueue, client.hf, call), op).task_id
+        number += 1
+        if me == POISONER and poison.exists() and not poisoned:
+            poisoned = True
+            with client.operation("enqueue", f"deadly-{me}") as op:
+                call = chores.deadly.call(f"deadly-{me}")
+                op.result = client.write(partial(_enqueue, client.hf, call), op).task_id
+        time.sleep(client.dice.uniform(0, 0.1))
+
+
+def _enqueue(hf: Any, call: Any, op_id: str) -> Any:
+    return hf.enqueue(call, op_id=op_id)
+
+
+def work(*, url: str, namespace: str, folder: str, name: str, **_: Any) -> None:
+    """Serve until SIGTERM."""
+    history = f"{folder}/{name}.jsonl"
+    workman.main(url, namespace, history, str(LEASE_S), str(AT_ONCE), "5")
+
+
+class Queues(Workload):
+    """Two producers, two workers, one queue."""
+
+    module: ClassVar[str] = __name__
+    kinds: ClassVar[frozenset[str]] = frozenset({"enqueue", "complete"})
+
+    def slots(self) -> list[int]:
+        self._unit = Namespace.of(self.namespace).unit(keys.KIND, chores.QUEUE)
+        return [self._unit.slot]
+
+    def actors(self) -> list[Actor]:
+        self._producers = [
+            self.actor("produce", f"producer-{half}", half) for half in ("sync", "async")
+        ]
+        self._workers = [self.actor("work", f"worker-{n}", "sync") for n in range(WORKERS)]
+        return [*self._producers, *self._workers]
+
+    def end(self) -> None:
+        """The producers end, then the queue drains, then the workers end."""
+        (self.folder / "stop").touch()
+        for producer in self._producers:
+            producer.wait(60)
+        with self.scene.client() as raw:
+            eventually(lambda: self._is_drained(raw), DRAINED_S, reason="the queue is drained")
+        for worker in self._workers:
+            worker.terminate()
+        for worker in self._workers:
+            worker.wait()
+
+    def repeated(self, history: Sequence[Operation]) -> int:
+        """Tasks that ran to their end more than once."""
+        ran = Counter(op.key for op in history if op.kind == "complete" and op.outcome == "ok")
+        return sum(times > 1 for times in ran.values())
+
+    def judge(self, history: Sequence[Operation]) -> list[Violation]:
+        with (
+            self.scene.client() as raw,
+            Holdfast.from_url(self.url, namespace=self.namespace) as hf,
+        ):
+            places = Places.read(raw, self._unit)
+            dead = {task.task_id for task in hf.queue(chores.QUEUE).dead(limit=1000)}
+            counted = {
+                op.fields["task_id"]: _result(hf, op.fields["task_id"])
+                for op in history
+                if op.kind == "complete"
+            }
+        return [*caught("astray", places.check), *judge(history, dead, counted)]
+
+    def _is_drained(self, raw: Any) -> bool:
+        for worker in self._workers:
+            if not worker.is_alive():  # a task killed it, as late as now
+                worker.start()
+        places = Places.read(raw, self._unit)
+        return not places.under_way and not places.ready
+
+
+def judge(
+    history: Sequence[Operation], dead: set[str], counted: dict[str, int | None]
+) -> list[Violation]:
+    """Nothing lost, from nowhere, stored twice or run twice by one claim; and no late word counts.
+
+    Args:
+        history: of producers and workers.
+        dead: ids of the tasks that were given up.
+        counted: task → the token of the claim whose end counts, if there is one.
+    """
+    ids = {op.key: op.value for op in history if op.kind == "enqueue" and op.outcome == "ok"}
+    buried = {key for key, task_id in ids.items() if task_id in dead}
+    lost, unasked = missing(history, dead=buried)
+    acknowledged_ns = {op.key: op.return_ns for op in history if op.kind == "enqueue"}
+    found = [Violation("lost", f"{key} never ran", acknowledged_ns[key]) for key in sorted(lost)]
+    found += [Violation("doubled", f"{key} ran, and nobody enqueued it") for key in unasked]
+    found += caught("doubled", each_call_is_one_task, list(history))
+    found += caught("doubled", each_claim_ran_once, list(history))
+    return found + _late_words(history, counted)
+
+
+def _late_words(history: Sequence[Operation], counted: dict[str, int | None]) -> list[Violation]:
+    """Of each task the end of its latest claim counts, and of no older one."""
+    claims: dict[str, list[Operation]] = defaultdict(list)
+    for op in history:
+        if op.kind == "complete":
+            claims[op.fields["task_id"]].append(op)
+    found = []
+    for task_id, token in counted.items():
+        latest = max(op.fields["token"] for op in claims[task_id])
+        if token is not None and token != latest:
+            found.append(
+                Violation("stale", f"{task_id}: claim {token} counts, {latest} came after it")
+            )
+    return found
+
+
+def _result(hf: Holdfast, task_id: str) -> int | None:
+    try:
+        token: int = hf.queue(chores.QUEUE).handle(task_id).result(timeout=0)
+    except (TaskFailed, TimeoutError, LookupError):
+        return None
+    return token

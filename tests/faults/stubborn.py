@@ -1,0 +1,28 @@
+"""Taking no failure for an answer, in the documented ways: `insist`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from faults.waiting import POLL_S
+from holdfast import OutcomeUnknown, ServerUnavailable
+
+STUBBORN_S = 30.0  # who was not heard for so long will not be heard
+
+
+def insist(operation: Callable[[], Any]) -> Any:
+    """Do *operation* exactly once, whatever the server does meanwhile."""
+    deadline_s = time.monotonic() + STUBBORN_S
+    while True:
+        try:
+            return operation()
+        except OutcomeUnknown as error:
+            operation = error.repeat
+            problem: Exception = error
+        except ServerUnavailable as error:
+            problem = error
+        if time.monotonic() > deadline_s:
+            raise problem
+        time.sleep(POLL_S)

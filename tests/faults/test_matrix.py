@@ -1,0 +1,49 @@
+"""Each block under each fault: `faults/matrix/table.py` says what is expected.
+
+`make faults-all` plays all, `make faults` those marked `choice`, `make test` those not `long`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from faults.clock import LIBRARY
+from faults.matrix.cell import MODULES, play
+from faults.matrix.table import CELLS, QUICK, Cell, chosen
+from faults.nursery import Nursery
+
+
+def _params() -> Iterator[object]:
+    for name, cell in CELLS.items():
+        if cell.mark == "-":
+            continue
+        marks = [] if name in QUICK else [pytest.mark.long]
+        marks += [pytest.mark.choice] if name in chosen() else []
+        if cell.fault == "F12":
+            marks.append(pytest.mark.skipif(LIBRARY is None, reason="apt install faketime"))
+        yield pytest.param(cell, id=f"{cell.fault}-{cell.block}", marks=marks)
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with Nursery(*MODULES) as nursery:
+        yield nursery
+
+
+@pytest.mark.parametrize("cell", list(_params()))
+def test_cell(
+    cell: Cell,
+    nursery: Nursery,
+    tmp_path: Path,
+    seed: int,
+    record_property: Callable[[str, object], None],
+) -> None:
+    """It holds, or is violated only as the table says; and everything recovers."""
+    verdict = play(cell, seed=seed, folder=tmp_path, nursery=nursery)
+    record_property("cell", json.dumps(verdict.as_json()))
+    print(verdict, *verdict.seen, sep="\n")
+    assert verdict.word == "held"

@@ -1,0 +1,48 @@
+"""The page of the fault matrix: a run replaces its own rows, and keeps the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from faults.matrix import report
+from faults.matrix.table import CELLS
+from faults.matrix.verdict import Verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def verdict(fault: str, block: str, seed: int, word: str = "held") -> Verdict:
+    return Verdict(
+        fault,
+        block,
+        CELLS[fault, block].mark,
+        seed,
+        strikes=3,
+        operations=500,
+        violations={"lost": 2},
+        word=word,
+        when="2026-11-22",
+        server="valkey 9.1.2",
+    )
+
+
+def test_rows_are_replaced_and_kept(tmp_path: Path) -> None:
+    """By fault and block."""
+    page = tmp_path / "faults.md"
+    report.write(page, [verdict("F1", "queue", 1), verdict("F9", "chat", 2)])
+    report.write(page, [verdict("F1", "queue", 3, word="broken: lost: a | b\nmore")])
+    rows = report.read(page.read_text())
+    assert rows.keys() == {("F1", "queue"), ("F9", "chat")}
+    seed, word = report.COLUMNS.index("seed"), report.COLUMNS.index("verdict")
+    lost = report.COLUMNS.index("lost")
+    assert [rows["F9", "chat"][column] for column in (seed, word, lost)] == ["2", "held", "2"]
+    assert [rows["F1", "queue"][column] for column in (seed, word)] == ["3", "broken: lost: a / b"]
+    text = page.read_text()
+    assert "| queue | - | - | F1 |" in text
+    assert "| chat | - | F9 | - |" in text
+
+
+def test_the_page_in_the_docs_is_what_this_would_write() -> None:
+    """So nobody wrote into it by hand, and the table of expectations is the present one."""
+    text = (ROOT / "docs/faults.md").read_text()
+    assert report.text_of(report.read(text)) == text
