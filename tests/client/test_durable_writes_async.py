@@ -134,7 +134,7 @@ async def file_writes(hf: AsyncHoldfast, folder: Path) -> None:
 
 
 async def tally_writes(hf: AsyncHoldfast, folder: Path) -> None:
-    (folder / "a.log").write_text("".join(f"w{n}\n" for n in range(20_000)))
+    (folder / "a.log").write_text("".join(f"w{n}\n" for n in range(6_000)))
     await hf.tally("daily").aggregate(AsyncLocalFiles(folder), key=by_word)
 
 

@@ -135,7 +135,7 @@ def file_writes(hf: Holdfast, folder: Path) -> None:
 
 
 def tally_writes(hf: Holdfast, folder: Path) -> None:
-    (folder / "a.log").write_text("".join(f"w{n}\n" for n in range(20_000)))
+    (folder / "a.log").write_text("".join(f"w{n}\n" for n in range(6_000)))
     hf.tally("daily").aggregate(LocalFiles(folder), key=by_word)
 
 
