@@ -6,16 +6,27 @@ import gzip
 import io
 import secrets
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, cast
 
 import pytest
 
 from cli.crowd import HOSTILE, VISIBLE, Run, rows
 from cli.programs import CTRL_C, on_terminal
 from faults.servers import Server
-from holdfast import ConsumerStatus, Counted, FeedStatus, Holdfast, LocalFiles
+from holdfast import (
+    ConsumerStatus,
+    Counted,
+    FeedStatus,
+    GeoKey,
+    GeoTable,
+    Holdfast,
+    LocalFiles,
+)
+from holdfast.cli.log_files import crew
 from holdfast.cli.log_files.slowest import told
 from tallies.tables import write_csv, write_mmdb
 
@@ -120,6 +131,29 @@ def test_ctrl_c_ends_it(standalone: Server, tmp_path: Path, source: str) -> None
         )  # fmt: skip
         assert code == 130, shown
         assert 4 <= hf.tally("daily").total("2011-10-10") < 3_000 * 4
+
+
+def test_ctrl_c_ends_those_who_have_begun(
+    hf: Holdfast, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when it comes before all have."""
+
+    class Interrupted(ThreadPoolExecutor):
+        def submit(self, *args: Any, **options: Any) -> Any:
+            if self._threads:
+                raise KeyboardInterrupt
+            return super().submit(*args, **options)
+
+    class Endless:
+        def files(self) -> Iterator[Any]:
+            while True:
+                yield from LocalFiles(logs).files()
+
+    monkeypatch.setattr(crew, "ThreadPoolExecutor", Interrupted)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    key = GeoKey(GeoTable.from_mmdb(write_mmdb(tmp_path / "places.mmdb")))
+    with pytest.raises(KeyboardInterrupt):
+        crew.run(hf, "daily", cast(LocalFiles, Endless()), key, None)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ... import FileFeed, GeoKey, Holdfast
 
 Source = LocalFiles | Consumer
+
+HEARD_S = 0.2
+"""A Ctrl-C that the system hands to another thread is heard by who waits when a wait ends."""
 
 
 def run(hf: Holdfast, name: str, source: Source, key: GeoKey, feed: FileFeed | None) -> TallyReport:
@@ -32,10 +35,16 @@ def run(hf: Holdfast, name: str, source: Source, key: GeoKey, feed: FileFeed | N
         files = _Shared(source)
         cores = range(os.cpu_count() or 1)
         with ThreadPoolExecutor(len(cores)) as pool:
-            runs = [
-                pool.submit(tally.aggregate, files, key=key, progress=display.of(n)) for n in cores
-            ]
             try:
+                runs = [
+                    pool.submit(tally.aggregate, files, key=key, progress=display.of(n))
+                    for n in cores
+                ]
+                left = set(runs)
+                while left:
+                    done, left = wait(left, HEARD_S, FIRST_EXCEPTION)
+                    for run in done:
+                        run.result()  # at once what one has failed with
                 return _sum([run.result() for run in runs])
             finally:  # interrupted, or one has failed: the others end as well
                 display.ended = True
