@@ -31,7 +31,8 @@ def busy(hf: Holdfast) -> Iterator[None]:
     hf.file_feed(HOSTILE, consumers=["geo"]).publish(io.BytesIO(b"line\n"), name=HOSTILE)
     leases: list[Lease] = [hf.lock(HOSTILE).acquire(), hf.semaphore("api", limit=2).acquire()]
     with crowded(hf):
-        eventually(lambda: hf.locks() and hf.semaphores() and hf.workers())
+        # Whoever could not note a lock tries again after a minute.
+        eventually(lambda: hf.locks() and hf.semaphores() and hf.workers(), 90)
         yield
     for lease in leases:
         lease.release()
