@@ -32,8 +32,7 @@ def doctor(
     """Find what is wrong, or may go wrong, with the servers; each with a remedy.
 
     It looks at settings, versions, clocks, slowness, and what this user may do; it changes nothing.
-    The exit code is 0 if
-    none is worse than a note, 5 if there are warnings, and 6 if there are errors.
+    The exit code is 0 if none is worse than a note, 5 with warnings, and 6 with errors.
     """
     with connected(url, embedded, namespace, create=False) as hf:
         found = hf.diagnose()

@@ -31,8 +31,8 @@ def fsck(
 ) -> None:
     """Look at every key of a namespace, and tell what does not fit together; it only reads.
 
-    Applications may go on meanwhile: what looks wrong is looked at again. The exit code is 0 if all
-    is well, 5 if there are keys that are none of Holdfast's, and 6 if something is damaged.
+    Applications may go on meanwhile: what looks wrong is looked at again.
+    The exit code is 0 if all fits, 5 if there are keys of others, and 6 if something is damaged.
     """
     with connected(url, embedded, namespace, create=False) as hf:
         report = hf.audit()
