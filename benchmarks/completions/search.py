@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import cycle
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ import redis
 
 from holdfast import AsyncHoldfast, Holdfast
 
+from ..bare import BareLane
 from ..harness import Bench, Case
 from ..report import Table
 from . import textbook
@@ -19,6 +21,7 @@ from .names import made_up, prefixes
 
 MEMBERS: Final = 10_000
 CLIENTS: Final = 16
+MANY: Final = 100
 LIMIT: Final = 10
 
 COUNT: Final = 1_000
@@ -28,6 +31,8 @@ CROWDED_PART: Final = 0.05
 
 ALONE_TARGET: Final = 4.0
 CROWD_TARGET: Final = 40.0
+BARE_TARGET: Final = 80 / 200
+"""What a bare lane can do 200 times, we are to do 80 times."""
 
 Search = Callable[[str], Any]
 
@@ -88,6 +93,15 @@ def _crowded(
     rivals.append(Case(f"holdfast, {CLIENTS} threads", threads["holdfast"]))
     title = f"search, {CLIENTS} clients"
     yield bench.compared(title, ours, rivals, 2 * COUNT, target=CROWD_TARGET)
+    bare = runner.run(BareLane.opened(bench.server.url))
+    guild = async_hf.completions("guild")
+    ours = Case(
+        "holdfast", _gathered(runner, lambda prefix: guild.search(prefix, limit=LIMIT), typed, MANY)
+    )
+    most = Case("bare lane, BYLEX", _gathered(runner, partial(_bare, bare), typed, MANY))
+    title = f"search, {MANY} coroutines"
+    yield bench.compared(title, ours, [most], 2 * COUNT, target=BARE_TARGET)
+    bare.close()
     runner.run(async_hf.close())
 
 
@@ -109,13 +123,27 @@ def _in_threads(
 def _in_coroutines(
     runner: asyncio.Runner, hf: AsyncHoldfast, typed: list[str]
 ) -> Callable[[int], object]:
-    guild = hf.completions("guild")
+    return _gathered(runner, partial(hf.completions("guild").search, limit=LIMIT), typed, CLIENTS)
+
+
+def _bare(lane: BareLane, prefix: str) -> Awaitable[object]:
+    key, first, last = "textbook:members:guild", f"[{prefix}", f"({prefix}\xff"
+    return lane.ask("ZRANGE", key, first, last, "BYLEX", "LIMIT", 0, LIMIT)
+
+
+def _gathered(
+    runner: asyncio.Runner,
+    search: Callable[[str], Awaitable[object]],
+    typed: list[str],
+    coroutines: int,
+) -> Callable[[int], object]:
+    """The work of coroutines that search one time after the other."""
 
     async def lane(count: int) -> None:
         for _, prefix in zip(range(count), cycle(typed), strict=False):
-            await guild.search(prefix, limit=LIMIT)
+            await search(prefix)
 
     async def work(count: int) -> None:
-        await asyncio.gather(*[lane(max(1, count // CLIENTS)) for _ in range(CLIENTS)])
+        await asyncio.gather(*[lane(max(1, count // coroutines)) for _ in range(coroutines)])
 
     return lambda count: runner.run(work(count))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
@@ -11,6 +11,7 @@ import redis
 
 from holdfast import AsyncHoldfast, Chat, Holdfast
 
+from ..bare import BareLane
 from ..harness import Bench, Case
 from ..report import Table
 from . import textbook
@@ -23,6 +24,9 @@ TEXTBOOK_PART: Final = 0.15
 """It would take too long with as many."""
 
 TARGET: Final = 8.0
+BARE_TARGET: Final = 60 / 138
+"""What a bare lane can do 138 times, we are to do 60 times."""
+
 BODY: Final = "x" * 100
 
 
@@ -42,8 +46,11 @@ def run(bench: Bench) -> Iterator[Table]:
         yield bench.compared(title, ours, [rival], COUNT, target=TARGET)
         async_hf = AsyncHoldfast.from_url(bench.server.url, namespace="benchmarks")
         ours = Case(f"holdfast, {COROUTINES} coroutines", _in_coroutines(runner, async_hf))
+        bare = runner.run(BareLane.opened(bench.server.url))
+        most = Case(f"bare lane, XADD, {COROUTINES} coroutines", _bare(runner, bare))
         title = f"send to one chat, {COROUTINES} coroutines"
-        yield bench.compared(title, ours, [rival], COUNT)
+        yield bench.compared(title, ours, [most, rival], COUNT, target=BARE_TARGET)
+        bare.close()
         runner.run(async_hf.close())
 
 
@@ -67,10 +74,24 @@ def _shared(pool: ThreadPoolExecutor, send: Callable[[], object]) -> Callable[[i
 
 def _in_coroutines(runner: asyncio.Runner, hf: AsyncHoldfast) -> Callable[[int], object]:
     chat = hf.chat("chat")
+    return _together(runner, lambda: chat.send(BODY, sender="jack"))
+
+
+def _bare(runner: asyncio.Runner, lane: BareLane) -> Callable[[int], object]:
+    """The message alone: no number, no members, nobody woken."""
+    return _together(
+        runner, lambda: lane.ask("XADD", "bare", "MAXLEN", "~", 1000, "*", "jack", BODY)
+    )
+
+
+def _together(
+    runner: asyncio.Runner, send: Callable[[], Awaitable[object]]
+) -> Callable[[int], object]:
+    """The work of coroutines that send one message after the other."""
 
     async def lane(count: int) -> None:
         for _ in range(count):
-            await chat.send(BODY, sender="jack")
+            await send()
 
     async def work(count: int) -> None:
         await asyncio.gather(*[lane(max(1, count // COROUTINES)) for _ in range(COROUTINES)])
