@@ -50,8 +50,9 @@ def encrypted(standalone: Server) -> Iterator[Encrypted]:
 
 @pytest.fixture(scope="session")
 def sentinel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """A primary and its replicas under Sentinels, shared."""
-    with Watched(tmp_path_factory.mktemp("sentinel")) as watched:
+    """A primary with two replicas under three Sentinels, shared."""
+    folder = tmp_path_factory.mktemp("sentinel")
+    with Watched(folder, replicas=2, sentinels=3) as watched:
         yield watched
 
 

@@ -1,10 +1,11 @@
-"""A primary and a replica that a real Sentinel watches: `Watched`."""
+"""A primary and its replicas that real Sentinels watch: `Watched`."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,39 +22,66 @@ READY_S = 20.0
 
 
 class Watched:
-    """A primary, a replica, and one sentinel that may decide alone; `with` starts and removes them.
+    """A primary with replicas, and sentinels who decide by majority; `with` starts and removes them.
 
     Args:
-        folder: for what the sentinel writes.
-        down_after_ms: silence of so long is death, says the sentinel.
+        folder: for what the sentinels write.
+        replicas: of the primary.
+        sentinels: that watch it.
+        down_after_ms: silence of so long is death, say the sentinels.
     """
 
-    def __init__(self, folder: Path, *, down_after_ms: int = 500) -> None:
+    def __init__(
+        self, folder: Path, *, replicas: int = 1, sentinels: int = 1, down_after_ms: int = 500
+    ) -> None:
         self._folder = folder
         self._down_after_ms = down_after_ms
-        self._servers = [Server(*SOON), Server(*SOON)]
+        self._servers = [Server(*SOON) for _ in range(1 + replicas)]
+        self._ports = [Port() for _ in range(sentinels)]
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            first, second = (stack.enter_context(server) for server in self._servers)
-            self._port = stack.enter_context(Port()).number
-            host, port = first.address
-            second.execute("REPLICAOF", host, port)
-            config = self._folder / "sentinel.conf"
-            config.write_text(
-                f"port {self._port}\nbind {LOOPBACK}\ndir {self._folder}\n"
-                f"sentinel monitor {SERVICE} {host} {port} 1\n"
-                f"sentinel down-after-milliseconds {SERVICE} {self._down_after_ms}\n"
-                f"sentinel failover-timeout {SERVICE} 3000\n"
-            )
-            binary = server_binary()
-            stack.enter_context(Process(binary, str(config), "--sentinel", name="sentinel"))
-            self._asked = stack.enter_context(redis.Redis(port=self._port))
-            eventually(lambda: self._replicas() == 1, READY_S)
-            eventually(lambda: _link(second) == "up", READY_S)
+            first, *others = (stack.enter_context(server) for server in self._servers)
+            for other in others:
+                other.execute("REPLICAOF", *first.address)
+            for port in self._ports:
+                stack.enter_context(port)
+                stack.enter_context(self._sentinel(port.number, first))
+            asked = [redis.Redis(port=port.number) for port in self._ports]
+            self._asked = asked[0]
+            for sentinel in asked:
+                stack.callback(sentinel.close)
+                eventually(partial(self._is_ready, sentinel), READY_S)
+            for other in others:
+                eventually(partial(_is_linked, other), READY_S)
             self._stack = stack.pop_all()
         return self
+
+    def _sentinel(self, port: int, primary: Server) -> Process:
+        folder = self._folder / str(port)
+        folder.mkdir()
+        (folder / "sentinel.conf").write_text(
+            f"port {port}\nbind {LOOPBACK}\ndir {folder}\n"
+            f"sentinel monitor {SERVICE} {primary.address[0]} {primary.port} {self._quorum}\n"
+            f"sentinel down-after-milliseconds {SERVICE} {self._down_after_ms}\n"
+            f"sentinel failover-timeout {SERVICE} 3000\n"
+        )
+        config = str(folder / "sentinel.conf")
+        return Process(server_binary(), config, "--sentinel", name=f"sentinel {port}")
+
+    @property
+    def _quorum(self) -> int:
+        return len(self._ports) // 2 + 1
+
+    def _is_ready(self, sentinel: redis.Redis) -> bool:
+        """Whether it knows all replicas, and all other sentinels."""
+        try:
+            known = sentinel.execute_command("SENTINEL", "MASTER", SERVICE)
+        except redis.RedisError:
+            return False
+        others = len(self._servers) - 1, len(self._ports) - 1
+        return (int(known[b"num-slaves"]), int(known[b"num-other-sentinels"])) == others
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
@@ -61,12 +89,13 @@ class Watched:
     @property
     def address(self) -> tuple[str, int]:
         """Of the sentinel."""
-        return LOOPBACK, self._port
+        return LOOPBACK, self._ports[0].number
 
     @property
     def url(self) -> str:
         """For a client that follows the primary."""
-        return f"redis+sentinel://{LOOPBACK}:{self._port}/{SERVICE}"
+        hosts = ",".join(f"{LOOPBACK}:{port.number}" for port in self._ports)
+        return f"redis+sentinel://{hosts}/{SERVICE}"
 
     @contextmanager
     def zombie(self) -> Iterator[Server]:
@@ -140,13 +169,6 @@ class Watched:
         old.start()
         old.execute("REPLICAOF", *new.address)  # the sentinel says so only after some eight seconds
 
-    def _replicas(self) -> int:
-        """How many the sentinel knows."""
-        try:
-            return int(self._asked.execute_command("SENTINEL", "MASTER", SERVICE)[b"num-slaves"])
-        except redis.RedisError:
-            return 0
-
     def _primary(self) -> tuple[str, int]:
         """Who the sentinel says it is."""
         host, port = self._asked.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)
@@ -167,7 +189,6 @@ def _role(server: Server) -> str:
     return role
 
 
-def _link(replica: Server) -> str:
-    """How it is connected to its primary."""
-    status: str = replica.execute("INFO", "replication")["master_link_status"]
-    return status
+def _is_linked(replica: Server) -> bool:
+    """Whether it has all of its primary."""
+    return bool(replica.execute("INFO", "replication")["master_link_status"] == "up")
