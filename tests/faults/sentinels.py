@@ -22,7 +22,7 @@ READY_S = 20.0
 
 
 class Watched:
-    """A primary with replicas, and sentinels who decide by majority; `with` starts and removes them.
+    """A primary, replicas, and sentinels who decide by majority; `with` starts and removes them.
 
     Args:
         folder: for what the sentinels write.
