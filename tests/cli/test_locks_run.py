@@ -19,7 +19,7 @@ from faults.waiting import eventually
 from holdfast import Holdfast, server
 
 LEASE_S = 2.0
-SLACK_S = 3.0
+SLACK_S = 20.0
 """What a busy machine may add."""
 
 START_S = 60.0
@@ -256,8 +256,8 @@ def test_a_run_that_is_stopped_beyond_its_lease(hf: Holdfast, begin: Begin, tmp_
     run = begin("--lease", str(LEASE_S), *shell(script, pid_file))
     run.wait_for_output("ready", START_S)
     run.pause()
-    eventually(lambda: not is_running(pid_file), LEASE_S + 1 + SLACK_S)
-    with hf.lock("nightly").hold(timeout=LEASE_S + 1) as lease:
+    eventually(lambda: not is_running(pid_file), LEASE_S + SLACK_S)
+    with hf.lock("nightly").hold(timeout=LEASE_S + SLACK_S) as lease:
         run.resume()
         assert run.wait() == 123
     assert f"{lease.holder} holds it now" in run.output
@@ -273,8 +273,8 @@ def test_a_killed_run_frees_the_lock_and_ends_its_command(
     run.wait_for_output("ready", START_S)
     run.kill()
     killed_at = time.monotonic()
-    with hf.lock("nightly").hold(timeout=LEASE_S + 5):
-        assert time.monotonic() - killed_at <= LEASE_S + 1 + SLACK_S
+    with hf.lock("nightly").hold(timeout=LEASE_S + SLACK_S):
+        assert time.monotonic() - killed_at <= LEASE_S + SLACK_S
         assert not is_running(pid_file)
 
 

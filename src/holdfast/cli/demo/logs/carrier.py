@@ -13,11 +13,12 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from .... import FileFeed, FileTaken, Holdfast, OutcomeUnknown, ServerUnavailable
+from .... import FeedSealed, FileFeed, FileTaken, Holdfast, OutcomeUnknown, ServerUnavailable
 
 ALL: Final = "archive"
 """The feed whose files go to each of `KEEPERS`."""
@@ -66,7 +67,8 @@ def keep(hf: Holdfast, folder: Path, consumer: str) -> None:
 
 
 def _publish(feed: FileFeed, log: Path, name: str) -> None:
-    with log.open("rb") as content:
+    # Sealed it is only by a publisher that had published all, and was killed then.
+    with log.open("rb") as content, suppress(FeedSealed):
         feed.publish(content, name=name)
 
 
