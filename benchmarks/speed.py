@@ -81,7 +81,7 @@ LINES: Final = (
     Line(
         "a call that one replica has, 50 coroutines",
         "durable",
-        "durable calls, coroutines: 50",
+        "durable calls, asyncio, coroutines: 50",
         "holdfast",
         ["redis-py"],
     ),

@@ -98,6 +98,7 @@ def test_the_dashboard_shows_what_goes_on_until_it_is_stopped(room: Path) -> Non
     assert [line for line in ps("args=") if str(room) in line] == []
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_the_screen_on_a_terminal(room: Path) -> None:
     """A line for each part; Ctrl-C ends it in good order."""
