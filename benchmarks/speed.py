@@ -89,14 +89,14 @@ LINES: Final = (
         "a lock taken and given back",
         "leases",
         "a lock taken and given back, nobody else wants it, one thread",
-        "Holdfast",
+        "holdfast",
         ["redis-py"],
     ),
     Line(
         "50 coroutines, a lock each",
         "leases",
         "50 coroutines, a lock each",
-        "Holdfast",
+        "holdfast",
         ["redis-py"],
     ),
     Line(

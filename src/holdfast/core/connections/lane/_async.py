@@ -19,6 +19,9 @@ yet: should the server not answer in time, they are `Unsent` and these are `Lost
 
 MAX_BYTES_UNDER_WAY: Final = 4 * 2**20
 
+ENOUGH: Final = 16
+"""Calls that are sent before the turn is over: the server works on them while others are made."""
+
 _FRESH_S: Final = 0.001
 """A connection unused for longer may have been closed without the loop having noticed."""
 
@@ -43,7 +46,7 @@ class _Call:
 class AsyncLane:
     """One connection, opened when it is first needed, on which many calls are under way.
 
-    What is submitted in one turn of the loop travels in one write. The replies come in the same
+    What is submitted in one turn of the loop travels in one write, or a few. Replies come in the same
     order; that of a call whose caller was cancelled is read and dropped. What breaks the connection
     ends all calls under way, and the next one opens it anew.
 
@@ -83,6 +86,9 @@ class AsyncLane:
         self._waiting.append(_Call(request, future, now))
         if self._sending is None:
             self._begin(now)
+        elif len(self._waiting) == ENOUGH and self._under_way and self._seal is None:
+            self._sending.cancel()
+            self._send()
         return future
 
     def submit_all(self, requests: Iterable[Request]) -> list[asyncio.Future[Outcome]]:
