@@ -119,6 +119,35 @@ def test_values_move_by_themselves_under_traffic(tab: Tab, house: House) -> None
     expect(page.locator(".uplot canvas")).to_have_count(1)
 
 
+def test_a_page_that_nobody_sees_asks_for_nothing(tab: Tab, house: House) -> None:
+    """Until it is seen again: then at once."""
+    page = tab(house)
+    asked: list[str] = []
+    page.clock.install()
+    page.reload()
+    page.on("request", lambda one: "hx-request" in one.headers and asked.append(one.url))
+    show(page, hidden=True)
+    page.clock.run_for(60_000)
+    assert asked == []
+    house.hf.enqueue(send.call("jill"))
+    show(page, hidden=False)
+    expect(figure(page, "Waiting")).to_contain_text("1")
+    assert len(asked) == 1
+    with page.expect_response("**/dashboard/"):
+        page.clock.run_for(3_000)
+
+
+def show(page: Page, *, hidden: bool) -> None:
+    """As a browser tells a page whether its tab is in front."""
+    page.evaluate(
+        """hidden => {
+            Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+            document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        hidden,
+    )
+
+
 def test_chosen_tasks_are_replayed_after_a_question(tab: Tab, house: House) -> None:
     """With their number; the page says what was done; who says no has done nothing."""
     house.hf.enqueue_many([send.call("bad") for _ in range(3)])
