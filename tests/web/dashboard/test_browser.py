@@ -51,8 +51,11 @@ Tab = Callable[..., Page]
 
 
 @pytest.fixture
-def tab(browser: Browser) -> Iterator[Tab]:
-    """Log in as somebody; nothing may go wrong in the page while the test runs."""
+def tab(browser: Browser, house: House) -> Iterator[Tab]:
+    """Log in as somebody; nothing may go wrong in the page while the test runs.
+
+    Its tabs are closed before the house is: a page without one complains.
+    """
     complaints: list[str] = []
     contexts: list[Any] = []
 
@@ -61,10 +64,10 @@ def tab(browser: Browser) -> Iterator[Tab]:
     ) -> Page:
         context = browser.new_context(**{"viewport": DESK, **options})
         contexts.append(context)
+        context.set_default_timeout(PATIENCE_MS)
+        context.on("console", lambda m: m.type == "error" and complaints.append(m.text))
+        context.on("weberror", lambda error: complaints.append(str(error.error)))
         page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        page.on("console", lambda m: m.type == "error" and complaints.append(m.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(house.login(role))
         expect(page.locator("h1")).to_have_text(heading)
         return page
@@ -246,6 +249,7 @@ def test_it_opens_with_a_diagnosis_and_heals(tab: Tab, fresh_server: Server) -> 
         expect(page.locator("h1")).to_have_text("The server does not answer")
         fresh_server.start()
         expect(page.locator(".verdict.good")).to_be_visible()
+        page.close()
 
 
 def test_names_are_completed_while_they_are_typed(tab: Tab, house: House) -> None:
