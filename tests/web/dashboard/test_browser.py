@@ -253,13 +253,14 @@ def test_it_opens_with_a_diagnosis_and_heals(tab: Tab, fresh_server: Server) -> 
 
 
 def test_names_are_completed_while_they_are_typed(tab: Tab, house: House) -> None:
-    """What is typed stays, and is in the address."""
+    """After a slash, wherever one is; what is typed stays, and is in the address."""
     house.hf.completions("guild:3").add_many(["jeff", "jenny", "jack"])
     page = tab(house)
     visit(page, house, "completions?name=guild:3")
     names = page.locator("td.name")
     expect(names).to_have_count(3)
-    page.locator("#prefix").press_sequentially("je")
+    page.keyboard.press("/")
+    page.keyboard.type("je")
     expect(names).to_have_text(["jeff", "jenny"])
     page.keyboard.type("nn")
     expect(names).to_have_text(["jenny"])

@@ -134,7 +134,10 @@ def test_failures_of_one_cause_are_one_group(house: House) -> None:
     )
     assert listed["total"] == 3
     fields = {"queue": "email", "task": group["task"], "reason": group["reason"]}
-    assert done(house, "failures/replay", **fields) == ("In line again: 3 tasks of email.", 3)
+    said = done(house, "failures/replay", **fields, among="2")
+    assert said == ("In line again: 2 tasks of email.", 2)
+    assert act(house, "failures/replay", **fields, among="1001").status_code == 400
+    assert done(house, "failures/replay", **fields) == ("In line again: 1 task of email.", 1)
     assert done(house, "failures/replay", **fields)[1] == 0
     assert house.hf.queue("email").stats().ready == 3
     assert house.hf.queue("other").stats().dead == 1
