@@ -137,7 +137,9 @@ def test_failures_of_one_cause_are_one_group(house: House) -> None:
     said = done(house, "failures/replay", **fields, among="2")
     assert said == ("In line again: 2 tasks of email.", 2)
     assert act(house, "failures/replay", **fields, among="1001").status_code == 400
-    assert done(house, "failures/replay", **fields) == ("In line again: 1 task of email.", 1)
+    for _ in range(2):  # the second time it only answers, as after a lost reply
+        said = done(house, "failures/replay", **fields, key="mine")
+        assert said == ("In line again: 1 task of email.", 1)
     assert done(house, "failures/replay", **fields)[1] == 0
     assert house.hf.queue("email").stats().ready == 3
     assert house.hf.queue("other").stats().dead == 1

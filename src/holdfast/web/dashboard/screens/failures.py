@@ -90,7 +90,7 @@ async def replay(deed: Deed) -> Done:
         for one in await queue.dead(among)
         if one.task == task and is_like(one.reason, reason)
     ]
-    replayed = await queue.replay(ids, op_id=deed.op_id) if ids else 0
+    replayed = await queue.replay(ids, op_id=deed.op_id)  # also of none: it may be a repetition
     return Done(f"In line again: {counted(replayed, 'task')} of {deed.text('queue')}.", replayed)
 
 
