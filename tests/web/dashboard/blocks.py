@@ -66,7 +66,8 @@ class Source:
 
     def load(self, ids: Sequence[Any]) -> dict[Any, Any]:
         """All but that one."""
-        return {each: {"id": each, HOSTILE: HOSTILE} if each != "bad" else object() for each in ids}
+        row, error = {HOSTILE: HOSTILE}, ValueError(HOSTILE)
+        return {each: error if each == "bad" else {"id": each, **row} for each in ids}
 
 
 def fill_blocks(hf: Holdfast) -> None:

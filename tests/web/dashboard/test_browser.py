@@ -51,8 +51,11 @@ Tab = Callable[..., Page]
 
 
 @pytest.fixture
-def tab(browser: Browser) -> Iterator[Tab]:
-    """Log in as somebody; nothing may go wrong in the page while the test runs."""
+def tab(browser: Browser, house: House) -> Iterator[Tab]:
+    """Log in as somebody; nothing may go wrong in the page while the test runs.
+
+    Its tabs are closed before the house is: a page without one complains.
+    """
     complaints: list[str] = []
     contexts: list[Any] = []
 
@@ -61,10 +64,10 @@ def tab(browser: Browser) -> Iterator[Tab]:
     ) -> Page:
         context = browser.new_context(**{"viewport": DESK, **options})
         contexts.append(context)
+        context.set_default_timeout(PATIENCE_MS)
+        context.on("console", lambda m: m.type == "error" and complaints.append(m.text))
+        context.on("weberror", lambda error: complaints.append(str(error.error)))
         page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        page.on("console", lambda m: m.type == "error" and complaints.append(m.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(house.login(role))
         expect(page.locator("h1")).to_have_text(heading)
         return page
@@ -117,6 +120,32 @@ def test_values_move_by_themselves_under_traffic(tab: Tab, house: House) -> None
         worker.stop()
         thread.join(20)
     expect(page.locator(".uplot canvas")).to_have_count(1)
+
+
+def test_a_page_that_nobody_sees_asks_for_nothing(tab: Tab, house: House) -> None:
+    """Until it is seen again."""
+    page = tab(house)
+    asked: list[str] = []
+    page.clock.install()
+    page.reload()
+    page.on("request", lambda one: "hx-request" in one.headers and asked.append(one.url))
+    show(page, hidden=True)
+    page.clock.run_for(60_000)
+    assert asked == []
+    house.hf.enqueue(send.call("jill"))
+    show(page, hidden=False)
+    expect(figure(page, "Waiting")).to_contain_text("1")
+
+
+def show(page: Page, *, hidden: bool) -> None:
+    """As a browser tells a page whether its tab is in front."""
+    page.evaluate(
+        """hidden => {
+            Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+            document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        hidden,
+    )
 
 
 def test_chosen_tasks_are_replayed_after_a_question(tab: Tab, house: House) -> None:
@@ -217,16 +246,18 @@ def test_it_opens_with_a_diagnosis_and_heals(tab: Tab, fresh_server: Server) -> 
         expect(page.locator("h1")).to_have_text("The server does not answer")
         fresh_server.start()
         expect(page.locator(".verdict.good")).to_be_visible()
+        page.close()
 
 
 def test_names_are_completed_while_they_are_typed(tab: Tab, house: House) -> None:
-    """What is typed stays, and is in the address."""
+    """After a slash, wherever one is; what is typed stays, and is in the address."""
     house.hf.completions("guild:3").add_many(["jeff", "jenny", "jack"])
     page = tab(house)
     visit(page, house, "completions?name=guild:3")
     names = page.locator("td.name")
     expect(names).to_have_count(3)
-    page.locator("#prefix").press_sequentially("je")
+    page.keyboard.press("/")
+    page.keyboard.type("je")
     expect(names).to_have_text(["jeff", "jenny"])
     page.keyboard.type("nn")
     expect(names).to_have_text(["jenny"])

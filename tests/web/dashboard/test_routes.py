@@ -20,6 +20,7 @@ from web.house import House, opened
 from web.test_routes import is_problem
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+TWINS = [*(f"{path or 'overview'}.json" for path in PAGES), *(f"{path}.csv" for path in SHEETS)]
 OPEN = {"/login", "/logout", "/assets/{hash}/{name:path}"}
 
 
@@ -60,6 +61,13 @@ def test_nobody_sees_a_page(house: House, path: str, accept: str) -> None:
         assert (answer.status_code, is_problem(answer)) == (401, True)
 
 
+@pytest.mark.parametrize("path", TWINS)
+def test_nobody_sees_a_twin(house: House, path: str) -> None:
+    """Nor what is in it as a table."""
+    answer = house.visitor(None).get(f"/{path}")
+    assert answer.status_code == (401 if path.endswith(".json") else 303)
+
+
 def test_a_token_of_the_gateway_opens_nothing_here(house: House) -> None:
     """Nor a pass a mailbox, though the secret is the same."""
     token = house.tokens.issue("ann")
@@ -90,7 +98,9 @@ def test_no_get_changes_anything(house: House, path: str) -> None:
     assert answer.status_code == 405
 
 
-@pytest.mark.parametrize("path", [*PAGES, *ACTIONS, "login", "logout", "assets/x/y", "nowhere"])
+@pytest.mark.parametrize(
+    "path", [*PAGES, *TWINS, *ACTIONS, "login", "logout", "assets/x/y", "nowhere"]
+)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_foreign_host_is_refused(house: House, method: str, path: str) -> None:
     """Whoever asks."""
@@ -190,6 +200,8 @@ def test_each_page_has_a_twin_in_json(house: House, path: str, query: dict[str, 
         ("tasks.json?page=21", "page must be 1 to 20"),
         ("queues.json?page=x", "page must be"),
         ("queues.json?page=501", "page must be 1 to 500"),
+        ("counter.json?name=a&last=501", "last must be 1 to 500"),
+        ("tally.json?name=a&limit=501", "limit must be 1 to 500"),
         ("queue.json", "say which: ?name="),
         ("task.json?queue=a", "say which: ?id="),
         ("queues.json?q=" + "x" * 1001, "at most 1,000"),
@@ -227,8 +239,7 @@ def test_assets_stay_for_ever_under_their_hash(house: House) -> None:
     assert client.get("/assets/x/../../app.py").status_code == 404
     guarded = {route.path for route in ROUTES if isinstance(route, Route)} - OPEN
     known = {f"/{path}" for path in (*PAGES, *ACTIONS)}
-    twins = {f"/{path or 'overview'}.json" for path in PAGES} | {f"/{path}.csv" for path in SHEETS}
-    assert guarded == known | twins
+    assert guarded == known | {f"/{path}" for path in TWINS}
 
 
 def test_the_scripts_are_small(house: House) -> None:

@@ -13,10 +13,16 @@ import pytest
 from conftest import Site
 from faults.servers import Server
 from holdfast import Retry, TaskRegistry
-from web.dashboard.world import work
+from web.dashboard.world import ACTIONS, work
 from web.house import House, opened
 
 registry = TaskRegistry()
+
+EMPTY = (
+    *("", "queues", "tasks", "failures", "workers", "locks", "semaphores", "mailboxes", "chats"),
+    *("counters", "completions", "rows", "feeds", "tallies"),
+)
+"""What shows nothing where there is nothing."""
 
 
 @registry.task(queue="email", retry=Retry(attempts=1))
@@ -69,8 +75,9 @@ def test_an_empty_namespace_is_well(house: House) -> None:
     seen = see(house, "overview")
     assert (seen["verdict"]["level"], seen["queues"], seen["ready"]) == ("good", 0, 0)
     client = house.visitor("viewer", Accept="text/html")
-    for path in ("", "queues", "tasks", "workers", "failures"):
-        assert "<pre><code>" in client.get(f"/{path}").text
+    for path in EMPTY:
+        assert "<pre><code>" in client.get(f"/{path}").text, path
+        assert '<p class="as-of">as of <time datetime="' in client.get(f"/{path}").text, path
 
 
 def test_the_overview_counts_what_ended(house: House) -> None:
@@ -127,7 +134,12 @@ def test_failures_of_one_cause_are_one_group(house: House) -> None:
     )
     assert listed["total"] == 3
     fields = {"queue": "email", "task": group["task"], "reason": group["reason"]}
-    assert done(house, "failures/replay", **fields) == ("In line again: 3 tasks of email.", 3)
+    said = done(house, "failures/replay", **fields, among="2")
+    assert said == ("In line again: 2 tasks of email.", 2)
+    assert act(house, "failures/replay", **fields, among="1001").status_code == 400
+    for _ in range(2):  # the second time it only answers, as after a lost reply
+        said = done(house, "failures/replay", **fields, key="mine")
+        assert said == ("In line again: 1 task of email.", 1)
     assert done(house, "failures/replay", **fields)[1] == 0
     assert house.hf.queue("email").stats().ready == 3
     assert house.hf.queue("other").stats().dead == 1
@@ -200,6 +212,18 @@ def test_every_action_is_in_the_audit_log(house: House, caplog: pytest.LogCaptur
     assert outcomes[0].startswith("email is paused")
     assert outcomes[1] == "failed: Problem"
     assert outcomes[2] == "Cancelled: 0 tasks. Ended before: 2."
+
+
+@pytest.mark.parametrize("path", ACTIONS)
+def test_no_action_is_without_its_record(
+    house: House, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever the screen."""
+    with caplog.at_level(logging.INFO, "holdfast.audit"):
+        act(house, path, what="is missing")
+    [record] = [record for record in caplog.records if record.name == "holdfast.audit"]
+    assert (record.user, record.action) == ("ann", path)  # type: ignore[attr-defined]
+    assert record.target == {"what": "is missing"}  # type: ignore[attr-defined]
 
 
 def test_the_server_is_shown_as_far_as_it_may_be(site: Site) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from .... import TaskStatus
+from ...visit import whole
 from ..deed import Deed, Done
 from ..gathering import SURVEYED, for_each, stats_of
 from ..look import MOST, Look
@@ -60,6 +61,7 @@ async def show(look: Look) -> dict[str, Any]:
     return {
         "queue": wanted,
         "dead": sum(dead.values()),
+        "among": each,
         "looked_at": sum(map(len, found.values())),
         "by_queue": {name: dead[name] for name in worst},
         "groups": groups[:MOST],
@@ -80,14 +82,15 @@ def grouped(queue: str, tasks: Iterable[TaskStatus]) -> list[Failures]:
 
 
 async def replay(deed: Deed) -> Done:
-    """Put the dead tasks of one cause in line again, of the 1,000 latest dead."""
+    """Put the dead tasks of one cause in line again, *among* the latest dead that were counted."""
     queue, task, reason = deed.hf.queue(deed.text("queue")), deed.text("task"), deed.text("reason")
+    among = whole(deed.text("among"), "among", 1, ALL) if deed.flag("among") else ALL
     ids = [
         one.task_id
-        for one in await queue.dead(ALL)
+        for one in await queue.dead(among)
         if one.task == task and is_like(one.reason, reason)
     ]
-    replayed = await queue.replay(ids, op_id=deed.op_id) if ids else 0
+    replayed = await queue.replay(ids, op_id=deed.op_id)  # also of none: it may be a repetition
     return Done(f"In line again: {counted(replayed, 'task')} of {deed.text('queue')}.", replayed)
 
 

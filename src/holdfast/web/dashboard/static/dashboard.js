@@ -181,6 +181,7 @@
       if (dialog.returnValue !== "yes") return;
       form.dataset.asked = "yes";
       form.requestSubmit(submitter);
+      delete form.dataset.asked;  // whoever comes back to this page is asked again
     }, { once: true });
     dialog.showModal();
   });
