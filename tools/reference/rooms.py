@@ -18,7 +18,7 @@ SOURCE: Final = Path(__file__).resolve().parents[2] / "src"
 
 TITLES: Final = {
     "client": "The client",
-    "core": "Durability",
+    "durability": "Durability",
     "locks": "Locks and semaphores",
     "queues": "Task queues",
     "messages": "Mailboxes and chats",
@@ -76,10 +76,16 @@ def rooms() -> list[Room]:
     for name, home in homes.items():
         if home.endswith("._async") and name.removeprefix("Async") in homes:
             continue  # its twin says the same
-        room = home.partition(".")[0]
-        room = "telemetry" if room == "core" else room  # all that users see of the core
-        found.setdefault(room, []).append(_target(package[f"{home}.{name}"]))
+        found.setdefault(_room(home), []).append(_target(package[f"{home}.{name}"]))
     return [Room(name, sorted(members, key=_rank)) for name, members in found.items() if members]
+
+
+def _room(home: str) -> str:
+    """The package at the top; of the core users see two modules, and what belongs to them."""
+    package, _, module = home.partition(".")
+    if package != "core":
+        return package
+    return "durability" if module == "durability" else "telemetry"
 
 
 def _rank(member: griffe.Object) -> tuple[bool, int, str, int]:

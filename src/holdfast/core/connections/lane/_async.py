@@ -46,9 +46,9 @@ class _Call:
 class AsyncLane:
     """One connection, opened when it is first needed, on which many calls are under way.
 
-    What is submitted in one turn of the loop travels in one write, or a few. Replies come in the same
-    order; that of a call whose caller was cancelled is read and dropped. What breaks the connection
-    ends all calls under way, and the next one opens it anew.
+    What is submitted in one turn of the loop travels in one write, or a few. The replies come in
+    the same order; that of a call whose caller was cancelled is read and dropped. What breaks the
+    connection ends all calls under way, and the next one opens it anew.
 
     With a seal it sends one batch at a time, and the seal after it, without which no answer counts:
     the calls that come meanwhile share the next one.
