@@ -36,7 +36,7 @@ sync: $(READY)  ## write every generated file anew
 	$(BIN)/python tools/reference
 
 bench: $(READY)  ## medians of interleaved runs, and the ratio to each rival
-	$(BIN)/python -m benchmarks $(ARGS)
+	$(BIN)/python -m benchmarks --keep $(ARGS)
 
 faults: $(READY)  ## five minutes of the fault matrix: a choice of blocks and faults, into docs/faults.md
 	$(BIN)/pytest -n 2 -m choice --matrix docs/faults.md $(ARGS)
