@@ -39,10 +39,10 @@ bench: $(READY)  ## medians of interleaved runs, and the ratio to each rival
 	$(BIN)/python -m benchmarks --keep $(ARGS)
 
 faults: $(READY)  ## five minutes of the fault matrix: a choice of blocks and faults, into docs/faults.md
-	$(BIN)/pytest -n 2 -m choice --matrix docs/faults.md $(ARGS)
+	$(BIN)/pytest -n 2 -m choice --matrix=docs/faults.md $(ARGS)
 
 faults-all: $(READY)  ## all of the fault matrix, and the long rounds of kills, pauses, cuts and lost replies
-	$(BIN)/pytest -m "long or choice" --timeout 3600 --matrix docs/faults.md $(ARGS)
+	$(BIN)/pytest -m "long or choice" --timeout 3600 --matrix=docs/faults.md $(ARGS)
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Holdfast needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
