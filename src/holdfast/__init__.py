@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .completions.match import Match
     from .completions.recent._async import AsyncRecent
     from .completions.recent._sync import Recent
+    from .core.codec import JSON, Codec
     from .core.durability import Fsynced, Replicated
     from .core.telemetry import Telemetry
     from .core.trace import TraceContext, current_trace, use_trace
@@ -132,6 +133,7 @@ if TYPE_CHECKING:
     from .telemetry.prometheus import PrometheusMetrics
 
 __all__ = [
+    "JSON",
     "AsyncChat",
     "AsyncCompletions",
     "AsyncConsumer",
@@ -166,6 +168,7 @@ __all__ = [
     "Chat",
     "ChatExists",
     "ChatStatus",
+    "Codec",
     "CommitHook",
     "Completions",
     "Consumer",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 HOMES: Final = {
+    "JSON": "core.codec",
     "AsyncChat": "messages.chat._async",
     "AsyncCompletions": "completions._async",
     "AsyncConsumer": "files.consumer._async",
@@ -39,6 +40,7 @@ HOMES: Final = {
     "Chat": "messages.chat._sync",
     "ChatExists": "errors",
     "ChatStatus": "messages.states",
+    "Codec": "core.codec",
     "CommitHook": "rows.commits",
     "Completions": "completions._sync",
     "Consumer": "files.consumer._sync",

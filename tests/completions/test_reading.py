@@ -29,7 +29,7 @@ def test_a_user_who_may_not_write(standalone: Server) -> None:
         assert names.has("jeff")
         assert names.count() == 1
         assert reader.recent("p").match("J") == ["jill"]
-        with pytest.raises(OutcomeUnknown, match="no permissions to run the 'zadd'"):
+        with pytest.raises(OutcomeUnknown, match=r"no permissions to run the 'zadd'|can't run"):
             names.add("x")
         assert names.count() == 1
     standalone.execute("ACL", "DELUSER", namespace)

@@ -16,6 +16,7 @@ import pytest
 from conftest import Site
 from faults.waiting import eventually
 from holdfast import (
+    JSON,
     CachedRow,
     DecodeError,
     DefinitionConflict,
@@ -159,19 +160,31 @@ def test_values_are_json_for_everybody(hf: Holdfast, site: Site) -> None:
     assert stored.split(b":", 3)[3].startswith(b'={"price":"12.50","day":"2026-11-27"')
 
 
+class Upper:
+    """A codec that keeps the name of a row, in capitals."""
+
+    def encode(self, value: Any) -> bytes:
+        return str(value["name"]).upper().encode()
+
+    def decode(self, data: bytes, into: Any = Any) -> Any:
+        return data.decode()
+
+
 def test_a_codec_of_the_user(hf: Holdfast) -> None:
     """Stores whatever it makes of a row."""
-
-    class Upper:
-        def encode(self, value: Any) -> bytes:
-            return str(value["name"]).upper().encode()
-
-        def decode(self, data: bytes, into: Any = Any) -> Any:
-            return data.decode()
-
     cache = hf.row_cache("names", source=Table({1: {"name": "jill"}}), codec=Upper())
     assert (cache.get(1)).value == "JILL"
     assert (cache.get(1)).value == "JILL"
+
+
+def test_the_codec_of_a_client_is_that_of_its_caches(site: Site) -> None:
+    """Unless a cache has one of its own."""
+    table = Table({1: {"name": "jill"}})
+    options: Any = {"namespace": site.namespace, "codec": Upper()}
+    with Holdfast.from_url(site.url, **options) as hf:
+        assert (hf.row_cache("names", source=table).get(1)).value == "JILL"
+        plain = hf.row_cache("plain", source=table, codec=JSON)
+        assert (plain.get(1)).value == {"name": "jill"}
 
 
 def test_a_scheduled_row_is_refreshed_at_its_pace(hf: Holdfast, table: Table) -> None:

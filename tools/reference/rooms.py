@@ -32,6 +32,14 @@ TITLES: Final = {
 }
 """In the order in which one reads them. A room that is not here has its name as title."""
 
+CORE: Final = {
+    "codec": "client",
+    "durability": "durability",
+    "telemetry": "telemetry",
+    "trace": "telemetry",
+}
+"""Where the public names of the core are shown, by their modules."""
+
 
 @dataclass(frozen=True, slots=True)
 class Room:
@@ -81,11 +89,9 @@ def rooms() -> list[Room]:
 
 
 def _room(home: str) -> str:
-    """The package at the top; of the core users see two modules, and what belongs to them."""
+    """The package at the top; of the core users see a few modules."""
     package, _, module = home.partition(".")
-    if package != "core":
-        return package
-    return "durability" if module == "durability" else "telemetry"
+    return CORE[module] if package == "core" else package
 
 
 def _rank(member: griffe.Object) -> tuple[bool, int, str, int]:

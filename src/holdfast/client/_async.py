@@ -39,6 +39,8 @@ class AsyncHoldfast(AsyncOperations):
         redis: a redis-py client of yours: `Redis`, `RedisCluster` or a Sentinel's primary, of
             either half. Only its settings are used; its `socket_timeout` bounds every call.
         namespace: keeps this application's data apart from others' on the same server.
+        codec: how row caches store rows unless they say otherwise; tasks and messages are JSON, as
+            programs in other languages read them.
         durability: what a write waits for beside the server's answer: `Replicated(n)` or
             `Fsynced(n)`; what they do not get in time is an `OutcomeUnknown`. It costs a round trip
             to the replicas, or to the disk. Renewals of leases and hints do not wait. A server that

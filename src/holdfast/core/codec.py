@@ -37,6 +37,7 @@ class JsonCodec:
 
 
 JSON: Final = JsonCodec()
+"""How values are stored where nothing else is said: JSON, by msgspec."""
 
 
 def encoded(codec: Codec, value: Any, what: str) -> bytes:

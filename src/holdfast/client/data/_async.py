@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.catalog._async import MOST as CATALOGUED
 from ...core.clock import Duration
-from ...core.codec import JSON, Codec
+from ...core.codec import Codec
 from ..logs._async import AsyncLogs
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class AsyncData(AsyncLogs):
         lease: Duration = 10.0,
         ttl: Duration = 60.0,
         stale_for: Duration = 3600.0,
-        codec: Codec = JSON,
+        codec: Codec | None = None,
         into: Any = Any,
     ) -> AsyncRowCache:
         """The row cache called *name*.
@@ -136,13 +136,13 @@ class AsyncData(AsyncLogs):
             lease: seconds a load may take before another process does it; at least 1.
             ttl: seconds a row that nobody scheduled is fresh; an absent one at most 5.
             stale_for: seconds it may be given out after that.
-            codec: how rows are stored.
+            codec: how rows are stored; None: as the client does.
             into: what they are when they are read, such as a dataclass; by default plain JSON.
         """
         from holdfast.rows._async import AsyncRowCache
         from holdfast.rows.terms import Terms
 
-        terms = Terms.checked(shards, lease, ttl, stale_for, codec, into)
+        terms = Terms.checked(shards, lease, ttl, stale_for, codec or self._codec, into)
         here = (self._caller, self._bell, self._catalog, self._namespace)
         return AsyncRowCache(*here, name, source=source, terms=terms)
 

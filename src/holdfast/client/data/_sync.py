@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.catalog._sync import MOST as CATALOGUED
 from ...core.clock import Duration
-from ...core.codec import JSON, Codec
+from ...core.codec import Codec
 from ..logs._sync import Logs
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Data(Logs):
         lease: Duration = 10.0,
         ttl: Duration = 60.0,
         stale_for: Duration = 3600.0,
-        codec: Codec = JSON,
+        codec: Codec | None = None,
         into: Any = Any,
     ) -> RowCache:
         """The row cache called *name*.
@@ -137,13 +137,13 @@ class Data(Logs):
             lease: seconds a load may take before another process does it; at least 1.
             ttl: seconds a row that nobody scheduled is fresh; an absent one at most 5.
             stale_for: seconds it may be given out after that.
-            codec: how rows are stored.
+            codec: how rows are stored; None: as the client does.
             into: what they are when they are read, such as a dataclass; by default plain JSON.
         """
         from holdfast.rows._sync import RowCache
         from holdfast.rows.terms import Terms
 
-        terms = Terms.checked(shards, lease, ttl, stale_for, codec, into)
+        terms = Terms.checked(shards, lease, ttl, stale_for, codec or self._codec, into)
         here = (self._caller, self._bell, self._catalog, self._namespace)
         return RowCache(*here, name, source=source, terms=terms)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 from ...core.bell import Bell
 from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
+from ...core.codec import JSON, Codec
 from ...core.connections.settings import Client, Settings
 from ...core.durability import Durability
 from ...core.names import Namespace
@@ -41,10 +42,11 @@ class AsyncOpening:
         redis: Client,
         *,
         namespace: str = DEFAULT_NAMESPACE,
+        codec: Codec = JSON,
         durability: Durability | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
-        self._begin(Settings.of(redis), namespace, durability, telemetry)
+        self._begin(Settings.of(redis), namespace, codec, durability, telemetry)
 
     @classmethod
     def from_url(
@@ -52,6 +54,7 @@ class AsyncOpening:
         url: str,
         *,
         namespace: str = DEFAULT_NAMESPACE,
+        codec: Codec = JSON,
         durability: Durability | None = None,
         telemetry: Telemetry | None = None,
     ) -> Self:
@@ -61,11 +64,12 @@ class AsyncOpening:
             url: such as `redis://localhost:6379/0`, `redis+sentinel://host:26379/mymaster` or
                 `redis+cluster://host:7000,host:7001`. Several hosts are separated by commas.
             namespace: see the class.
+            codec: likewise.
             durability: likewise.
             telemetry: likewise.
         """
         self = cls.__new__(cls)
-        self._begin(Settings.from_url(url), namespace, durability, telemetry)
+        self._begin(Settings.from_url(url), namespace, codec, durability, telemetry)
         return self
 
     @classmethod
@@ -74,6 +78,7 @@ class AsyncOpening:
         folder: str | os.PathLike[str] | None = None,
         *,
         namespace: str = DEFAULT_NAMESPACE,
+        codec: Codec = JSON,
         durability: Durability | None = None,
         telemetry: Telemetry | None = None,
     ) -> Self:
@@ -83,6 +88,7 @@ class AsyncOpening:
             folder: keeps the data, and is shared by all processes that open it; the last one out
                 stops the server. None makes a private, temporary one.
             namespace: see the class.
+            codec: likewise.
             durability: likewise. What is in a folder is on disk without it, and there are no
                 replicas.
             telemetry: likewise.
@@ -99,7 +105,11 @@ class AsyncOpening:
         server = EmbeddedServer.open(folder)
         try:
             self = cls.from_url(
-                server.url, namespace=namespace, durability=durability, telemetry=telemetry
+                server.url,
+                namespace=namespace,
+                codec=codec,
+                durability=durability,
+                telemetry=telemetry,
             )
         except BaseException:
             server.close()
@@ -111,6 +121,7 @@ class AsyncOpening:
         self,
         settings: Settings,
         namespace: str,
+        codec: Codec,
         durability: Durability | None,
         telemetry: Telemetry | None,
     ) -> None:
@@ -119,6 +130,7 @@ class AsyncOpening:
             raise TypeError(f"durability must be Replicated(…), Fsynced(…) or None, got {kind}")
         self._settings = settings = replace(settings, durability=durability, telemetry=telemetry)
         self._namespace = Namespace.of(namespace)
+        self._codec = codec
         self._caller = AsyncCaller(settings)
         self._catalog = AsyncCatalog(self._caller, self._namespace)
         self._bell = Bell(settings)

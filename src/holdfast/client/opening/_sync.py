@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 from ...core.bell import Bell
 from ...core.call._sync import Caller
 from ...core.catalog._sync import Catalog
+from ...core.codec import JSON, Codec
 from ...core.connections.settings import Client, Settings
 from ...core.durability import Durability
 from ...core.names import Namespace
@@ -42,10 +43,11 @@ class Opening:
         redis: Client,
         *,
         namespace: str = DEFAULT_NAMESPACE,
+        codec: Codec = JSON,
         durability: Durability | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
-        self._begin(Settings.of(redis), namespace, durability, telemetry)
+        self._begin(Settings.of(redis), namespace, codec, durability, telemetry)
 
     @classmethod
     def from_url(
@@ -53,6 +55,7 @@ class Opening:
         url: str,
         *,
         namespace: str = DEFAULT_NAMESPACE,
+        codec: Codec = JSON,
         durability: Durability | None = None,
         telemetry: Telemetry | None = None,
     ) -> Self:
@@ -62,11 +65,12 @@ class Opening:
             url: such as `redis://localhost:6379/0`, `redis+sentinel://host:26379/mymaster` or
                 `redis+cluster://host:7000,host:7001`. Several hosts are separated by commas.
             namespace: see the class.
+            codec: likewise.
             durability: likewise.
             telemetry: likewise.
         """
         self = cls.__new__(cls)
-        self._begin(Settings.from_url(url), namespace, durability, telemetry)
+        self._begin(Settings.from_url(url), namespace, codec, durability, telemetry)
         return self
 
     @classmethod
@@ -75,6 +79,7 @@ class Opening:
         folder: str | os.PathLike[str] | None = None,
         *,
         namespace: str = DEFAULT_NAMESPACE,
+        codec: Codec = JSON,
         durability: Durability | None = None,
         telemetry: Telemetry | None = None,
     ) -> Self:
@@ -84,6 +89,7 @@ class Opening:
             folder: keeps the data, and is shared by all processes that open it; the last one out
                 stops the server. None makes a private, temporary one.
             namespace: see the class.
+            codec: likewise.
             durability: likewise. What is in a folder is on disk without it, and there are no
                 replicas.
             telemetry: likewise.
@@ -100,7 +106,11 @@ class Opening:
         server = EmbeddedServer.open(folder)
         try:
             self = cls.from_url(
-                server.url, namespace=namespace, durability=durability, telemetry=telemetry
+                server.url,
+                namespace=namespace,
+                codec=codec,
+                durability=durability,
+                telemetry=telemetry,
             )
         except BaseException:
             server.close()
@@ -112,6 +122,7 @@ class Opening:
         self,
         settings: Settings,
         namespace: str,
+        codec: Codec,
         durability: Durability | None,
         telemetry: Telemetry | None,
     ) -> None:
@@ -120,6 +131,7 @@ class Opening:
             raise TypeError(f"durability must be Replicated(…), Fsynced(…) or None, got {kind}")
         self._settings = settings = replace(settings, durability=durability, telemetry=telemetry)
         self._namespace = Namespace.of(namespace)
+        self._codec = codec
         self._caller = Caller(settings)
         self._catalog = Catalog(self._caller, self._namespace)
         self._bell = Bell(settings)
