@@ -96,7 +96,7 @@ def tampered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tampered:
         monkeypatch.setattr(
             "holdfast.cli.demo.examples.example_file", lambda name: package / "__init__.py"
         )
-        return CliRunner(env={"COLUMNS": "120"}).invoke(app, ["demo", "chat", *SMALL])
+        return CliRunner(env={"COLUMNS": "120"}).invoke(app, ["demo", "chat", *SMALL, "--json"])
 
     return run
 
@@ -104,10 +104,11 @@ def tampered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tampered:
 def test_a_phone_that_drops_a_message_is_found_out(tampered: Tampered) -> None:
     """Exit code 1, who misses what, and where to look."""
     result = tampered("phone.py", ("in batch.messages:", "in batch.messages[1:]:"))
-    assert (result.exit_code, "✗" in result.output) == (1, True), result.output
-    assert "does not have number" in result.output
-    assert "have every message" not in result.output
-    folder = Path(result.output.rpartition("on disk: ")[2].splitlines()[0])
+    assert result.exit_code == 1, result.output
+    report = json.loads(result.stdout)
+    assert not report["ok"]
+    assert any("does not have number" in problem for problem in report["problems"]), report
+    folder = Path(report["folder"])
     assert list(folder.glob("*.jsonl"))
     shutil.rmtree(folder)
 
@@ -123,8 +124,9 @@ def test_a_message_that_is_sent_under_a_new_name_is_found_out(tampered: Tampered
             "await self._do(act)\n                seq = await self._do(act)",
         ),
     )
-    assert "their numbers are not 1 to" in result.output, result.output
-    assert result.exit_code == 1
+    assert result.exit_code == 1, result.output
+    problems = json.loads(result.stdout)["problems"]
+    assert any("their numbers are not 1 to" in problem for problem in problems), problems
 
 
 def test_a_phone_that_fails_ends_the_demo(tampered: Tampered) -> None:
