@@ -81,7 +81,7 @@ def mail(
     # Imported here: no other command needs the SMTP server and the screen.
     from ..crew import WorkersFailed
     from .run import Plan, run
-    from .screen import screen_on
+    from .screen import ProgressScreen
     from .summary import print_summary
 
     end_as_by_ctrl_c()
@@ -101,7 +101,7 @@ def mail(
         )
         screen.print(f"\n  {_introduction(plan.events, workers)}")
         try:
-            report = run(plan, screen_on(screen))
+            report = run(plan, ProgressScreen(screen))
         except WorkersFailed as error:
             fail(str(error))
         except KeyboardInterrupt:

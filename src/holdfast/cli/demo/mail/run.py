@@ -26,7 +26,7 @@ from .maildir import MailStore
 from .order import judge
 from .producer import Producer
 from .report import Check, Report, Span, check, figures_by_kind, punctuality
-from .screen import Progress, Screen
+from .screen import Progress, ProgressScreen
 from .smtp import Delivery, MailServer
 
 NAMESPACE = "fakegame"
@@ -61,7 +61,7 @@ class Plan:
         return None if self.url else self.folder
 
 
-def run(plan: Plan, screen: Screen) -> Report:
+def run(plan: Plan, screen: ProgressScreen) -> Report:
     """Mail every event and report on it.
 
     Raises:
@@ -114,7 +114,7 @@ class Mailing:
         plan: Plan,
         hf: Holdfast,
         crew: Crew,
-        screen: Screen,
+        screen: ProgressScreen,
         store: MailStore | None,
         server: MailServer | None,
     ) -> None:

@@ -8,19 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console, RenderableType
-from rich.live import Live
 from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from ..live import screen_on
 from .events import LABELS
 from .smtp import Refused
 
-LINE_EVERY_S = 1.0
 PACE_STEP_S = 0.25
 PACE_STEPS = 32  # eight seconds of history
 PIDS_SHOWN = 4
@@ -76,85 +75,44 @@ class Pace:
         return sum(last) / len(last) if last else 0.0
 
 
-class Screen(Protocol):
-    """Shows a run while `with screen:` lasts."""
+class ProgressScreen:
+    """Bars, counts and the pace on a terminal, gone when the run ends; lines anywhere else."""
 
-    def __enter__(self) -> Self: ...
+    def __init__(self, console: Console) -> None:
+        self._began_s = time.monotonic()
+        self._pace = Pace()
+        self._progress: Progress  # nothing is drawn or told before `show`
+        self._screen = screen_on(console, drawn=self._drawn, told=self._told)
+
+    def __enter__(self) -> Self:
+        self._screen.__enter__()
+        return self
 
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> None: ...
+    ) -> None:
+        self._screen.__exit__(kind, error, traceback)
 
     def show(self, progress: Progress) -> None:
         """Show where the mails are now."""
+        self._pace.note(progress.sent)
+        self._progress = progress
+        self._screen.show()
 
-
-def screen_on(console: Console) -> Screen:
-    """The screen that fits *console*: live on a terminal, lines in a pipe, a log or a dumb one."""
-    return LiveScreen(console) if console.is_interactive else LineScreen(console)
-
-
-class LineScreen:
-    """One line every second, without control codes."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._began_s = time.monotonic()
-        self._next_s = 0.0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        pass
-
-    def show(self, progress: Progress) -> None:
-        """Print a line, if the last one is old enough."""
-        elapsed_s = time.monotonic() - self._began_s
-        if elapsed_s < self._next_s and progress.unsettled:
-            return
-        self._next_s = elapsed_s + LINE_EVERY_S
-        self._console.print(
-            f"{elapsed_s:5.1f} s  sent {progress.sent:,} of {progress.events:,},"
+    def _told(self) -> str:
+        progress = self._progress
+        return (
+            f"{time.monotonic() - self._began_s:5.1f} s"
+            f"  sent {progress.sent:,} of {progress.events:,},"
             f" ready {progress.ready:,}, delayed {progress.delayed:,},"
-            f" running {progress.running:,}, dead {progress.dead:,}",
-            soft_wrap=True,
+            f" running {progress.running:,}, dead {progress.dead:,}"
         )
 
-
-class LiveScreen:
-    """Bars, counts and the pace in place, gone when the run ends."""
-
-    def __init__(self, console: Console) -> None:
-        self._pace = Pace()
-        self._live = Live(console=console, auto_refresh=False, transient=True)
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._live.stop()
-
-    def show(self, progress: Progress) -> None:
-        """Draw the screen anew."""
-        self._pace.note(progress.sent)
-        self._live.update(self._drawn(progress), refresh=True)
-
-    def _drawn(self, progress: Progress) -> RenderableType:
+    def _drawn(self) -> RenderableType:
+        progress = self._progress
         bars = Table.grid(padding=(0, 2), expand=True)
         bars.add_column(style="dim", width=NAMES_WIDTH)
         bars.add_column(ratio=1)
