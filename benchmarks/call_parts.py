@@ -124,4 +124,4 @@ def _parsed(count: int) -> None:
     reader, asked = hiredis.Reader(), ("127.0.0.1", 6379)
     for _ in range(count):
         reader.feed(b":12345\r\n")
-        outcome_of([reader.gets()], asked)
+        outcome_of(reader.gets(), asked)

@@ -24,7 +24,7 @@ from holdfast import (
     Unsupported,
 )
 from holdfast.core.call._sync import Caller
-from holdfast.core.connections.outcome import ErrorReply, Lost, Replied, outcome_of
+from holdfast.core.connections.outcome import ErrorReply, Lost, Replied, outcome_of_all
 from holdfast.core.connections.settings import Settings
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
@@ -240,6 +240,8 @@ def test_an_answer_counts_though_its_mark_was_refused() -> None:
     """The call was made: to make it again because the mark was redirected would double it."""
     asked = ("asked", 7000)
     moved = ErrorReply("MOVED 12 b:7001")
-    assert outcome_of([1, b"OK"], asked, 1) == Replied(1)
-    assert outcome_of([1, moved], asked, 1) == Lost(f"asked:7000: it was answered, then {moved}")
-    assert outcome_of([b"OK", 1, b"OK", moved], asked, 2).reason.endswith("b:7001")  # type: ignore[union-attr]
+    assert outcome_of_all([1, b"OK"], asked, 1) == Replied(1)
+    assert outcome_of_all([1, moved], asked, 1) == Lost(
+        f"asked:7000: it was answered, then {moved}"
+    )
+    assert outcome_of_all([b"OK", 1, b"OK", moved], asked, 2).reason.endswith("b:7001")  # type: ignore[union-attr]

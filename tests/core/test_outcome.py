@@ -20,10 +20,10 @@ ASKED = ("asked", 7000)
 )
 def test_a_redirection_says_where(text: str, outcome: Outcome) -> None:
     """A node that does not know the name of another means its own."""
-    assert outcome_of([ErrorReply(text)], ASKED) == outcome
+    assert outcome_of(ErrorReply(text), ASKED) == outcome
 
 
 @pytest.mark.parametrize("text", ["MOVED", "MOVED 12", "MOVED 12 b", "MOVED x b:7001", "ASK 1 b:"])
 def test_a_redirection_that_does_not_say_where_is_not_now(text: str) -> None:
     """It was not applied, and may be asked again."""
-    assert outcome_of([ErrorReply(text)], ASKED) == Busy(text)
+    assert outcome_of(ErrorReply(text), ASKED) == Busy(text)

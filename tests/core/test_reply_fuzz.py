@@ -68,7 +68,7 @@ def round_of(dice: random.Random) -> tuple[list[Any], bytes]:
 async def opened(server: Server, heard: list[Any], ends: list[str]) -> AsyncStream:
     """A stream that is told by the test what comes, and not by its server."""
     settings = Settings.from_url(server.url)
-    stream = await open_stream(settings, settings.addresses[0], heard.append, ends.append)
+    stream = await open_stream(settings, settings.addresses[0], heard.extend, ends.append)
     assert isinstance(stream, AsyncStream)
     return stream
 

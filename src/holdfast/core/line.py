@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from redis.crc import key_slot
@@ -122,12 +123,17 @@ class Line:
                 self._unanswered_s += _ASK_S
                 self._say("PING")
 
-    def _hear(self, message: Any) -> None:
-        """A ring, or the confirmation of a subscription: both mean that something may be new."""
+    def _hear(self, messages: Sequence[Any]) -> None:
+        """Rings, and confirmations of subscriptions: both mean that something may be new."""
         self._silence_s = self._unanswered_s = 0.0
-        if isinstance(message, ErrorReply):
-            self._refused(message)
-            return
+        for message in messages:
+            if not isinstance(message, ErrorReply):
+                self._heard(message)
+            elif not self._moved(message):  # any other error ends the line
+                self._hang_up()
+                return
+
+    def _heard(self, message: Any) -> None:
         kind, channel = message[0], message[1]
         if kind == b"sunsubscribe" and self._leaving[channel]:
             self._leaving[channel] -= 1  # as was asked for; who came since stays
@@ -142,17 +148,17 @@ class Line:
         if kind == b"sunsubscribe":  # the slot has moved to another node
             subscription.ended.set()
 
-    def _refused(self, error: ErrorReply) -> None:
-        """A slot is elsewhere, so nobody hears it here; any other error ends the line."""
-        outcome = outcome_of([error], self._address)
+    def _moved(self, error: ErrorReply) -> bool:
+        """Whether *error* says that a slot is elsewhere, so that nobody hears it here."""
+        outcome = outcome_of(error, self._address)
         if not isinstance(outcome, Moved):
-            self._hang_up()
-            return
+            return False
         for channel, subscription in self._listeners.items():
             if key_slot(channel) == outcome.slot:
                 subscription.ended.set()
         for channel in [each for each in self._leaving if key_slot(each) == outcome.slot]:
             del self._leaving[channel]  # nobody was there to leave
+        return True
 
     def _hang_up(self) -> None:
         if self._stream is not None:

@@ -8,6 +8,7 @@ script that the server has not seen, and reads. All else is told to the caller.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from time import monotonic
 from typing import Any, Final
 
 from ...errors import HoldfastError, ServerUnavailable, Unsupported
@@ -29,7 +30,7 @@ from ..connections.seal import is_for_good, mark
 from ..connections.settings import Address, Settings
 from ..ledger import Writers
 from ..names import Unit
-from ..runtime._sync import Gate, is_over, place, sleep
+from ..runtime._sync import Gate, Local, sleep
 from ..script import Script
 from ..telemetry import during
 from .attempt import PLAIN_REDIRECTS, Attempt, said, value
@@ -53,12 +54,12 @@ class Caller:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sessions: dict[object, _Session] = {}
+        self._sessions = Local(lambda: _Session(settings))
 
     @property
     def writers(self) -> Writers:
         """The identities of the writes of this process and loop."""
-        return self._session().writers
+        return self._sessions.here().writers
 
     @property
     def crowd(self) -> Gate:
@@ -66,7 +67,7 @@ class Caller:
 
         Thousands that were sent at once would wait for each other longer than a call may take.
         """
-        return self._session().crowd
+        return self._sessions.here().crowd
 
     def call(
         self,
@@ -100,19 +101,26 @@ class Caller:
                 `Unsupported` when it cannot be as durable there.
             OutcomeUnknown: it may have run, or may not be durable.
         """
+        settings, routes = self.settings, self._sessions.here().routes
+        until = monotonic() + settings.timeout_s
+        request = Request.of_script(script.sha1, keys, args)
+        first: Outcome | None = None
+        lane = routes.beaten(unit, kind)
+        if lane is not None and settings.telemetry is None and settings.durability is None:
+            first = lane.submit(request)
+            if isinstance(first, Replied):  # as nearly always: nothing is left to decide
+                return first.value
         attempt = Attempt(
             script.name,
             unit,
             kind,
-            self.settings.timeout_s,
+            until,
             reading=script.readonly,
-            harmless=harmless,
+            harmless=harmless or script.readonly,
             durable=self._seals(script, wanted=durable),
         )
-        routes = self._session().routes
-        with during(self.settings.telemetry, "call", unit, facts=script.facts):
-            request = Request.of_script(script.sha1, keys, args)
-            outcome = self._attempt(routes, attempt, request)
+        with during(settings.telemetry, "call", unit, facts=script.facts):
+            outcome = self._attempt(routes, attempt, request, first)
             if isinstance(outcome, NoScript):
                 whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
                 outcome = self._attempt(routes, attempt, whole)
@@ -139,7 +147,7 @@ class Caller:
         """
         if not steps:
             return []
-        routes = self._session().routes
+        routes = self._sessions.here().routes
         sealed = self._seals(script, wanted=durable)
         with during(self.settings.telemetry, "call", steps[0][0], facts=script.facts):
             first = self._together(routes, script, steps, durable=sealed)
@@ -164,8 +172,8 @@ class Caller:
 
         One by one, hundreds of calls to a server that is away would take hundreds of timeouts.
         """
-        timeout_s, reading = self.settings.timeout_s, script.readonly
-        attempt = Attempt(script.name, unit, "calls", timeout_s, reading=reading, harmless=harmless)
+        reading = script.readonly
+        attempt = Attempt(script.name, unit, "calls", monotonic(), reading, harmless or reading)
         if not self._worth_waiting(routes, outcome, attempt):
             value(outcome, attempt)
 
@@ -175,8 +183,8 @@ class Caller:
         Raises:
             ServerUnavailable: it could not be answered.
         """
-        attempt = Attempt(str(command[0]), unit, kind, self.settings.timeout_s, reading=True)
-        routes = self._session().routes
+        attempt = self._reading(str(command[0]), unit, kind)
+        routes = self._sessions.here().routes
         return value(self._attempt(routes, attempt, Request.of(*command)), attempt)
 
     def primaries(self) -> list[Address]:
@@ -185,7 +193,7 @@ class Caller:
         Raises:
             ServerUnavailable: nobody says where they are.
         """
-        routes = self._session().routes
+        routes = self._sessions.here().routes
         found = routes.primaries()
         if not found:
             raise ServerUnavailable("looking for the servers", self.settings.nowhere, harmless=True)
@@ -197,8 +205,8 @@ class Caller:
         Raises:
             ServerUnavailable: it could not be answered.
         """
-        attempt = Attempt(str(command[0]), unit, "calls", self.settings.timeout_s, reading=True)
-        lane = self._session().routes.lane(address, "calls")
+        attempt = self._reading(str(command[0]), unit)
+        lane = self._sessions.here().routes.lane(address, "calls")
         return value(lane.submit(Request.of(*command)), attempt)
 
     def ask_many(
@@ -209,20 +217,25 @@ class Caller:
         Raises:
             ServerUnavailable: one of them could not be answered.
         """
-        attempt = Attempt("reading", unit, "calls", self.settings.timeout_s, reading=True)
-        lane = self._session().routes.lane(address, "calls")
+        attempt = self._reading("reading", unit)
+        lane = self._sessions.here().routes.lane(address, "calls")
         pending = lane.submit_all(Request.of(*command) for command in commands)
         return [value(outcome, attempt) for outcome in pending]
 
     def close(self) -> None:
         """Close every connection of this process and loop, once nothing is under way."""
-        session = self._sessions.pop(place(), None)
+        session = self._sessions.taken()
         if session is not None:
             session.routes.close()
 
     def _seals(self, script: Script, *, wanted: bool) -> bool:
         """Whether calls of *script* wait for their seal."""
         return wanted and self.settings.durability is not None and not script.readonly
+
+    def _reading(self, verb: str, unit: Unit, kind: str = "calls") -> Attempt:
+        """What changes nothing."""
+        until = monotonic() + self.settings.timeout_s
+        return Attempt(verb, unit, kind, until, reading=True, harmless=True)
 
     def _together(
         self, routes: Routes, script: Script, steps: Sequence[Step], *, durable: bool
@@ -258,34 +271,58 @@ class Caller:
                 outcomes[i] = outcome
         return outcomes
 
-    def _attempt(self, routes: Routes, attempt: Attempt, request: Request) -> Outcome:
-        """Send until the outcome is final: what was surely not applied goes again in time."""
-        asked: Address | None = None  # an ASK redirects one request only
-        while True:
-            address = asked or routes.known(attempt.unit) or routes.address(attempt.unit)
-            if address is None:
-                outcome: Outcome = Busy(self.settings.nowhere)
-            elif attempt.durable and (problem := self._problem(routes, address)):
-                outcome = problem
-            else:
-                lane = routes.lane(address, attempt.kind, durable=attempt.durable)
-                outcome = lane.submit(attempt.whole(request, asked=asked is not None))
-                if attempt.durable and isinstance(outcome, Lost):
-                    routes.sealing.discard(address)  # it may have come back another one
-            if isinstance(outcome, Replied):
-                return Replied(outcome.value[-1]) if asked else outcome
-            asked = None
+    def _attempt(
+        self,
+        routes: Routes,
+        attempt: Attempt,
+        request: Request,
+        outcome: Outcome | None = None,
+    ) -> Outcome:
+        """Send until the outcome is final: what was surely not applied goes again in time.
+
+        Args:
+            routes: where to.
+            attempt: what it is about.
+            request: what is sent.
+            outcome: of the first time; None: it was not sent before.
+        """
+        if outcome is None:
+            outcome = self._sent(routes, attempt, request)
+        while not isinstance(outcome, Replied):
+            asked: Address | None = None  # an ASK redirects one request only
             if isinstance(outcome, Moved):
                 address = routes.moved(outcome)
                 asked = address if outcome.ask else None
                 attempt.redirects += 1
-                if attempt.redirects < PLAIN_REDIRECTS:
-                    continue
             elif not self._worth_waiting(routes, outcome, attempt):
                 return outcome
-            if attempt.deadline.passed:
-                return Unsent(said(outcome))
-            self._pause(routes, attempt)
+            if attempt.redirects >= PLAIN_REDIRECTS or not isinstance(outcome, Moved):
+                if not attempt.left_s():
+                    return Unsent(said(outcome))
+                self._pause(routes, attempt)
+            outcome = self._sent(routes, attempt, request, asked)
+        return outcome
+
+    def _sent(
+        self,
+        routes: Routes,
+        attempt: Attempt,
+        request: Request,
+        asked: Address | None = None,
+    ) -> Outcome:
+        """Send *request* once: to where its unit lives, or where an `ASK` said."""
+        address = asked or routes.known(attempt.unit) or routes.address(attempt.unit)
+        if address is None:
+            return Busy(self.settings.nowhere)
+        if attempt.durable and (problem := self._problem(routes, address)):
+            return problem
+        lane = routes.lane(address, attempt.kind, durable=attempt.durable)
+        outcome = lane.submit(attempt.whole(request, asked=asked is not None))
+        if attempt.durable and isinstance(outcome, Lost):
+            routes.sealing.discard(address)  # it may have come back another one
+        if asked and isinstance(outcome, Replied):
+            return Replied(outcome.value[-1])
+        return outcome
 
     def check_durability(self) -> None:
         """See that the servers can be as durable as the settings say, as far as they answer.
@@ -301,7 +338,7 @@ class Caller:
             found = self.primaries()
         except ServerUnavailable:
             return
-        routes = self._session().routes
+        routes = self._sessions.here().routes
         for address in found:
             problem = self._problem(routes, address)
             if isinstance(problem, Unable):
@@ -340,18 +377,8 @@ class Caller:
         attempt.pauses += 1
         pause_s = backoff_s(attempt.pauses, _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         generation = routes.generation
-        sleep(min(pause_s, attempt.deadline.left_s()))
+        sleep(min(pause_s, attempt.left_s()))
         routes.discover(generation)
-
-    def _session(self) -> _Session:
-        here = place()
-        session = self._sessions.get(here)
-        if session is None:
-            for other in filter(is_over, list(self._sessions)):
-                self._sessions.pop(other, None)
-            # What a parent process left here stays: closing it would harm the parent.
-            session = self._sessions.setdefault(here, _Session(self.settings))
-        return session
 
 
 class _Session:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import Any, Final
 
+import msgspec
+
 from ...errors import OutcomeUnknown, ServerRefused, ServerUnavailable, Unsupported
-from ..clock import Deadline
 from ..connections.outcome import Lost, Moved, Outcome, Refused, Replied, Unable
 from ..connections.request import ASKING, Request
 from ..connections.seal import mark
@@ -15,41 +17,34 @@ PLAIN_REDIRECTS: Final = 5
 """Redirections followed at once; after that the cluster is rearranging itself, so pause."""
 
 
-class Attempt:
-    """One call under way."""
+class Attempt(msgspec.Struct):
+    """One call under way.
 
-    __slots__ = (
-        "deadline",
-        "durable",
-        "harmless",
-        "kind",
-        "pauses",
-        "reading",
-        "redirects",
-        "unit",
-        "verb",
-    )
+    Attributes:
+        verb: what it does.
+        unit: to what.
+        kind: of lane.
+        until: the local monotonic time from which on it is not sent again.
+        reading: whether it changes nothing.
+        harmless: whether running it several times changes no more than once.
+        durable: whether it waits for its seal.
+        redirects: how often it was sent to another server.
+        pauses: how often it waited before it was sent again.
+    """
 
-    def __init__(
-        self,
-        verb: str,
-        unit: Unit,
-        kind: str,
-        timeout_s: float,
-        *,
-        reading: bool,
-        harmless: bool = False,
-        durable: bool = False,
-    ) -> None:
-        self.verb = verb
-        self.unit = unit
-        self.kind = kind
-        self.reading = reading
-        self.harmless = harmless or reading  # so it may be sent again at will
-        self.durable = durable  # so it waits for its seal
-        self.deadline = Deadline(timeout_s)
-        self.redirects = 0
-        self.pauses = 0
+    verb: str
+    unit: Unit
+    kind: str
+    until: float
+    reading: bool
+    harmless: bool
+    durable: bool = False
+    redirects: int = 0
+    pauses: int = 0
+
+    def left_s(self) -> float:
+        """Seconds left, never below 0."""
+        return max(0.0, self.until - monotonic())
 
     def whole(self, request: Request, *, asked: bool) -> Request:
         """What is sent for its *request*; *asked* when an `ASK` redirected it."""

@@ -52,6 +52,11 @@ class Routes:
             self.discover(self._generation)
         return self.known(unit)
 
+    def beaten(self, unit: Unit, kind: str) -> Lane | None:
+        """The lane of this *kind* of call to where *unit* lives; None unless both are known."""
+        address = self._primary if self._slots is None else self._slots.owner(unit.slot)
+        return None if address is None else self._lanes.get((address, kind, False))
+
     def primaries(self) -> list[Address]:
         """Every server that holds data; none while nobody knows."""
         if self._slots is None and self._primary is None:

@@ -73,8 +73,15 @@ class Unable(msgspec.Struct, frozen=True):
 Outcome = Replied | Unsent | Lost | Refused | Moved | Busy | NoScript | Unable
 
 
-def outcome_of(replies: list[Any], asked: Address, marks: int = 0) -> Outcome:
-    """The outcome that the replies of the server at *asked* stand for: the first error for all.
+def outcome_of(reply: Any, asked: Address) -> Outcome:
+    """The outcome that a reply of the server at *asked* stands for."""
+    if isinstance(reply, ErrorReply):
+        return _of_error(str(reply), asked)
+    return Replied(reply)
+
+
+def outcome_of_all(replies: list[Any], asked: Address, marks: int) -> Outcome:
+    """The same for several: the first error stands for all.
 
     Args:
         replies: to one request.

@@ -32,7 +32,8 @@ class Request(msgspec.Struct, frozen=True):
     @classmethod
     def of_script(cls, sha1: str, keys: Sequence[str | bytes], args: Sequence[Part]) -> Request:
         """One call of a script by its hash."""
-        return cls.of("EVALSHA", sha1, len(keys), *keys, *args)
+        command = ("EVALSHA", sha1, len(keys), *keys, *args)
+        return cls(hiredis.pack_command(command))  # type: ignore[arg-type]
 
     def __add__(self, other: Request) -> Request:
         return Request(self.payload + other.payload, self.replies + other.replies)

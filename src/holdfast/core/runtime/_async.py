@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from .detached import detached
+from .forks import begins_anew
 from .loops import new_loop
 
 Item = TypeVar("Item")
@@ -71,15 +71,38 @@ def soon(function: Callable[..., object], *args: Any) -> None:
     asyncio.get_running_loop().call_soon(function, *args)
 
 
-def place() -> object:
-    """Where this code runs: things tied to another process or loop must not be used here."""
-    return os.getpid(), asyncio.get_running_loop()
+class Local(Generic[Item]):
+    """One thing for each loop that asks for it, which must not be used in another one.
 
+    Args:
+        make: makes one.
+    """
 
-def is_over(place: Any) -> bool:
-    """Whether *place* was in this process and can never be returned to: its loop is closed."""
-    pid, loop = place
-    return bool(pid == os.getpid() and loop.is_closed())
+    def __init__(self, make: Callable[[], Item]) -> None:
+        self._make = make
+        self._things: dict[asyncio.AbstractEventLoop, Item] = {}
+        self._inherited: list[object] = []
+        begins_anew(self)
+
+    def here(self) -> Item:
+        """That of the loop which runs here."""
+        loop = asyncio.get_running_loop()
+        thing = self._things.get(loop)
+        return self._made(loop) if thing is None else thing
+
+    def taken(self) -> Item | None:
+        """That of the loop which runs here, if there is one; the next to ask gets another."""
+        return self._things.pop(asyncio.get_running_loop(), None)
+
+    def begin_anew(self) -> None:
+        """Have none, in a forked child; but to let go of its parent's might do the parent harm."""
+        self._inherited.append(self._things)
+        self._things = {}
+
+    def _made(self, loop: asyncio.AbstractEventLoop) -> Item:
+        for other in [each for each in list(self._things) if each.is_closed()]:
+            self._things.pop(other, None)
+        return self._things.setdefault(loop, self._make())
 
 
 class Event:

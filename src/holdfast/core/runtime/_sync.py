@@ -23,15 +23,26 @@ Gate = threading.Semaphore
 Mutex = threading.RLock  # a signal handler may come to what its own thread holds
 
 
-def place() -> object:
-    """Where this code runs: things tied to another process must not be used here."""
-    return os.getpid()
+class Local(Generic[Item]):
+    """One thing for each process that asks for it, which must not be used in a forked child.
 
+    Args:
+        make: makes one.
+    """
 
-def is_over(place: object) -> bool:
-    """Never: this process goes on, and another one's places are not ours to end."""
-    del place
-    return False
+    def __init__(self, make: Callable[[], Item]) -> None:
+        self._make = make
+        self._things: dict[int, Item] = {}  # of its parents too: letting go might do them harm
+
+    def here(self) -> Item:
+        """That of this process."""
+        pid = os.getpid()
+        thing = self._things.get(pid)
+        return self._things.setdefault(pid, self._make()) if thing is None else thing
+
+    def taken(self) -> Item | None:
+        """That of this process, if there is one; the next to ask gets another."""
+        return self._things.pop(os.getpid(), None)
 
 
 class Event:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from ..outcome import Lost, Outcome, Replied, Unsent, outcome_of, unsafe
+import msgspec
+
+from ..outcome import Lost, Outcome, Replied, Unsent, outcome_of, outcome_of_all, unsafe
 from ..request import Request
 from ..seal import Seal
 from ..settings import Address, Settings
@@ -32,15 +34,18 @@ _DRAINED_S: Final = 0.005
 """Between two looks whether the replies that nobody waits for have come."""
 
 
-class _Call:
-    """A request, and who waits for its outcome."""
+class _Call(msgspec.Struct, eq=False):
+    """A request, and who waits for its outcome.
 
-    __slots__ = ("future", "request", "since")
+    Attributes:
+        request: what is sent.
+        future: of its outcome.
+        since: when it was submitted, then when it was sent.
+    """
 
-    def __init__(self, request: Request, future: asyncio.Future[Outcome], since: float) -> None:
-        self.request = request
-        self.future = future
-        self.since = since  # when it was submitted, then when it was sent
+    request: Request
+    future: asyncio.Future[Outcome]
+    since: float
 
 
 class AsyncLane:
@@ -163,56 +168,57 @@ class AsyncLane:
             return
         if self._seal is not None and self._under_way:
             return
-        payloads, late = [], now - self._settings.timeout_s
-        while self._waiting and self._has_room():
-            call = self._waiting.popleft()
+        payloads, late = list[bytes](), now - self._settings.timeout_s
+        waiting, under_way = self._waiting, self._under_way
+        room = MAX_BYTES_UNDER_WAY - self._bytes_under_way
+        while waiting and room > 0 and len(under_way) < MAX_UNDER_WAY:
+            call = waiting.popleft()
             if call.future.done() or call.since < late:
                 self._dismiss(call)
                 continue
-            payloads.append(self._sent(call, now))
+            call.since, payload = now, call.request.payload
+            under_way.append(call)
+            payloads.append(payload)
+            room -= len(payload)
         if payloads:
             if self._seal is not None:
                 seal = _Call(self._seal.request, self._loop.create_future(), now)
-                payloads.append(self._sent(seal, now))
-            stream.write(b"".join(payloads))
+                under_way.append(seal)
+                payloads.append(seal.request.payload)
+            whole = b"".join(payloads)
+            self._bytes_under_way += len(whole)
+            stream.write(whole)
             if self._watching is None:
                 self._watch()
 
-    def _sent(self, call: _Call, now: float) -> bytes:
-        """The payload of *call*, which is under way from now on."""
-        call.since = now
-        self._under_way.append(call)
-        self._bytes_under_way += len(call.request.payload)
-        return call.request.payload
-
-    def _has_room(self) -> bool:
-        return not self._under_way or (
-            len(self._under_way) < MAX_UNDER_WAY and self._bytes_under_way < MAX_BYTES_UNDER_WAY
-        )
-
-    def _hear(self, reply: Any) -> None:
-        """A reply to the oldest call under way."""
-        if not self._under_way:
-            self._break("the server said what nobody asked")
-            return
-        call = self._under_way[0]
-        self._replies.append(reply)
-        if len(self._replies) < call.request.replies:
-            return
-        outcome = outcome_of(self._replies, self._address, call.request.marks)
-        self._replies = []
-        self._under_way.popleft()
-        self._bytes_under_way -= len(call.request.payload)
-        if self._seal is not None and self._under_way and isinstance(outcome, Replied):
-            self._unsealed.append((call, outcome))
-        elif not call.future.done():
-            call.future.set_result(outcome)
-        if self._seal is not None and not self._under_way:
-            problem = unsafe(outcome, self._seal)
-            self._conclude(Lost(self._explained(problem)) if problem else None)
+    def _hear(self, replies: Sequence[Any]) -> None:
+        """Replies to the oldest calls under way."""
+        under_way = self._under_way
+        for reply in replies:
+            if not under_way:
+                self._break("the server said what nobody asked")
+                return
+            request = under_way[0].request
+            if request.replies == 1:
+                outcome = outcome_of(reply, self._address)
+            else:
+                self._replies.append(reply)
+                if len(self._replies) < request.replies:
+                    continue
+                outcome = outcome_of_all(self._replies, self._address, request.marks)
+                self._replies = []
+            call = under_way.popleft()
+            self._bytes_under_way -= len(request.payload)
+            if self._seal is not None and not under_way:  # this is the seal itself
+                problem = unsafe(outcome, self._seal)
+                self._conclude(Lost(self._explained(problem)) if problem else None)
+            elif self._seal is not None and isinstance(outcome, Replied):
+                self._unsealed.append((call, outcome))
+            elif not call.future.done():
+                call.future.set_result(outcome)
         if self._waiting:
             self._send_soon()
-        elif not self._under_way:
+        elif not under_way:
             self._used_at = self._loop.time()
 
     def _conclude(self, lost: Lost | None) -> None:

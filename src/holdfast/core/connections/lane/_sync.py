@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 from weakref import WeakSet
 
-from ..outcome import Lost, Outcome, Replied, Unsent, outcome_of, unsafe
+from ..outcome import Lost, Outcome, Replied, Unsent, outcome_of, outcome_of_all, unsafe
 from ..request import Request
 from ..seal import Seal
 from ..settings import Address, Settings
@@ -130,9 +130,9 @@ class _Wire:
             until = time.monotonic() + self._settings.timeout_s
             for request in requests:  # one by one: what came before a loss counts
                 replies = [stream.read(until) for _ in range(request.replies)]
-                outcomes.append(outcome_of(replies, self._address, request.marks))
+                outcomes.append(outcome_of_all(replies, self._address, request.marks))
             if seal is not None:
-                problem = unsafe(outcome_of([stream.read(until)], self._address), seal)
+                problem = unsafe(outcome_of(stream.read(until), self._address), seal)
                 if problem:
                     outcomes = _doubted(outcomes, self._lost(problem))
         except Exception as error:  # noqa: BLE001 (a class of the user's may raise anything)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 import hiredis
@@ -14,8 +14,8 @@ from ..outcome import ErrorReply
 from ..settings import Address, Settings
 from .redispy import BROKEN, ERROR_REPLIES, error_reply, native, taken_over
 
-Heard = Callable[[Any], None]
-"""Given each reply, in the order in which they come."""
+Heard = Callable[[Sequence[Any]], None]
+"""Given the replies, in the order in which they come: those together that came together."""
 
 Ended = Callable[[str], None]
 """Told why nothing will be heard any more; once, and not after `AsyncStream.close`."""
@@ -76,13 +76,17 @@ class AsyncStream(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Some bytes have come."""
-        replies, heard = self._reader, self._heard
+        replies, problem, next_reply = list[Any](), "", self._reader.gets
         try:
-            replies.feed(data)
-            while not self._over and (reply := replies.gets()) is not False:
-                heard(reply)
+            self._reader.feed(data)
+            while (reply := next_reply()) is not False:
+                replies.append(reply)
         except ConnectionError as error:  # these are no replies
-            self._end(str(error))
+            problem = str(error)
+        if replies and not self._over:
+            self._heard(replies)
+        if problem:
+            self._end(problem)
             self._transport.abort()
 
     def eof_received(self) -> None:
@@ -149,7 +153,7 @@ class AsyncPlainStream:
                 reply = await self._reply()
                 if self._over:  # meanwhile: whoever asked has been told that it is lost
                     return
-                self._heard(reply)
+                self._heard([reply])
         except Exception as error:  # noqa: BLE001 (a class of the user's may raise anything)
             self._fail(error)
 
