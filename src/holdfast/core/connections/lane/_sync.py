@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterable
+from time import monotonic
 from typing import Final
 from weakref import WeakSet
 
@@ -127,10 +127,14 @@ class _Wire:
         try:
             payloads = [request.payload for request in requests]
             stream.write(b"".join(payloads if seal is None else [*payloads, seal.request.payload]))
-            until = time.monotonic() + self._settings.timeout_s
+            until = monotonic() + self._settings.timeout_s
             for request in requests:  # one by one: what came before a loss counts
-                replies = [stream.read(until) for _ in range(request.replies)]
-                outcomes.append(outcome_of_all(replies, self._address, request.marks))
+                if request.replies == 1:
+                    outcome = outcome_of(stream.read(until), self._address)
+                else:
+                    replies = [stream.read(until) for _ in range(request.replies)]
+                    outcome = outcome_of_all(replies, self._address, request.marks)
+                outcomes.append(outcome)
             if seal is not None:
                 problem = unsafe(outcome_of(stream.read(until), self._address), seal)
                 if problem:
@@ -145,7 +149,7 @@ class _Wire:
         except BaseException:  # interrupted: nobody will read these replies
             self.close()
             raise
-        self._used_at = time.monotonic()
+        self._used_at = monotonic()
         return outcomes
 
     def close(self) -> None:
@@ -165,7 +169,7 @@ class _Wire:
         """
         stream = self._stream
         if stream is not None:
-            if time.monotonic() - self._used_at < _FRESH_S:
+            if monotonic() - self._used_at < _FRESH_S:
                 return stream
             with contextlib.suppress(*BROKEN):
                 if not stream.stale():

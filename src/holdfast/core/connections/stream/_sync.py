@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import select
 import ssl
-import time
+from time import monotonic
 from typing import Any, Final
 
 import hiredis
@@ -48,26 +48,38 @@ class Stream:
 
     def write(self, payload: bytes) -> None:
         """Send *payload*."""
-        left, until = memoryview(payload), time.monotonic() + self._timeout_s
-        while left:
-            try:
-                left = left[self._socket.send(left) :]
-            except _NOT_NOW:
-                if not _await(self._room, until - time.monotonic()):
-                    raise TimeoutError from None
+        sent = self._sent(payload)
+        if sent < len(payload):
+            self._press(memoryview(payload)[sent:])
 
     def read(self, until: float) -> Any:
         """The next reply, at the latest at *until* (local monotonic time)."""
         replies, overdue = self._reader, False
         while (reply := replies.gets()) is False:
-            now = time.monotonic()
+            now = monotonic()
             if now >= until:
                 if overdue:
                     raise TimeoutError
                 overdue, until = True, now + _GRACE_S
-            if _await(self._arrivals, until - now):
+            if self._arrivals.poll(min((until - now) * 1000, _LONGEST_POLL_MS)):
                 self._feed()
         return reply
+
+    def _sent(self, payload: bytes | memoryview) -> int:
+        """Send as much of *payload* as there is room for; how much that is."""
+        try:
+            return self._socket.send(payload)
+        except _NOT_NOW:
+            return 0
+
+    def _press(self, left: memoryview) -> None:
+        """Send all that is *left*, as room is made for it."""
+        until = monotonic() + self._timeout_s
+        while left:
+            left_ms = max(until - monotonic(), 0) * 1000
+            if not self._room.poll(min(left_ms, _LONGEST_POLL_MS)):
+                raise TimeoutError
+            left = left[self._sent(left) :]
 
     def _feed(self) -> None:
         try:
@@ -92,11 +104,6 @@ class Stream:
         """Hang up."""
         with contextlib.suppress(*BROKEN):
             self._connection.disconnect()
-
-
-def _await(news: select.poll, seconds: float) -> bool:
-    """Wait for *news* for so long at most; whether there is any."""
-    return bool(news.poll(min(max(seconds, 0) * 1000, _LONGEST_POLL_MS)))
 
 
 class PlainStream:
