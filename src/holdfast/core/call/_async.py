@@ -105,9 +105,9 @@ class AsyncCaller:
         request = Request.of_script(script.sha1, keys, args)
         first: Outcome | None = None
         lane = routes.beaten(unit, kind)
-        if lane is not None and settings.telemetry is None and settings.durability is None:
+        if lane is not None and settings.durability is None and settings.telemetry is None:
             first = await lane.submit(request)
-            if isinstance(first, Replied):  # as nearly always: nothing is left to decide
+            if isinstance(first, Replied):  # as nearly always: nothing is left to be decided
                 return first.value
         attempt = Attempt(
             script.name,
@@ -172,7 +172,8 @@ class AsyncCaller:
         One by one, hundreds of calls to a server that is away would take hundreds of timeouts.
         """
         reading = script.readonly
-        attempt = Attempt(script.name, unit, "calls", monotonic(), reading, harmless or reading)
+        harmless = harmless or reading
+        attempt = Attempt(script.name, unit, "calls", monotonic(), reading, harmless)
         if not self._worth_waiting(routes, outcome, attempt):
             value(outcome, attempt)
 
@@ -293,9 +294,12 @@ class AsyncCaller:
                 address = routes.moved(outcome)
                 asked = address if outcome.ask else None
                 attempt.redirects += 1
-            elif not self._worth_waiting(routes, outcome, attempt):
+                at_once = attempt.redirects < PLAIN_REDIRECTS
+            elif self._worth_waiting(routes, outcome, attempt):
+                at_once = False
+            else:
                 return outcome
-            if attempt.redirects >= PLAIN_REDIRECTS or not isinstance(outcome, Moved):
+            if not at_once:
                 if not attempt.left_s():
                     return Unsent(said(outcome))
                 await self._pause(routes, attempt)

@@ -53,7 +53,7 @@ class AsyncRoutes:
 
     def beaten(self, unit: Unit, kind: str) -> AsyncLane | None:
         """The lane of this *kind* of call to where *unit* lives; None unless both are known."""
-        address = self._primary if self._slots is None else self._slots.owner(unit.slot)
+        address = self.known(unit)
         return None if address is None else self._lanes.get((address, kind, False))
 
     async def primaries(self) -> list[Address]:

@@ -168,8 +168,8 @@ class AsyncLane:
             return
         if self._seal is not None and self._under_way:
             return
-        payloads, late = list[bytes](), now - self._settings.timeout_s
-        waiting, under_way = self._waiting, self._under_way
+        payloads: list[bytes] = []
+        waiting, under_way, late = self._waiting, self._under_way, now - self._settings.timeout_s
         room = MAX_BYTES_UNDER_WAY - self._bytes_under_way
         while waiting and room > 0 and len(under_way) < MAX_UNDER_WAY:
             call = waiting.popleft()

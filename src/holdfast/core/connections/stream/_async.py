@@ -76,17 +76,19 @@ class AsyncStream(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Some bytes have come."""
-        replies, problem, next_reply = list[Any](), "", self._reader.gets
+        replies: list[Any] = []
+        problem: ConnectionError | None = None
+        next_reply = self._reader.gets
         try:
             self._reader.feed(data)
             while (reply := next_reply()) is not False:
                 replies.append(reply)
         except ConnectionError as error:  # these are no replies
-            problem = str(error)
+            problem = error
         if replies and not self._over:
             self._heard(replies)
-        if problem:
-            self._end(problem)
+        if problem is not None:
+            self._end(str(problem))
             self._transport.abort()
 
     def eof_received(self) -> None:
