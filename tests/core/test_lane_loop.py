@@ -107,6 +107,24 @@ async def test_one_timer_watches_all_calls_of_a_lane(
     assert len(timers) <= 1
 
 
+async def test_a_reply_that_nobody_asked_for_costs_no_call_its_own() -> None:
+    """Though both come together; then the connection is given up, and the next call has another."""
+    writers: list[asyncio.StreamWriter] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        while said := await reader.read(4096):
+            writer.write(b"+OK\r\n" * (said.count(b"*") + said.count(b"PING")))
+        writer.close()
+
+    async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+        lane = lane_to(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        for connections in (1, 2, 3):
+            assert await lane.submit(PING) == Replied(b"OK")
+            assert len(writers) == connections
+        await lane.close()
+
+
 async def test_a_call_that_its_client_overtakes_opens_nothing(
     fresh_server: Server, unit: Unit
 ) -> None:
