@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from holdfast.core.runtime.forks import begins_anew
+from holdfast.core.runtime.forks import begins_anew, process_id
 
 
 class Holder:
@@ -34,3 +34,14 @@ def test_a_child_begins_anew() -> None:
         os._exit(0 if holder.held == "" else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert holder.held == "something"
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_child_knows_which_process_it_is() -> None:
+    """Though it is asked for only once, and its parent had asked."""
+    assert process_id() == os.getpid()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if process_id() == os.getpid() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert process_id() == os.getpid()
