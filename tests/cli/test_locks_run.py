@@ -192,7 +192,7 @@ def test_a_lost_lease_ends_the_command(hf: Holdfast, begin: Begin, standalone: S
     run = begin("--lease", str(LEASE_S), *shell("echo ready; exec sleep 600"))
     run.wait_for_output("ready", START_S)
     with standalone.client() as client:
-        client.delete(f"{hf.namespace}:{{lock:nightly}}:holders")
+        client.delete(f"{hf.namespace}:{{lock:nightly}}:state")
     assert run.wait(LEASE_S + 5) == 123
     assert "the command was ended, as lock 'nightly' was lost" in run.output
     assert "under fence" in run.output
@@ -220,7 +220,7 @@ def test_a_killed_guard_is_replaced(hf: Holdfast, begin: Begin, standalone: Serv
     [guard] = eventually(lambda: list(guards_of(run)))
     os.kill(guard, signal.SIGKILL)
     with standalone.client() as client:
-        client.delete(f"{hf.namespace}:{{lock:nightly}}:holders")
+        client.delete(f"{hf.namespace}:{{lock:nightly}}:state")
     assert run.wait(LEASE_S + 5) == 123
 
 
@@ -244,7 +244,7 @@ def test_a_command_that_does_not_end_is_killed(
     run.wait_for_output("ready", START_S)
     assert is_running(pid_file)
     with standalone.client() as client:
-        client.delete(f"{hf.namespace}:{{lock:nightly}}:holders")
+        client.delete(f"{hf.namespace}:{{lock:nightly}}:state")
     assert run.wait(LEASE_S + 5) == 123
     eventually(lambda: not is_running(pid_file))
 

@@ -67,7 +67,8 @@ LOCKS = [
     Case("lock", lambda c, k: c.zadd(k("holders"), {"other": 1}), "2 hold the lock at once"),
     Case("lock", lambda c, k: c.hdel(k("state"), "fence"), "no fence is stored", "state"),
     Case("lock", lambda c, k: c.hdel(k("state"), "limit"), "how many may hold at once", "state"),
-    Case("lock", lambda c, k: c.persist(k("holders")), "it never expires", "holders"),
+    Case("lock", lambda c, k: c.persist(k("state")), "it never expires", "state"),
+    Case("lock", lambda c, k: c.zadd(k("line"), {"a c": 1}), "one is to be there alone", "state"),
     Case("semaphore", lambda c, k: c.zadd(k("line"), {"alone": 1}), "nobody who could be told"),
     Case(
         "semaphore",
@@ -76,7 +77,7 @@ LOCKS = [
     ),
     Case(
         "semaphore",
-        lambda c, k: c.zadd(k("holders"), {b"?" + c.zrange(k("holders"), 0, 0)[0]: 1}),
+        lambda c, k: c.zadd(k("holders"), {b"?" + c.hget(k("state"), "sole"): 1}),
         "has two places",
     ),
     Case("fenced", lambda c, k: c.hdel(k("fenced"), "fence"), "it has no fence"),

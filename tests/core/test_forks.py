@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.core.runtime._async import Local as AsyncLocal
 from holdfast.core.runtime._sync import Local
-from holdfast.core.runtime.forks import begins_anew
+from holdfast.core.runtime.forks import begins_anew, process_id
 
 
 class Holder:
@@ -77,3 +77,14 @@ def test_what_is_of_a_loop_goes_with_it() -> None:
     gc.collect()
     assert first() is None
     assert second() is not None
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_child_knows_which_process_it_is() -> None:
+    """Though it is asked for only once, and its parent had asked."""
+    assert process_id() == os.getpid()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if process_id() == os.getpid() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert process_id() == os.getpid()

@@ -176,7 +176,7 @@ async def test_what_the_body_raises_is_not_hidden(hf: AsyncHoldfast, site: Site)
     async with lock.hold(timeout=0):
         pass
     lease = await lock.acquire()
-    site.client.delete(f"{site.namespace}:{{lock:l}}:holders")
+    site.client.delete(f"{site.namespace}:{{lock:l}}:state")
     with pytest.raises(KeyError):
         await use(lease, KeyError("mine"))
 
@@ -185,7 +185,7 @@ async def test_a_place_that_the_server_forgot_is_lost(hf: AsyncHoldfast, site: S
     """The end of the block says so."""
     lock = hf.lock("l")
     lease = await lock.acquire()
-    site.client.delete(f"{site.namespace}:{{lock:l}}:holders")
+    site.client.delete(f"{site.namespace}:{{lock:l}}:state")
     with pytest.raises(LeaseLost, match="lock 'l' was lost under fence"):
         await use(lease)
 

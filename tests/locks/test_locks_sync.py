@@ -176,7 +176,7 @@ def test_what_the_body_raises_is_not_hidden(hf: Holdfast, site: Site) -> None:
     with lock.hold(timeout=0):
         pass
     lease = lock.acquire()
-    site.client.delete(f"{site.namespace}:{{lock:l}}:holders")
+    site.client.delete(f"{site.namespace}:{{lock:l}}:state")
     with pytest.raises(KeyError):
         use(lease, KeyError("mine"))
 
@@ -185,7 +185,7 @@ def test_a_place_that_the_server_forgot_is_lost(hf: Holdfast, site: Site) -> Non
     """The end of the block says so."""
     lock = hf.lock("l")
     lease = lock.acquire()
-    site.client.delete(f"{site.namespace}:{{lock:l}}:holders")
+    site.client.delete(f"{site.namespace}:{{lock:l}}:state")
     with pytest.raises(LeaseLost, match="lock 'l' was lost under fence"):
         use(lease)
 

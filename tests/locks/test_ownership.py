@@ -120,7 +120,7 @@ async def test_a_lost_lease_cancels_the_body(standalone: Server) -> None:
 
         async def hold() -> None:
             async with hf.lock("l", lease=1.0).hold():
-                standalone.execute("DEL", "cancelled:{lock:l}:holders")
+                standalone.execute("DEL", "cancelled:{lock:l}:state")
                 try:
                     await asyncio.sleep(30)
                 except BaseException as error:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -29,6 +28,7 @@ from .clock import since_boot
 from .connections.settings import Settings
 from .names import Namespace, Unit
 from .runtime._async import Event, spawn
+from .runtime.forks import process_id
 from .runtime.thread import LoopThread
 from .script import Script
 
@@ -135,7 +135,7 @@ class Renewer:
 
     def keep(self, lease: Lease) -> None:
         """Renew *lease* from now on, until `drop` or its loss. Costs no I/O by itself."""
-        rounds = self._rounds.get(os.getpid()) or self._begun()
+        rounds = self._rounds.get(process_id()) or self._begun()
         rounds.leases[id(lease)] = lease
         if rounds.asleep or lease.lease_ms < 6000 * LONGEST_NAP_S:
             rounds.asleep = False  # once is enough for all who come now
@@ -143,13 +143,13 @@ class Renewer:
 
     def drop(self, lease: Lease) -> None:
         """Stop renewing *lease*."""
-        rounds = self._rounds.get(os.getpid())
+        rounds = self._rounds.get(process_id())
         if rounds is not None:
             rounds.leases.pop(id(lease), None)
 
     def close(self) -> None:
         """Stop renewing altogether. What is still held ends by itself: told as lost. Idempotent."""
-        rounds = self._rounds.pop(os.getpid(), None)
+        rounds = self._rounds.pop(process_id(), None)
         if rounds is not None:
             for lease in list(rounds.leases.values()):
                 rounds.lose(lease)
@@ -158,7 +158,7 @@ class Renewer:
 
     def _begun(self) -> _Rounds:
         made = _Rounds(self._settings, self._namespace, LoopThread.enter())
-        rounds = self._rounds.setdefault(os.getpid(), made)
+        rounds = self._rounds.setdefault(process_id(), made)
         if rounds is made:
             made.thread.submit(made.run())
         else:  # another thread was faster

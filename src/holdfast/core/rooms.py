@@ -46,7 +46,7 @@ class Rooms(Generic[R]):
 
     def find(self, unit: Unit) -> R | None:
         """The room of *unit*, if it is open."""
-        return self._rooms.get(unit)
+        return self._rooms.get(unit) if self._rooms else None
 
     def enter(self, unit: Unit, come: Callable[[R], None]) -> R:
         """Open the room of *unit* unless it is, and *come* in."""

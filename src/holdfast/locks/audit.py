@@ -50,6 +50,10 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
 
 def _holders(unit: Snapshot) -> Iterator[Fault]:
     state, holders = unit.hash("state"), unit.zset("holders")
+    if b"sole" in state and (holders or unit.zset("line")):
+        yield Fault("state", "one is to be there alone, and others are there")
+    if sole := state.get(b"sole"):
+        holders = {**holders, sole: float(state.get(b"ends", 0))}
     limit, fence = number(state.get(b"limit")), number(state.get(b"fence"))
     if state and (limit is None or limit < 1) and b"doubts" not in state:
         yield Fault("state", "it does not say how many may hold at once")

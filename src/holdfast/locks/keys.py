@@ -15,7 +15,10 @@ FENCED = "fenced"
 def state(unit: Unit) -> str:
     """HASH of `limit`, `fence` (the latest), `doubts` and `doubted` (silent heirs, the last at ms).
 
-    A week after the last grant or renewal.
+    Who came where nobody was has its place here, as `sole` and when that ends, `ends` (ms); once it
+    has gone, `sole` is empty. It is moved to `holders` when somebody else comes.
+
+    It expires a week after the last grant or renewal.
     """
     return unit.key("state")
 

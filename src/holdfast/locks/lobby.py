@@ -10,7 +10,6 @@ the server's clock says *ends* (ms). A fence of 0 gives nothing: it says when to
 
 from __future__ import annotations
 
-import os
 import secrets
 import socket
 from collections.abc import Iterable, Iterator
@@ -21,6 +20,7 @@ from typing import Final
 from ..core.bell import Bell, Flag
 from ..core.names import Unit
 from ..core.rooms import Rooms
+from ..core.runtime.forks import process_id
 
 IDLE_ROOMS: Final = 64
 """Rooms without a waiter that stay open, in a process."""
@@ -169,13 +169,13 @@ class Lobby:
 
     def close(self) -> None:
         """Close the rooms. Idempotent."""
-        floor = self._floors.pop(os.getpid(), None)
+        floor = self._floors.pop(process_id(), None)
         if floor is not None:
             floor.rooms.close()
 
     def _floor(self) -> _Floor:
         """What belongs to this process: what a parent has left here is of no use to a child."""
-        pid = os.getpid()
+        pid = process_id()
         return self._floors.get(pid) or self._floors.setdefault(pid, _Floor(pid, self._bell))
 
 

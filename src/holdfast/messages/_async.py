@@ -80,13 +80,13 @@ class AsyncMailbox(AsyncReader):
             capacity, overflow = self._capacity or "", self._overflow or ""
             said = (self._log.bell, self.name, sender, stored, capacity, overflow)
             reply = await self._log.send(DELIVER, write, *said)
-        match reply[0]:
-            case b"full":
-                raise MailboxFull(self.name, int(reply[1]), instant(reply[2]))
-            case b"conflict":
-                raise self._conflict(int(reply[1]), reply[2].decode())
+        match reply:
+            case [b"full", stored_capacity, since_ms]:
+                raise MailboxFull(self.name, int(stored_capacity), instant(since_ms))
+            case [b"conflict", stored_capacity, stored_overflow]:
+                raise self._conflict(int(stored_capacity), stored_overflow.decode())
         await self._post.catalog.note(self._log.unit)
-        return int(reply[1])
+        return int(reply)
 
     async def fetch(
         self,

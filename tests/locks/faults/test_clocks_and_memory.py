@@ -96,7 +96,9 @@ def test_an_outage_that_is_longer_than_the_lease_is_told(
 def step_clock(server: Server, namespace: str, seconds: float) -> None:
     """Let the server's clock step, as its scripts see it: what is stored moves the other way."""
     with server.client() as client:
-        holders = f"{namespace}:{{lock:l}}:holders"
+        state, holders = (f"{namespace}:{{lock:l}}:{key}" for key in ("state", "holders"))
+        if ends_ms := client.hget(state, "ends"):
+            client.hset(state, "ends", int(ends_ms) - int(seconds * 1000))
         for member, ends_ms in client.zrange(holders, 0, -1, withscores=True):
             client.zadd(holders, {member: ends_ms - seconds * 1000})
 

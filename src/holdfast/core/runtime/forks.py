@@ -23,6 +23,27 @@ def begins_anew(thing: Renewable) -> None:
     _inherited().add(thing)
 
 
+def process_id() -> int:
+    """That of this process, which was asked for once: `os.getpid` is a system call each time."""
+    return _process().id
+
+
+class _Process:
+    """The one that this code runs in."""
+
+    def __init__(self) -> None:
+        self.begin_anew()
+        begins_anew(self)
+
+    def begin_anew(self) -> None:
+        self.id = os.getpid()
+
+
+@cache
+def _process() -> _Process:
+    return _Process()
+
+
 @cache
 def _inherited() -> WeakSet[Renewable]:
     things: WeakSet[Renewable] = WeakSet()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import Final, Self
 
 from ...core.clock import Duration, from_epoch_ms, since_boot, to_seconds
 from ...core.runtime._async import Aside, Event, Revocation, seen_through
+from ...core.runtime.forks import process_id
 from ...errors import HoldfastError, LeaseLost
 from ..loss import Loss
 from ..places._async import AsyncPlaces
@@ -39,7 +39,7 @@ class AsyncLease:
         self.holder = holder
         self._places = places
         self._uncertain = uncertain
-        self._pid = os.getpid()
+        self._pid = process_id()
         self._released = False  # by its holder
         self._given_back = False  # as the server knows
         self._revocation: Revocation | None = None
@@ -57,7 +57,7 @@ class AsyncLease:
 
         Once lost, a lease never comes back. One that was released is not lost.
         """
-        if self._pid != os.getpid():
+        if self._pid != process_id():
             return True
         if not self._released and not self._loss.told and self._kept.ended:
             self._places.drop(self._kept)
@@ -134,7 +134,7 @@ class AsyncLease:
         self._released = True
         for watcher in list(self._watchers):
             watcher.set()
-        if self._pid != os.getpid():
+        if self._pid != process_id():
             raise self._lost("it belongs to the process that this one was forked from")
         self._places.drop(self._kept)
         try:

@@ -1,7 +1,7 @@
 #!lua
 -- locks/acquire: take a place, or stand in line for one; the same id again gets the same again.
 --
--- KEYS[1]  HASH    state    limit, fence, doubts, doubted
+-- KEYS[1]  HASH    state    limit, fence, sole, ends, doubts, doubted
 -- KEYS[2]  ZSET    holders  ids, scored by when their place ends (ms); `?id` has not answered yet
 -- KEYS[3]  ZSET    line     `id channel` of those who wait, scored by their ticket
 -- KEYS[4]  HASH    even     ledger of even hours
@@ -9,24 +9,18 @@
 -- ARGV[1]  string  id        of this acquisition
 -- ARGV[2]  int     lease_ms  life of the place without renewal
 -- ARGV[3]  string  given     the limit that the caller says it has; '' it does not say
--- ARGV[4]  string  channel   where the caller's process is rung; '' nowhere
--- ARGV[5]  string  ticket    its place in line; '0' none yet, '' it does not wait
+-- ARGV[4]  string  channel   where the caller's process is rung; '' nowhere. May be left out
+-- ARGV[5]  string  ticket    its place in line; '0' none yet, '' it does not wait. May be left out
 -- returns  array   verdict, words for waiters of the caller's process, then for each verdict:
 --                  granted: fence; queued: ticket, now_ms, when to ask again (ms), id of a holder;
---                  busy: id of a holder; conflict: the limit; undefined; over
+--                  busy: id of a holder; conflict: the limit; undefined; over.
+--                  Or a string, the fence: granted, and nobody else is there
 -- include clock
 
 local state, holders, line = KEYS[1], KEYS[2], KEYS[3]
 local id, lease_ms, given = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local channel, ticket = ARGV[4], ARGV[5]
+local channel, ticket = ARGV[4] or '', ARGV[5] or ''
 -- include places
-
-local function grant(words)
-  redis.call('ZADD', holders, now_ms + lease_ms, id)
-  redis.call('PEXPIRE', holders, KEPT_MS)
-  remember()
-  return {'granted', words, string.format('%.0f', fence)}
-end
 
 if limit and given and limit ~= given then
   return {'conflict', {}, limit}
@@ -35,15 +29,22 @@ limit = limit or given
 if not limit then
   return {'undefined', {}}
 end
-if redis.call('EXISTS', holders, line, KEYS[4], KEYS[5]) == 0 then  -- nobody is here: the usual case
-  next_fence()
-  return grant({})
+if sole == '' or not sole and redis.call('EXISTS', holders, line, KEYS[4], KEYS[5]) == 0 then
+  next_fence()  -- nobody is here: the usual case
+  return remember('sole', id, 'ends', now_ms + lease_ms)
 end
+-- include crowd
 -- include ledger
 
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 -- include hand_over
 -- include ended
+
+local function grant()
+  redis.call('ZADD', holders, now_ms + lease_ms, id)
+  redis.call('PEXPIRE', holders, KEPT_MS)
+  return {'granted', told, remember()}
+end
 
 -- The place that it has already, under the fence that it has; of several holders only the latest
 -- fence is known, so there it gets a new one.
@@ -53,7 +54,7 @@ local function grant_again()
     next_fence()
   end
   record_losses(id)
-  return grant(told)
+  return grant()
 end
 
 if ledger_answer(ledger, id, '1') then
@@ -77,7 +78,7 @@ local free = redis.call('ZCARD', holders) < limit
 if free and redis.call('ZCARD', line) == 0 then
   next_fence()
   record_losses(id)
-  return grant(told)
+  return grant()
 end
 record_losses(heir)
 local first = redis.call('ZRANGE', holders, 0, 0, 'WITHSCORES')

@@ -1,7 +1,7 @@
 #!lua
 -- locks/redefine: how many may hold at once, whatever was said before.
 --
--- KEYS[1]  HASH    state    limit, fence, doubts, doubted
+-- KEYS[1]  HASH    state    limit, fence, sole, ends, doubts, doubted
 -- KEYS[2]  ZSET    holders  ids, scored by when their place ends (ms); `?id` has not answered yet
 -- KEYS[3]  ZSET    line     `id channel` of those who wait, scored by their ticket
 -- KEYS[4]  HASH    even     ledger of even hours
@@ -17,6 +17,7 @@ local state, holders, line = KEYS[1], KEYS[2], KEYS[3]
 local size, channel = tonumber(ARGV[3]), ''
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 -- include places
+-- include crowd
 -- include hand_over
 
 if not ledger_answer(ledger, ARGV[1], ARGV[2]) then

@@ -1,28 +1,39 @@
 #!lua flags=allow-oom
 -- locks/release: give a place back, or leave the line; who waits longest gets the place.
 --
--- KEYS[1]  HASH    state    limit, fence, doubts, doubted
+-- KEYS[1]  HASH    state    limit, fence, sole, ends, doubts, doubted
 -- KEYS[2]  ZSET    holders  ids, scored by when their place ends (ms); `?id` has not answered yet
 -- KEYS[3]  ZSET    line     `id channel` of those who wait, scored by their ticket
 -- KEYS[4]  HASH    even     ledger of even hours
 -- KEYS[5]  HASH    odd      ledger of odd hours
 -- ARGV[1]  string  id       of the acquisition that ends
--- ARGV[2]  string  channel  where the caller's process is rung; '' nowhere
--- ARGV[3]  string  waiter   as it may stand in line; '' it does not
--- ARGV[4]  int     over     1: a call of this id may still be on its way, and must come too late
+-- ARGV[2]  int     over     1: a call of this id may still be on its way, and must come too late
+-- ARGV[3]  string  channel  where the caller's process is rung; '' nowhere
+-- ARGV[4]  string  waiter   as it may stand in line; '' it does not
 -- returns  array   verdict, words for waiters of the caller's process, then for each verdict:
---                  released; lost: since when (ms), id of who has the place; gone: nothing is known
+--                  released; lost: since when (ms), id of who has the place; gone: nothing is known.
+--                  Or a string: released, and nobody else is there.
+--                  The last three arguments may be left out: 0, '' and ''
 
 local state, holders, line = KEYS[1], KEYS[2], KEYS[3]
-local id, channel, waiter, over = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local held = redis.call('ZREM', holders, id, '?' .. id) > 0
+local id, over, channel, waiter = ARGV[1], ARGV[2], ARGV[3] or '', ARGV[4] or ''
+local alone = redis.call('HGET', state, 'sole') == id
+if alone then
+  redis.call('HSET', state, 'sole', '')
+end
+if alone and over ~= '1' then  -- nobody else is here: the usual case
+  return 'released'
+end
+local held = redis.call('ZREM', holders, id, '?' .. id) > 0 or alone
 if waiter ~= '' then
   redis.call('ZREM', line, waiter)
 end
-if held and over ~= '1' and redis.call('EXISTS', line) == 0 then  -- nobody waits: the usual case
+if held and over ~= '1' and redis.call('EXISTS', line) == 0 then  -- nobody waits
   return {'released', {}}
 end
 -- include clock
+-- include places
+-- include crowd
 -- include ledger
 
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
@@ -39,7 +50,6 @@ if not held or over == '1' then
     return {'gone', {}}
   end
 end
--- include places
 -- include hand_over
 
 if limit then  -- else the server has lost it: the waiters know

@@ -45,7 +45,7 @@ class AsyncPlaces:
         self._renewer = renewer
 
     async def ask(self, member: str, ticket: str, *, again: bool) -> Any:
-        """One call of `acquire.lua`: its reply.
+        """One call of `acquire.lua`: its reply; just the fence if nobody else is there.
 
         Args:
             member: the acquisition.
@@ -53,8 +53,10 @@ class AsyncPlaces:
             again: the same was asked before, and the reply was lost.
         """
         limit: Argument = "" if self.terms.limit is None else self.terms.limit
+        args: list[Argument] = [member, self.terms.lease_ms, limit]
         channel = self.lobby.channel(self.unit)
-        args: list[Argument] = [member, self.terms.lease_ms, limit, channel, ticket]
+        if channel or ticket:
+            args += [channel, ticket]
         return await self._call(ACQUIRE, args, harmless=again)
 
     async def give_back(
@@ -68,8 +70,10 @@ class AsyncPlaces:
             over: a call of it may still be on its way to the server.
             durable: as of any call: False where nobody is told that it worked.
         """
+        args: list[Argument] = [member]
         channel = self.lobby.channel(self.unit)
-        args: list[Argument] = [member, channel, waiter, int(over)]
+        if over or channel or waiter:
+            args += [int(over), channel, waiter]
         try:
             return await self._call(RELEASE, args, durable=durable)
         except OutcomeUnknown:
@@ -133,7 +137,10 @@ class AsyncPlaces:
             reply = await self.caller.call(
                 script, self.unit, self.names, args, harmless=harmless, durable=durable
             )
-            self.lobby.hear(self.unit, reply[1])
+            if isinstance(reply, bytes):  # nobody else is there
+                reply = [reply]
+            else:
+                self.lobby.hear(self.unit, reply[1])
             missed = harmless  # it repeats what was lost before
         except ServerUnavailable:  # else it did not run
             missed = harmless

@@ -46,7 +46,7 @@ class Places:
         self._renewer = renewer
 
     def ask(self, member: str, ticket: str, *, again: bool) -> Any:
-        """One call of `acquire.lua`: its reply.
+        """One call of `acquire.lua`: its reply; just the fence if nobody else is there.
 
         Args:
             member: the acquisition.
@@ -54,8 +54,10 @@ class Places:
             again: the same was asked before, and the reply was lost.
         """
         limit: Argument = "" if self.terms.limit is None else self.terms.limit
+        args: list[Argument] = [member, self.terms.lease_ms, limit]
         channel = self.lobby.channel(self.unit)
-        args: list[Argument] = [member, self.terms.lease_ms, limit, channel, ticket]
+        if channel or ticket:
+            args += [channel, ticket]
         return self._call(ACQUIRE, args, harmless=again)
 
     def give_back(self, member: str, waiter: str = "", *, over: bool, durable: bool = True) -> Any:
@@ -67,8 +69,10 @@ class Places:
             over: a call of it may still be on its way to the server.
             durable: as of any call: False where nobody is told that it worked.
         """
+        args: list[Argument] = [member]
         channel = self.lobby.channel(self.unit)
-        args: list[Argument] = [member, channel, waiter, int(over)]
+        if over or channel or waiter:
+            args += [int(over), channel, waiter]
         try:
             return self._call(RELEASE, args, durable=durable)
         except OutcomeUnknown:
@@ -132,7 +136,10 @@ class Places:
             reply = self.caller.call(
                 script, self.unit, self.names, args, harmless=harmless, durable=durable
             )
-            self.lobby.hear(self.unit, reply[1])
+            if isinstance(reply, bytes):  # nobody else is there
+                reply = [reply]
+            else:
+                self.lobby.hear(self.unit, reply[1])
             missed = harmless  # it repeats what was lost before
         except ServerUnavailable:  # else it did not run
             missed = harmless

@@ -129,6 +129,8 @@ class Turn:
             asked_at = since_boot()
             reply = self._places.ask(self._member, self._ticket, again=True)
         match reply[0]:
+            case fence if len(reply) == 1:
+                return self._lease(int(fence), asked_at)
             case b"granted":
                 return self._lease(int(reply[2]), asked_at)
             case b"queued":

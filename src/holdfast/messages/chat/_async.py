@@ -80,12 +80,12 @@ class AsyncChat:
             op_id, lambda op_id: self.send(body, sender=sender, op_id=op_id), verb="send"
         ) as write:
             reply = await self._log.send(SEND, write, self._log.bell, sender, stored)
-        if reply[0] == b"missing":
+        if reply == b"missing":
             raise NoSuchChat(self.chat_id)
-        if reply[0] == b"stranger":
+        if reply == b"stranger":
             raise NotAMember(sender, self.chat_id)
         await self._post.catalog.note(self._log.unit)
-        return int(reply[1])
+        return int(reply)
 
     async def join(
         self,

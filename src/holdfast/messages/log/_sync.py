@@ -24,9 +24,6 @@ REPLY_BYTES: Final = 4 << 20
 """What the messages of one answer may take."""
 
 
-_SAID: Final = (b"sent", b"created")
-
-
 class Log:
     """The log of a mailbox or chat.
 
@@ -59,9 +56,10 @@ class Log:
         """Write a message: the trace in which it is sent comes behind *args*, and before *then*."""
         with during(self._caller.settings.telemetry, "send", self.unit) as sent:
             trace = stored(sent.trace)
-            reply = self.write(script, operation, *args, trace, *then)
+            last = (trace, *then) if trace or then else ()
+            reply = self.write(script, operation, *args, *last)
             verdict: bytes = reply if isinstance(reply, bytes) else reply[0]
-            if verdict not in _SAID:
+            if not (verdict.isdigit() or verdict == b"created"):
                 sent.ended("refused", verdict.decode())
         return reply
 

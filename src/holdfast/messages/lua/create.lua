@@ -37,7 +37,7 @@ local FIRST = 9
 for i = FIRST, #ARGV do
   redis.call('ZADD', cursors, ARGV[i] == sender and 1 or 0, ARGV[i])
 end
-append(sender, body, ARGV[8])
+append(sender, body, ARGV[8], 1)
 remember()
 live_on()
 ledger_write(ledger, ARGV[1], ARGV[2], 1)

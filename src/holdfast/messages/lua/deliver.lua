@@ -15,9 +15,9 @@
 -- ARGV[6]  string  body
 -- ARGV[7]  string  capacity  as the sender says it is; '' it does not say
 -- ARGV[8]  string  overflow  likewise
--- ARGV[9]  string  trace     in which it is sent; '' in none
--- returns  array   verdict; sent: the number of the message; full: capacity, when the oldest unread
---                  message was sent (ms); conflict: capacity, overflow
+-- ARGV[9]  string  trace     in which it is sent; left out: in none
+-- returns  array   verdict; full: capacity, when the oldest unread message was sent (ms); conflict:
+--                  capacity, overflow. Or a string, the number of the message: sent
 -- include clock
 -- include ledger
 
@@ -30,7 +30,7 @@ local bell, owner, sender, body = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
 if answer then
-  return {'sent', answer}
+  return answer
 end
 if not agrees(ARGV[7], ARGV[8]) then
   return {'conflict', capacity, overflow}
@@ -50,14 +50,14 @@ end
 if ARGV[8] ~= '' then
   redis.call('HSET', meta, 'overflow', ARGV[8])
 end
-append(sender, body, ARGV[9])
 local unread = math.max(cursor + 1, floor)
-drop_below(top - capacity + 1)
+append(sender, body, ARGV[9] or '', capacity)
 if floor > unread then
   redis.call('HSET', meta, 'dropped', text(dropped + floor - unread))
 end
 remember()
 live_on()
-ledger_write(ledger, ARGV[1], ARGV[2], text(top))
-redis.call('SPUBLISH', bell, text(top))
-return {'sent', text(top)}
+local number = text(top)
+ledger_write(ledger, ARGV[1], ARGV[2], number)
+redis.call('SPUBLISH', bell, number)
+return number

@@ -12,8 +12,8 @@
 -- ARGV[3]  string  bell     channel of the chat
 -- ARGV[4]  string  sender
 -- ARGV[5]  string  body
--- ARGV[6]  string  trace    in which it is sent; '' in none
--- returns  array   verdict; sent: the number of the message; or missing, stranger
+-- ARGV[6]  string  trace    in which it is sent; left out: in none
+-- returns  string  the number of the message; or missing, stranger
 -- include clock
 -- include ledger
 
@@ -26,25 +26,26 @@ local bell, sender, body = ARGV[3], ARGV[4], ARGV[5]
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
 if answer then
-  return {'sent', answer}
+  return answer
 end
 if not epoch then
-  return {'missing'}
+  return 'missing'
 end
 local cursor = tonumber(redis.call('ZSCORE', cursors, sender) or nil)
 if not cursor then
-  return {'stranger'}
+  return 'stranger'
 end
-append(sender, body, ARGV[6])
+append(sender, body, ARGV[6] or '', keep or MOST)
 if cursor == top - 1 then  -- who had read everything has read its own message too
-  redis.call('ZADD', cursors, text(top), sender)
+  redis.call('ZADD', cursors, top, sender)
 end
 if until_read then
   show_life(sender)
+  retain(nil)
 end
-retain(nil)
 remember()
 live_on()
-ledger_write(ledger, ARGV[1], ARGV[2], text(top))
-redis.call('SPUBLISH', bell, text(top))
-return {'sent', text(top)}
+local number = text(top)
+ledger_write(ledger, ARGV[1], ARGV[2], number)
+redis.call('SPUBLISH', bell, number)
+return number

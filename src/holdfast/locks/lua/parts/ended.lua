@@ -1,5 +1,5 @@
 -- Places whose time is over.
--- Expects: ledger_write, ledger, places, holders.
+-- Expects: ledger_write, ledger, places, crowd, holders.
 
 local lost = {}
 

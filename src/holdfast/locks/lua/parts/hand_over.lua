@@ -1,5 +1,5 @@
 -- Hands free places over.
--- Expects: places, holders, line, channel.
+-- Expects: places, crowd, holders, line, channel.
 
 local CLAIM_MS = 1000         -- how long a place waits for a sign of life of its heir
 local SHORTEST_CLAIM_MS = 20
@@ -27,7 +27,7 @@ local function hand_over()
     if not waiter then
       break
     end
-    local id = tell(waiter, ' ' .. next_fence() .. ' ' .. string.format('%.0f', ends))
+    local id = tell(waiter, string.format(' %.0f %.0f', next_fence(), ends))
     if id then
       redis.call('ZADD', holders, ends, '?' .. id)
       free, given = free - 1, given + 1
@@ -44,7 +44,7 @@ local function hand_over()
   for n = look and -1 or 1, 0 do
     local waiter = redis.call('ZRANGE', line, n, n)[1]
     if waiter then
-      tell(waiter, ' 0 ' .. string.format('%.0f', look))
+      tell(waiter, string.format(' 0 %.0f', look))
     end
   end
 end

@@ -3,7 +3,7 @@
 
 local KEPT_S = 400 * 86400  -- what nobody uses is forgotten
 
-local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'day')
+local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'day', 'keep')
 local epoch, top, floor = known[1], tonumber(known[2]) or 0, tonumber(known[3]) or 1
 
 local function text(n)
@@ -18,8 +18,8 @@ local function found()
 end
 
 local function live_on()
-  local day = text(math.floor(now_s / 86400))
-  if known[4] ~= day then  -- once a day will do
+  local day = math.floor(now_s / 86400)
+  if tonumber(known[4] or nil) ~= day then  -- once a day will do
     redis.call('HSET', meta, 'day', day)
     for _, key in ipairs({meta, log, cursors, active}) do
       redis.call('EXPIRE', key, KEPT_S)
@@ -29,33 +29,28 @@ end
 
 local function show_life(reader)
   local since_s = now_s - math.floor(tonumber(epoch) / 1000000)
-  if redis.call('HSET', active, reader, text(since_s)) == 1 then
+  if redis.call('HSET', active, reader, since_s) == 1 then
     redis.call('EXPIRE', active, KEPT_S)
   end
 end
 
--- The trace in which it was sent is a second field: whoever does not know it sees only the first.
-local function append(sender, body, trace)
+-- Adds a message, after which *most* are kept. Of those that lie below, the blocks of the stream go
+-- at once, single messages with their block. The trace in which it was sent is a second field:
+-- whoever does not know it sees only the first.
+local function append(sender, body, trace, most)
   top = top + 1
-  local id = text(top) .. '-' .. text(now_ms)
+  floor = math.max(floor, top - most + 1)
+  local id = string.format('%.0f-%.0f', top, now_ms)
   if trace == '' then
-    redis.call('XADD', log, id, sender, body)
+    redis.call('XADD', log, 'MINID', '~', floor, id, sender, body)
   else
-    redis.call('XADD', log, id, sender, body, 'trace', trace)
+    redis.call('XADD', log, 'MINID', '~', floor, id, sender, body, 'trace', trace)
   end
   if top == 1 then
     known[4] = nil  -- the log itself is new, though the rest may be older
   end
 end
 
--- The blocks of the stream that lie below go at once, single messages with their block.
-local function drop_below(number)
-  if number > floor then
-    floor = number
-    redis.call('XTRIM', log, 'MINID', '~', text(floor))
-  end
-end
-
 local function remember()
-  redis.call('HSET', meta, 'top', text(top), 'floor', text(floor))
+  redis.call('HSET', meta, 'top', top, 'floor', floor)
 end

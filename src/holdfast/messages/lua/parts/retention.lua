@@ -7,12 +7,19 @@ local LOOK_MS = 60000       -- so often, unless one moves who held messages back
 local SECOND_MS = 1000      -- in which one was seen; nobody is let go too early
 local PAGE, PAGES = 100, 100  -- readers looked at: all of them, if need be
 
-local terms = redis.call('HMGET', meta, 'keep', 'idle_ms', 'since', 'counted')
-local keep, until_read = tonumber(terms[1]), terms[1] == 'until_read'
+local keep, until_read = tonumber(known[5]), known[5] == 'until_read'
+local terms = until_read and redis.call('HMGET', meta, 'idle_ms', 'since', 'counted')
 
 local function is_active(life)
   local seen_ms = (tonumber(life_ms(life, epoch)) or 0) + SECOND_MS
-  return math.max(seen_ms, tonumber(terms[3]) or 0) >= now_ms - tonumber(terms[2])
+  return math.max(seen_ms, tonumber(terms[2]) or 0) >= now_ms - tonumber(terms[1])
+end
+
+local function drop_below(number)
+  if number > floor then
+    floor = number
+    redis.call('XTRIM', log, 'MINID', '~', floor)
+  end
 end
 
 -- The first message that an active reader still has to read.
@@ -40,9 +47,9 @@ local function retain(cursor)
   if keep then
     drop_below(top - keep + 1)
   elseif until_read then
-    local late = now_ms - (tonumber(terms[4]) or 0) > LOOK_MS and (cursor or top - floor > LARGE)
+    local late = now_ms - (tonumber(terms[3]) or 0) > LOOK_MS and (cursor or top - floor > LARGE)
     if late or (cursor and cursor < floor) then
-      redis.call('HSET', meta, 'counted', text(now_ms))
+      redis.call('HSET', meta, 'counted', now_ms)
       drop_below(first_needed())
     end
     drop_below(top - MOST + 1)

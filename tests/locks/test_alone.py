@@ -1,0 +1,133 @@
+"""Where a place is stored: in the state while its holder is alone, else among the holders."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+
+from conftest import Site
+from holdfast.core import ledger
+from holdfast.core.call._sync import Caller
+from holdfast.core.connections.settings import Settings
+from holdfast.core.names import Namespace
+from holdfast.core.script import Script
+from holdfast.locks import keys
+from holdfast.locks._sync import INSPECT
+from holdfast.locks.places._sync import ACQUIRE, RELEASE, RENEW
+
+LEASE_MS = 600_000
+STEPS = 150
+
+
+class Unit:
+    """A lock or semaphore, by its scripts, and what it should say."""
+
+    def __init__(self, site: Site, limit: int) -> None:
+        self._caller = Caller(Settings.from_url(site.url))
+        self._unit = Namespace.of(site.namespace).unit(keys.SEMAPHORE, "s")
+        names = (keys.state, keys.holders, keys.line)
+        self.names = (*(name(self._unit) for name in names), *ledger.keys(self._unit))
+        self.client = site.client
+        self.limit = limit
+        self.held: dict[str, int] = {}
+        self.over: set[str] = set()
+        self.fence = 0
+
+    def run(self, script: Script, *args: str | int, most: int = 5) -> Any:
+        return self._caller.call(script, self._unit, self.names[:most], args)
+
+    def acquire(self, member: str) -> None:
+        reply = self.run(ACQUIRE, member, LEASE_MS, self.limit)
+        if member in self.over:
+            assert reply[0] == b"over"
+        elif member in self.held and self.limit == 1:
+            assert int(reply[2]) == self.fence
+        elif member in self.held or len(self.held) < self.limit:
+            fence = int(reply if isinstance(reply, bytes) else reply[2])
+            assert fence > self.fence
+            self.fence = self.held[member] = fence
+        else:
+            assert reply[0] == b"busy"
+            assert reply[2].decode() in self.held
+
+    def release(self, member: str, over: int) -> None:
+        reply = self.run(RELEASE, member, *([over, "", ""] if over else []))
+        verdict = reply if isinstance(reply, bytes) else reply[0]
+        assert verdict == (b"released" if member in self.held else b"gone")
+        self.held.pop(member, None)
+        if over:
+            self.over.add(member)
+
+    def renew(self, member: str) -> None:
+        lost = self.run(RENEW, LEASE_MS, member, 7, most=2)
+        assert lost == ([] if member in self.held else [member.encode(), b"7"])
+
+    def check(self) -> None:
+        """It lists who should have a place; who is alone has it in the state, and nowhere else."""
+        _, fence, held, _ = self.run(INSPECT, most=3)
+        assert {member.decode() for member in held[::2]} == set(self.held)
+        assert all(0 < int(left) <= LEASE_MS for left in held[1::2])
+        assert int(fence or 0) == self.fence
+        if self.client.hexists(self.names[0], "sole"):
+            assert self.client.exists(*self.names[1:3]) == 0
+
+    def forget_ledger(self) -> None:
+        """As the server does after an hour or two."""
+        self.client.delete(*self.names[3:])
+        self.over.clear()
+
+    def close(self) -> None:
+        self._caller.close()
+
+
+@pytest.fixture(params=[1, 2])
+def unit(site: Site, request: pytest.FixtureRequest) -> Iterator[Unit]:
+    made = Unit(site, request.param)
+    yield made
+    made.close()
+
+
+def test_whoever_comes_and_goes_the_places_are_the_same(unit: Unit, seed: int) -> None:
+    """Any order of calls does what it says, alone or not."""
+    dice = random.Random(seed)
+    fresh = map("h:1:{}".format, count(100))
+    crew = ["h:1:1", "h:1:2", "h:1:3"]
+    for _ in range(STEPS):
+        member = dice.choice(crew)
+        match dice.choice(["acquire", "acquire", "release", "release", "over", "renew", "forget"]):
+            case "acquire":
+                unit.acquire(member)
+            case "release":
+                unit.release(member, over=0)
+            case "over":
+                unit.release(member, over=1)
+                crew[crew.index(member)] = next(fresh)
+                unit.acquire(member)
+            case "renew":
+                unit.renew(member)
+            case "forget":
+                unit.forget_ledger()
+        unit.check()
+
+
+def test_who_is_alone_needs_no_other_key(unit: Unit) -> None:
+    """Until somebody else comes: then it stands among the holders, and its lease goes on."""
+    unit.acquire("h:1:1")
+    state, holders, *others = unit.names
+    assert unit.client.hget(state, "sole") == b"h:1:1"
+    assert unit.client.exists(holders, *others) == 0
+    assert unit.client.pttl(state) > 0
+    ends = float(unit.client.hget(state, "ends"))
+    unit.acquire("h:1:2")
+    assert unit.client.hget(state, "sole") is None
+    assert unit.client.zscore(holders, "h:1:1") == ends
+    for member in list(unit.held):
+        unit.release(member, over=0)
+    unit.acquire("h:1:3")
+    assert unit.client.hget(state, "sole") == b"h:1:3"
+    unit.release("h:1:3", over=0)
+    assert unit.client.hget(state, "sole") == b""
