@@ -49,11 +49,12 @@ def _told(server: Server, *command: str) -> None:
 SERVER_TROUBLE = (flush_scripts, drop_clients, drop_subscribers, restart, kill)
 
 
-def test_no_task_is_lost_in_three_rounds_of_kills(
-    fresh_server: Server, tmp_path: Path, seed: int
+@pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.long)])
+def test_no_task_is_lost_in_rounds_of_kills(
+    fresh_server: Server, tmp_path: Path, seed: int, rounds: int
 ) -> None:
     """Each round has a seed of its own; the next one's is one higher."""
-    for n in range(3):
+    for n in range(rounds):
         one_round(fresh_server, tmp_path, seed + n)
 
 
