@@ -108,7 +108,9 @@ class _Nursery:
         """Have it do something; its answer."""
         with self.lock:
             socket.send_fds(self._line, [json.dumps(order).encode()], fds)
-            return json.loads(self._line.recv(LONGEST))
+            if answer := self._line.recv(LONGEST):
+                return json.loads(answer)
+        raise RuntimeError(f"the process that starts programs has ended: {self._process.wait()}")
 
     def close(self) -> None:
         """Its children end with it."""
