@@ -7,12 +7,14 @@ import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from zlib import crc32
 
 import pytest
 import redis
 from hypothesis import HealthCheck, settings
 
 from faults.clusters import Cluster
+from faults.halves import HALVES
 from faults.servers import Server
 from holdfast import acl_rule
 
@@ -40,6 +42,9 @@ RESTRICTED = {"restricted", "encrypted"}
 """There the user may touch only the namespace of the test."""
 
 USUAL = ("cluster", "restricted")
+
+DEAR = {"browser": "browser", "postgres": "postgres", "database": "postgres"}
+"""Fixtures that take seconds to start → the group of tests that share them."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,36 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("site", chosen, indirect=True)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run every test in both halves and in both topologies, but not in all four pairs of them.
+
+    Which half meets which topology differs from test to test, so that all pairs are met by many;
+    the other pairs have the mark `long`. With `--topology` all run. What takes long to start is
+    started for one worker only.
+    """
+    all_pairs = config.getoption("--topology")
+    for item in items:
+        if isinstance(item, pytest.Function):
+            if not all_pairs and _is_the_other_pair(item):
+                item.add_marker(pytest.mark.long)
+            for group in {DEAR[name] for name in DEAR if name in item.fixturenames}:
+                item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _is_the_other_pair(item: pytest.Function) -> bool:
+    callspec = getattr(item, "callspec", None)
+    params = callspec.params if callspec else {}
+    test, _, suffix = item.path.stem.rpartition("_")
+    half, site = params.get("half", suffix), params.get("site")
+    chosen_by_the_test = any("site" in mark.args[0] for mark in item.iter_markers("parametrize"))
+    if half not in HALVES or site not in USUAL or chosen_by_the_test:
+        return False
+    others = [part for part in item.callspec.id.split("-") if part not in (half, site)]
+    toss = crc32("/".join([test, item.originalname, *others]).encode()) % 2
+    return (list(HALVES).index(half) + USUAL.index(site)) % 2 != toss
+
+
 @pytest.fixture
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     """A namespace of the test's own, in one of the topologies."""
@@ -84,14 +119,14 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     place = request.getfixturevalue(TOPOLOGIES[request.param])
     server = getattr(place, "primary", place)
     url = place.url
-    with server.client() as client:
-        if restricted := request.param in RESTRICTED:
-            url = url.replace("://", f"://{namespace}:secret@")
-            rule = acl_rule(namespace)
-            client.execute_command("ACL", "SETUSER", namespace, "on", ">secret", *rule.split())
-        yield Site(url, namespace, server, client)
-        if restricted:
-            client.execute_command("ACL", "DELUSER", namespace)
+    client = server.shared_client
+    if restricted := request.param in RESTRICTED:
+        url = url.replace("://", f"://{namespace}:secret@")
+        rule = acl_rule(namespace)
+        client.execute_command("ACL", "SETUSER", namespace, "on", ">secret", *rule.split())
+    yield Site(url, namespace, server, client)
+    if restricted:
+        client.execute_command("ACL", "DELUSER", namespace)
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])

@@ -6,12 +6,15 @@ import os
 import pty
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from fcntl import ioctl
 from pathlib import Path
 from select import select
 from struct import pack
 from termios import TIOCSWINSZ, tcgetattr
 from typing import Self
+
+from faults import warm
 
 PATIENCE_S = 60.0
 CTRL_C = "\x03"
@@ -21,7 +24,7 @@ AS_ITS_OWN = """
 import fcntl, os, signal, sys, termios
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execv(sys.executable, [sys.executable, "-m", "holdfast", *sys.argv[1:]])
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
 
 
@@ -29,15 +32,28 @@ def holdfast(
     *args: str, cwd: Path | None = None, patience_s: float = PATIENCE_S, **env: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, in a pipe."""
-    return subprocess.run(
-        [sys.executable, "-m", "holdfast", *args],
-        cwd=cwd,
-        env=clean() | env,
-        capture_output=True,
-        text=True,
-        timeout=patience_s,
-        check=False,
-    )
+    argv, whole = ["-m", "holdfast", *args], clean() | env
+    if not warm.can_start(argv, whole):
+        return subprocess.run(
+            [sys.executable, *argv],
+            cwd=cwd,
+            env=whole,
+            capture_output=True,
+            text=True,
+            timeout=patience_s,
+            check=False,
+        )
+    (out, to_out), (err, to_err) = os.pipe(), os.pipe()
+    with Path(os.devnull).open() as nothing, os.fdopen(to_out, "w"), os.fdopen(to_err, "w"):
+        streams = nothing.fileno(), to_out, to_err
+        process = warm.start(argv, env=whole, cwd=cwd, streams=streams)
+    with os.fdopen(out) as read, os.fdopen(err) as errors, ThreadPoolExecutor(2) as readers:
+        told = [readers.submit(each.read) for each in (read, errors)]
+        try:
+            process.wait(patience_s)
+        finally:
+            process.kill()
+        return subprocess.CompletedProcess(argv, process.wait(), *[each.result() for each in told])
 
 
 def on_terminal(*args: str, wait_for: str = "", say: str = "", **env: str) -> tuple[int, str]:
@@ -117,7 +133,7 @@ class Terminal:
         while self._process.poll() is None or select([self._ours], [], [], 0)[0]:
             if select([self._ours], [], [], 0.05)[0]:
                 self.shown += os.read(self._ours, 65536).decode(errors="replace")
-        return self._process.returncode
+        return self._process.wait()
 
 
 def _begun(
@@ -126,11 +142,14 @@ def _begun(
     env: dict[str, str],
     rows: int = 24,
     columns: int = 80,
-) -> subprocess.Popen[bytes]:
+) -> subprocess.Popen[bytes] | warm.Child:
     ioctl(terminal, TIOCSWINSZ, pack("HHHH", rows, columns, 0, 0))
+    argv, whole = ["-m", "holdfast", *args], clean() | {"TERM": "xterm"} | env
+    if warm.can_start(argv, whole):
+        return warm.start(argv, env=whole, streams=[terminal] * 3, terminal=True)
     return subprocess.Popen(
-        [sys.executable, "-c", AS_ITS_OWN, *args],
-        env=clean() | {"TERM": "xterm"} | env,
+        [sys.executable, "-c", AS_ITS_OWN, *argv],
+        env=whole,
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,

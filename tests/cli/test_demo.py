@@ -76,6 +76,7 @@ def test_every_promise_is_kept(room: Path) -> None:
     assert left_in(room) == []
 
 
+@pytest.mark.long  # the same parts as above, and the screens that tests/web/dashboard looks at
 @pytest.mark.timeout(240)
 def test_the_dashboard_shows_what_goes_on_until_it_is_stopped(room: Path) -> None:
     """Each screen has something of its block on it; afterwards nothing of it all is left."""

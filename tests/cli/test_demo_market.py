@@ -35,12 +35,16 @@ def test_the_contest_in_figures(standalone: Server) -> None:
     """Nine runs, each with trade, all conserved; and the user's server is left as it was."""
     with standalone.client() as client:
         before = set(client.scan_iter("*"))
-    done = holdfast("demo", "market", "--seconds", "0.5", "--json", HOLDFAST_URL=standalone.url)
-
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    assert (report["ok"], report["seconds"]) == (True, 0.5)
-    runs = report["runs"]
+    for seconds in ("0.2", "1", "5"):  # a busy machine may trade nothing in a short time
+        argv = ("demo", "market", "--seconds", seconds, "--json")
+        done = holdfast(*argv, HOLDFAST_URL=standalone.url)
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        assert (report["ok"], report["seconds"]) == (True, float(seconds))
+        runs = report["runs"]
+        traded = {what: [run[what] for run in runs] for what in ("listed", "bought", "retries")}
+        if all(traded["listed"]) and any(traded["bought"]) and any(traded["retries"]):
+            break
     assert [(run["sellers"], run["buyers"], run["way"]) for run in runs] == [
         (*crowd, way) for crowd in CROWDS for way in WAYS
     ]
@@ -58,6 +62,7 @@ def test_the_contest_in_figures(standalone: Server) -> None:
         assert set(client.scan_iter("*")) <= before
 
 
+@pytest.mark.long  # each line of the table is in the tests of mistakes, its own server in Ctrl-C's
 def test_it_brings_its_own_server_and_a_table() -> None:
     """In a pipe without control codes; the verdict is the last thing said."""
     done = holdfast("demo", "market", "--seconds", "0.1")

@@ -16,7 +16,7 @@ def test_a_sale_in_figures(standalone: Server, tmp_path: Path) -> None:
     with standalone.client() as client:
         before = {key for key in client.scan_iter("*") if b"ledger" not in key}
     done = holdfast(
-        *("demo", "sale", "--readers", "20", "--seconds", "2", "--json"),
+        *("demo", "sale", "--readers", "4", "--seconds", "1", "--json"),
         *("--database", f"sqlite:///{file}"),
         HOLDFAST_URL=standalone.url,
     )
@@ -29,7 +29,7 @@ def test_a_sale_in_figures(standalone: Server, tmp_path: Path) -> None:
     assert plain["reads_per_s"] > 0
     assert cached["reads_per_s"] > 0
     assert cached["mean_age_s"] > 0
-    assert "20 readers, some buyers, 50 items in sqlite" in done.stderr
+    assert "4 readers, some buyers, 50 items in sqlite" in done.stderr
     with standalone.client() as client:
         left = set(client.scan_iter("*")) - before
         assert all(client.pttl(key) > 0 for key in left)
@@ -38,7 +38,7 @@ def test_a_sale_in_figures(standalone: Server, tmp_path: Path) -> None:
 def test_the_table_in_a_pipe(standalone: Server, tmp_path: Path) -> None:
     """Fits into 80 columns, and nothing of it is cut off."""
     done = holdfast(
-        *("demo", "sale", "--readers", "20", "--seconds", "1"),
+        *("demo", "sale", "--readers", "4", "--seconds", "1"),
         *("--database", f"sqlite:///{tmp_path / 'shop.db'}"),
         HOLDFAST_URL=standalone.url,
     )

@@ -570,7 +570,6 @@ async def test_an_interruption_that_is_not_sent_yet_is_waited_for() -> None:
         assert len(alive()) == 1
 
 
-JOBS = 20_000
 AT_ONCE = 50
 PLACES = 16
 
@@ -578,7 +577,8 @@ PLACES = 16
 class Storm:
     """Functions of all kinds, half of them cancelled at random moments."""
 
-    def __init__(self, threads: Threads, dice: random.Random) -> None:
+    def __init__(self, threads: Threads, dice: random.Random, jobs: int) -> None:
+        self._jobs = jobs
         self._threads = threads
         self._dice = dice
         self.interrupted: set[int] = set()
@@ -587,7 +587,7 @@ class Storm:
 
     async def lane(self, first: int) -> None:
         """One after another."""
-        for number in range(first, JOBS, AT_ONCE):
+        for number in range(first, self._jobs, AT_ONCE):
             kind = self._dice.randrange(4)
             call = self._threads.run(lambda n=number, k=kind: self._function(n, k))  # type: ignore[misc]
             task = asyncio.create_task(call)
@@ -625,18 +625,19 @@ class Storm:
         return number
 
 
-async def test_nothing_crosses_in_a_storm_of_cancellations(seed: int) -> None:
-    """20,000 functions, half of them cancelled: no other notices, and no thread is lost."""
+@pytest.mark.parametrize("jobs", [4_000, pytest.param(20_000, marks=pytest.mark.long)])
+async def test_nothing_crosses_in_a_storm_of_cancellations(seed: int, jobs: int) -> None:
+    """Half of many functions are cancelled: no other notices, and no thread is lost."""
     freed: list[None] = []
     async with pool(PLACES, lambda: freed.append(None)) as threads:
-        storm = Storm(threads, random.Random(seed))
+        storm = Storm(threads, random.Random(seed), jobs)
         await asyncio.gather(*map(storm.lane, range(AT_ONCE)))
         await settled(threads)
 
         assert storm.wrong == []
         assert storm.interrupted <= storm.cancelled
-        assert len(storm.cancelled) > JOBS // 10, "too few cancellations hit a call under way"
-        assert len(freed) > JOBS // 1000, "too few functions were interrupted"
+        assert len(storm.cancelled) > jobs // 10, "too few cancellations hit a call under way"
+        assert len(freed) > jobs // 1000, "too few functions were interrupted"
         meeting = threading.Barrier(PLACES)
         calls = (threads.run(lambda: meeting.wait(PATIENCE_S)) for _ in range(PLACES))
         assert sorted(await asyncio.gather(*calls)) == list(range(PLACES))

@@ -23,7 +23,7 @@ def test_memory_stays_bounded_and_precisions_agree(tmp_path: Path, seed: int) ->
         sizes = []
         off_s, written = 0.0, 0
         while off_s < 400 * DAY_S:
-            off_s += dice.choice([0.5, 3.0, 60.0, 4000.0, 0.4 * DAY_S])
+            off_s += dice.choice([0.5, 3.0, 60.0, 4000.0, 1.5 * DAY_S])
             clock.set(off_s)
             hits.add(1)
             written += 1

@@ -68,7 +68,7 @@ def test_private_pages_stay_private(
 def test_the_example_by_hand(standalone: Server) -> None:
     """Six processes, three downloads, and every page but the private one."""
     with Process.python(EXAMPLE, standalone.url, name="downloads") as process:
-        assert process.wait(60.0) == 0, process.output
+        assert process.wait(100.0) == 0, process.output
         rude, polite = re.findall(r"(\d+) of 31 pages, (\d+) at once", process.output)
     assert rude[0] == polite[0] == "30"
     assert int(polite[1]) <= 3

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import Any, Self
 
 import redis
@@ -40,9 +41,15 @@ class Cluster:
     def client(self, **options: Any) -> RedisCluster:
         """Return a redis-py cluster client that retries nothing; it is closed with the cluster."""
         first = self._running()[0]
-        client = RedisCluster(host=LOOPBACK, port=first.port, **{"retry": no_retry(), **options})
+        options = {"retry": no_retry(), "driver_info": None, **options}
+        client = RedisCluster(host=LOOPBACK, port=first.port, **options)
         self._clients.append(client)
         return client
+
+    @cached_property
+    def shared_client(self) -> RedisCluster:
+        """Likewise, shared: one of a cluster is dear, as it reads what every command takes."""
+        return self.client()
 
     def start(self) -> None:
         """Start the nodes, make them a cluster, and wait until all of them say it is sound."""

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
 
-from faults import evidence
+from faults import evidence, warm
 from faults.waiting import eventually
 
 TESTS = Path(__file__).parent.parent
@@ -44,7 +44,7 @@ class Process:
         self._own_output = output is None
         self._output = output or _temporary_file()
         self._last_output = ""
-        self._popen: subprocess.Popen[bytes] | None = None
+        self._popen: subprocess.Popen[bytes] | warm.Child | None = None
         evidence.register(self)
 
     @classmethod
@@ -162,9 +162,14 @@ class Process:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _open(self) -> subprocess.Popen[bytes]:
+    def _open(self) -> subprocess.Popen[bytes] | warm.Child:
         runner = [sys.executable, "-I", "-S", str(MORTAL), str(os.getpid())]
         with self._output.open("ab") as output:
+            program = self.argv[1:]
+            if self.argv[0] == sys.executable and warm.can_start(program, self._env):
+                with Path(os.devnull).open() as nothing:
+                    streams = nothing.fileno(), output.fileno(), output.fileno()
+                    return warm.start(program, env=self._env, streams=streams)
             return subprocess.Popen(
                 [*runner, *self.argv],
                 env=self._env,
@@ -173,7 +178,7 @@ class Process:
                 stderr=subprocess.STDOUT,
             )
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> subprocess.Popen[bytes] | warm.Child:
         if self._popen is None:
             raise RuntimeError(f"{self.name} was not started")
         return self._popen

@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -111,13 +112,21 @@ class Server:
 
     def client(self, **options: Any) -> redis.Redis:
         """Return a redis-py client that retries nothing; it is closed with the server."""
-        client = redis.Redis(port=self.port, host=LOOPBACK, **{"retry": no_retry(), **options})
+        options = {"retry": no_retry(), "driver_info": None, **options}
+        client = redis.Redis(port=self.port, host=LOOPBACK, **options)
         self._clients.append(client)
         return client
 
+    @cached_property
+    def shared_client(self) -> redis.Redis:
+        """A client for all who only look, or write what the test is about."""
+        return self.client()
+
     def execute(self, *command: str | bytes | float) -> Any:
         """Run one command over a connection of its own and return the reply."""
-        with redis.Redis(port=self.port, host=LOOPBACK, retry=no_retry()) as client:
+        with redis.Redis(
+            port=self.port, host=LOOPBACK, retry=no_retry(), driver_info=None
+        ) as client:
             return client.execute_command(*command)
 
     def start(self) -> None:

@@ -59,14 +59,18 @@ async def test_a_cancelled_worker_gives_back_what_its_last_step_claimed(
         assert sorted(ran) == [0, 1, 2, 3, 4]
 
 
-async def test_a_worker_that_is_stopped_ends_though_the_server_is_away(proxy: Proxy) -> None:
+async def test_a_worker_that_is_stopped_ends_though_the_server_is_away(
+    standalone: Server, proxy: Proxy
+) -> None:
     """After its grace; the leases end by themselves."""
-    async with AsyncHoldfast.from_url(
-        f"{proxy.url}?socket_timeout=0.5", namespace=secrets.token_hex(4)
-    ) as hf:
+    namespace = secrets.token_hex(4)
+    async with (
+        AsyncHoldfast.from_url(standalone.url, namespace=namespace) as direct,
+        AsyncHoldfast.from_url(f"{proxy.url}?socket_timeout=0.5", namespace=namespace) as hf,
+    ):
         worker = hf.worker(tasks, grace=0.2)
         running = asyncio.create_task(worker.run())
-        await hf.enqueue(note.call(1))
+        await direct.enqueue(note.call(1))
         await asyncio.sleep(0.5)
         with proxy.refuse():
             await asyncio.sleep(0.5)

@@ -50,7 +50,7 @@ def check(sums: Sums, reference: Reference) -> None:
     assert {day for day, lines in sums.samples.items() if lines} == set(reference.rejected)
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(
     blocks=st.lists(st.lists(st.tuples(LINES, ENDS), max_size=12), max_size=3),
     last=st.one_of(st.none(), LINES),

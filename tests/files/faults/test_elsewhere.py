@@ -83,8 +83,8 @@ def test_all_goes_on_after_a_failover(watched: Watched) -> None:
         )
         feed.publish(io.BytesIO(LINES), name="days.log", compress=None, on_progress=moves[2])
         feed.seal()
-        assert reading.result(30) == {"days.log": LINES}
-        assert counting.result(30).lines == 200_000
+        assert reading.result(100) == {"days.log": LINES}
+        assert counting.result(100).lines == 200_000
         assert sum(tally.days().values()) == 200_000
         assert tally.top("word", day="2011-10-12") == [("event", tally.total("2011-10-12"))]
         assert all(move.done for move in moves)
@@ -107,7 +107,7 @@ def test_all_goes_along_with_the_slot(own_cluster: Cluster, tmp_path: Path) -> N
 
     moves = [Once(move) for _ in range(2)]
     with (
-        Holdfast.from_url(own_cluster.url, namespace="moved") as hf,
+        Holdfast.from_url(f"{own_cluster.url}?socket_timeout=60", namespace="moved") as hf,
         ThreadPoolExecutor(3) as threads,
     ):
         feed = hf.file_feed("logs", consumers=["a", "b"])
@@ -118,9 +118,9 @@ def test_all_goes_along_with_the_slot(own_cluster: Cluster, tmp_path: Path) -> N
         with own_cluster.moving_slot(unit.slot, own_cluster.stranger(unit.slot)) as half_way:
             half_way.migrate(limit=1)
             publishing = threads.submit(feed.publish, io.BytesIO(LINES), name="next")
-        publishing.result(30)
+        publishing.result(100)
         feed.seal()
-        assert [each.result(30) for each in reading] == [{"first": NOISE, "next": LINES}] * 2
+        assert [each.result(100) for each in reading] == [{"first": NOISE, "next": LINES}] * 2
         assert all(move.done for move in moves)
 
 

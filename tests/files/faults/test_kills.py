@@ -21,6 +21,7 @@ from soundness import assert_sound
 
 WINDOW = 8 * 2**17
 TROUBLE_S = 4.0
+LOOK_S = 0.01
 ROUNDS = 10
 
 
@@ -84,6 +85,7 @@ def round_of(server: Server, tmp_path: Path, seed: int, mode: str, struck: str) 
             ends_s = time.monotonic() + TROUBLE_S
             while time.monotonic() < ends_s and any(p.is_running for p in actors.values()):
                 peak = max(peak, memory(client, namespace))
+                time.sleep(LOOK_S)
         with Holdfast.from_url(server.url, namespace=namespace) as hf:
             assert hf.audit().damages == ()  # in the midst of it
         for process in actors.values():

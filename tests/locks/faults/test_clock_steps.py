@@ -18,6 +18,7 @@ from faults.checkers import rising_fences
 from faults.clock import Clock, needs_faketime
 from faults.nemesis import Nemesis, kill, pause
 from faults.servers import Server
+from faults.waiting import eventually
 from holdfast import Holdfast, LeaseLost, StaleFence
 from locks.faults.contest import Contest, granted, no_stale_write
 
@@ -65,16 +66,12 @@ def test_sixteen_holders_while_the_clock_steps(
     """Forwards and backwards, at any moment: fences rise, and no stale write is stored."""
     dice = random.Random(seed)
     with Contest(server.url, tmp_path, 4, holders=4, hold_s=0.02, lease=2.0) as contest:
-        end_at = time.monotonic() + 8
-        steps = 0
-        while time.monotonic() < end_at:
+        for _ in range(15):
             clock.set(dice.choice([-HOUR_S, 0.0, HOUR_S]))
-            steps += 1
             time.sleep(dice.uniform(0.05, 0.6))
         clock.set(HOUR_S)  # whatever was left behind is over
+        eventually(lambda: len(contest.grants()) > 50, 60.0)
         history = contest.stop()
-    assert steps > 10
-    assert len(granted(history)) > 50
     rising_fences(history)
     no_stale_write(history)
 

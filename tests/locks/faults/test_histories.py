@@ -28,6 +28,9 @@ KINDS = [("lock", 1), ("semaphore", 3)]
 LOCK = [("lock", 1), pytest.param("semaphore", 3, marks=pytest.mark.long)]
 SEMAPHORE = [pytest.param("lock", 1, marks=pytest.mark.long), ("semaphore", 3)]
 """Which of them is struck in the short run."""
+STRUCK_S = 3.0
+ENOUGH_S = 60.0
+"""Until a busy machine has seen enough of it."""
 
 
 @pytest.mark.parametrize(("kind", "limit"), LOCK)
@@ -45,10 +48,10 @@ def test_nothing_is_held_twice_whoever_is_struck(
             every=(0.2, 0.8),
             lasting=(0.5, 2.0),
         ):
-            time.sleep(5)
+            time.sleep(STRUCK_S)
+        eventually(lambda: len(contest.grants()) > 20, ENOUGH_S)
         history = contest.stop()
     check(history, limit)
-    assert len(granted(history)) > 20
 
 
 @pytest.mark.parametrize(("kind", "limit"), SEMAPHORE)
@@ -61,7 +64,7 @@ def test_sixteen_who_live_are_served_in_turn(
     )
     contest.set_clocks(-3600.0, 0.0, 3600.0, 7200.0)
     with contest:
-        time.sleep(5)
+        time.sleep(STRUCK_S)
         history = contest.stop()
     check(history, limit)
     first_come_first_served(history)
@@ -128,10 +131,10 @@ def test_nothing_is_held_twice_when_the_server_is_killed(
         with Nemesis(
             seed, [fresh_server], actions=[kill, pause], every=(0.5, 1.5), lasting=(0.1, 2.0)
         ):
-            time.sleep(5)
+            time.sleep(STRUCK_S)
+        eventually(lambda: len(contest.grants()) > 20, ENOUGH_S)
         history = contest.stop()
     check(history, limit)
-    assert len(granted(history)) > 20
 
 
 def test_sixteen_holders_whose_server_forgets_everything(
@@ -139,13 +142,13 @@ def test_sixteen_holders_whose_server_forgets_everything(
 ) -> None:
     """`FLUSHALL` again and again: who held may be overtaken, but fences rise, and nobody hangs."""
     with Contest(fresh_server.url, tmp_path, 4, holders=4, hold_s=0.02) as contest:
-        for _ in range(10):
+        for _ in range(6):
             time.sleep(0.5)
             fresh_server.execute("FLUSHALL")
+        eventually(lambda: len(contest.grants()) > 50, ENOUGH_S)
         history = contest.stop()
     rising_fences(history)
     assert longest_gap_s(history) < 3
-    assert len(granted(history)) > 50
 
 
 @pytest.mark.long

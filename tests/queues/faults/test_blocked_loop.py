@@ -30,7 +30,7 @@ def test_a_task_that_blocks_the_loop_costs_no_lease(standalone: Server, tmp_path
         blocked.wait_for_output("has blocked the event loop", timeout=BLOCKED_S + 10)
         eventually(lambda: "blocks" in crew.completed(), BLOCKED_S + 10)
         gate.touch()
-        crew.drained(10)
+        crew.drained(60)
         crew.retire()
         runs = [run for run in crew.history() if run.kind == "complete"]
         assert len(runs) == 7

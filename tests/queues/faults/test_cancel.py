@@ -53,7 +53,7 @@ def test_a_running_task_is_stopped_at_once(
         assert caught.value.state == handle.status().state == "cancelled"
         crew.places().check()
         gate.touch()
-        crew.drained(10)
+        crew.drained(60)
         crew.retire()
         assert crew.completed() == {"neighbour.0", "neighbour.1"}
         assert len(crew.runs("cancelled")) == 1
@@ -124,7 +124,7 @@ def test_the_same_id_may_be_used_again_at_once(
         [run] = crew.runs("new")
         assert new.result(timeout=20) == run.fields["token"]
         assert run.fields["token"] > crew.runs("old")[0].fields["token"]
-        crew.drained(10)
+        crew.drained(60)
         crew.retire()
         assert worker.output.count("that does not count") == 1
         crew.settled()
@@ -150,7 +150,7 @@ def test_the_same_id_runs_again_after_it_was_stopped(
         assert last.status().state == "running"
         gate.touch()
         assert last.result(timeout=20) == crew.runs("last")[0].fields["token"]
-        crew.drained(10)
+        crew.drained(60)
         crew.retire()
         assert crew.completed() == {"last"}
         assert crew.dead() == {}

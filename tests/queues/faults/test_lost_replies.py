@@ -150,7 +150,7 @@ def many() -> tuple[list[Any], int]:
 
 
 @pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
-@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+@pytest.mark.parametrize("nth", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3)), 4])
 def test_an_enqueue_many_that_breaks_off_in_any_step_counts_once(
     half: Half, proxy: Proxy, direct: Holdfast, lost: str, nth: int
 ) -> None:

@@ -23,7 +23,7 @@ HEARD_S = 15.0  # a producer whose timeout is 1 s has an answer by then
 HEALED_S = 20.0  # a worker tries again every second, then waits for leases; the rest is slack
 
 PROMISED_S = 5.0  # tasks of a killed worker run again so long after the end of their lease
-SLACK_S = 3.0  # for slow machines
+SLACK_S = 15.0  # for slow machines
 
 OUTAGES = [2.0, pytest.param(10.0, marks=pytest.mark.long)]
 
@@ -186,7 +186,7 @@ def test_the_tasks_of_a_killed_worker_run_again_in_time(
         took_s = [(crew.runs(key)[1].invoke_ns - killed_ns) / 1e9 for key in held]
         print(f"{len(held)} tasks run again after {max(took_s):.2f} s")
         assert max(took_s) < bound_s
-        crew.drained(5)
+        crew.drained(60)
         crew.workers.remove(victim)
         crew.retire()
         crew.settled()
@@ -254,7 +254,7 @@ def test_a_task_does_not_wait_for_a_worker_that_hangs(standalone: Server, tmp_pa
     with Crew(standalone, tmp_path, workers=2, lease=LEASE_S) as crew:
         eventually(lambda: crew.hf.queue(chores.QUEUE).stats().waiting_workers == 2)
         crew.enqueue(chores.plain.call("first"))
-        crew.drained(5)
+        crew.drained(60)
         awake = holder(crew, "first")
         eventually(lambda: crew.hf.queue(chores.QUEUE).stats().waiting_workers == 2)
         [hanging] = [worker for worker in crew.workers if worker is not awake]
@@ -263,7 +263,7 @@ def test_a_task_does_not_wait_for_a_worker_that_hangs(standalone: Server, tmp_pa
         eventually(lambda: "second" in crew.completed(), PROMISED_S + SLACK_S)
         assert holder(crew, "second") is awake
         hanging.resume()
-        crew.drained(5)
+        crew.drained(60)
         crew.retire()
         crew.settled()
 

@@ -103,7 +103,7 @@ def test_a_result_arrives_in_spite_of(
         ended = [run for run in crew.runs("sold") if run.outcome == "ok"]
         assert results == [ended[-1].fields["token"]] * 2
         proxy.heal()
-        crew.drained(20)
+        crew.drained(60)
         crew.retire()
         crew.settled()
 
@@ -123,7 +123,7 @@ async def test_hundreds_may_wait_for_one_result(standalone: Server, tmp_path: Pa
             results = await asyncio.gather(*waiting)
         [run] = crew.runs("sold")
         assert results == [run.fields["token"]] * 200
-        crew.drained(10)
+        crew.drained(60)
         eventually(lambda: not is_awaited(crew), 70)
     finally:
         await asyncio.to_thread(crew.__exit__)

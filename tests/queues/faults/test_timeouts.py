@@ -39,7 +39,7 @@ def test_what_runs_for_ever_is_stopped_at_its_timeout(
     """A loop in Python, or a coroutine: in every attempt, and it is really over then."""
     with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, concurrency=4) as crew:
         handles = crew.enqueue(getattr(chores, function).call("endless"), many=6)
-        crew.drained(20)
+        crew.drained(60)
         assert set(crew.dead()) == {f"endless.{n}" for n in range(6)}
         for handle in handles:
             assert handle.status().reason.startswith("failed: TimeoutError: it took longer")
@@ -59,14 +59,14 @@ def test_a_thread_that_hangs_keeps_its_place(standalone: Server, tmp_path: Path)
         eventually(lambda: crew.runs("stuck.0") and crew.runs("stuck.1"))
         crew.enqueue(chores.plain.call("plain", 0.05), many=15)
         crew.enqueue(chores.on_the_loop.call("loop", 0.05), many=15)
-        crew.drained(20)
+        crew.drained(60)
         assert set(crew.dead()) == {"stuck.0", "stuck.1"}
         hanging = [run for n in range(2) for run in crew.runs(f"stuck.{n}")]
         assert [run.return_ns for run in hanging] == [None, None]
-        eventually(lambda: all(run.return_ns for run in crew.history()), HUNG_S + 10)
+        eventually(lambda: all(run.return_ns for run in crew.history()), HUNG_S + 30)
         assert most_at_once(crew.history()) == 3
         crew.enqueue(chores.plain.call("later", 0.5), many=3)
-        crew.drained(10)
+        crew.drained(60)
         later = [run for run in crew.history() if run.key.startswith("later")]
         assert most_at_once(later) == 3  # all places are free again
         assert most_at_once(crew.history()) == 3
@@ -83,14 +83,14 @@ def test_with_all_places_hanging_nothing_more_is_begun(standalone: Server, tmp_p
         hung, other = crew.workers
         other.stop()
         crew.enqueue(chores.stuck.call("stuck", FOR_EVER_S), many=2)
-        eventually(lambda: len(crew.dead()) == 2, HUNG_S)
+        eventually(lambda: len(crew.dead()) == 2)
         crew.enqueue(chores.plain.call("waits"), many=5)
         eventually(lambda: crew.hf.queue(chores.QUEUE).stats().ready == 5)
         other.start()
-        eventually(lambda: len(crew.completed()) == 5, HUNG_S)
+        eventually(lambda: len(crew.completed()) == 5)
         runs = [run for n in range(5) for run in crew.runs(f"waits.{n}")]
         assert all(run.process.endswith(f":{other.pid}") for run in runs)
-        crew.drained(10)
+        crew.drained(60)
         crew.retire()  # though the threads hang
         assert hung.returncode == 0
         assert most_at_once(crew.history()) <= 4  # two that hang, and two of the other worker

@@ -17,7 +17,7 @@ from queues.faults.crew import Crew
 LEASE_S = 1.0
 CONCURRENCY = 8
 BATCH = 64  # finished tasks of which the server is told together, unless each is told at once
-DRAINED_S = 40.0
+DRAINED_S = 60.0
 
 TASKS = {
     "now": (chores.told_at_once, CONCURRENCY),

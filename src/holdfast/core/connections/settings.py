@@ -194,7 +194,7 @@ class Settings:
             "socket_connect_timeout": self.timeout_s,
             # In asyncio one limit around a whole exchange is cheaper than one for every reply.
             "socket_timeout": self.timeout_s if blocking else None,
-            "driver_info": DriverInfo().add_upstream_driver("holdfast", __version__),
+            "driver_info": _driver(),
         }
         accepted = _parameters(kind)
         return kind(**{name: value for name, value in options.items() if name in accepted})
@@ -205,6 +205,12 @@ _CLASSES: Final = {
     "tls": "SSLConnection",
     "plain": "Connection",
 }
+
+
+@cache
+def _driver() -> DriverInfo:
+    """Who the client is; redis-py looks its own version up on the disk each time it is asked."""
+    return DriverInfo().add_upstream_driver("holdfast", __version__)
 
 
 @cache
