@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Final, NamedTuple
 
 from ..core.names import encode_name
@@ -54,9 +53,10 @@ def parts_of(sums: Sums) -> list[Part]:
 
 
 def _cut(name: str, counts: Mapping[str, int]) -> Iterator[Part]:
-    items = iter(counts.items())
-    while piece := list(islice(items, PART_VALUES)):
-        yield Part(name, [each for item in piece for each in item])
+    flat: list[str | int] = [0] * (2 * len(counts))
+    flat[::2], flat[1::2] = counts.keys(), counts.values()
+    for first in range(0, len(flat), 2 * PART_VALUES):
+        yield Part(name, flat[first : first + 2 * PART_VALUES])
 
 
 def at_once(parts: list[Part]) -> int:
