@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import secrets
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -199,8 +200,38 @@ def test_sums_that_are_there_are_added_to(hf: Holdfast) -> None:
     for n, values in enumerate((first, second)):
         sums = Sums(lines={DAY: 1}, values={(DAY, "word"): values})
         assert tally._book.commit("file", n, n + 1, sums) is None
-    wanted = {word: first.get(word, 0) + second.get(word, 0) for word in first | second}
-    assert counted(tally) == wanted
+    assert counted(tally) == added(first, second)
+
+
+@pytest.mark.parametrize("room", [3, 4, 5, 7, 30])
+@pytest.mark.parametrize("there", [0, 1, 3, 4, 8, 11, 20])
+def test_sums_are_right_whatever_was_there(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch, room: int, there: int
+) -> None:
+    """Of as many values as the parts have, or others, and known or not."""
+    monkeypatch.setattr(parts, "PART_VALUES", room)
+    known = {f"w{n}": 5 for n in range(there)}
+    new = {f"w{n}": n + 1 for n in range(6, 22)}
+    for name, pieces in (("one", (known, new)), ("other", (known, new, new))):
+        tally = hf.tally(name)
+        for n, values in enumerate(pieces):
+            both = {(DAY, "word"): values, (DAY, "more"): values}
+            assert tally._book.commit("file", n, n + 1, Sums({DAY: 9}, both)) is None
+        assert counted(tally) == added(*pieces)
+        total = sum(added(*pieces).values())
+        dimensions = {"word": total, "more": total}
+        assert tally.dimensions(DAY) == dimensions
+        assert {each.value: each.lines for each in tally.top("more", day=DAY)}.items() <= added(
+            *pieces
+        ).items()
+
+
+def added(*pieces: dict[str, int]) -> dict[str, int]:
+    """All of them together."""
+    total: Counter[str] = Counter()
+    for piece in pieces:
+        total.update(piece)
+    return dict(total)
 
 
 async def test_who_is_cancelled_again_and_again_counts_each_line_once(

@@ -103,6 +103,7 @@ def test_tallies_equal_a_direct_count_whoever_is_killed(
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 def test_tallies_equal_a_direct_count_in_thirty_rounds(
     standalone: Server, tmp_path: Path, seed: int
 ) -> None:

@@ -1,18 +1,17 @@
--- Adds a part, which is an array of different values and their counts, to its sums.
+-- Adds a part to its sums: a count and its value, again and again.
 
-local TOGETHER = 1000  -- values in one command, which costs less than one for each
+local TOGETHER = 1000  -- values in one command, where they need not go one by one
 
-local function add(sums, part, first, kept_s)
-  for from = first, #part, 2 * TOGETHER do
-    local values, scores = {}, {}
-    for i = from, math.min(from + 2 * TOGETHER, #part) - 1, 2 do
-      values[#values + 1] = part[i]
+-- *before*: so many values of the same sums are of earlier parts of this commit, and have been added.
+local function add(sums, part, first, before, kept_s)
+  if redis.call('ZCARD', sums) == before then  -- there are no others: so all of these are new
+    for i = first, #part, 2 * TOGETHER do
+      redis.call('ZADD', sums, unpack(part, i, math.min(i + 2 * TOGETHER - 1, #part)))
     end
-    local known = redis.call('ZMSCORE', sums, unpack(values))
-    for n, value in ipairs(values) do
-      scores[2 * n - 1], scores[2 * n] = (known[n] or 0) + part[from + 2 * n - 1], value
+  else
+    for i = first, #part, 2 do
+      redis.call('ZINCRBY', sums, part[i], part[i + 1])
     end
-    redis.call('ZADD', sums, unpack(scores))
   end
   redis.call('EXPIRE', sums, kept_s)
 end
