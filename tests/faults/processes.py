@@ -5,13 +5,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
 
 from faults import evidence, warm
-from faults.waiting import eventually
+from faults.waiting import POLL_S, eventually
 
 TESTS = Path(__file__).parent.parent
 MORTAL = Path(__file__).with_name("mortal.py")
@@ -53,7 +54,8 @@ class Process:
     ) -> Self:
         """Run this Python, able to import what the tests can: `Process.python("-m", …)`."""
         path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
-        env = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", **(env or {})}
+        ours = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
+        env = {**ours, **(env or {})}
         return cls(sys.executable, *args, name=name or " ".join(map(str, args)), env=env)
 
     @property
@@ -100,6 +102,13 @@ class Process:
     def terminate(self) -> None:
         """Ask it to end (SIGTERM); do not wait."""
         self._signal(signal.SIGTERM)
+
+    def abort(self) -> None:
+        """End it by SIGABRT and wait: a Python prints first what each of its threads is at."""
+        self.resume()
+        self._signal(signal.SIGABRT)
+        if self._popen is not None:
+            self._popen.wait(STOP_S)
 
     def stop(self) -> int:
         """Ask it to end, wait, and kill it only if it does not; return the exit status."""
@@ -188,6 +197,23 @@ class Process:
             self._popen.send_signal(
                 number
             )  # which knows of an ended process, and then does nothing
+
+
+def all_ended(processes: Iterable[Process], timeout: float) -> None:
+    """Wait until they have ended by themselves.
+
+    Raises:
+        AssertionError: Some still ran after `timeout` seconds; with what they were at.
+    """
+    ends_s = time.monotonic() + timeout
+    running = list(processes)
+    while running and time.monotonic() < ends_s:
+        time.sleep(POLL_S)
+        running = [process for process in running if process.is_running]
+    for process in running:
+        process.abort()
+    told = "\n".join(f"{process.name}:\n{process.output}" for process in running)
+    assert not running, f"still running after {timeout} s:\n{told}"
 
 
 def _temporary_file() -> Path:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import faulthandler
 import fcntl
 import gc
 import importlib
@@ -36,7 +37,7 @@ from faults.mortal import PR_SET_PDEATHSIG
 
 LIBRARIES: Final = ("msgspec", "redis.asyncio", "redis.sentinel", "redis.cluster", "typer")
 OF_THE_INTERPRETER: Final = ("PYTHON", "LD_")
-BUT: Final = {"PYTHONPATH", "PYTHONUNBUFFERED"}
+BUT: Final = {"PYTHONFAULTHANDLER", "PYTHONPATH", "PYTHONUNBUFFERED"}
 LONGEST = 2**20
 """Bytes of an order."""
 
@@ -205,6 +206,8 @@ def _settle(
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _output(1, env)  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _output(2, env)  # type: ignore[misc]
+    if env.get("PYTHONFAULTHANDLER"):
+        faulthandler.enable(2)
     random.seed()  # or all would be twins
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from holdfast import InvalidName
 from holdfast.files.chunk import BLOCK, zstd
@@ -119,6 +121,30 @@ def test_what_was_good_before_the_damage_is_told() -> None:
     with pytest.raises(Damage):
         source.block()
     assert source.rest() == b"good\n"
+
+
+@given(
+    lines=st.lists(st.binary(max_size=30).map(lambda line: line + b"\n"), max_size=12),
+    last=st.binary(max_size=5),
+    size=st.integers(1, 100),
+)
+def test_pieces_end_with_a_line_if_they_can(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], last: bytes, size: int
+) -> None:
+    """And nothing is lost or read twice."""
+    path = tmp_path_factory.getbasetemp() / "lines"
+    data = b"".join(lines) + last
+    path.write_bytes(data)
+    source, pieces = Source(path, None, LIMIT), []
+    while piece := source.whole_lines(size):
+        pieces.append(piece)
+    source.close()
+    assert b"".join(pieces) == data
+    for piece in pieces:
+        assert len(piece) <= size
+        looked_at = data[:size][-(size // 2) :] if size > 1 else b""
+        assert piece.endswith(b"\n") or len(data) <= size or b"\n" not in looked_at
+        data = data[len(piece) :]
 
 
 def test_a_file_that_grows_is_as_long_as_it_was(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import secrets
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,7 @@ from holdfast import (
     AsyncHoldfast,
     AsyncLocalFiles,
     Counted,
+    GeoKey,
     Holdfast,
     LocalFiles,
     ServerUnavailable,
@@ -28,6 +30,7 @@ from holdfast.tallies import keys, parts
 from holdfast.tallies.book._sync import COMMIT, SAMPLE, SETTLE, STAGE, Book
 from holdfast.tallies.counted import Sums
 from holdfast.tallies.reading import _sync as reading
+from tallies.tables import small_table
 
 DAY = "2011-10-10"
 
@@ -160,6 +163,75 @@ def test_who_is_overtaken_goes_on_where_the_other_one_is(
     report = tally.aggregate(LocalFiles(log), key=words, progress=overtake)
     assert (report.lines, report.damaged) == (15_001, damaged)
     check(tally)
+
+
+def test_a_day_that_has_ended_is_committed_by_itself(
+    hf: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines of the next one are of the next commit, also where they were read together."""
+    monkeypatch.setattr("holdfast.files.local._sync.PIECE", 400)
+    monkeypatch.setattr(reading, "AT_ONCE", 200)
+    monkeypatch.setattr(reading, "DAY_VALUES", 1)
+    path = tmp_path / "a.log"
+    text = "".join(f"1.0.0.{n} 2011-10-{day} x\n" for day in (10, 11, 12) for n in range(30))
+    overlong = "8" * 200_000
+    path.write_text(f"{text}{overlong}\n1.0.0.1 2011-10-13 x\n")
+    commits, commit = [], Book.commit
+
+    def noted(self: Book, file: str, start: int, end: int, sums: Sums) -> int | None:
+        commits.append(dict(sums.lines))
+        return commit(self, file, start, end, sums)
+
+    monkeypatch.setattr(Book, "commit", noted)
+    tally = hf.tally("places")
+    report = tally.aggregate(LocalFiles(path), key=GeoKey(small_table(tmp_path)))
+    assert (report.lines, report.rejected, report.commits) == (92, 1, len(commits))
+    assert tally.days() == {f"2011-10-{day}": 30 for day in (10, 11, 12)} | {"2011-10-13": 1}
+    assert tally.rejected().reasons == {"overlong": 1}
+    assert commits[0] == {"2011-10-10": 30}
+    assert commits[1] == {"2011-10-11": 30}
+
+
+def test_sums_that_are_there_are_added_to(hf: Holdfast) -> None:
+    """More than go into one command, some of them known, beyond 32 bits."""
+    tally = hf.tally("words")
+    first = {f"w{n}": 2**40 + n for n in range(2500)}
+    second = {f"w{n}": 2**50 + 1 for n in range(1200, 3700)}
+    for n, values in enumerate((first, second)):
+        sums = Sums(lines={DAY: 1}, values={(DAY, "word"): values})
+        assert tally._book.commit("file", n, n + 1, sums) is None
+    assert counted(tally) == added(first, second)
+
+
+@pytest.mark.parametrize("room", [3, 4, 5, 7, 30])
+@pytest.mark.parametrize("there", [0, 1, 3, 4, 8, 11, 20])
+def test_sums_are_right_whatever_was_there(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch, room: int, there: int
+) -> None:
+    """Of as many values as the parts have, or others, and known or not."""
+    monkeypatch.setattr(parts, "PART_VALUES", room)
+    known = {f"w{n}": 5 for n in range(there)}
+    new = {f"w{n}": n + 1 for n in range(6, 22)}
+    for name, pieces in (("one", (known, new)), ("other", (known, new, new))):
+        tally = hf.tally(name)
+        for n, values in enumerate(pieces):
+            both = {(DAY, "word"): values, (DAY, "more"): values}
+            assert tally._book.commit("file", n, n + 1, Sums({DAY: 9}, both)) is None
+        assert counted(tally) == added(*pieces)
+        total = sum(added(*pieces).values())
+        dimensions = {"word": total, "more": total}
+        assert tally.dimensions(DAY) == dimensions
+        assert {each.value: each.lines for each in tally.top("more", day=DAY)}.items() <= added(
+            *pieces
+        ).items()
+
+
+def added(*pieces: dict[str, int]) -> dict[str, int]:
+    """All of them together."""
+    total: Counter[str] = Counter()
+    for piece in pieces:
+        total.update(piece)
+    return dict(total)
 
 
 async def test_who_is_cancelled_again_and_again_counts_each_line_once(

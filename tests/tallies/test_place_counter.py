@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,44 @@ def test_many_blocks_add_up(table: GeoTable) -> None:
             reference.add(data)
     assert counter.size > 0
     check(counter.take(), reference)
+
+
+def test_thousands_of_days_add_up(table: GeoTable) -> None:
+    """In one block, and again in the next one."""
+    first = date(1990, 1, 1).toordinal()
+    days = [date.fromordinal(first + n).isoformat().encode() for n in range(3000)]
+    data = b"".join(b"8.8.8.8 %s x\n" % day for day in days)
+    counter, reference = PlaceCounter(GeoKey(table)), Reference(table)
+    for _ in range(2):
+        counter.add(data, SPAN)
+        reference.add(data)
+    check(counter.take(), reference)
+
+
+YESTERDAY = b"1.0.0.1 2011-10-10 a\n"
+TODAY = b"1.0.0.1 2011-10-11 b\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "at"),
+    [
+        (YESTERDAY * 2 + TODAY * 3, 2 * len(YESTERDAY)),
+        (YESTERDAY + b"1.0.0.1 2011-10-11\r\n", len(YESTERDAY)),
+        (YESTERDAY + b"1.0.0.1 2011-10-11", len(YESTERDAY)),
+        (TODAY + YESTERDAY + TODAY, 0),
+        (YESTERDAY * 2, 0),
+        (YESTERDAY + b"1.0.0.1 tomorrow\n", 0),
+        (YESTERDAY + b"1.0.0.1 \t2011-10-11\n", 0),
+        (YESTERDAY + b"\xff \xff\n", 0),
+        (YESTERDAY + b"\n", 0),
+        (b"", 0),
+    ],
+)
+def test_a_new_day_begins(table: GeoTable, data: bytes, at: int) -> None:
+    """Where none of the lines before is of the day of the last one."""
+    counter = PlaceCounter(GeoKey(table))
+    counter.add(YESTERDAY, SPAN)
+    assert counter.turn(data) == at
 
 
 def test_the_first_lines_that_are_rejected_are_kept(table: GeoTable) -> None:

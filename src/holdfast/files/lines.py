@@ -61,7 +61,9 @@ class Cutter:
             data = data[end:]
         end = data.rfind(b"\n") + 1
         if end:
-            yield from self._whole(b"".join((self._rest, memoryview(data)[:end])))
+            whole = end == len(data) and not self._rest  # then nothing has to be copied
+            lines = data if whole else b"".join((self._rest, memoryview(data)[:end]))
+            yield from self._whole(lines)
             self._rest = b""
         self._rest += data[end:]
         if len(self._rest) > self._max_line + 1:  # one more may be half of its end

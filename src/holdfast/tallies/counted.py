@@ -75,6 +75,9 @@ class Counter(Protocol):
     def add(self, data: bytes, span: Span) -> int:
         """Count whole lines, each ended by a newline, the last one perhaps not. How many?"""
 
+    def turn(self, data: bytes) -> int:
+        """Where in whole lines a day begins that none of the lines before was of; 0: nowhere."""
+
     def overlong(self, lines: int) -> None:
         """Count lines that were too long to be read."""
 

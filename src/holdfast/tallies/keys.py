@@ -50,7 +50,10 @@ def samples(unit: Unit, day: str) -> str:
 
 
 def staged(unit: Unit, token: str) -> str:
-    """LIST of MessagePack arrays `[part, value, count, value, count, …]`; ten minutes."""
+    """LIST of MessagePack arrays `[part, before, count, value, count, value, …]`; ten minutes.
+
+    *before*: so many other values of that part does the commit add before these.
+    """
     return unit.key(f"staged:{token}")
 
 

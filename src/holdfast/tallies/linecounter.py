@@ -46,6 +46,11 @@ class LineCounter:
         """How many different counts have come together."""
         return self._size
 
+    def turn(self, data: bytes) -> int:
+        """Nobody knows before the function is asked."""
+        del data
+        return 0
+
     def overlong(self, lines: int) -> None:
         """Count lines that were too long to be read."""
         self._sums.reject("", OVERLONG, lines)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Final, NamedTuple
 
 from ..core.names import encode_name
@@ -35,11 +34,16 @@ class Part(NamedTuple):
 
     Attributes:
         name: the part of the key of these sums.
-        counts: value and lines, again and again.
+        counts: lines and value, again and again.
     """
 
     name: str
     counts: list[str | int]
+
+    @property
+    def size(self) -> int:
+        """How many values."""
+        return len(self.counts) // 2
 
 
 def parts_of(sums: Sums) -> list[Part]:
@@ -54,17 +58,28 @@ def parts_of(sums: Sums) -> list[Part]:
 
 
 def _cut(name: str, counts: Mapping[str, int]) -> Iterator[Part]:
-    items = iter(counts.items())
-    while piece := list(islice(items, PART_VALUES)):
-        yield Part(name, [each for item in piece for each in item])
+    flat: list[str | int] = [0] * (2 * len(counts))
+    flat[::2], flat[1::2] = counts.values(), counts.keys()
+    for first in range(0, len(flat), 2 * PART_VALUES):
+        yield Part(name, flat[first : first + 2 * PART_VALUES])
 
 
 def at_once(parts: list[Part]) -> int:
     """How many of *parts*, from the end, may go along in one step of the server."""
     room, number = PART_VALUES, 0
     for part in reversed(parts):
-        room -= len(part.counts) // 2
+        room -= part.size
         if room < 0:
             break
         number += 1
     return number
+
+
+def before(direct: list[Part], staged: list[Part]) -> Iterator[int]:
+    """For each of *staged*, how many values of the same sums are added before: these go first."""
+    added: dict[str, int] = {}
+    for n, part in enumerate([*direct, *staged]):
+        there = added.get(part.name, 0)
+        added[part.name] = there + part.size
+        if n >= len(direct):
+            yield there

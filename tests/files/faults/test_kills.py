@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from faults.nemesis import Nemesis, kill, pause
-from faults.processes import Process
+from faults.processes import Process, all_ended
 from faults.servers import Server
-from faults.waiting import eventually
 from files.faults.actors import BUDGET
 from files.faults.memory import memory
 from holdfast import Holdfast
@@ -90,7 +89,7 @@ def round_of(server: Server, tmp_path: Path, seed: int, mode: str, struck: str) 
             assert hf.audit().damages == ()  # in the midst of it
         for process in actors.values():
             process.start()  # whoever was killed at last; who is done is done again at once
-        eventually(lambda: all(not p.is_running for p in actors.values()), 90)
+        all_ended(actors.values(), 90)
         for process in actors.values():
             assert process.returncode == 0, process.output
             assert "Traceback" not in process.output, process.output

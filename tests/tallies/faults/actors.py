@@ -39,6 +39,7 @@ def main() -> None:
     parts.PART_VALUES = 20  # type: ignore[misc]
     reading.AT_ONCE = 200_000  # type: ignore[misc]
     reading.COMMIT_S = 0.05  # type: ignore[misc]
+    reading.DAY_VALUES = 5  # type: ignore[misc]
     print("begins", flush=True)
     while True:
         try:

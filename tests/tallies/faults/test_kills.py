@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from faults.processes import Process
+from faults.processes import Process, all_ended
 from faults.servers import Server
-from faults.waiting import eventually
 from holdfast import GeoTable, Holdfast
 from soundness import assert_sound
 from tallies.reference import Reference
@@ -54,7 +53,7 @@ def play(server: Server, folder: Path, seed: int, *, size: int) -> None:
         for process in actors:
             stack.enter_context(process)
         strike(rng, actors)
-        eventually(lambda: all(not each.is_running for each in actors), PATIENCE_S)
+        all_ended(actors, PATIENCE_S)
         for each in actors:
             assert each.returncode == 0, each.report()
     check(server, namespace, folder / f"logs-{seed}", GeoTable.from_mmdb(table))
@@ -104,6 +103,7 @@ def test_tallies_equal_a_direct_count_whoever_is_killed(
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 def test_tallies_equal_a_direct_count_in_thirty_rounds(
     standalone: Server, tmp_path: Path, seed: int
 ) -> None:

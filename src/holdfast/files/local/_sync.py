@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -122,7 +122,7 @@ class LocalFile:
         begin = checked_offset(start or 0, "start")
         within = in_thread(self._start_at, begin)
         cutter = Cutter(begin, checked_max_line(max_line), within=within)
-        while data := in_thread(self._more, PIECE):
+        while data := in_thread(self._more, PIECE, Source.whole_lines):
             for block in cutter.cut(data):
                 yield block
         if self._problem:
@@ -171,12 +171,12 @@ class LocalFile:
             self._problem = str(error)
         return before not in (b"", b"\n")
 
-    def _more(self, size: int) -> bytes:
-        """The next *size* bytes; none at the end, and after what is wrong."""
+    def _more(self, size: int, read: Callable[[Source, int], bytes] = Source.piece) -> bytes:
+        """What *read* says are the next *size* bytes; none at the end, and after what is wrong."""
         if self._source is None or self._problem:
             return b""
         try:
-            return self._source.piece(size)
+            return read(self._source, size)
         except (Damage, OSError) as error:
             self._problem = str(error)
             return self._source.rest(size)

@@ -22,7 +22,7 @@ from ...errors import HoldfastError, ServerUnavailable
 from .. import keys
 from ..counted import SAMPLES, Sums
 from ..keys import KEPT_S, STAGED_S
-from ..parts import Part, at_once, parts_of
+from ..parts import Part, at_once, before, parts_of
 
 STAGE: Final = Script.load("holdfast.tallies", "stage")
 COMMIT: Final = Script.load("holdfast.tallies", "commit")
@@ -60,9 +60,13 @@ class Book:
         parts = parts_of(sums)
         along = at_once(parts)
         staged, direct = parts[: len(parts) - along], parts[len(parts) - along :]
+        packed = [
+            msgspec.msgpack.encode([part.name, there, *part.counts])
+            for part, there in zip(staged, before(direct, staged), strict=True)
+        ]
         for _ in range(TRIES):
             token = new_writer()
-            self._stage(token, staged)
+            self._stage(token, packed)
             reply = self._commit(token, file, (start, end), staged, direct)
             verdict, _, told = reply.partition(" ")
             if verdict == "at":
@@ -87,10 +91,9 @@ class Book:
             name = msgspec.msgpack.decode(head[0])[0] if head else ""
             self._all(SETTLE, [self._settling(token, name, left)])
 
-    def _stage(self, token: str, parts: list[Part]) -> None:
-        """Send *parts*, which wait for their commit."""
+    def _stage(self, token: str, packed: list[bytes]) -> None:
+        """Send parts, which wait for their commit."""
         key = keys.staged(self._unit, token)
-        packed = [msgspec.msgpack.encode([part.name, *part.counts]) for part in parts]
         there = 0
         while there < len(packed):
             some = enumerate(packed[there : there + TOGETHER], there)

@@ -17,12 +17,15 @@ import polars as pl
 
 from ..addresses import parsed
 from ..counted import FAR_DAY, MALFORMED, NO_ADDRESS, NO_DAY, OVERLONG, SAMPLES, Sums
-from ..days import Span
+from ..days import Span, checked_day
 from .atlas import Atlas, Ranges
 from .ipv4 import ipv4_number, is_ipv4
 from .key import GeoKey
 
 _ISO_DAY: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+_DAY: Final = 2**32
+"""The number of a day times this, and that of a place, is a key."""
 
 
 class PlaceCounter:
@@ -35,6 +38,7 @@ class PlaceCounter:
     def _begin(self) -> None:
         self._sums = Sums()
         self._atlas: Atlas | None = None
+        self._days: dict[str, int] = {}  # their numbers
         self._parts: list[pl.DataFrame] = []  # the first one is of different days and places
 
     @property
@@ -42,9 +46,17 @@ class PlaceCounter:
         """How many different counts have come together, about."""
         if not self._parts or self._atlas is None:
             return 0
-        together = self._parts[0]
-        days, names = together["day"].n_unique(), self._atlas.names
-        return sum(min(together.height, days * len(names[each])) for each in self._key.dimensions)
+        together, days, names = self._parts[0].height, len(self._days), self._atlas.names
+        return sum(min(together, days * len(names[each])) for each in self._key.dimensions)
+
+    def turn(self, data: bytes) -> int:
+        """Where in whole lines the day of the last one begins; 0: it is known, or nowhere."""
+        fields = data[data.rfind(b"\n", 0, -1) + 1 :].rstrip(b"\r\n").split(b" ", 2)
+        day = fields[1] if len(fields) > 1 else b""
+        text = checked_day(day.decode(errors="replace"))
+        if text is None or text in self._days:
+            return 0
+        return data.rfind(b"\n", 0, data.index(b" " + day)) + 1
 
     def overlong(self, lines: int) -> None:
         """Count lines that were too long to be read."""
@@ -60,21 +72,22 @@ class PlaceCounter:
         groups = _read(data, lambda lines: lines.group_by("address", "day").agg(lines=number))
         days, near = _good_days(groups, span)
         address, four = pl.col("address"), pl.col("four").is_not_null()
-        groups = groups.with_columns(four=pl.when(is_ipv4(address)).then(ipv4_number(address)))
-        usual = (pl.col("day").is_in(near) & four).fill_null(value=False)
-        found = [_placed(groups.filter(usual), "four", atlas.four)]
-        rest = groups.filter(~usual)
+        groups = groups.with_columns(
+            four=pl.when(is_ipv4(address)).then(ipv4_number(address)), near=self._number_of(near)
+        )
+        is_near = pl.col("near").is_not_null()
+        found = [_placed(groups.filter(is_near & four), "four", atlas.four)]
+        rest = groups.filter(~(is_near & four))
         if rest.height:
             rest = _ipv6(rest)
-            is_good = pl.col("day").is_in(near) & (four | pl.col("six").is_not_null())
-            good = rest.filter(is_good.fill_null(value=False))
+            is_good = is_near & (four | pl.col("six").is_not_null())
+            good = rest.filter(is_good)
             found.append(_placed(good.filter(four), "four", atlas.four))
             found.append(_placed(good.filter(~four), "six", atlas.six))
-            bad = rest.filter(~is_good.fill_null(value=False))
-            self._reject(data, _explained(bad, days, near))
+            self._reject(data, _explained(rest.filter(~is_good), days, near))
         self._parts += found
         if sum(part.height for part in self._parts) > 2 * self._parts[0].height:
-            self._parts = [_added_up(pl.concat(self._parts), "place")]
+            self._parts = [_added_up(pl.concat(self._parts))]
         return int(groups["lines"].sum())
 
     def take(self) -> Sums:
@@ -84,29 +97,39 @@ class PlaceCounter:
         self._begin()
         return taken
 
+    def _number_of(self, days: list[str]) -> pl.Expr:
+        """The numbers of these days; null for any other."""
+        for day in days:
+            self._days.setdefault(day, len(self._days))
+        numbers = [self._days[day] for day in days]
+        return pl.col("day").replace_strict(days, numbers, default=None, return_dtype=pl.UInt64)
+
     def _name(self) -> None:
         """Turn the numbers of places into names; those of another table mean something else."""
         if not self._parts or self._atlas is None:
             return
-        counts = _added_up(pl.concat(self._parts), "place")
+        key, days = pl.col("key"), list(self._days)
+        counts = _added_up(pl.concat(self._parts)).select(
+            "lines", number=key // _DAY, place=(key % _DAY).cast(pl.UInt32)
+        )
         self._parts = []
-        for day, lines in counts.group_by("day").agg(pl.col("lines").sum()).iter_rows():
-            self._sums.lines[day] = self._sums.lines.get(day, 0) + lines
-        for dimension in self._key.dimensions:
-            self._add_named(dimension, counts, self._atlas)
+        for (number,), its in counts.partition_by("number", as_dict=True).items():
+            day = days[number]
+            self._sums.lines[day] = self._sums.lines.get(day, 0) + int(its["lines"].sum())
+            for dimension in self._key.dimensions:
+                self._add_named(day, dimension, its, self._atlas)
 
-    def _add_named(self, dimension: str, counts: pl.DataFrame, atlas: Atlas) -> None:
-        """Add the counts of days and places of *atlas* by what they are called in a dimension."""
+    def _add_named(self, day: str, dimension: str, counts: pl.DataFrame, atlas: Atlas) -> None:
+        """Add the counts of places of *atlas* by what they are called in a dimension."""
         names = atlas.names[dimension]
-        ranks = names.ranks.gather(counts["place"])
-        added = _added_up(counts.select("day", "lines", rank=ranks), "rank")
-        for (day,), part in added.partition_by("day", as_dict=True).items():
-            column = self._sums.values.setdefault((day, dimension), {})
-            # In the order in which the server keeps them: so it adds them in half the time.
-            ordered = part.sort(pl.col("lines") * 2**32 + pl.col("rank"))
-            values, lines = names.texts(ordered["rank"]), ordered["lines"].to_list()
-            for value, number in zip(values, lines, strict=True):
-                column[value] = column.get(value, 0) + number
+        added = _added_up(counts.select("lines", key=names.ranks.gather(counts["place"])))
+        # The highest first, as the server finds their places fastest.
+        ordered = added.sort(pl.col("lines") * 2**32 + pl.col("key"), descending=True)
+        named = dict(zip(names.texts(ordered["key"]), ordered["lines"].to_list(), strict=True))
+        known = self._sums.values.setdefault((day, dimension), named)
+        if known is not named:  # of another table
+            for value, number in named.items():
+                known[value] = known.get(value, 0) + number
 
     def _reject(self, data: bytes, bad: pl.DataFrame) -> None:
         told = bad.group_by("under", "problem").agg(pl.col("lines").sum())
@@ -176,7 +199,7 @@ def _ipv6(groups: pl.DataFrame) -> pl.DataFrame:
         four.append(int(found) if isinstance(found, IPv4Address) else None)
         six.append(int(found) if isinstance(found, IPv6Address) else None)
     numbers = pl.DataFrame(
-        [texts, pl.Series("four", four, dtype=pl.UInt64), pl.Series("six", six, dtype=pl.UInt128)]
+        [texts, pl.Series("four", four, dtype=pl.UInt32), pl.Series("six", six, dtype=pl.UInt128)]
     )
     return groups.drop("four").join(numbers, on="address", how="left")
 
@@ -196,12 +219,13 @@ def _explained(bad: pl.DataFrame, days: list[str], near: list[str]) -> pl.DataFr
 
 
 def _placed(groups: pl.DataFrame, column: str, ranges: Ranges) -> pl.DataFrame:
-    """Day, place and lines of *groups*, whose addresses are numbers of *column*."""
-    groups = groups.sort(column)  # in order, the search goes through memory in order as well
+    """Day and place, and lines of *groups*, whose addresses are numbers of *column*."""
+    # In order, the search goes through memory in order as well.
+    groups = groups.select(column, "near", "lines").sort(column)
     places = ranges.find(groups[column].cast(ranges.starts.dtype))
-    return groups.select("day", places.alias("place"), "lines")
+    return groups.select(key=pl.col("near") * _DAY + places, lines="lines")
 
 
-def _added_up(counts: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The lines of each day and value of *column*."""
-    return counts.group_by("day", column).agg(pl.col("lines").sum())
+def _added_up(counts: pl.DataFrame) -> pl.DataFrame:
+    """The lines of each key: numbers are put together much faster than texts."""
+    return counts.group_by("key").agg(pl.col("lines").sum())

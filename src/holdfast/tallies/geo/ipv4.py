@@ -18,5 +18,5 @@ def is_ipv4(column: pl.Expr) -> pl.Expr:
 def ipv4_number(column: pl.Expr) -> pl.Expr:
     """The numbers of a column of IPv4 addresses; of other texts null, or whatever."""
     octets = column.str.split_exact(".", 3).struct
-    parts = [octets.field(f"field_{i}").cast(pl.UInt64, strict=False) for i in range(4)]
+    parts = [octets.field(f"field_{i}").cast(pl.UInt32, strict=False) for i in range(4)]
     return parts[0] * 2**24 + parts[1] * 2**16 + parts[2] * 2**8 + parts[3]

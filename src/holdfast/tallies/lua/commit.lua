@@ -11,7 +11,7 @@
 -- ARGV[3]  string  token     of this commit
 -- ARGV[4]  int     number    how many parts are staged
 -- ARGV[5]  int     kept_s    how long everything is kept (s)
--- ARGV[6]  string  first of the parts, MessagePack: value and count, again and again
+-- ARGV[6]  string  first of the parts, MessagePack: count and value, again and again
 -- returns  string  '' or, with nothing counted: 'at OFFSET', 'staged NUMBER'
 -- include add
 
@@ -38,7 +38,7 @@ if number > 0 then
 end
 for i = FIRST, #ARGV do
   local n = FIRST_KEY + i - FIRST
-  add(KEYS[n], cmsgpack.unpack(ARGV[i]), 1, kept_s)
+  add(KEYS[n], cmsgpack.unpack(ARGV[i]), 1, 0, kept_s)
 end
 redis.call('SET', KEYS[1], to .. ' ' .. token, 'EX', kept_s)
 return ''

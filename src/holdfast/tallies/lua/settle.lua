@@ -2,7 +2,8 @@
 -- tallies/settle: add one part of a journal to its sums.
 --
 -- KEYS[1]  LIST    pending  tokens of journals
--- KEYS[2]  LIST    journal  MessagePack: name of its sums, then value and count, again and again
+-- KEYS[2]  LIST    journal  MessagePack: name of its sums, how many values of these come before, then count
+--                           and value, again and again
 -- KEYS[3]  ZSET    sums     those of its first part
 -- ARGV[1]  string  token    of the journal
 -- ARGV[2]  int     number   how many parts it has, as the caller knows
@@ -16,7 +17,7 @@ local left = redis.call('LLEN', journal)
 if left == number and left > 0 then
   local part = cmsgpack.unpack(redis.call('LRANGE', journal, 0, 0)[1])
   if part[1] == ARGV[4] then
-    add(sums, part, 2, ARGV[3])
+    add(sums, part, 3, part[2], ARGV[3])
     redis.call('LPOP', journal)
     left = left - 1
   end

@@ -28,6 +28,9 @@ AT_ONCE: Final = 32 << 20
 COMMIT_VALUES: Final = 300_000
 """A commit at the latest when so many counts have come together: about 50 MB here."""
 
+DAY_VALUES: Final = 50_000
+"""When a day has ended, with so many: nearly all counts of the next lines are others."""
+
 COMMIT_S: Final = 10.0
 """And after so long: what a crash makes somebody do again."""
 
@@ -89,8 +92,8 @@ class Reading:
         try:
             for block in piece.file.blocks(start=piece.start, keep=True):
                 piece.take_in(block)
-                if piece.waiting_bytes >= AT_ONCE:
-                    self._digest(piece)
+                if piece.waiting_bytes >= AT_ONCE and not self._digest(piece):
+                    return False
                 # A block of nothing: the source waits, perhaps until what is counted is let go.
                 is_waiting = block.end == block.offset
                 if (is_waiting and not self._commit(piece)) or (
@@ -104,30 +107,46 @@ class Reading:
             raise
         return self._commit(piece)
 
-    def _digest(self, piece: _Piece) -> None:
-        """Count the lines that have come together."""
-        data, piece.waiting, piece.waiting_bytes = piece.waiting, [], 0
+    def _digest(self, piece: _Piece) -> bool:
+        """Count the lines that have come together; False: another one was faster."""
+        data, piece.waiting, piece.waiting_bytes = b"".join(piece.waiting), [], 0
+        begin = piece.end - len(data)
+        if begin == piece.waiting_at and piece.counter.size >= DAY_VALUES:
+            first = piece.counter.turn(data)
+            if first:
+                self._add(piece, data[:first], begin + first)
+                if not self._begin_commit(piece, begin + first):
+                    return False
+                data = data[first:]
+        self._add(piece, data, piece.end)
+        return True
+
+    def _add(self, piece: _Piece, data: bytes, end: int) -> None:
+        """Count lines that end there."""
         if data:
             span = self._current_span()
-            piece.lines += in_thread(piece.counter.add, b"".join(data), span)
+            piece.lines += in_thread(piece.counter.add, data, span)
             before = piece.commit.lines if piece.commit else 0
-            self._show(before + piece.lines, piece.end - max(piece.counted, piece.file.offset))
+            self._show(before + piece.lines, end - max(piece.counted, piece.file.offset))
 
     def _commit(self, piece: _Piece) -> bool:
         """Have the server count all that was counted here; False: another one was faster."""
         return self._hand_over(piece) and self._committed(piece)
 
     def _hand_over(self, piece: _Piece) -> bool:
-        """Begin a commit, and go on meanwhile; False: another one was faster than the one before.
+        """Begin a commit of all that was read; False: another one was faster than before."""
+        return self._digest(piece) and self._begin_commit(piece, piece.end)
+
+    def _begin_commit(self, piece: _Piece, end: int) -> bool:
+        """Begin a commit up to *end*, and go on meanwhile; False: another one was faster.
 
         One at a time: each begins where the one before ends.
         """
-        self._digest(piece)
         if not self._committed(piece):
             return False
-        if piece.end > piece.handed:
-            work = Beside(self._write, piece.file.id, piece.handed, piece.end, piece.counter)
-            piece.hand_over(work, self._new_counter())
+        if end > piece.handed:
+            work = Beside(self._write, piece.file.id, piece.handed, end, piece.counter)
+            piece.hand_over(work, end, self._new_counter())
         return True
 
     def _write(self, file: str, start: int, end: int, counter: Counter) -> tuple[int | None, Sums]:
@@ -196,6 +215,7 @@ class _Piece:
         handed: up to where it is, or a commit was begun.
         end: up to where it was read.
         waiting: data up to there that is not counted yet.
+        waiting_at: where that begins.
         lines: that were counted here since the last commit was begun.
     """
 
@@ -209,6 +229,7 @@ class _Piece:
         "lines",
         "since",
         "waiting",
+        "waiting_at",
         "waiting_bytes",
     )
 
@@ -217,6 +238,7 @@ class _Piece:
         self.counter = counter
         self.counted = self.handed = self.end = counted
         self.waiting: list[bytes] = []
+        self.waiting_at = counted
         self.waiting_bytes = 0
         self.lines = 0
         self.since: float | None = None
@@ -232,6 +254,8 @@ class _Piece:
         if block.overlong:
             self.counter.overlong(block.overlong)
             self.lines += block.overlong
+        if not self.waiting:
+            self.waiting_at = block.offset
         if block.data:
             self.waiting.append(block.data)
             self.waiting_bytes += len(block.data)
@@ -239,10 +263,10 @@ class _Piece:
                 self.since = time.monotonic()
         self.end = block.end
 
-    def hand_over(self, work: Beside[tuple[int | None, Sums]], counter: Counter) -> None:
-        """All that was read is about to be committed; go on with another *counter*."""
-        self.commit = _Commit(work, self.end, self.lines)
-        self.counter, self.handed, self.lines, self.since = counter, self.end, 0, None
+    def hand_over(self, work: Beside[tuple[int | None, Sums]], end: int, counter: Counter) -> None:
+        """What comes before *end* is about to be committed; go on with another *counter*."""
+        self.commit = _Commit(work, end, self.lines)
+        self.counter, self.handed, self.lines, self.since = counter, end, 0, None
 
     @property
     def is_due(self) -> bool:
