@@ -32,7 +32,7 @@ TOPOLOGIES = {
     "restricted": "standalone",
     "encrypted": "encrypted",
     "sentinel": "sentinel",
-    "cluster": "cluster",
+    "cluster": "replicated",
 }
 """Name → the fixture that runs it."""
 

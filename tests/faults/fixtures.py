@@ -18,6 +18,8 @@ from faults.servers import Server
 from faults.tls import Tls
 
 SEEDS = 2**32
+PATIENT_MS = 30_000
+"""Who is silent for less is taken for busy, not for dead."""
 
 
 class Encrypted(NamedTuple):
@@ -42,6 +44,14 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
+def replicated() -> Iterator[Cluster]:
+    """A cluster of three primaries and three replicas, shared; a busy machine deposes nobody."""
+    patient = ("--cluster-node-timeout", str(PATIENT_MS), "--cluster-replica-no-failover", "yes")
+    with Cluster(3, *patient, replicated=True) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
 def encrypted(standalone: Server) -> Iterator[Encrypted]:
     """The shared server, reached by TLS only."""
     with Tls(standalone.address) as tls:
@@ -50,9 +60,9 @@ def encrypted(standalone: Server) -> Iterator[Encrypted]:
 
 @pytest.fixture(scope="session")
 def sentinel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """A primary with two replicas under three Sentinels, shared."""
+    """A primary with two replicas under three patient Sentinels, shared."""
     folder = tmp_path_factory.mktemp("sentinel")
-    with Watched(folder, replicas=2, sentinels=3) as watched:
+    with Watched(folder, replicas=2, sentinels=3, down_after_ms=PATIENT_MS) as watched:
         yield watched
 
 
