@@ -11,10 +11,11 @@ from typing import NamedTuple
 import pytest
 
 from faults import evidence
+from faults.clock import LIBRARY, Clock
 from faults.clusters import Cluster
 from faults.proxy import Proxy
 from faults.sentinels import Watched
-from faults.servers import Server
+from faults.servers import Server, server_binary
 from faults.tls import Tls
 
 SEEDS = 2**32
@@ -78,6 +79,20 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     """A primary and a replica of the test's own, under a Sentinel."""
     with Watched(tmp_path_factory.mktemp("sentinel")) as watched:
         yield watched
+
+
+@pytest.fixture(scope="session")
+def faketime(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Skips where there is no libfaketime, or the server does not bear it: Debian's Redis hangs."""
+    if LIBRARY is None:
+        pytest.skip("steps the server's clock with libfaketime: apt install faketime")
+    server = Server(env=Clock(tmp_path_factory.mktemp("faketime")).env)
+    try:
+        server.start()
+    except AssertionError:
+        pytest.skip(f"{server_binary()} does not start with libfaketime, which steps its clock")
+    finally:
+        server.close()
 
 
 @pytest.fixture
