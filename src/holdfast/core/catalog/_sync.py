@@ -27,8 +27,7 @@ _PAGE: Final = 1000
 
 _SHORTEST_SILENCE_S: Final = 1.0
 _LONGEST_SILENCE_S: Final = 60.0
-"""A list that cannot be reached is left alone, longer each time: whoever notes waits for the answer.
-"""
+"""A list that cannot be reached is left alone, longer each time: whoever notes waits for it."""
 
 _REMEMBERED: Final = 4096
 """Units whose last note is remembered here; more are just noted more often."""
