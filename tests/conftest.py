@@ -60,12 +60,18 @@ class Site:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--topology`."""
+    """Add `--topology` and `--protocol`."""
     parser.addoption(
         "--topology",
         action="append",
         choices=sorted(TOPOLOGIES),
         help=f"where `site` is, may be repeated; {' and '.join(USUAL)} if it is not said",
+    )
+    parser.addoption(
+        "--protocol",
+        type=int,
+        choices=(2, 3),
+        help="the RESP that the client and the URL of `site` ask for; redis-py's own choice is 3",
     )
 
 
@@ -83,8 +89,11 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     namespace = f"test-{secrets.token_hex(4)}"
     place = request.getfixturevalue(TOPOLOGIES[request.param])
     server = getattr(place, "primary", place)
-    url = place.url
-    with server.client() as client:
+    url, options = place.url, {}
+    if protocol := request.config.getoption("--protocol"):
+        url += f"{'&' if '?' in url else '?'}protocol={protocol}"
+        options = {"protocol": protocol}
+    with server.client(**options) as client:
         if restricted := request.param in RESTRICTED:
             url = url.replace("://", f"://{namespace}:secret@")
             rule = acl_rule(namespace)
