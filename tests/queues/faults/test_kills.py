@@ -149,7 +149,7 @@ def test_a_worker_that_was_believed_dead_has_no_say(
         eventually(lambda: crew.runs("sold"))
         late.pause()
         other.start()
-        eventually(lambda: len(crew.runs("sold")) == 2, LEASE_S + 8)
+        eventually(lambda: len(crew.runs("sold")) == 2, LEASE_S + 30)
         if meanwhile == "has ended":
             gate.touch()
             crew.drained(5)

@@ -19,7 +19,7 @@ from queues.faults.crew import Crew
 from queues.faults.test_stale_workers import Hand, note
 
 LEASE_S = 1.0
-AGAIN_S = LEASE_S + 8.0  # the tasks of a killed worker run again by then
+AGAIN_S = LEASE_S + 30.0  # the tasks of a killed worker run again by then
 INNOCENTS = 30
 
 
