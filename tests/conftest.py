@@ -58,6 +58,13 @@ class Site:
     server: Server | Cluster
     client: redis.Redis | redis.RedisCluster
 
+    @property
+    def shape(self) -> tuple[str, int, int]:
+        """The topology as a client calls it, primaries, and replicas of each."""
+        if isinstance(self.server, Cluster):
+            return "cluster", len(self.server.primaries), 1
+        return ("sentinel", 1, 2) if "+sentinel" in self.url else ("standalone", 1, 0)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--topology` and `--protocol`."""
