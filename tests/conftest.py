@@ -6,6 +6,7 @@ import secrets
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -34,7 +35,7 @@ TOPOLOGIES = {
     "restricted": "standalone",
     "encrypted": "encrypted",
     "sentinel": "sentinel",
-    "cluster": "cluster",
+    "cluster": "replicated",
 }
 """Name → the fixture that runs it."""
 
@@ -63,14 +64,27 @@ class Site:
     server: Server | Cluster
     client: redis.Redis | redis.RedisCluster
 
+    @property
+    def shape(self) -> tuple[str, int, int]:
+        """The topology as a client calls it, primaries, and replicas of each."""
+        if isinstance(self.server, Cluster):
+            return "cluster", len(self.server.primaries), 1
+        return ("sentinel", 1, 2) if "+sentinel" in self.url else ("standalone", 1, 0)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--topology`."""
+    """Add `--topology` and `--protocol`."""
     parser.addoption(
         "--topology",
         action="append",
         choices=sorted(TOPOLOGIES),
         help=f"where `site` is, may be repeated; {' and '.join(USUAL)} if it is not said",
+    )
+    parser.addoption(
+        "--protocol",
+        type=int,
+        choices=(2, 3),
+        help="the RESP that the client and the URL of `site` ask for; redis-py's own choice is 3",
     )
 
 
@@ -118,15 +132,18 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     namespace = f"test-{secrets.token_hex(4)}"
     place = request.getfixturevalue(TOPOLOGIES[request.param])
     server = getattr(place, "primary", place)
-    url = place.url
-    client = server.shared_client
-    if restricted := request.param in RESTRICTED:
-        url = url.replace("://", f"://{namespace}:secret@")
-        rule = acl_rule(namespace)
-        client.execute_command("ACL", "SETUSER", namespace, "on", ">secret", *rule.split())
-    yield Site(url, namespace, server, client)
-    if restricted:
-        client.execute_command("ACL", "DELUSER", namespace)
+    url, client = place.url, server.shared_client
+    with ExitStack() as ending:
+        if protocol := request.config.getoption("--protocol"):
+            url += f"{'&' if '?' in url else '?'}protocol={protocol}"
+            client = ending.enter_context(server.client(protocol=protocol))
+        if restricted := request.param in RESTRICTED:
+            url = url.replace("://", f"://{namespace}:secret@")
+            rule = acl_rule(namespace)
+            client.execute_command("ACL", "SETUSER", namespace, "on", ">secret", *rule.split())
+        yield Site(url, namespace, server, client)
+        if restricted:
+            client.execute_command("ACL", "DELUSER", namespace)
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])

@@ -9,6 +9,7 @@ import pytest
 import redis
 import redis.asyncio
 
+from client.users import client_of
 from conftest import Site
 from faults.clusters import Cluster
 from faults.servers import Server
@@ -49,13 +50,16 @@ async def test_an_asyncio_client_of_the_users(standalone: Server, cluster: Clust
         assert await works(hf)
 
 
-async def test_a_client_that_speaks_resp3_and_decodes(standalone: Server) -> None:
+@pytest.mark.parametrize("protocol", [2, 3])
+async def test_a_client_that_speaks_either_protocol_and_decodes(site: Site, protocol: int) -> None:
     """How the user's client reads replies does not matter."""
-    for protocol in (2, 3):
-        client = redis.Redis.from_url(standalone.url, protocol=protocol, decode_responses=True)
-        async with AsyncHoldfast(client, namespace="c") as hf:
-            assert await works(hf)
-        client.close()
+    client = client_of(site, protocol=protocol, decode_responses=True)
+    async with AsyncHoldfast(client, namespace=site.namespace) as hf:
+        assert await works(hf)
+        box = hf.mailbox("jack")
+        await box.send({"text": "hi"}, sender="jill")
+        assert [message.body for message in (await box.fetch()).messages] == [{"text": "hi"}]
+    client.close()
 
 
 async def test_a_unix_socket(standalone: Server) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from faults.clusters import Cluster
-from faults.replicas import ClusterCrew, Crew, can_sync
+from faults.replicas import Crew, can_sync
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
 from holdfast import (
@@ -183,7 +183,7 @@ async def test_a_worker_that_could_not_settle_does_not_begin(
 @pytest.mark.long
 async def test_each_node_of_a_cluster_has_its_own_replicas(namespace: str) -> None:
     """What lives elsewhere does not wait for one that is silent."""
-    with ClusterCrew() as crew:
+    with Cluster(replicated=True) as crew:
         durability = Replicated(1, timeout=1.0)
         async with AsyncHoldfast.from_url(
             crew.url, namespace=namespace, durability=durability

@@ -6,9 +6,8 @@ import pytest
 
 LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
 
-needs_faketime = pytest.mark.skipif(
-    LIBRARY is None, reason="steps the server's clock with libfaketime: apt install faketime"
-)
+needs_faketime = pytest.mark.usefixtures("faketime")
+"""Skips where the server's clock cannot be stepped."""
 
 
 class Clock:

@@ -1,4 +1,4 @@
-"""A real cluster of primaries on loopback ports, whose slots can be moved under load: `Cluster`."""
+"""A real cluster on loopback ports, whose slots can be moved under load: `Cluster`."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,6 +18,7 @@ READY_S = 20.0
 NODE_TIMEOUT_MS = 1_000
 MIGRATE_TIMEOUT_MS = 5_000
 MIGRATE_BATCH = 100
+SOON = ("--repl-diskless-load", "swapdb")  # else it takes a second more to follow
 
 
 class Cluster:
@@ -26,12 +27,19 @@ class Cluster:
     Args:
         primaries: How many; a cluster wants at least three.
         options: More server options for every node.
+        replicated: Whether each primary has a replica, which takes its place when it dies.
+
+    Attributes:
+        nodes: all of them, the first primaries first.
+        followers: the replica that each of these was given.
     """
 
-    def __init__(self, primaries: int = 3, *options: str) -> None:
-        self._buses = [Port() for _ in range(primaries)]
+    def __init__(self, primaries: int = 3, *options: str, replicated: bool = False) -> None:
+        self._buses = [Port() for _ in range(primaries * (1 + replicated))]
         self._clients: list[RedisCluster] = []
-        self.nodes = [Server(*_cluster_options(bus), *options) for bus in self._buses]
+        self.nodes = [Server(*_cluster_options(bus), *SOON, *options) for bus in self._buses]
+        self.primaries = self.nodes[:primaries]
+        self.followers = dict(zip(self.primaries, self.nodes[primaries:], strict=False))
 
     @property
     def url(self) -> str:
@@ -57,10 +65,17 @@ class Cluster:
             node.start()
         # A node takes a config epoch only while it knows no other, so all found before any meets.
         for index, node in enumerate(self.nodes):
-            self._found(index, node)
+            node.execute("CLUSTER SET-CONFIG-EPOCH", index + 1)
+        for index, primary in enumerate(self.primaries):
+            first = index * SLOTS // len(self.primaries)
+            last = (index + 1) * SLOTS // len(self.primaries) - 1
+            primary.execute("CLUSTER ADDSLOTSRANGE", first, last)
         for node in self.nodes:
             self._introduce(node)
         self.wait_until_ok()
+        for primary, follower in self.followers.items():
+            follower.execute("CLUSTER REPLICATE", node_id(primary))
+        eventually(lambda: all(map(_has_replica, self.followers)), READY_S)
 
     def wait_until_ok(self, timeout: float = READY_S) -> None:
         """Wait until every node knows all others and all slots are served."""
@@ -86,9 +101,9 @@ class Cluster:
         raise LookupError(f"no running node serves slot {slot}")
 
     def stranger(self, slot: int) -> Server:
-        """Return a node that does not serve a slot."""
+        """Return a primary that does not serve a slot."""
         owner = self.owner(slot)
-        return next(node for node in self._running() if node is not owner)
+        return next(node for node in self._running() if node is not owner and is_primary(node))
 
     def move_slot(self, slot: int, target: Server) -> None:
         """Move a slot with all its keys to another node."""
@@ -118,8 +133,10 @@ class Cluster:
     def proxied(self) -> Iterator[dict[Server, Proxy]]:
         """Put a proxy in front of each node, and let the nodes send all clients there.
 
-        Clients made before the block learn of it only when they read the cluster's map again.
+        Clients made before the block learn of it only when they read the cluster's map again. Not
+        with replicas, who would follow their primaries through the proxies.
         """
+        assert not self.followers
         with ExitStack() as stack:
             proxies = {node: stack.enter_context(Proxy(node.address)) for node in self.nodes}
             stack.callback(self._announce, {node: node.port for node in self.nodes})
@@ -156,12 +173,6 @@ class Cluster:
             lambda: all(_announced_ports(node) == set(ports.values()) for node in self._running()),
             reason="all nodes have heard of the announced ports",
         )
-
-    def _found(self, index: int, node: Server) -> None:
-        first = index * SLOTS // len(self.nodes)
-        last = (index + 1) * SLOTS // len(self.nodes) - 1
-        node.execute("CLUSTER SET-CONFIG-EPOCH", index + 1)
-        node.execute("CLUSTER ADDSLOTSRANGE", first, last)
 
     def _introduce(self, node: Server) -> None:
         for peer, bus in zip(self.nodes, self._buses, strict=True):
@@ -213,6 +224,7 @@ class Move:
             pass
         target_id = node_id(self.target)
         others = [node for node in nodes if node not in (self.source, self.target)]
+        others = [node for node in others if is_primary(node)]  # replicas hear it from theirs
         for node in [self.target, self.source, *others]:
             node.execute("CLUSTER SETSLOT", self.slot, "NODE", target_id)
 
@@ -227,6 +239,16 @@ def _cluster_options(bus: Port) -> list[str]:
 def node_id(node: Server) -> str:
     """Return what the cluster calls a node."""
     return _text(node.execute("CLUSTER MYID"))
+
+
+def is_primary(node: Server) -> bool:
+    """Return whether a node takes itself for one."""
+    return bool(node.execute("INFO", "replication")["role"] == "master")
+
+
+def _has_replica(primary: Server) -> bool:
+    replication = primary.execute("INFO", "replication")
+    return bool(replication.get("slave0", {}).get("state") == "online")
 
 
 def _owner_id(node: Server, slot: int) -> str | None:

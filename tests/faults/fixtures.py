@@ -11,13 +11,16 @@ from typing import NamedTuple
 import pytest
 
 from faults import evidence
+from faults.clock import LIBRARY, Clock
 from faults.clusters import Cluster
 from faults.proxy import Proxy
 from faults.sentinels import Watched
-from faults.servers import Server
+from faults.servers import Server, server_binary
 from faults.tls import Tls
 
 SEEDS = 2**32
+PATIENT_MS = 30_000
+"""Who is silent for less is taken for busy, not for dead."""
 
 
 class Encrypted(NamedTuple):
@@ -42,6 +45,14 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
+def replicated() -> Iterator[Cluster]:
+    """A cluster of three primaries and three replicas, shared; a busy machine deposes nobody."""
+    patient = ("--cluster-node-timeout", str(PATIENT_MS), "--cluster-replica-no-failover", "yes")
+    with Cluster(3, *patient, replicated=True) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
 def encrypted(standalone: Server) -> Iterator[Encrypted]:
     """The shared server, reached by TLS only."""
     with Tls(standalone.address) as tls:
@@ -50,9 +61,9 @@ def encrypted(standalone: Server) -> Iterator[Encrypted]:
 
 @pytest.fixture(scope="session")
 def sentinel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """A primary with two replicas under three Sentinels, shared."""
+    """A primary with two replicas under three patient Sentinels, shared."""
     folder = tmp_path_factory.mktemp("sentinel")
-    with Watched(folder, replicas=2, sentinels=3) as watched:
+    with Watched(folder, replicas=2, sentinels=3, down_after_ms=PATIENT_MS) as watched:
         yield watched
 
 
@@ -68,6 +79,20 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     """A primary and a replica of the test's own, under a Sentinel."""
     with Watched(tmp_path_factory.mktemp("sentinel")) as watched:
         yield watched
+
+
+@pytest.fixture(scope="session")
+def faketime(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Skips where there is no libfaketime, or the server does not bear it: Debian's Redis hangs."""
+    if LIBRARY is None:
+        pytest.skip("steps the server's clock with libfaketime: apt install faketime")
+    server = Server(env=Clock(tmp_path_factory.mktemp("faketime")).env)
+    try:
+        server.start()
+    except AssertionError:
+        pytest.skip(f"{server_binary()} does not start with libfaketime, which steps its clock")
+    finally:
+        server.close()
 
 
 @pytest.fixture

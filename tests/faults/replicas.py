@@ -1,4 +1,4 @@
-"""Primaries with replicas: `Crew`, whose links can be made deaf, and `ClusterCrew`."""
+"""A primary with replicas, whose links can be made deaf: `Crew`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import threading
 from contextlib import ExitStack, suppress
 from typing import Self
 
-from faults.clusters import SLOTS, Cluster, node_id
+from faults.clusters import SOON
 from faults.ports import LOOPBACK
 from faults.servers import Server
 from faults.waiting import eventually
 
 READY_S = 20.0
 CHUNK = 65_536
-SOON = ("--repl-diskless-load", "swapdb")  # else it takes a second more to follow
 
 
 def can_sync(server: Server) -> bool:
@@ -132,36 +131,3 @@ class Crew:
         with self.primary.client() as client:
             client.set("crew", "whole")
             return int(client.execute_command("WAIT", len(self.replicas), 100))
-
-
-class ClusterCrew(Cluster):
-    """A cluster of three primaries, each with one replica; `with` starts and removes it.
-
-    Attributes:
-        followers: the replica of each primary.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(6, *SOON)
-        self.followers: dict[Server, Server] = {}
-
-    def start(self) -> None:
-        """Start the nodes, and let the latter half follow the first."""
-        super().start()
-        half = len(self.nodes) // 2
-        for primary, replica in zip(self.nodes[:half], self.nodes[half:], strict=True):
-            self.followers[primary] = replica
-            replica.execute("CLUSTER REPLICATE", node_id(primary))
-        eventually(lambda: all(map(_has_replica, self.followers)), READY_S)
-
-    def _found(self, index: int, node: Server) -> None:
-        node.execute("CLUSTER SET-CONFIG-EPOCH", index + 1)
-        half = len(self.nodes) // 2
-        if index < half:
-            last = (index + 1) * SLOTS // half - 1
-            node.execute("CLUSTER ADDSLOTSRANGE", index * SLOTS // half, last)
-
-
-def _has_replica(primary: Server) -> bool:
-    replication = primary.execute("INFO", "replication")
-    return bool(replication.get("slave0", {}).get("state") == "online")

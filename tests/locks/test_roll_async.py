@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from conftest import Site
+from faults.proxy import Proxy
+from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast
 from holdfast.core.runtime._async import sleep
 
 
 async def noted(listing: Callable[[], Any]) -> None:
     """Wait until something is listed."""
-    for _ in range(200):
-        if await listing():
-            return
-        await sleep(0.05)
-    raise AssertionError("nothing was listed within 10 s")
+    await eventually_async(listing, reason="something is listed")
 
 
 async def test_what_is_held_is_listed_while_it_is_held(site: Site) -> None:
@@ -47,6 +46,17 @@ async def test_one_that_was_free_for_a_while_is_listed_again(site: Site) -> None
         assert await hf.locks() == {}
         async with hf.lock("on and off").hold():
             assert list(await hf.locks()) == ["on and off"]
+
+
+async def test_one_whose_note_was_lost_is_listed_soon(proxy: Proxy) -> None:
+    """The list is left alone for a moment only: who holds a lock for an hour notes it once."""
+    async with (
+        AsyncHoldfast.from_url(proxy.url, namespace=secrets.token_hex(4)) as hf,
+        hf.lock("l").hold(),
+    ):
+        lost = proxy.drop_request(match=b"{catalog:lock}:names")
+        await eventually_async(lambda: lost.fired)
+        await noted(hf.locks)
 
 
 async def test_a_place_held_for_a_moment_costs_no_note(site: Site) -> None:
@@ -89,10 +99,7 @@ async def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
     names = f"{site.namespace}:{{catalog:lock}}:names"
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         leases = [await hf.lock(f"l{n}", lease=60).acquire() for n in range(1_100)]
-        for _ in range(100):
-            if site.client.zcard(names) >= 1_024:
-                break
-            await sleep(0.1)
+        await eventually_async(lambda: site.client.zcard(names) >= 1_024)
         noted_at = site.client.zrange(names, 0, -1, withscores=True)
         assert {name for name, _ in noted_at} == {b"l%d" % n for n in range(1_024)}
         await sleep(0.6)

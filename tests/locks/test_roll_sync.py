@@ -3,23 +3,22 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from conftest import Site
+from faults.proxy import Proxy
+from faults.waiting import eventually
 from holdfast import Holdfast
 from holdfast.core.runtime._sync import sleep
 
 
 def noted(listing: Callable[[], Any]) -> None:
     """Wait until something is listed."""
-    for _ in range(200):
-        if listing():
-            return
-        sleep(0.05)
-    raise AssertionError("nothing was listed within 10 s")
+    eventually(listing, reason="something is listed")
 
 
 def test_what_is_held_is_listed_while_it_is_held(site: Site) -> None:
@@ -48,6 +47,17 @@ def test_one_that_was_free_for_a_while_is_listed_again(site: Site) -> None:
         assert hf.locks() == {}
         with hf.lock("on and off").hold():
             assert list(hf.locks()) == ["on and off"]
+
+
+def test_one_whose_note_was_lost_is_listed_soon(proxy: Proxy) -> None:
+    """The list is left alone for a moment only: who holds a lock for an hour notes it once."""
+    with (
+        Holdfast.from_url(proxy.url, namespace=secrets.token_hex(4)) as hf,
+        hf.lock("l").hold(),
+    ):
+        lost = proxy.drop_request(match=b"{catalog:lock}:names")
+        eventually(lambda: lost.fired)
+        noted(hf.locks)
 
 
 def test_a_place_held_for_a_moment_costs_no_note(site: Site) -> None:
@@ -90,10 +100,7 @@ def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
     names = f"{site.namespace}:{{catalog:lock}}:names"
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         leases = [hf.lock(f"l{n}", lease=60).acquire() for n in range(1_100)]
-        for _ in range(100):
-            if site.client.zcard(names) >= 1_024:
-                break
-            sleep(0.1)
+        eventually(lambda: site.client.zcard(names) >= 1_024)
         noted_at = site.client.zrange(names, 0, -1, withscores=True)
         assert {name for name, _ in noted_at} == {b"l%d" % n for n in range(1_024)}
         sleep(0.6)

@@ -189,7 +189,8 @@ def looks_at(server: Server) -> int:
 async def test_many_wait_in_one_process(standalone: Server, count: int) -> None:
     """Over one line; those whom a message concerns are woken, and the others sleep on."""
     namespace = f"crowd-{time.monotonic_ns()}"
-    async with AsyncHoldfast.from_url(standalone.url, namespace=namespace) as hf:
+    url = f"{standalone.url}?socket_timeout=60"  # they all ask at once
+    async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:
         boxes = [hf.mailbox(f"m{n}") for n in range(count)]
         tasks = [spawn(box.fetch(timeout=None), "waits") for box in boxes]
         heard = [f"{namespace}:{{mailbox:m{n}}}:bell" for n in (0, count - 1)]

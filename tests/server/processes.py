@@ -43,7 +43,7 @@ class Process:
 
     def rest(self) -> list[str]:
         """All further lines; waits for its end and checks that it was a good one."""
-        said, _ = self._process.communicate(timeout=30)
+        said, _ = self._process.communicate(timeout=100)
         assert self._process.returncode == 0
         return said.split()
 

@@ -38,7 +38,8 @@ class Holdfast(Operations):
 
     Args:
         redis: a redis-py client of yours: `Redis`, `RedisCluster` or a Sentinel's primary, of
-            either half. Only its settings are used; its `socket_timeout` bounds every call.
+            either half. Only its settings are used; its `socket_timeout` bounds every call. It may
+            speak RESP 2 or 3, by `protocol`: connections of Holdfast always speak RESP 2.
         namespace: keeps this application's data apart from others' on the same server.
         codec: how row caches store rows unless they say otherwise; tasks and messages are JSON, as
             programs in other languages read them.

@@ -255,10 +255,10 @@ class RowCache:
         return RowCacheStatus.of(self._shelf.status())
 
     def _filled(
-        self, missing: Mapping[str, Copy | None], max_age_ms: int | None, deadline: Deadline
+        self, missing: Mapping[str, Copy | None], max_age_ms: int | None, deadline: Deadline | None
     ) -> dict[str, CachedRow]:
         """Rows that are not there, or too old: loaded, if that is possible and wanted."""
-        if self._misses is None or deadline.passed:
+        if self._misses is None or deadline is None:
             return {
                 member: self._shown(member, copy, max_age_ms)
                 if copy and copy.is_usable
@@ -290,8 +290,10 @@ class RowCache:
         return self._refresher
 
 
-def _until(timeout: Duration | None) -> Deadline:
-    return Deadline(None if timeout is None else to_seconds(timeout, "timeout"))
+def _until(timeout: Duration | None) -> Deadline | None:
+    """Until when to try; None: not at all."""
+    seconds = None if timeout is None else to_seconds(timeout, "timeout")
+    return None if seconds == 0 else Deadline(seconds)
 
 
 def _in_ms(max_age: Duration | None) -> int | None:

@@ -21,7 +21,7 @@ from faults.waiting import eventually
 from holdfast import Holdfast
 from holdfast.locks.fenced._sync import SET
 from holdfast.locks.places._sync import ACQUIRE, RELEASE, RENEW
-from locks.faults.contest import Contest, check, first_come_first_served, granted, longest_gap_s
+from locks.faults.contest import Contest, check, first_come_first_served, granted
 from locks.faults.holder import KEY
 
 KINDS = [("lock", 1), ("semaphore", 3)]
@@ -111,10 +111,10 @@ def test_nothing_is_held_twice_whatever_is_lost(
     with Contest(proxy.url, tmp_path, 4, holders=4, kind=kind, limit=limit, hold_s=0.02) as contest:
         with losing(proxy, seed, (0.02, 0.2)) as done:
             time.sleep(4)
+            contest.goes_on()
         history = contest.stop()
     check(history, limit)
     assert len(done) > 10
-    assert longest_gap_s(history) < 3
     with Holdfast.from_url(standalone.url, namespace=contest.namespace) as hf:
         state = (hf.lock if kind == "lock" else hf.semaphore)(KEY).inspect()
         assert state.waiters == ()
@@ -142,13 +142,12 @@ def test_sixteen_holders_whose_server_forgets_everything(
 ) -> None:
     """`FLUSHALL` again and again: who held may be overtaken, but fences rise, and nobody hangs."""
     with Contest(fresh_server.url, tmp_path, 4, holders=4, hold_s=0.02) as contest:
-        for _ in range(6):
-            time.sleep(0.5)
+        for _ in range(8):
+            contest.goes_on()
             fresh_server.execute("FLUSHALL")
-        eventually(lambda: len(contest.grants()) > 50, ENOUGH_S)
+        contest.goes_on()
         history = contest.stop()
     rising_fences(history)
-    assert longest_gap_s(history) < 3
 
 
 @pytest.mark.long

@@ -18,6 +18,9 @@ from messages.faults.testimony import check, nothing_is_lost
 
 ROUNDS = 10
 LATER = [pytest.param(part, marks=pytest.mark.long) for part in (1, 2)]
+
+pytestmark = pytest.mark.timeout(600)  # so many rounds on a busy machine
+
 TRIES = 30
 """Rounds in which a bad chat has to show that it is one; the second or third mostly does."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,8 +86,14 @@ def test_the_last_two_leave_together_though_they_are_killed(
     for chat in LEAVABLE:
         stage.hf.create_chat(["a", "b"], sender="a", body=1, chat_id=chat)
     leavers = [stage.actor("leave_all", "a", "sync"), stage.actor("leave_all", "b", "async")]
+    until_s = time.monotonic() + 10  # on a busy machine nobody who is struck so often gets far
+
+    def is_empty() -> bool:
+        return not stage.hf.inbox("a").chats()
+
     with Nemesis(seed, leavers, actions=(kill, kill, pause), every=(0, 0.05), lasting=(0, 0.02)):
-        eventually(lambda: not stage.hf.inbox("a").chats(), PATIENCE_S)
+        eventually(lambda: is_empty() or time.monotonic() > until_s)
+    eventually(is_empty, PATIENCE_S)
     for user in "ab":
         eventually(lambda user=user: stage.history("gone", user), PATIENCE_S)  # type: ignore[misc]
         assert stage.hf.inbox(user).chats() == []

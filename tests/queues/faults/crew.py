@@ -93,7 +93,7 @@ class Crew:
         for worker in self.workers:
             self._open.enter_context(worker)
         for worker in self.workers:
-            worker.wait_for_output("serves")
+            worker.wait_for_output("serves", 90)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -147,4 +147,5 @@ def test_waiting_for_a_result_changes_nothing_so_a_lost_reply_is_not_told(
                 result = waiting.result(PATIENCE_S)
             except OutcomeUnknown as error:
                 result = error.repeat()
-        assert result == crew.runs("sold")[0].fields["token"]
+        # On a busy machine its lease may end, and it runs again: the result is that of one run.
+        assert result in [run.fields["token"] for run in crew.runs("sold")]

@@ -8,6 +8,7 @@ from typing import Final
 
 from ...errors import HoldfastError
 from ..call._async import AsyncCaller
+from ..clock import backoff_s
 from ..names import Namespace, Unit
 from ..script import Script
 
@@ -23,8 +24,9 @@ MOST: Final = 10_000
 _PAGE: Final = 1000
 """Names that are read or noted at once."""
 
-_SILENCE_S: Final = 60.0
-"""A list that cannot be reached is left alone for so long: whoever notes waits for the answer."""
+_SHORTEST_SILENCE_S: Final = 1.0
+_LONGEST_SILENCE_S: Final = 60.0
+"""A list that cannot be reached is left alone, longer each time: whoever notes waits for it."""
 
 _REMEMBERED: Final = 4096
 """Units whose last note is remembered here; more are just noted more often."""
@@ -44,7 +46,8 @@ class AsyncCatalog:
         self._kind = kind
         self._namespace = namespace
         self._noted: dict[Unit, float] = {}
-        self._failed: dict[str, float] = {}  # by kind: all units of one are in the same list
+        self._failures: dict[str, int] = {}  # by kind: all units of one are in the same list
+        self._left_until: dict[str, float] = {}  # likewise
 
     def has(self, unit: Unit) -> bool:
         """Whether `note` has nothing to do.
@@ -52,9 +55,8 @@ class AsyncCatalog:
         *unit* was noted from here within the hour, or its list could not be reached a moment ago.
         """
         now = time.monotonic()
-        return (
-            now - self._noted.get(unit, -_AGAIN_S) < _AGAIN_S
-            or now - self._failed.get(unit.kind, -_SILENCE_S) < _SILENCE_S
+        return now - self._noted.get(unit, -_AGAIN_S) < _AGAIN_S or now < self._left_until.get(
+            unit.kind, 0.0
         )
 
     def doubt(self, unit: Unit) -> None:
@@ -84,7 +86,17 @@ class AsyncCatalog:
         except HoldfastError:
             for unit in units:
                 self._noted.pop(unit, None)
-            self._failed[kind] = time.monotonic()
+            self._leave(kind)
+        else:
+            self._failures.pop(kind, None)
+
+    def _leave(self, kind: str) -> None:
+        """Leave the list of a *kind* alone for a while. Of many who failed together, one counts."""
+        now = time.monotonic()
+        if now >= self._left_until.get(kind, 0.0):
+            failures = self._failures[kind] = self._failures.get(kind, 0) + 1
+            pause_s = backoff_s(failures, _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S)
+            self._left_until[kind] = now + pause_s
 
     async def names(self, kind: str, *, start: int = 0, limit: int = 1000) -> list[str]:
         """Names of the units of a *kind*, the latest noted first."""

@@ -141,8 +141,10 @@ class AsyncPlainStream:
         self._over = True
         for task in self._tasks:
             task.cancel()
-        await asyncio.wait(self._tasks)
-        await _disconnect(self._connection)
+        try:
+            await asyncio.wait(self._tasks)
+        finally:  # also when the loop ends before that
+            await _disconnect(self._connection)
 
     def abort(self) -> None:
         """Hang up soon; nothing is heard any more."""
