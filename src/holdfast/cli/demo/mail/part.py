@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count, islice
@@ -113,7 +113,14 @@ class Post(Part):
 
     def faults(self) -> Sequence[Fault]:
         """A worker is killed in the midst of its mails."""
-        return [Fault(name, partial(self._crew.kill, name)) for name in WORKERS]
+        return [
+            Fault(name, partial(self._crew.kill, name), again=name == WORKERS[0])
+            for name in WORKERS
+        ]
+
+    def pids(self) -> Mapping[str, int]:
+        """Its processes at the moment, by name."""
+        return self._crew.pids
 
     def finish(self) -> Iterator[None]:
         """Tell of the last sales, and let the workers send what is in line."""

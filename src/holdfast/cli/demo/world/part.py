@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -22,10 +22,12 @@ class Fault:
     Attributes:
         name: of what is killed.
         strike: kills it, and lets another begin.
+        again: it may come again and again; if not, who came after it can be seen growing old.
     """
 
     name: str
     strike: Callable[[], object]
+    again: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,10 @@ class Part(ABC):
     def faults(self) -> Sequence[Fault]:
         """What may happen to it."""
         return ()
+
+    @abstractmethod
+    def pids(self) -> Mapping[str, int]:
+        """Its processes at the moment, by name."""
 
     @abstractmethod
     def finish(self) -> Iterator[None]:
