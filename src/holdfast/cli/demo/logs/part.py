@@ -94,7 +94,7 @@ class Logs(Part):
 
     def finish(self) -> Iterator[None]:
         """Wait until everything is published, kept and counted."""
-        yield from until(self._over)
+        yield from until(self._over, moved=self.told)
 
     def verdicts(self) -> Iterator[Verdict]:
         """From the logs themselves."""

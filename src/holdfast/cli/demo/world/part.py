@@ -116,9 +116,22 @@ class Part(ABC):
         self.opened.close()
 
 
-def until(over: Callable[[], bool], *, patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Pause again and again until it is *over*, or patience is."""
-    ends_s = time.monotonic() + patience_s
+def until(
+    over: Callable[[], bool],
+    *,
+    moved: Callable[[], object] = lambda: None,
+    patience_s: float = PATIENCE_S,
+) -> Iterator[None]:
+    """Pause again and again until it is *over*, or patience is.
+
+    Args:
+        over: whether it is.
+        moved: what it says changes as long as something goes on: then patience begins anew.
+        patience_s: how long to wait without that.
+    """
+    before, ends_s = moved(), time.monotonic() + patience_s
     while not over() and time.monotonic() < ends_s:
+        if (now := moved()) != before:
+            before, ends_s = now, time.monotonic() + patience_s
         yield
         time.sleep(TICK_S)
