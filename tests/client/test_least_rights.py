@@ -63,7 +63,7 @@ def test_it_is_denied(user: redis.Redis, command: list[str]) -> None:
     with pytest.raises(redis.exceptions.NoPermissionError):
         user.execute_command(*command)
     with pytest.raises(
-        redis.exceptions.ResponseError, match="(?i)acl|permission|not allowed|can.t"
+        redis.exceptions.ResponseError, match=r"(?i)acl|permission|not allowed|can.t"
     ):
         user.eval("return redis.call(unpack(ARGV))", 0, *command)
 

@@ -55,7 +55,8 @@ class Phones(Part):
 
     def pids(self) -> Mapping[str, int]:
         """Its processes at the moment, by name."""
-        return self._garage.pids()
+        pids: dict[str, int] = self._garage.pids()
+        return pids
 
     def finish(self) -> Iterator[None]:
         """Wait until everybody has everything."""

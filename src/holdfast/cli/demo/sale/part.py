@@ -96,7 +96,8 @@ class Shop(Part):
 
     def pids(self) -> Mapping[str, int]:
         """Its processes at the moment, by name."""
-        return self._staff.pids()
+        pids: dict[str, int] = self._staff.pids()
+        return pids
 
     def finish(self) -> Iterator[None]:
         """Send the buyers home, and wait until the refreshers have caught up."""
