@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 TOPOLOGIES := $(addprefix --topology ,standalone restricted encrypted sentinel cluster)
 
-.PHONY: demo test everywhere check sync bench faults faults-all
+.PHONY: demo test everywhere check sync bench faults faults-all soak
 
 demo: $(READY)  ## all blocks under traffic, and the dashboard, until Ctrl-C or for ten minutes
 	$(BIN)/holdfast demo $(ARGS)
@@ -43,6 +43,9 @@ faults: $(READY)  ## five minutes of the fault matrix: a choice of blocks and fa
 
 faults-all: $(READY)  ## all of the fault matrix, and the long rounds of kills, pauses, cuts and lost replies
 	$(BIN)/pytest -m "long or choice" --timeout 3600 --matrix=docs/faults.md $(ARGS)
+
+soak: $(READY)  ## half an hour of the demo under kills: what it costs, into docs/soak.md
+	$(BIN)/python tools/soak.py $(ARGS)
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Holdfast needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }

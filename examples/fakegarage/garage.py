@@ -114,6 +114,11 @@ class Garage:
         """Of the day; more than it lasts when it is over."""
         return max(0.0, time.time() - self._began_at)
 
+    def pids(self) -> dict[str, int]:
+        """The processes that are there at the moment, by name."""
+        pids = {f"phones-{n}": process.pid for n, process in enumerate(self._processes, 1)}
+        return {name: pid for name, pid in pids.items() if pid is not None}
+
     @property
     def kills(self) -> int:
         """How often a process was killed so far."""

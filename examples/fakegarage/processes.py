@@ -56,6 +56,11 @@ class PhoneProcess:
         self._process.stdin.write(json.dumps(self._order).encode() + b"\n")
         self._process.stdin.flush()
 
+    @property
+    def pid(self) -> int | None:
+        """Of the process, while there is one."""
+        return self._process.pid if self._process else None
+
     def kill(self) -> None:
         """As the system does that needs the memory: at once, in the midst of whatever it does."""
         if self._process:

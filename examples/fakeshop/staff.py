@@ -75,6 +75,10 @@ class Staff:
         with self._guard:
             return dict(self._counts)
 
+    def pids(self) -> dict[str, int]:
+        """The processes, by what is done there, numbered."""
+        return {f"{each.role}-{n}": each.process.pid for n, each in enumerate(self._hired, 1)}
+
     def begin_anew(self) -> None:
         """Forget what was done so far, but for what was sold (`sold before` as well)."""
         with self._guard:

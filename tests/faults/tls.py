@@ -5,6 +5,7 @@ import contextlib
 import ssl
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -20,16 +21,19 @@ class Tls:
 
     Args:
         target: host and port of the server.
+        names: those that its certificate is for.
     """
 
-    def __init__(self, target: tuple[str, int]) -> None:
+    def __init__(
+        self, target: tuple[str, int], names: Sequence[str] = (LOOPBACK, "localhost")
+    ) -> None:
         self._target = target
         self._folder = tempfile.TemporaryDirectory()
         authority = trustme.CA()
         self.authority = Path(self._folder.name) / "ca.pem"
         authority.cert_pem.write_to_path(str(self.authority))
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        authority.issue_cert(LOOPBACK, "localhost").configure_cert(self._context)
+        authority.issue_cert(*names).configure_cert(self._context)
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tls", daemon=True)
         self._loop: asyncio.AbstractEventLoop

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import stat
 from pathlib import Path
 
 import pytest
@@ -73,6 +76,36 @@ def test_a_link_does_not_lead_out(tmp_path: Path) -> None:
     (folder / "out").symlink_to(tmp_path)
     with pytest.raises(ValueError, match="a link leads there"):
         saved_path(folder, "out/x")
+
+
+def test_a_link_does_not_lead_the_bytes_elsewhere(tmp_path: Path) -> None:
+    """Neither one within the hidden folder, nor one in place of it."""
+    folder, victim = tmp_path / "in", tmp_path / "victim"
+    part = part_path(folder, "17-1")
+    part.parent.mkdir(parents=True)
+    victim.mkdir()
+    (victim / part.name).write_bytes(b"precious")
+    part.symlink_to(victim / part.name)
+    with pytest.raises(OSError, match=re.escape(part.name)):
+        Saving(folder, "a.log", "17-1")
+    part.unlink()
+    part.parent.rmdir()
+    part.parent.symlink_to(victim)
+    with pytest.raises(OSError, match=re.escape(PARTS)):
+        Saving(folder, "a.log", "17-1")
+    assert (victim / part.name).read_bytes() == b"precious"
+
+
+def test_what_grows_is_nobody_elses_business(tmp_path: Path) -> None:
+    """Whole files are for whom the folder is for: the umask says."""
+    before = os.umask(0o027)
+    try:
+        saving = Saving(tmp_path, "a.log", "17-1")
+        saving.write([b"x"])
+        assert stat.S_IMODE((tmp_path / PARTS).stat().st_mode) == 0o700
+        assert stat.S_IMODE(saving.finish().stat().st_mode) == 0o640
+    finally:
+        os.umask(before)
 
 
 def test_parts_grow_in_a_folder_of_their_own() -> None:

@@ -17,5 +17,5 @@ def acl_rule(namespace: str = "holdfast") -> str:
     return (
         f"resetkeys ~{prefix}* resetchannels &{prefix}* "
         "-@all +@read +@write +@connection +@scripting +@pubsub -@dangerous -@admin "
-        "-script|flush -script|kill -randomkey +time +cluster|slots +info"
+        "-script|flush -script|kill -function -randomkey +time +cluster|slots +info"
     )

@@ -58,6 +58,7 @@ from .base import (
     ServerRefused,
     ServerUnavailable,
     Unsupported,
+    on_one_line,
     shortened,
 )
 from .counters import (
@@ -148,5 +149,6 @@ __all__ = [
     "UnknownConsumer",
     "UnknownTask",
     "Unsupported",
+    "on_one_line",
     "shortened",
 ]

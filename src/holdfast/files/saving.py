@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from .chunk import BLOCK, EMPTY, digest_after
 from .paths import part_path, saved_path
@@ -19,7 +20,7 @@ class Saving:
         file_id: tells it from all other files.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written; or a link stands where it is to grow.
         ValueError: a link within the folder leads out of it.
     """
 
@@ -27,8 +28,8 @@ class Saving:
         self._path = saved_path(folder, name)
         self._part = part_path(folder, file_id)
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._part.parent.mkdir(parents=True, exist_ok=True)
-        self._file = open(self._part, "a+b")  # noqa: SIM115, PTH123
+        self._part.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._file = _opened(self._part)
         self.digest = EMPTY
         self.count = 0
         self._take_up()
@@ -62,3 +63,13 @@ class Saving:
             self.count += 1
         self._file.truncate(self.count * BLOCK)
         self._file.seek(0, os.SEEK_END)
+
+
+def _opened(part: Path) -> BinaryIO:
+    """To be read and added to. Who may write to the folder leads it nowhere by a link."""
+    folder = os.open(part.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.fdopen(os.open(part.name, flags, 0o666, dir_fd=folder), "a+b")
+    finally:
+        os.close(folder)

@@ -59,7 +59,10 @@ class Gate(Generic[Who]):
             Problem: there is none.
         """
         token = bearer(connection) if token is None else token
-        user = await self._who(token, connection)
+        try:
+            user = await self._who(token, connection)
+        except ValueError as error:  # nothing that was asked for: its words are not for strangers
+            raise RuntimeError("whoever says who asks failed") from error
         if user is not None:
             return user
         client = connection.client

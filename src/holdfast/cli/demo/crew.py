@@ -42,6 +42,7 @@ class Crew:
 
     Attributes:
         replaced: how many died.
+        killed: how many of these died by `kill`.
     """
 
     commands: Mapping[str, Sequence[str]]
@@ -51,6 +52,7 @@ class Crew:
     once: bool = False
     replaced_at_most: int = MAX_REPLACED
     replaced: int = 0
+    killed: int = 0
     _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
@@ -66,9 +68,9 @@ class Crew:
         end_all(list(self._processes.values()))
 
     @property
-    def pids(self) -> list[int]:
-        """The process ids, for whoever wants to kill one."""
-        return [process.pid for process in self._processes.values()]
+    def pids(self) -> dict[str, int]:
+        """The process ids by name, for whoever wants to kill one, or to look at it."""
+        return {name: process.pid for name, process in self._processes.items()}
 
     @property
     def done(self) -> bool:
@@ -79,6 +81,7 @@ class Crew:
         """End one with SIGKILL, as a crash would, and replace it."""
         self._processes[name].kill()
         self._processes[name].wait()
+        self.killed += 1
         self.mend()
 
     def mend(self) -> None:
@@ -91,7 +94,7 @@ class Crew:
             status = process.poll()
             if status is None or (self.once and status == 0):
                 continue
-            if self.replaced == self.replaced_at_most:
+            if self.replaced - self.killed >= self.replaced_at_most:
                 raise WorkersFailed(status, self.log(name))
             process.communicate()
             self.replaced += 1

@@ -16,7 +16,7 @@ from ...core.runtime._async import Cancelled, being_cancelled, time_limit
 from ...core.runtime.threads import Threads
 from ...core.telemetry import Fact, Telemetry, during
 from ...core.trace import current_trace, enter_trace
-from ...errors import DecodeError, PayloadTooLarge, UnknownTask
+from ...errors import DecodeError, PayloadTooLarge, UnknownTask, on_one_line
 from ..envelope import Envelope, is_newer
 from ..registry import Task, TaskRegistry
 from .claim import Claim, Verb, Verdict
@@ -155,11 +155,11 @@ class Runner:
             level,
             "task %s (%s) of queue %s, attempt %d, %.3f s: %s",
             claim.task_id,
-            name or "?",
-            self._unit.name,
+            on_one_line(name) or "?",
+            on_one_line(self._unit.name),
             claim.attempt,
             duration_s,
-            _OUTCOMES[verdict.verb].format(verdict),
+            on_one_line(_OUTCOMES[verdict.verb].format(verdict)),
             exc_info=None if raised is None else _own_part(raised),
             extra={
                 "holdfast_task_id": claim.task_id,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, ClassVar, Final
 
@@ -52,6 +53,11 @@ class Phones(Part):
         cut = f"{tunnels:,} tunnels, {self._garage.kills} kills"
         return f"{written:,} messages, {delivered:,} deliveries, {cut}"
 
+    def pids(self) -> Mapping[str, int]:
+        """Its processes at the moment, by name."""
+        pids: dict[str, int] = self._garage.pids()
+        return pids
+
     def finish(self) -> Iterator[None]:
         """Wait until everybody has everything."""
         yield from until(lambda: not self._garage.look())
@@ -76,8 +82,8 @@ def sent_once(accounts: Any) -> Verdict:
     problems = []
     for account in accounts.values():
         for source, got in account.got.items():
-            ids = [note.id for note in got.values()]
-            doubled = sorted({each for each in ids if ids.count(each) > 1})
+            copies = Counter(note.id for note in got.values())
+            doubled = sorted(each for each, count in copies.items() if count > 1)
             problems += [
                 f"{account.user} has {each} of {source} more than once" for each in doubled
             ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -51,6 +51,10 @@ class Crawlers(Part):
     def faults(self) -> Sequence[Fault]:
         """Who holds places is killed, and they are free after the lease."""
         return [Fault(NAMES[0], partial(self._crew.kill, NAMES[0]))]
+
+    def pids(self) -> Mapping[str, int]:
+        """Its processes at the moment, by name."""
+        return self._crew.pids
 
     def finish(self) -> Iterator[None]:
         """Let them go home, once there was somebody at all."""

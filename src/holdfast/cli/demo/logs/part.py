@@ -20,6 +20,9 @@ from .report import differences
 
 TALLY: Final = "daily"
 DAYS: Final = 10
+"""At least; in a long life so many that one comes every `DAY_S`."""
+
+DAY_S: Final = 15.0
 LINES: Final = 3_000
 """Of a day."""
 
@@ -44,11 +47,13 @@ class Logs(Part):
         self._kept = {name: self._room / name for name in KEEPERS}
         self._tally = ground.hf.tally(TALLY)
         self._lines = 0
+        self._days_coming = max(DAYS, round(ground.seconds / DAY_S))
 
     def begin(self) -> None:
         """Write the logs, and let them be published, kept and counted."""
         networks, places = self._example.write_table(self._room)
-        self._example.write_days(self._days, days=DAYS, lines=LINES, seed=self._ground.seed)
+        days, seed = self._days_coming, self._ground.seed
+        self._example.write_days(self._days, days=days, lines=LINES, seed=seed)
         count = ["holdfast", "logs", "tally", TALLY, "--feed", SHARED, "--geo", str(networks)]
         count += ["--locations", str(places), "--consumer"]
         publish = [MODULE, "publish", str(self._days), str(time.time()), str(self._ground.seconds)]
@@ -56,7 +61,14 @@ class Logs(Part):
         for name, folder in self._kept.items():
             folder.mkdir()
             commands[name] = [MODULE, "keep", str(folder), name]
-        self._crew = Crew(commands, self._ground.environment(), self._room, once=True)
+        self._crew = Crew(
+            commands,
+            self._ground.environment(),
+            self._room,
+            once=True,
+            # Who counts ends when the server is away for long, and is started again.
+            replaced_at_most=self._days_coming,
+        )
         self.opened.enter_context(self._crew)
 
     def look(self) -> None:
@@ -68,16 +80,21 @@ class Logs(Part):
         with suppress(HoldfastError):  # the server is away: the last number will do
             self._lines = sum(self._tally.days().values())
         kept = sum(len(list(folder.rglob("*.log"))) for folder in self._kept.values())
-        return f"{self._lines:,} of {DAYS * LINES:,} lines counted, {kept:,} files kept"
+        lines = self._days_coming * LINES
+        return f"{self._lines:,} of {lines:,} lines counted, {kept:,} files kept"
 
     def faults(self) -> Sequence[Fault]:
         """Who publishes, who keeps and who counts is killed, and goes on."""
         names = (KEEPERS[0], COUNTERS[0], PUBLISHER)
         return [Fault(name, partial(self._crew.kill, name)) for name in names]
 
+    def pids(self) -> Mapping[str, int]:
+        """Its processes at the moment, by name."""
+        return self._crew.pids
+
     def finish(self) -> Iterator[None]:
         """Wait until everything is published, kept and counted."""
-        yield from until(self._over)
+        yield from until(self._over, moved=self.told)
 
     def verdicts(self) -> Iterator[Verdict]:
         """From the logs themselves."""

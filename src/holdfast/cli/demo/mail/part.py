@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count, islice
@@ -34,6 +34,9 @@ CONCURRENCY: Final = 4
 LEASE_S: Final = 5.0
 BURST: Final = 60
 """Mails at once: then there is a line, and an order in it to be kept."""
+
+LINE: Final = 10 * BURST
+"""On a machine that sends no faster, the next burst waits while so many mails do."""
 
 EVERY_S: Final = 3.0
 GARBLED_EVERY: Final = 5
@@ -92,7 +95,8 @@ class Post(Part):
         """Put mails in line."""
         self._crew.mend()
         now_s = time.monotonic()
-        if now_s >= self._next_burst_s:
+        waiting = len(self._events) - len(self._server.deliveries)
+        if now_s >= self._next_burst_s and waiting < LINE:
             self._next_burst_s = now_s + EVERY_S
             self._enqueue(list(islice(self._coming, BURST)))
             if self._bursts % GARBLED_EVERY == 0:
@@ -113,13 +117,20 @@ class Post(Part):
 
     def faults(self) -> Sequence[Fault]:
         """A worker is killed in the midst of its mails."""
-        return [Fault(name, partial(self._crew.kill, name)) for name in WORKERS]
+        return [
+            Fault(name, partial(self._crew.kill, name), again=name == WORKERS[0])
+            for name in WORKERS
+        ]
+
+    def pids(self) -> Mapping[str, int]:
+        """Its processes at the moment, by name."""
+        return self._crew.pids
 
     def finish(self) -> Iterator[None]:
         """Tell of the last sales, and let the workers send what is in line."""
         while self._tell_of_sales():
             yield
-        yield from until(self._all_sent)
+        yield from until(self._all_sent, moved=lambda: len(self._server.deliveries))
 
     def verdicts(self) -> Iterator[Verdict]:
         """From the maildir, the mail server's records, and the shop's ledger."""

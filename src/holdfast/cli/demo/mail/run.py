@@ -212,7 +212,7 @@ class Mailing:
             running=stats.running,
             dead=stats.dead,
             refused=self._server.refused if self._server else None,
-            workers=tuple(self._crew.pids),
+            workers=tuple(self._crew.pids.values()),
             replaced=self._crew.replaced,
         )
 

@@ -62,6 +62,10 @@ class Crowd:
             _tell(trader, json.dumps(order))
         return [_answer(trader) for trader in asked]
 
+    def pids(self, names: Sequence[str]) -> dict[str, int]:
+        """The processes of those who were asked under these names, as far as they have begun."""
+        return {name: trader.pid for name, trader in zip(names, self._traders, strict=False)}
+
     def kill(self) -> None:
         """In the midst of what they do: their leases end by themselves."""
         for trader in self._traders:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar, Final
 
@@ -67,6 +67,10 @@ class Traders(Part):
         with suppress(RedisError):  # the server is away: the last number will do
             self._sold = self._redis.llen(notes_key(PREFIX))
         return f"{self._sold:,} deals, each under the locks of what it is about"
+
+    def pids(self) -> Mapping[str, int]:
+        """Its processes at the moment, by name."""
+        return self._crowd.pids(SELLERS + BUYERS)
 
     def finish(self) -> Iterator[None]:
         """Wait for the last deals."""

@@ -94,6 +94,11 @@ class Shop(Part):
         """A refresher is killed; the other one goes on, and so does its successor."""
         return [Fault("refresher", partial(self._staff.replace, "refresher"))]
 
+    def pids(self) -> Mapping[str, int]:
+        """Its processes at the moment, by name."""
+        pids: dict[str, int] = self._staff.pids()
+        return pids
+
     def finish(self) -> Iterator[None]:
         """Send the buyers home, and wait until the refreshers have caught up."""
         yield from until(lambda: bool(self.shop.sold_in(self.engine)))  # on a slow machine

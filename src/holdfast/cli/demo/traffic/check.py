@@ -24,8 +24,8 @@ def misfound(members: set[str], found: Mapping[str, Sequence[str]]) -> Iterator[
             yield f"a search for {prefix!r} finds others than the members of that name"
 
 
-def misdelivered(mails: Mapping[str, int], unread: Mapping[str, int]) -> Iterator[str]:
-    """People who do not have exactly the mails that were written to them, in sentences."""
-    for name, count in unread.items():
+def misdelivered(mails: Mapping[str, int], received: Mapping[str, int]) -> Iterator[str]:
+    """People who did not get exactly the mails that were written to them, in sentences."""
+    for name, count in received.items():
         if count != mails.get(name, 0):
             yield f"{name} was written {mails.get(name, 0):,} times, and has {count:,} mails"

@@ -27,6 +27,9 @@ WEIGHTS: Final = (8, 5, 4, 2, 1)
 MOST_HITS: Final = 40
 """That a player's page causes at once: it loads what belongs to it."""
 
+READS: Final = 0.5
+"""So often somebody reads what came, for each time that somebody writes."""
+
 THINKS_S: Final = 0.02
 KEEP: Final = 120
 PRECISIONS: Final = (1, 5, 60, 300, 3600, 18_000, 86_400)
@@ -89,6 +92,7 @@ class Evening:
         self._dice = random.Random(seed)
         self._guard = threading.Lock()  # of all that is noted here
         self._over = threading.Event()
+        self._began_s = time.monotonic()
         self._buffer: CounterBuffer = hf.counter_buffer(flush_every=0.25)
         self._threads = [
             threading.Thread(target=self._play, args=(number, random.Random(f"{seed} {number}")))
@@ -118,7 +122,13 @@ class Evening:
         yield from (f"a player failed: {error}" for error in self.failures)
         yield from missed(self.hits, self.counted())
         yield from misfound(self.members, self.found())
-        yield from misdelivered(self.mails, self.unread())
+        yield from misdelivered(self.mails, self.received())
+
+    @property
+    def reaching(self) -> list[int]:
+        """Precisions whose samples reach back to when it began."""
+        lasted_s = time.monotonic() - self._began_s
+        return [precision for precision in PRECISIONS if precision * self._keep > lasted_s]
 
     def counted(self) -> Counts:
         """By page and precision, the sum of all samples of the server."""
@@ -126,7 +136,7 @@ class Evening:
         return {
             (page, precision): sum(sample.value for sample in counter.samples(precision))
             for page, counter in counters.items()
-            for precision in PRECISIONS
+            for precision in self.reaching
         }
 
     def found(self) -> dict[str, list[str]]:
@@ -138,9 +148,10 @@ class Evening:
             for prefix in prefixes
         }
 
-    def unread(self) -> dict[str, int]:
-        """How many mails everybody has, those who got none included."""
-        return {name: self._hf.mailbox(name).status().unread for name in everybody()}
+    def received(self) -> dict[str, int]:
+        """How many mails everybody got, read and unread, those who got none included."""
+        boxes = {name: self._hf.mailbox(name).status() for name in everybody()}
+        return {name: box.read_seq + box.unread for name, box in boxes.items()}
 
     def _play(self, number: int, dice: random.Random) -> None:
         player = f"player {number + 1}"
@@ -181,6 +192,13 @@ class Evening:
                 self.searches += 1
                 self.looks.append(Look(player, name[:end], tuple(found)))
         self._write(player, found[0] if found else name)
+        if dice.random() < READS:
+            self._read(dice.choice(everybody()))
+
+    def _read(self, name: str) -> None:
+        """Somebody reads the mail."""
+        box = self._hf.mailbox(name)
+        insist(lambda: box.ack(box.fetch()), anew=True)
 
     def _write(self, player: str, name: str) -> None:
         op_id = secrets.token_hex(8)

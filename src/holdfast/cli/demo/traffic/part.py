@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Final
 
 from ..examples import example_file, load_example
 from ..world.ground import Ground
 from ..world.part import Part, Verdict
 from .check import misdelivered, misfound, missed
-from .evening import PRECISIONS, Evening
+from .evening import Evening
 from .names import everybody
 from .picture import told
 
@@ -52,6 +52,10 @@ class Players(Part):
         """What they did."""
         return told(self._evening)
 
+    def pids(self) -> Mapping[str, int]:
+        """Its processes at the moment, by name: none, the players are threads."""
+        return {}
+
     def finish(self) -> Iterator[None]:
         """Let them go home."""
         self.end()
@@ -60,9 +64,10 @@ class Players(Part):
     def verdicts(self) -> Iterator[Verdict]:
         """From what the players noted themselves."""
         evening = self._evening
+        precisions = len(evening.reaching)
         problems = tuple(missed(evening.hits, evening.counted()))
         hits = sum(evening.hits.values())
-        promise = f"all {len(PRECISIONS)} precisions agree, with what was added"
+        promise = f"all {precisions} precisions agree, with what was added"
         yield Verdict("counters", promise, hits, "hits", problems)
 
         found = evening.found()
@@ -70,6 +75,6 @@ class Players(Part):
         promise = "exactly the names of that beginning"
         yield Verdict("autocomplete", promise, len(found), "prefixes", problems)
 
-        problems = tuple(misdelivered(evening.mails, evening.unread()))
+        problems = tuple(misdelivered(evening.mails, evening.received()))
         promise = f"each mail once, to {len(everybody())} players"
         yield Verdict("mailboxes", promise, sum(evening.mails.values()), "mails", problems)

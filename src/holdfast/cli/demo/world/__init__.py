@@ -5,7 +5,8 @@ ground    what all parts stand on: server, database, folder, time
 parts     who is in the world
 world     their life: begun, looked after, brought to an end, checked
 nemesis   what is killed, and when
-site      the dashboard
+gauge     what it costs: memory, files, connections; course: whether that grew; kept: by block
+site      the dashboard; visitor: who looks at it while all is checked
 picture   the screen; table: the verdicts
 command   `holdfast demo` itself
 """

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .world import World
 
 SEEDS: Final = 10_000
+LONGEST_S: Final = 7_200.0
 SHOWN_S: Final = 600.0
 CHECKED_S: Final = 60.0
 """Likewise where nobody can press Ctrl-C."""
@@ -33,8 +34,8 @@ Seconds = Annotated[
         "--seconds",
         metavar="S",
         min=5.0,
-        max=900.0,
-        help="How long it goes on, 5 to 900.",
+        max=LONGEST_S,
+        help="How long it goes on, 5 to 7200.",
         show_default="600; with --check, or without a terminal, 60",
     ),
 ]
@@ -62,13 +63,14 @@ def world(
     screen = console(stderr=as_json)
     seconds = seconds or (SHOWN_S if screen.is_interactive and not check else CHECKED_S)
     try:
-        verdicts, struck = _lived(screen, seconds=seconds, seed=seed, port=port, check=check)
+        verdicts, struck, costs = _lived(screen, seconds=seconds, seed=seed, port=port, check=check)
     except KeyboardInterrupt:
         screen.print("  stopped; nothing is kept")
         raise typer.Exit(INTERRUPTED) from None
     ok = all(verdict.kept for verdict in verdicts)
     if as_json:
-        typer.echo(json.dumps(_report(verdicts, struck, seed=seed, seconds=seconds), indent=2))
+        report = _report(verdicts, struck, costs, seed=seed, seconds=seconds)
+        typer.echo(json.dumps(report, indent=2))
     elif check:
         from .table import print_verdicts
 
@@ -78,8 +80,8 @@ def world(
 
 def _lived(
     screen: Console, *, seconds: float, seed: int, port: int, check: bool
-) -> tuple[list[Verdict], list[str]]:
-    """What was promised and whether it was kept, and what was killed meanwhile."""
+) -> tuple[list[Verdict], list[str], dict[str, Any]]:
+    """What was promised and whether it was kept, what was killed meanwhile, and what it cost."""
     # Imported here: no other command needs all of this.
     try:
         from .world import opened
@@ -93,7 +95,8 @@ def _lived(
             screen.print(f"  {_database(world)}\n", style="dim")
             for _ in _shown(screen, world, check=check):
                 pass
-            return list(world.verdicts()) if check else [], world.struck
+            verdicts = list(world.verdicts()) if check else []
+            return verdicts, world.struck, world.gauge.report()
     except (HoldfastError, OSError, RuntimeError) as error:  # what a part of it fails of
         fail(str(error))
 
@@ -118,8 +121,9 @@ def _database(world: World) -> str:
 
 
 def _report(
-    verdicts: list[Verdict], struck: list[str], *, seed: int, seconds: float
+    verdicts: list[Verdict], struck: list[str], costs: dict[str, Any], *, seed: int, seconds: float
 ) -> dict[str, Any]:
     promises = [{"kept": verdict.kept, **asdict(verdict)} for verdict in verdicts]
     ok = all(verdict.kept for verdict in verdicts)
-    return {"ok": ok, "seed": seed, "seconds": seconds, "killed": struck, "promises": promises}
+    said = {"ok": ok, "seed": seed, "seconds": seconds, "killed": struck}
+    return {**said, "promises": promises, "costs": costs}

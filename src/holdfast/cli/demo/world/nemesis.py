@@ -16,11 +16,16 @@ from .part import Fault
 FIRST, LAST = 0.2, 0.85
 """Parts of the time between which all happens."""
 
+ROUND_S: Final = 300.0
+"""In a long life all of it happens about so often, but for what is not to come again."""
+
 SERVER: Final = "server"
 
 
 class Nemesis:
     """Strikes with all *faults*, one after the other, in an order that follows from the seed.
+
+    In a life of many rounds it strikes again and again, each time in another order.
 
     Attributes:
         struck: names of what was killed so far.
@@ -28,7 +33,11 @@ class Nemesis:
 
     def __init__(self, faults: Sequence[Fault], *, seconds: float, seed: int) -> None:
         self.struck: list[str] = []
-        order = random.Random(seed).sample(faults, len(faults))
+        dice = random.Random(seed)
+        order = dice.sample(faults, len(faults))
+        again = [fault for fault in faults if fault.again]
+        for _ in range(1, int(seconds / ROUND_S)):
+            order += dice.sample(again, len(again))
         step_s = seconds * (LAST - FIRST) / max(1, len(order))
         self._coming = deque(
             (seconds * FIRST + number * step_s, fault) for number, fault in enumerate(order)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -22,10 +22,12 @@ class Fault:
     Attributes:
         name: of what is killed.
         strike: kills it, and lets another begin.
+        again: it may come again and again; if not, who came after it can be seen growing old.
     """
 
     name: str
     strike: Callable[[], object]
+    again: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,10 @@ class Part(ABC):
         return ()
 
     @abstractmethod
+    def pids(self) -> Mapping[str, int]:
+        """Its processes at the moment, by name."""
+
+    @abstractmethod
     def finish(self) -> Iterator[None]:
         """Begin nothing new, and wait until all is done that was begun; pauses now and then."""
 
@@ -110,9 +116,22 @@ class Part(ABC):
         self.opened.close()
 
 
-def until(over: Callable[[], bool], *, patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Pause again and again until it is *over*, or patience is."""
-    ends_s = time.monotonic() + patience_s
+def until(
+    over: Callable[[], bool],
+    *,
+    moved: Callable[[], object] = lambda: None,
+    patience_s: float = PATIENCE_S,
+) -> Iterator[None]:
+    """Pause again and again until it is *over*, or patience is.
+
+    Args:
+        over: whether it is.
+        moved: what it says changes as long as something goes on: then patience begins anew.
+        patience_s: how long to wait without that.
+    """
+    before, ends_s = moved(), time.monotonic() + patience_s
     while not over() and time.monotonic() < ends_s:
+        if (now := moved()) != before:
+            before, ends_s = now, time.monotonic() + patience_s
         yield
         time.sleep(TICK_S)

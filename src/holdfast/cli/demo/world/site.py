@@ -42,6 +42,11 @@ class Site:
     ) -> None:
         self._crew.__exit__(kind, error, traceback)
 
+    @property
+    def pids(self) -> dict[str, int]:
+        """Its process, by its name."""
+        return self._crew.pids
+
     def link(self) -> str:
         """A link that lets the one in who opens it; waits until it can be opened.
 

@@ -7,17 +7,21 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from .... import Holdfast
+from ....server import status
 from ..examples import example_file, load_example
 from ..interruption import hear_no_more
 from ..own_server import own_server
+from .gauge import Gauge
 from .ground import NAMESPACE, Ground
 from .nemesis import Nemesis, server_of
 from .part import TICK_S, Part, Verdict
 from .parts import parts_on
 from .site import Site
+from .visitor import Visitor
 
 SERVER = "server"
 
@@ -29,14 +33,21 @@ class World:
         ground: theirs.
         parts: in the order in which they come to an end.
         nemesis: kills some of it; None: nobody does.
+        gauge: looks at what it costs.
         link: to the dashboard.
     """
 
     def __init__(
-        self, ground: Ground, parts: Sequence[Part], nemesis: Nemesis | None, link: str
+        self,
+        ground: Ground,
+        parts: Sequence[Part],
+        nemesis: Nemesis | None,
+        gauge: Gauge,
+        link: str,
     ) -> None:
         self.ground = ground
         self.parts = parts
+        self.gauge = gauge
         self.link = link
         self.finishing = ""
         self._nemesis = nemesis
@@ -59,6 +70,7 @@ class World:
                 part.look()
             if self._nemesis:
                 self._nemesis.look(self.elapsed_s)
+            self.gauge.look()
             yield
             time.sleep(TICK_S)
 
@@ -73,6 +85,7 @@ class World:
         """Whether all promises were kept."""
         for part in self.parts:
             yield from part.verdicts()
+        yield from self.gauge.verdicts()
 
 
 @contextmanager
@@ -100,10 +113,23 @@ def opened(*, seconds: float, seed: int, port: int, faults: bool) -> Iterator[Wo
         ground = Ground(hf, server.url, server.socket, database, folder, seconds, seed)
         site = stack.enter_context(Site(ground, port=port))
         parts = [stack.enter_context(part) for part in parts_on(ground)]
+        link = site.link()
         nemesis = None
         if faults:
             every = [fault for part in parts for fault in part.faults()]
             every.append(server_of(folder / SERVER))
             nemesis = Nemesis(every, seconds=seconds, seed=seed)
+            stack.enter_context(Visitor(link))
+        gauge = Gauge(server.url, partial(_pids, parts, site, folder / SERVER), seconds=seconds)
+        stack.callback(gauge.close)
         stack.callback(hear_no_more)  # the last to be added is the first to be done
-        yield World(ground, parts, nemesis, site.link())
+        yield World(ground, parts, nemesis, gauge, link)
+
+
+def _pids(parts: Sequence[Part], site: Site, server: Path) -> dict[str, int]:
+    """All processes of the world that there are at the moment, by name."""
+    pids = {**site.pids}
+    for part in parts:
+        pids |= part.pids()
+    pid = status(server).pid
+    return pids if pid is None else {**pids, SERVER: pid}

@@ -1,0 +1,34 @@
+"""What commands that run on print of their logs: a record is a line, whatever strangers write."""
+
+from __future__ import annotations
+
+import logging
+
+from cli.crowd import HOSTILE
+from holdfast.cli.logs import Lines
+
+FORGED = f"{HOSTILE}\n2026-11-22 10:00:00,000 INFO ann (operator) queue/purge: done\r\x85\u2028x"
+
+
+def line_of(*args: object, exc_info: object = None) -> str:
+    """As it is printed."""
+    record = logging.LogRecord("holdfast", logging.INFO, "f.py", 1, "task %s", args, exc_info)  # type: ignore[arg-type]
+    return Lines("%(levelname)s %(message)s").format(record)
+
+
+def test_no_text_of_strangers_begins_a_line() -> None:
+    """It could pass for a record that nobody made; nor does any of it reach the terminal."""
+    said = line_of(FORGED)
+    assert said.isprintable()
+    assert said.startswith("INFO task [red]\\x1b[31m")
+    assert "\\n2026-11-22" in said
+
+
+def test_an_error_stays_below_its_record() -> None:
+    """Line by line, each indented."""
+    error = ValueError(FORGED)
+    said = line_of("7", exc_info=(ValueError, error, None))
+    first, *below = said.split("\n")
+    assert first == "INFO task 7"
+    assert below
+    assert all(line.startswith("  ") and line.isprintable() for line in below)

@@ -1,0 +1,75 @@
+"""What the user of `holdfast acl` may not do: nothing beyond its namespace, no administration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from faults.servers import Server
+from holdfast import acl_rule
+
+MINE, THEIRS = "least-mine", "least-theirs"
+DENIED = [
+    ["GET", f"{THEIRS}:x"],
+    ["SET", f"{THEIRS}:x", "1"],
+    ["SET", f"{MINE}", "1"],
+    ["COPY", f"{MINE}:x", f"{THEIRS}:x"],
+    ["SPUBLISH", f"{THEIRS}:x", "1"],
+    ["SSUBSCRIBE", f"{THEIRS}:x"],
+    ["PSUBSCRIBE", "*"],
+    ["KEYS", "*"],
+    ["RANDOMKEY"],
+    ["SORT", f"{MINE}:x"],
+    ["FLUSHALL"],
+    ["FLUSHDB"],
+    ["SWAPDB", "0", "1"],
+    ["CONFIG", "GET", "*"],
+    ["CONFIG", "SET", "maxmemory", "1"],
+    ["SHUTDOWN", "NOSAVE"],
+    ["REPLICAOF", "NO", "ONE"],
+    ["CLIENT", "LIST"],
+    ["CLIENT", "KILL", "TYPE", "normal"],
+    ["MONITOR"],
+    ["SCRIPT", "FLUSH"],
+    ["SCRIPT", "KILL"],
+    ["FUNCTION", "FLUSH"],
+    ["FUNCTION", "LOAD", "#!lua name=planted\n"],
+    ["FUNCTION", "LIST"],
+    ["ACL", "LIST"],
+    ["ACL", "SETUSER", "mallory", "on", "nopass", "+@all", "~*"],
+    ["MODULE", "LIST"],
+    ["SAVE"],
+    ["MIGRATE", "127.0.0.1", "1", f"{MINE}:x", "0", "1"],
+]
+"""Commands that would read, change or stop what is none of its business."""
+
+
+@pytest.fixture(scope="module")
+def user(standalone: Server) -> Iterator[redis.Redis]:
+    """May do in one namespace what Holdfast does there."""
+    with standalone.client() as admin:
+        rule = acl_rule(MINE).split()
+        admin.execute_command("ACL", "SETUSER", MINE, "reset", "on", ">secret", *rule)
+        with redis.Redis(port=standalone.port, username=MINE, password="secret") as user:
+            yield user
+        admin.execute_command("ACL", "DELUSER", MINE)
+
+
+@pytest.mark.parametrize("command", DENIED, ids=" ".join)
+def test_it_is_denied(user: redis.Redis, command: list[str]) -> None:
+    """By itself, and from inside a script."""
+    with pytest.raises(redis.exceptions.NoPermissionError):
+        user.execute_command(*command)
+    with pytest.raises(
+        redis.exceptions.ResponseError, match=r"(?i)acl|permission|not allowed|can.t"
+    ):
+        user.eval("return redis.call(unpack(ARGV))", 0, *command)
+
+
+def test_its_own_is_not(user: redis.Redis) -> None:
+    """Else the denials above would prove nothing."""
+    assert user.set(f"{MINE}:x", "1") is True
+    assert user.eval("return redis.call('GET', KEYS[1])", 1, f"{MINE}:x") == b"1"
+    assert user.delete(f"{MINE}:x") == 1

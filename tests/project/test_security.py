@@ -1,0 +1,54 @@
+"""What docs/security.md says is shown by tests that exist; and what the package never does."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from project.sources import ROOT, imported, modules, relative, tree
+
+PAGE = (ROOT / "docs/security.md").read_text(encoding="utf-8")
+NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)))
+
+ASKS_OTHERS = {
+    "aiohttp", "ftplib", "http", "httpx", "requests", "smtplib", "tarfile", "zipfile",
+}  # fmt: skip
+"""Modules that fetch, send or unpack archives."""
+
+MAY = {
+    "src/holdfast/cli/demo/world/visitor.py": "looks at the dashboard of the demo",
+    "src/holdfast/cli/demo/mail/command.py": "the demo that sends mails, to a server of its own",
+    "src/holdfast/web/problems.py": "the names of status codes",
+}
+
+
+@pytest.mark.parametrize(("file", "test"), NAMED, ids=lambda part: part)
+def test_a_test_that_is_named_exists(file: str, test: str) -> None:
+    """In that file, under that name."""
+    functions = {
+        node.name
+        for node in tree(ROOT / file).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert test in functions
+
+
+def test_each_promise_names_a_test() -> None:
+    """But for those that say why there is none."""
+    promised, _, _ = PAGE.partition("## Not done")
+    rows = [row for row in re.findall(r"^\| (.+) \|$", promised, re.MULTILINE) if row[0].isupper()]
+    assert len(rows) > 40
+    assert [row for row in rows if "`tests/" not in row] == []
+
+
+def test_nothing_is_fetched_or_sent_by_itself() -> None:
+    """No module asks another server than yours."""
+    found = {
+        relative(path)
+        for path in modules()
+        if {each.partition(".")[0] for each in imported(path)} & ASKS_OTHERS
+        or "urllib.request" in imported(path)
+    }
+    assert found == set(MAY)

@@ -1,0 +1,135 @@
+"""Let `holdfast demo --check` live for long, and write what it cost into docs/soak.md.
+
+    python tools/soak.py [--seconds 1800] [--seed 7] [--report FILE]
+
+With `--report` it writes the page of a report that is there, as `demo --check --json` printed it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+ABOUT: Final = Path(__file__).with_suffix(".md")
+PAGE: Final = Path(__file__).resolve().parents[1] / "docs/soak.md"
+OLD_S: Final = 240.0
+MEMORY: Final = "memory in MB"
+FILES: Final = "open files"
+EVIDENCE: Final = {(MEMORY, "demo"), (MEMORY, "server")}
+SHOWN: Final = 1 / 200
+"""Blocks with less of the bytes are put together."""
+
+Course = dict[str, Any]
+
+
+def main() -> int:
+    """Play it, or read what was played; write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", default="1800")
+    parser.add_argument("--seed", default="7")
+    parser.add_argument("--report", type=Path)
+    asked = parser.parse_args()
+    report = json.loads(asked.report.read_text()) if asked.report else played(asked)
+    PAGE.write_text(page(report), encoding="utf-8")
+    return 0 if report["ok"] else 1
+
+
+def played(asked: argparse.Namespace) -> dict[str, Any]:
+    """The report of a life of so many seconds."""
+    command = ["demo", "--check", "--json", "--seconds", asked.seconds, "--seed", asked.seed]
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", *command], stdout=subprocess.PIPE, check=False
+    )
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def page(report: dict[str, Any]) -> str:
+    """What people read of a report."""
+    promises, kept = report["promises"], report["costs"]["kept"]
+    judged = [c for c in report["costs"]["courses"] if c["lasted_s"] >= OLD_S and c["parts"]]
+    held = [course for course in judged if (course["what"], course["name"]) not in EVIDENCE]
+    shown = [kept[1], kept[len(kept) // 2], kept[-1]]
+    first, middle, last = (f"{each['at_s'] / 60:.0f}" for each in shown)
+    return ABOUT.read_text(encoding="utf-8").format(
+        minutes=report["seconds"] / 60,
+        seed=report["seed"],
+        verdict=verdict(promises, len(report["killed"])),
+        promises="\n".join(map(promise_row, promises)),
+        killed=", ".join(f"{name} {n} ×" for name, n in Counter(report["killed"]).most_common()),
+        processes="\n".join(process_rows(judged)),
+        judged=len(held),
+        grown=sum(course["grew"] for course in held) or "none",
+        server="\n".join(server_rows(judged)),
+        kept="\n".join(kept_rows(shown)),
+        first=first,
+        middle=middle,
+        last=last,
+    )
+
+
+def verdict(promises: Sequence[dict[str, Any]], kills: int) -> str:
+    """In a sentence."""
+    broken = sum(not promise["kept"] for promise in promises)
+    if broken:
+        return f"**{broken} of {len(promises)} promises were not kept.**"
+    return f"**All {len(promises)} promises were kept, after {kills} kills.**"
+
+
+def promise_row(promise: dict[str, Any]) -> str:
+    """What was held to a promise."""
+    sign = "kept" if promise["kept"] else "**not kept**"
+    held = f"{promise['checked']:,} {promise['what']}"
+    return f"| {promise['block']} | {promise['promise']} | {held} | {sign} |"
+
+
+def process_rows(courses: Sequence[Course]) -> Iterator[str]:
+    """The oldest process of each name."""
+    oldest: dict[tuple[str, str], Course] = {}
+    for course in sorted(courses, key=lambda course: float(course["lasted_s"])):
+        oldest[course["name"], course["what"]] = course
+    for name, what in sorted(oldest):
+        if what == MEMORY and name != "server":
+            memory, files = oldest[name, MEMORY], oldest[name, FILES]
+            lived = f"{memory['lasted_s'] / 60:.0f} min"
+            yield f"| {name} | {lived} | {parts(memory, 1)} MB | {parts(files, 0)} |"
+
+
+def server_rows(courses: Sequence[Course]) -> Iterator[str]:
+    """Its connections, and the memory that is in no key."""
+    for course in courses:
+        if course["name"] == "server" and course["what"] not in (MEMORY, FILES):
+            first, middle, last = (f"{part:.1f}" for part in course["parts"])
+            yield f"| {course['what']} | {first} | {middle} | {last} |"
+
+
+def parts(course: Course, digits: int) -> str:
+    """At first, in the middle and at last."""
+    return " → ".join(f"{part:.{digits}f}" for part in course["parts"])
+
+
+def kept_rows(shown: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The blocks with most of the bytes, and all others together."""
+    last = shown[-1]["bytes"]
+    large = [block for block, n in last.items() if n >= SHOWN * sum(last.values())]
+    for block in large:
+        yield kept_row(block, shown, [block])
+    yield kept_row("others", shown, sorted({*last} - {*large}))
+    yield kept_row("all", shown, sorted(last))
+
+
+def kept_row(name: str, shown: Sequence[dict[str, Any]], blocks: Sequence[str]) -> str:
+    """How many keys of these blocks there were, and how much they took."""
+    cells = [sum(each["keys"].get(b, 0) for b in blocks) for each in shown]
+    cells += [sum(each["bytes"].get(b, 0) for b in blocks) for each in shown]
+    return f"| {name} | {' | '.join(f'{cell:,}' for cell in cells)} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
