@@ -46,5 +46,5 @@ retain(nil)
 remember()
 live_on()
 ledger_write(ledger, ARGV[1], ARGV[2], text(top))
-redis.call('SPUBLISH', bell, text(top))
+redis.pcall('SPUBLISH', bell, text(top))
 return {'sent', text(top)}
