@@ -74,7 +74,7 @@ class Cluster:
             LookupError: None of the running nodes says that it does.
         """
         for node in self._running():
-            if _owner_id(node, slot) == node_id(node):
+            if owner_id(node, slot) == node_id(node):
                 return node
         raise LookupError(f"no running node serves slot {slot}")
 
@@ -82,6 +82,12 @@ class Cluster:
         """Return a node that does not serve a slot."""
         owner = self.owner(slot)
         return next(node for node in self._running() if node is not owner)
+
+    def migrate_slot(self, slot: int, target: Server) -> None:
+        """Have the cluster itself move a slot with all its keys at once (Valkey 9)."""
+        where = ("SLOTSRANGE", slot, slot, "NODE", node_id(target))
+        self.owner(slot).execute("CLUSTER", "MIGRATESLOTS", *where)
+        self._wait_until_known(slot, target)
 
     def move_slot(self, slot: int, target: Server) -> None:
         """Move a slot with all its keys to another node."""
@@ -102,8 +108,11 @@ class Cluster:
             yield move
         finally:
             move.finish(self._running())
+        self._wait_until_known(slot, target)
+
+    def _wait_until_known(self, slot: int, owner: Server) -> None:
         eventually(
-            lambda: {_owner_id(node, slot) for node in self._running()} == {node_id(target)},
+            lambda: {owner_id(node, slot) for node in self._running()} == {node_id(owner)},
             reason=f"all nodes know the new owner of slot {slot}",
         )
 
@@ -222,7 +231,7 @@ def node_id(node: Server) -> str:
     return _text(node.execute("CLUSTER MYID"))
 
 
-def _owner_id(node: Server, slot: int) -> str | None:
+def owner_id(node: Server, slot: int) -> str | None:
     """Return who serves a slot, in the eyes of a node."""
     for first, last, primary, *_ in node.execute("CLUSTER SLOTS"):
         if first <= slot <= last:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from contextlib import ExitStack, suppress
 from typing import Self
 
-from faults.clusters import SLOTS, Cluster, node_id
+from faults.clusters import SLOTS, Cluster, node_id, owner_id
 from faults.ports import LOOPBACK
 from faults.servers import Server
 from faults.waiting import eventually
@@ -137,12 +138,15 @@ class Crew:
 class ClusterCrew(Cluster):
     """A cluster of three primaries, each with one replica; `with` starts and removes it.
 
+    Args:
+        options: more server options for all.
+
     Attributes:
         followers: the replica of each primary.
     """
 
-    def __init__(self) -> None:
-        super().__init__(6, *SOON)
+    def __init__(self, *options: str) -> None:
+        super().__init__(6, *SOON, *options)
         self.followers: dict[Server, Server] = {}
 
     def start(self) -> None:
@@ -153,6 +157,25 @@ class ClusterCrew(Cluster):
             self.followers[primary] = replica
             replica.execute("CLUSTER REPLICATE", node_id(primary))
         eventually(lambda: all(map(_has_replica, self.followers)), READY_S)
+
+    def lose_primary(self, slot: int) -> int:
+        """Kill the node that serves a slot, and start it again as a replica of its successor.
+
+        Returns:
+            When all that were left knew the successor, of `time.monotonic_ns`.
+        """
+        old = self.owner(slot)
+        old_id = node_id(old)
+        old.kill()
+        eventually(
+            lambda: all(owner_id(node, slot) not in {old_id, None} for node in self._running()),
+            READY_S,
+            reason=f"slot {slot} has a new owner",
+        )
+        elected_ns = time.monotonic_ns()
+        old.start()
+        self.wait_until_ok()
+        return elected_ns
 
     def _found(self, index: int, node: Server) -> None:
         node.execute("CLUSTER SET-CONFIG-EPOCH", index + 1)
