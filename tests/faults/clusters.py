@@ -1,5 +1,6 @@
 """A real cluster on loopback ports, whose slots can be moved under load: `Cluster`."""
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -77,6 +78,25 @@ class Cluster:
             follower.execute("CLUSTER REPLICATE", node_id(primary))
         eventually(lambda: all(map(_has_replica, self.followers)), READY_S)
 
+    def lose_primary(self, slot: int) -> int:
+        """Kill the node that serves a slot, and start it again as a replica of its successor.
+
+        Returns:
+            When all that were left knew the successor, of `time.monotonic_ns`.
+        """
+        old = self.owner(slot)
+        old_id = node_id(old)
+        old.kill()
+        eventually(
+            lambda: all(owner_id(node, slot) not in {old_id, None} for node in self._running()),
+            READY_S,
+            reason=f"slot {slot} has a new owner",
+        )
+        elected_ns = time.monotonic_ns()
+        old.start()
+        self.wait_until_ok()
+        return elected_ns
+
     def wait_until_ok(self, timeout: float = READY_S) -> None:
         """Wait until every node knows all others and all slots are served."""
         eventually(
@@ -96,7 +116,7 @@ class Cluster:
             LookupError: None of the running nodes says that it does.
         """
         for node in self._running():
-            if _owner_id(node, slot) == node_id(node):
+            if owner_id(node, slot) == node_id(node):
                 return node
         raise LookupError(f"no running node serves slot {slot}")
 
@@ -104,6 +124,12 @@ class Cluster:
         """Return a primary that does not serve a slot."""
         owner = self.owner(slot)
         return next(node for node in self._running() if node is not owner and is_primary(node))
+
+    def migrate_slot(self, slot: int, target: Server) -> None:
+        """Have the cluster itself move a slot with all its keys at once (Valkey 9)."""
+        where = ("SLOTSRANGE", slot, slot, "NODE", node_id(target))
+        self.owner(slot).execute("CLUSTER", "MIGRATESLOTS", *where)
+        self._wait_until_known(slot, target)
 
     def move_slot(self, slot: int, target: Server) -> None:
         """Move a slot with all its keys to another node."""
@@ -124,8 +150,11 @@ class Cluster:
             yield move
         finally:
             move.finish(self._running())
+        self._wait_until_known(slot, target)
+
+    def _wait_until_known(self, slot: int, owner: Server) -> None:
         eventually(
-            lambda: {_owner_id(node, slot) for node in self._running()} == {node_id(target)},
+            lambda: {owner_id(node, slot) for node in self._running()} == {node_id(owner)},
             reason=f"all nodes know the new owner of slot {slot}",
         )
 
@@ -251,7 +280,7 @@ def _has_replica(primary: Server) -> bool:
     return bool(replication.get("slave0", {}).get("state") == "online")
 
 
-def _owner_id(node: Server, slot: int) -> str | None:
+def owner_id(node: Server, slot: int) -> str | None:
     """Return who serves a slot, in the eyes of a node."""
     for first, last, primary, *_ in node.execute("CLUSTER SLOTS"):
         if first <= slot <= last:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Awaitable
 from typing import Any
 
+from faults.access import opened
 from holdfast import AsyncHoldfast, Holdfast
 
 HALVES = {"sync": Holdfast, "async": AsyncHoldfast}
@@ -40,9 +41,9 @@ class Half:
             self._thread.start()
             self._loop = loop
 
-    def client(self, url: str, namespace: str) -> Any:
+    def client(self, url: str, namespace: str, access: str = "") -> Any:
         """A client of this half, closed with it."""
-        client = self._kind.from_url(url, namespace=namespace)
+        client = opened(self._kind, url, namespace, access)
         self._clients.append(client)
         return client
 

@@ -91,6 +91,10 @@ class Nemesis:
         actions: What to do to them; any function of a victim and a number of seconds.
         every: Shortest and longest wait before a strike, in seconds.
         lasting: Shortest and longest duration of a strike, in seconds.
+
+    Attributes:
+        log: what it did.
+        calm_ns: when its last strike was over, of `time.monotonic_ns`.
     """
 
     def __init__(
@@ -104,6 +108,7 @@ class Nemesis:
     ) -> None:
         self.name = f"nemesis with seed {seed}"
         self.log: list[Strike] = []
+        self.calm_ns = 0
         self._random = random.Random(seed)
         self._victims = list(victims)
         self._actions = list(actions)
@@ -159,5 +164,6 @@ class Nemesis:
                     at_s = time.monotonic() - began_s
                     self.log.append(Strike(at_s, action.__name__, victim.name, seconds))
                     action(victim, seconds)
+                    self.calm_ns = time.monotonic_ns()
         except BaseException as failure:  # noqa: BLE001 -- raised again by `stop`
             self._failure = failure

@@ -29,6 +29,9 @@ class Watched:
         replicas: of the primary.
         sentinels: that watch it.
         down_after_ms: silence of so long is death, say the sentinels.
+
+    Attributes:
+        elected_ns: when the last primary that was lost had a successor.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class Watched:
         self._servers = [Server(*SOON) for _ in range(1 + replicas)]
         self._ports = [Port() for _ in range(sentinels)]
         self._stack = ExitStack()
+        self.elected_ns = 0
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -130,8 +134,13 @@ class Watched:
 
     @property
     def replica(self) -> Server:
-        """The other one."""
-        return next(server for server in self._servers if server.address != self._primary())
+        """The other one, or one of them."""
+        return self.replicas[0]
+
+    @property
+    def replicas(self) -> list[Server]:
+        """All but the primary."""
+        return [server for server in self._servers if server.address != self._primary()]
 
     def client(self, **options: Any) -> redis.Redis:
         """A plain client of the present primary, to be closed by who asked."""
@@ -150,14 +159,16 @@ class Watched:
     def isolate_primary(self, seconds: float) -> None:
         """Let the primary serve alone for *seconds*, then let the replica have its place.
 
-        The replica is stopped, so nothing that the primary acknowledges meanwhile reaches it; then
+        Replicas are stopped, so nothing that the primary acknowledges meanwhile reaches them; then
         the primary is, and when it wakes, clients of old may write to it until it is told.
         """
-        old, new = self.primary, self.replica
-        new.pause()
+        old, others = self.primary, self.replicas
+        for other in others:
+            other.pause()
         time.sleep(seconds)
         old.pause()
-        new.resume()
+        for other in others:
+            other.resume()
         eventually(self._is_begun, READY_S)
         self._succeed(old)
 
@@ -165,6 +176,7 @@ class Watched:
         eventually(lambda: self._primary() != old.address, READY_S, reason="a failover")
         new = self.primary
         eventually(lambda: _role(new) == "master", READY_S)
+        self.elected_ns = time.monotonic_ns()
         old.resume()
         old.start()
         old.execute("REPLICAOF", *new.address)  # the sentinel says so only after some eight seconds

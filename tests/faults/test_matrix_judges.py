@@ -12,11 +12,17 @@ from typing import Any
 import pytest
 
 from faults.history import Operation
-from faults.matrix.cell import LOSS_S, NS, judged
-from faults.matrix.nemeses import FAULTS
-from faults.matrix.table import CELLS, QUICK, Cell, chosen
-from faults.matrix.verdict import KINDS, Violation, counted
-from faults.matrix.workloads import WORKLOADS, chats, counts, feeds, names, places, queues, rows
+from faults.matrix.verdict import Violation, counted
+from faults.matrix.workloads import (
+    chats,
+    counts,
+    feeds,
+    lines,
+    names,
+    places,
+    queues,
+    rows,
+)
 
 Judge = Callable[[Sequence[Operation]], list[Violation]]
 
@@ -113,6 +119,14 @@ class TestQueues:
         assert kinds(partial(self.judge, token=2), history) == {}
         assert kinds(self.judge, history) == {"stale": 1}
 
+    def test_how_long_what_was_cut_short_lay_there(self) -> None:
+        killed, again = self.run("a", 1), self.run("a", 2)
+        killed = replace(killed, return_ns=None, outcome="unknown")
+        history = [killed, self.run("b", 1), again, self.run("b", 2)]
+        waited_s = (again.invoke_ns - killed.invoke_ns) / 1e9
+        assert queues.longest_until_again_s(history) == waited_s
+        assert queues.longest_until_again_s(history[1:]) == 0
+
 
 class TestChats:
     """What was said, and what was read."""
@@ -152,6 +166,39 @@ class TestChats:
         other = replace(self.fetch(1), value={"seqs": [1], "bodies": [["s", 2]], "gap": None})
         history = [*self.said(1, 2), *self.read(1, 2), other]
         assert kinds(self.judge, history)["disordered"] == 1
+
+
+class TestMailboxes:
+    """What came, and what had to go."""
+
+    judge = staticmethod(partial(chats.judge, readers=["r"], keep=2))
+
+    def history(self, first: int, reason: str = "dropped") -> list[Operation]:
+        """Of five messages those from *first* on were shown, and of the others it was told."""
+        seqs, gap = list(range(first, 6)), [1, first - 1, reason]
+        bodies = [["s", seq] for seq in seqs]
+        return [
+            *(op("send", "s", number, number=number) for number in range(1, 6)),
+            op("fetch", "r", {"seqs": seqs, "bodies": bodies, "gap": gap}),
+            op("told", "r", gap=gap),
+            *(op("handle", "r", seq=seq) for seq in seqs),
+        ]
+
+    def test_what_is_too_much_may_go(self) -> None:
+        assert kinds(self.judge, self.history(4)) == {}
+
+    def test_not_without_a_word(self) -> None:
+        history = [each for each in self.history(4) if each.kind != "told"]
+        assert kinds(self.judge, history) == {"lost": 1}
+
+    def test_not_what_there_was_room_for(self) -> None:
+        assert kinds(self.judge, self.history(5)) == {"lost": 1}
+
+    def test_not_by_the_server(self) -> None:
+        assert kinds(self.judge, self.history(4, "reset")) == {"lost": 1}
+
+    def test_nothing_where_all_is_kept(self) -> None:
+        assert kinds(partial(self.judge, keep=None), self.history(4)) == {"lost": 1}
 
 
 class TestNames:
@@ -237,6 +284,63 @@ class TestRows:
         history = [op("write", "1", 1), op("get", "1", shown)]
         assert kinds(self.judge, history) == {kind: 1}
 
+    def test_one_that_fails_with_another(self) -> None:
+        failed = [op("get", row, reason=rows.INDIGESTIBLE) for row in ("0", "1")]
+        history = [replace(each, outcome="fail") for each in failed]
+        assert kinds(self.judge, history[:1]) == {}
+        assert kinds(self.judge, history) == {"lost": 1}
+
+
+class TestTallies:
+    """Lines."""
+
+    def judge(self, history: Sequence[Operation], **wrong: Any) -> list[Violation]:
+        return lines.judge(history, lines.sums_of(["f", "g"])._replace(**wrong))
+
+    def count(self, *names: str) -> Operation:
+        return op("count", "daily", names=names)
+
+    def counted(self) -> list[Operation]:
+        return [self.count("f"), self.count("f", "g")]
+
+    def first_day(self, *names: str) -> int:
+        return lines.sums_of(names).days[lines.DAYS[0]]
+
+    def test_each_line_once(self) -> None:
+        history = [
+            op("total", "day", 0),
+            self.count("f"),
+            op("total", "day", self.first_day("f")),
+            self.count("f", "g"),
+            op("total", "day", self.first_day("f", "g")),
+        ]
+        assert kinds(self.judge, history) == {}
+
+    @pytest.mark.parametrize(("more", "kind"), [(-1, "lost"), (1, "doubled")])
+    def test_a_line_more_or_less_in_the_end(self, more: int, kind: str) -> None:
+        sums = lines.sums_of(["f", "g"])
+        word, day = (lines.DAYS[0], "sold"), lines.DAYS[0]
+        for wrong in (
+            {"words": {**sums.words, word: sums.words[word] + more}},
+            {"days": {**sums.days, day: sums.days[day] + more}},
+            {"rejected": sums.rejected + more},
+        ):
+            assert kinds(partial(self.judge, **wrong), self.counted()) == {kind: 1}
+
+    def test_a_sum_that_falls_behind(self) -> None:
+        history = [*self.counted(), op("total", "day", self.first_day("f"))]
+        assert kinds(self.judge, history) == {"stale": 1}
+
+    def test_a_sum_that_is_ahead(self) -> None:
+        much = self.first_day("f") + 1
+        history = [self.count("f"), op("total", "day", much), self.count("f", "g")]
+        assert kinds(self.judge, history) == {"doubled": 1}
+
+    def test_perhaps_while_nobody_knows(self) -> None:
+        first, second = self.counted()
+        history = [first, unknown(second), op("total", "day", self.first_day("f"))]
+        assert kinds(self.judge, history) == {}
+
 
 class TestFeeds:
     """What arrived, and what was counted."""
@@ -265,44 +369,3 @@ class TestFeeds:
         sums = self.sums()
         sums["sold"] += more
         assert counted(feeds.judge(self.history(), sums)) == {kind: 1}
-
-
-class TestVerdict:
-    """What a cell makes of violations."""
-
-    began_ns = 10**12
-    lost = Violation("lost", "a", at_ns=10**12)
-
-    def cell(self, mark: str, *allows: Any, shows: bool = False) -> Cell:
-        return Cell("F", "block", mark, frozenset(allows), shows=shows)
-
-    @pytest.mark.parametrize("mark", ["S", "U", "B", "V"])
-    def test_nothing_wrong(self, mark: str) -> None:
-        assert judged(self.cell(mark), [], self.began_ns) == "held"
-
-    def test_what_is_not_allowed(self) -> None:
-        assert judged(self.cell("S"), [self.lost], self.began_ns) == "broken: lost: a"
-
-    def test_what_is_documented(self) -> None:
-        assert judged(self.cell("V", "lost"), [self.lost], self.began_ns) == "held"
-
-    def test_what_is_beyond_the_bound(self) -> None:
-        early = replace(self.lost, at_ns=round(self.began_ns - (LOSS_S + 1) * NS))
-        assert judged(self.cell("B", "lost"), [self.lost], self.began_ns) == "held"
-        assert judged(self.cell("B", "lost"), [early], self.began_ns).startswith("broken")
-
-    def test_a_violation_that_must_be_seen(self) -> None:
-        cell = self.cell("V", "lost", shows=True)
-        assert judged(cell, [], self.began_ns).startswith("toothless")
-        assert judged(cell, [self.lost], self.began_ns) == "held"
-
-
-def test_the_table_speaks_of_what_there_is() -> None:
-    """Every fault, every block, and a reason for whatever is not plainly safe."""
-    assert set(CELLS) == {(fault, block) for fault in FAULTS for block in WORKLOADS}
-    for cell in CELLS.values():
-        assert cell.mark in {"S", "U", "B", "V", "-"}
-        assert bool(cell.allows) == (cell.mark in {"B", "V"}), cell
-        assert bool(cell.why) == (cell.mark in {"B", "V", "-"}), cell
-        assert cell.allows <= KINDS.keys()
-    assert QUICK <= chosen() <= {name for name, cell in CELLS.items() if cell.mark != "-"}

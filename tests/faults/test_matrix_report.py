@@ -42,6 +42,18 @@ def test_rows_are_replaced_and_kept(tmp_path: Path) -> None:
     assert "| chat | - | F9 | - |" in text
 
 
+def test_recovery_is_told_beside_its_bound(tmp_path: Path) -> None:
+    """The longest of all cells that a promise is about, and bold when that took too long."""
+    page = tmp_path / "faults.md"
+    played = [verdict("F3", "queue", 1), verdict("F4", "chat", 2), verdict("F1", "queue", 3)]
+    played[0].recovered_s, played[1].recovered_s, played[2].longest_s = 0.5, 4.5, 7.25
+    report.write(page, played)
+    text = page.read_text()
+    assert "from its first answer until everything works again | 5.0 | 4.50 | F4 chat | 2 |" in text
+    assert "until that runs again | 6.0 | **7.25** | F1 queue | 1 |" in text
+    assert "from the election until everything works again | 5.0 | - | - | 0 |" in text
+
+
 def test_the_page_in_the_docs_is_what_this_would_write() -> None:
     """So nobody wrote into it by hand, and the table of expectations is the present one."""
     text = (ROOT / "docs/faults.md").read_text()

@@ -291,6 +291,12 @@ def loops_are_bounded(file: LuaFile) -> Iterator[str]:
         yield "unpack overflows on long lists: say in this file what bounds it"
 
 
+def rings_are_hints(file: LuaFile) -> Iterator[str]:
+    """A user who may not publish (ACL) is no reason to stop half-way."""
+    if "redis.call('SPUBLISH'" in code(file.source):
+        yield "SPUBLISH may be refused: ring with redis.pcall"
+
+
 def is_short(file: LuaFile) -> Iterator[str]:
     """One verb fits on a screen."""
     limit = MAX_PART_LINES if file.folder.name == "parts" else MAX_SCRIPT_LINES
@@ -349,7 +355,7 @@ SCRIPT_RULES: Final = (
     every_name_is_defined,
 )
 PART_RULES: Final = (part_says_what_it_expects,)
-FILE_RULES: Final = (time_comes_from_the_clock, loops_are_bounded, is_short)
+FILE_RULES: Final = (time_comes_from_the_clock, loops_are_bounded, rings_are_hints, is_short)
 
 
 def described(entries: list[Entry]) -> dict[str, str]:

@@ -65,11 +65,11 @@ def _played(
     workload.begin()
     _all_done_since(workload, 0, WARM_S)
     began_ns = time.monotonic_ns()
-    verdict.strikes = _struck(fault, scene, seed)
-    healed_ns = time.monotonic_ns()
-    verdict.recovered_s = _all_done_since(workload, healed_ns, RECOVERY_S)
+    verdict.strikes, calm_ns = _struck(fault, scene, seed)
+    verdict.recovered_s = _all_done_since(workload, calm_ns, RECOVERY_S)
     workload.end()
     history = workload.history()
+    verdict.longest_s = scene.longest_s or workload.longest_s(history)
     verdict.operations = len(history)
     verdict.unknown = sum(op.outcome == "unknown" or "unknown" in op.fields for op in history)
     verdict.repeated = workload.repeated(history)
@@ -81,11 +81,11 @@ def _played(
     return crashes + insist(lambda: workload.judge(history)), began_ns
 
 
-def _struck(fault: Fault, scene: Scene, seed: int) -> int:
-    """Do what the fault is; how often it was done."""
+def _struck(fault: Fault, scene: Scene, seed: int) -> tuple[int, int]:
+    """Do what the fault is; how often it was done, and when all could be well again."""
     if not fault.actions:
         time.sleep(fault.trouble_s)
-        return 0
+        return 0, time.monotonic_ns()
     nemesis = Nemesis(
         seed,
         fault.victims(scene),
@@ -97,7 +97,7 @@ def _struck(fault: Fault, scene: Scene, seed: int) -> int:
         time.sleep(fault.trouble_s)
         eventually(lambda: nemesis.log, reason="the fault happens")
     fault.heal(scene)
-    return len(nemesis.log)
+    return len(nemesis.log), scene.calm_ns or nemesis.calm_ns
 
 
 def _all_done_since(workload: Workload, since_ns: int, timeout: float) -> float:

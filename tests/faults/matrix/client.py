@@ -31,6 +31,7 @@ class Client:
         namespace: of the cell.
         folder: for the history; a file `stop` in it ends everything.
         half: `sync` or `async`.
+        access: see `opened`.
         storm_s: see `Half`.
         twice: whether everything is said again after it was answered.
     """
@@ -43,13 +44,14 @@ class Client:
         namespace: str,
         folder: str,
         half: str,
+        access: str = "",
         storm_s: float = 0.0,
         twice: bool = False,
     ) -> None:
         path = Path(folder) / f"{name}.jsonl"
         self.name = name
         self.half = Half(half, storm_s=storm_s)
-        self.hf = self.half.client(url, namespace)
+        self.hf = self.half.client(url, namespace, access)
         self.past: list[Operation] = read([path]) if path.exists() else []
         self.dice = random.Random()
         self._recorder = Recorder(path)

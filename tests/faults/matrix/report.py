@@ -6,7 +6,9 @@ The page is the record: a run replaces the rows of the cells that it played, and
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -29,7 +31,8 @@ is over, every kind of operation must succeed again; then all is drained, and a 
 clients recorded with what the server has. Operations of unknown end are repeated as documented.
 
 Locks, tasks, feeds and rows have leases of a second here. Seconds to recover are counted from the
-end of the fault until each kind of operation was begun and done again, on a busy machine.
+end of the fault until each kind of operation was begun and done again: from when a server that was
+away answers, from when a lost primary has a successor. All of it was measured on a busy machine.
 
 | mark | |
 |---|---|
@@ -42,7 +45,55 @@ end of the fault until each kind of operation was begun and done again, on a bus
 
 COLUMNS = [
     *("fault", "block", "faults injected", "operations", "unknown", "done again", *KINDS),
-    *("seconds to recover", "verdict", "seed", "date", "versions"),
+    *("seconds to recover", "longest wait", "verdict", "seed", "date", "versions"),
+]
+
+LEASE_S = 1.0
+
+
+class Recovery(NamedTuple):
+    """Something that is measured.
+
+    Attributes:
+        what: in words.
+        column: where it is.
+        faults: in whose rows.
+        bound_s: what it is to be at most; None: it is only told.
+        block: in whose rows; empty: of all.
+    """
+
+    what: str
+    column: str
+    faults: Sequence[str]
+    bound_s: float | None = None
+    block: str = ""
+
+
+RECOVERIES = [
+    Recovery(
+        "a failover: from the election until everything works again",
+        "seconds to recover",
+        ["F9", "F9d", "F10", "F10b", "F10d"],
+        5.0,
+    ),
+    Recovery(
+        "a restart of the server: from its first answer until everything works again",
+        "seconds to recover",
+        ["F3", "F4", "F5", "F5d"],
+        5.0,
+    ),
+    Recovery(
+        "a worker killed: from the beginning of a task that it did not end until that runs again",
+        "longest wait",
+        ["F1"],
+        LEASE_S + 5.0,
+        "queue",
+    ),
+    Recovery(
+        "a primary killed: a task in a queue on another one, from enqueueing until it is done",
+        "longest wait",
+        ["F10b"],
+    ),
 ]
 
 Rows = dict[tuple[str, str], list[str]]
@@ -103,7 +154,8 @@ def row_of(verdict: Verdict) -> list[str]:
     word = verdict.word.replace("|", "/").splitlines()[0][:200]
     versions = f"Holdfast {__version__}, {verdict.server}"
     seconds = f"{verdict.recovered_s:.2f}"
-    end = [seconds, word, str(verdict.seed), verdict.when, versions]
+    longest = f"{verdict.longest_s:.2f}" if verdict.longest_s else "-"
+    end = [seconds, longest, word, str(verdict.seed), verdict.when, versions]
     return [verdict.fault, verdict.block, *map(str, numbers), *end]
 
 
@@ -119,6 +171,7 @@ def text_of(rows: Rows) -> str:
             ["block", "held under", "bounded, or violated as documented, under", "broken under"],
             _promises(rows),
         ),
+        _section("Recovery", ["after", "bound, s", "longest, s", "in", "cells"], _recovery(rows)),
         _section("What is not safe, and why", ["cell", "mark", "allowed", "why"], _reasons()),
         _section("Runs", COLUMNS, list(rows.values())),
         *(f"* {kind}: {what}\n" for kind, what in KINDS.items()),
@@ -154,6 +207,23 @@ def _promises(rows: Rows) -> list[list[str]]:
         bounded = [fault for fault in held if fault not in safe]
         broken = [fault for fault in of_block if fault not in held]
         table.append([block, *(" ".join(each) or "-" for each in (safe, bounded, broken))])
+    return table
+
+
+def _recovery(rows: Rows) -> list[list[str]]:
+    table = []
+    for each in RECOVERIES:
+        place = COLUMNS.index(each.column)
+        seconds = {
+            f"{fault} {block}": float(row[place])
+            for (fault, block), row in rows.items()
+            if fault in each.faults and each.block in {"", block} and row[place] != "-"
+        }
+        worst = max(seconds, key=seconds.__getitem__, default="-")
+        longest = f"{seconds[worst]:.2f}" if seconds else "-"
+        if each.bound_s is not None and seconds and seconds[worst] > each.bound_s:
+            longest = f"**{longest}**"
+        table.append([each.what, str(each.bound_s or "-"), longest, worst, str(len(seconds))])
     return table
 
 

@@ -27,6 +27,9 @@ class Scene:
         server, proxy, clock, watched, cluster: what there is of it here.
         actors: the clients, once there are some.
         slots: of the units that they use, once these are known.
+        access: of the clients, see `opened`.
+        calm_ns: when others took over, if they did.
+        longest_s: that something took which the trouble was not to touch.
     """
 
     folder: Path
@@ -39,20 +42,44 @@ class Scene:
     cluster: Cluster | None = None
     actors: list[Actor] = field(default_factory=list)
     slots: list[int] = field(default_factory=list)
+    access: str = ""
+    calm_ns: int = 0
+    longest_s: float = 0.0
 
+    def hand_out(self, password: str) -> None:
+        """Let clients know that it is theirs."""
+        keyring = Path(self.access)
+        new = keyring.with_suffix(".new")
+        new.write_text(f"{USER}\n{password}\n")
+        new.replace(keyring)  # whoever reads it meanwhile finds the one or the other
+
+
+USER, PASSWORD = "app", "first"
+RIGHTS = ["~*", "&*", "+@all"]
 
 Topology = Callable[[Path], AbstractContextManager[Scene]]
 
 
-def standalone(persistence: Persistence = "none") -> Topology:
+def standalone(persistence: Persistence = "none", *, access: str = "") -> Topology:
     """One server."""
 
     @contextmanager
     def scene(folder: Path) -> Iterator[Scene]:
         with Server(persistence=persistence) as server:
-            yield Scene(folder, server.url, server.client, server)
+            yield Scene(folder, server.url, server.client, server, access=access)
 
     return scene
+
+
+@contextmanager
+def guarded(folder: Path) -> Iterator[Scene]:
+    """One server whose clients have a user, and a keyring that says who and by which password."""
+    with Server() as server:
+        server.execute("ACL", "SETUSER", USER, "on", f">{PASSWORD}", *RIGHTS)
+        keyring = str(folder / "keyring")
+        scene = Scene(folder, server.url, server.client, server, access=keyring)
+        scene.hand_out(PASSWORD)
+        yield scene
 
 
 @contextmanager
@@ -70,13 +97,13 @@ def clocked(folder: Path) -> Iterator[Scene]:
         yield Scene(folder, server.url, server.client, server, clock=clock)
 
 
-def sentinel(*, down_after_ms: int = 500) -> Topology:
-    """A primary and a replica under a Sentinel, who takes silence of so long for death."""
+def sentinel(*, access: str = "", **crew: int) -> Topology:
+    """A primary and replicas under Sentinels, as `Watched` takes them."""
 
     @contextmanager
     def scene(folder: Path) -> Iterator[Scene]:
-        with Watched(folder, down_after_ms=down_after_ms) as watched:
-            yield Scene(folder, watched.url, watched.client, watched=watched)
+        with Watched(folder, **crew) as watched:
+            yield Scene(folder, watched.url, watched.client, watched=watched, access=access)
 
     return scene
 
@@ -85,4 +112,11 @@ def sentinel(*, down_after_ms: int = 500) -> Topology:
 def cluster(folder: Path) -> Iterator[Scene]:
     """Three primaries that share the slots."""
     with Cluster(primaries=3) as cluster:
+        yield Scene(folder, cluster.url, cluster.client, cluster=cluster)
+
+
+@contextmanager
+def crew(folder: Path) -> Iterator[Scene]:
+    """Three primaries that share the slots, each with a replica; none waits for the others."""
+    with Cluster(3, "--cluster-require-full-coverage", "no", replicated=True) as cluster:
         yield Scene(folder, cluster.url, cluster.client, cluster=cluster)

@@ -16,27 +16,36 @@ from dataclasses import dataclass
 from faults.matrix.verdict import Kind
 
 MARKS = """
-         lock  semaphore  queue  chat  completions  counter  rows  files
-    F1   S     S          S      S     S            S        S     S
-    F2   S     S          S      S     S            S        S     S
-    F3   U     U          U      U     U            U        U     U
-    F4   U     U          U      U     U            U        U     U
-    F5   V     V          B      B     B            B        V     B
-    F6   U     U          U      U     U            U        U     U
-    F7   U     U          U      U     U            U        U     U
-    F8   U     U          U      U     U            U        U     U
-    F9   V     V          B      B     B            B        V     B
-    F10  V     V          B      B     B            B        V     B
-    F11  S     S          S      S     S            S        S     S
-    F12  V     V          S      S     S            V        S     S
-    F13  S     S          S      S     S            S        S     S
-    F14  U     U          U      U     U            U        U     U
-    F15  U     U          U      U     U            U        U     U
-    F15b V     V          V      -     V            V        V     -
-    F16  -     -          S      -     S            S        -     -
-    F17  -     -          S      -     -            -        -     -
-    F18  S     S          S      S     S            S        S     S
-    F19  -     -          -      -     -            -        S     -
+         lock  semaphore  queue  mailbox  chat  completions  counter  rows  files  tallies
+    F1   S     S          S      S        S     S            S        S     S      S
+    F2   S     S          S      S        S     S            S        S     S      S
+    F3   U     U          U      U        U     U            U        U     U      U
+    F4   U     U          U      U        U     U            U        U     U      U
+    F5   V     V          B      B        B     B            B        V     B      B
+    F5d  V     V          B      U        U     U            U        U     U      U
+    F6   U     U          U      U        U     U            U        U     U      U
+    F7   U     U          U      U        U     U            U        U     U      U
+    F8   U     U          U      U        U     U            U        U     U      U
+    F9   V     V          B      B        B     B            B        V     B      B
+    F9d  V     V          B      U        U     U            U        U     U      U
+    F10  V     V          B      B        B     B            B        V     B      B
+    F10b V     V          B      B        B     B            B        V     B      B
+    F10d V     V          B      U        U     U            U        U     U      U
+    F11  S     S          S      S        S     S            S        S     S      S
+    F11b S     S          S      S        S     S            S        S     S      S
+    F12  V     V          S      S        S     S            V        S     S      S
+    F13  S     S          S      S        S     S            S        S     S      S
+    F14  U     U          U      U        U     U            U        U     U      U
+    F15  U     U          U      U        U     U            U        U     U      U
+    F15b V     V          V      V        -     V            V        V     -      V
+    F15c U     U          U      U        U     U            U        U     U      U
+    F15d U     U          U      U        U     U            U        U     U      U
+    F15e U     U          U      U        U     U            U        U     U      U
+    F16  -     -          S      -        -     S            S        -     -      -
+    F17  -     -          S      -        -     -            -        S     -      -
+    F18  S     S          S      S        S     S            S        S     S      S
+    F19  -     -          -      -        -     -            -        S     -      -
+    F19b U     U          U      U        U     U            U        U     U      U
 """
 
 
@@ -64,35 +73,57 @@ FENCED = f"{LOST}: a forgotten lease is given away, and the fence protects what 
 
 FORGETFUL = f"{FENCED}, unless it lies in the same server (`hf.fenced`) and is forgotten with it"
 
+RENEWED = (
+    "renewals do not wait: one that the server loses ends the lease there sooner than its holder "
+    "thinks, and the fence protects what is written"
+)
+CLAIMED = (
+    "claims do not wait: one that the server loses is made again, and its token given out again"
+)
+
 ALLOWED: dict[str, tuple[set[Kind], str]] = {
     "F5 lock": ({"overlap", "stale"}, FORGETFUL),
     "F5 semaphore": ({"overlap"}, FENCED),
     "F5 queue": ({"lost", "doubled"}, LOST),
     "F5 chat": ({"lost", "told"}, f"{LOST}; readers who were shown more than is left are told"),
+    "F5 mailbox": ({"lost", "told"}, f"{LOST}; its owner, if shown more than is left, is told"),
     "F5 completions": ({"lost", "stale"}, LOST),
     "F5 counter": ({"lost"}, LOST),
     "F5 rows": ({"stale"}, f"{LOST}, invalidations among them"),
     "F5 files": ({"lost", "doubled"}, LOST),
+    "F5 tallies": ({"stale"}, f"{LOST}; up to where is lost with it, so all is counted again"),
+    "F5d lock": ({"overlap"}, RENEWED),
+    "F5d semaphore": ({"overlap"}, RENEWED),
+    "F5d queue": ({"doubled"}, CLAIMED),
     "F12 lock": ({"overlap"}, "no lease survives a step of the clock: the fence protects"),
     "F12 semaphore": ({"overlap"}, "no lease survives a step of the clock: the fence protects"),
     "F12 counter": ({"lost", "disordered"}, "a sample is counted when the server says it is"),
 }
-"""By fault and block. What the server loses in F9, F10 and F15b is as in F5."""
+"""By fault and block."""
 
-SAME_AS_F5 = ("F9", "F10", "F15b")
+AS = {"F9": "F5", "F10": "F5", "F10b": "F5", "F15b": "F5", "F9d": "F5d", "F10d": "F5d"}
+"""What the server loses there is as here."""
 
 SURE = {"F9 completions", "F9 counter", "F9 chat", "F15b completions", "F15b counter"}
 """Where something is lost whatever happens: a run that shows nothing has not played the fault."""
+
+UNDECODABLE = "what cannot be decoded is shown in its place: tests/messages/test_poison_sync.py"
 
 REASONS = {
     "F15b chat": "it is gone, and everybody is told: NoSuchChat",
     "F15b files": "the feed is gone, and everybody is told: FeedLost",
     "F16 lock": "an acquisition is named before it is sent; F7 repeats it",
     "F16 semaphore": "an acquisition is named before it is sent; F7 repeats it",
+    "F16 mailbox": "killed senders repeat what they sent: F1",
     "F16 chat": "killed senders repeat what they sent: F1",
     "F16 rows": "invalidating and refreshing are harmless to repeat",
     "F16 files": "killed publishers publish again: F1",
+    "F16 tallies": "in every cell files are counted that others have counted",
     "F17": "nothing of the user's runs in it",
+    "F17 mailbox": UNDECODABLE,
+    "F17 chat": UNDECODABLE,
+    "F17 files": "what is damaged is given up by itself: tests/files/test_trouble.py",
+    "F17 tallies": "in every cell a tenth of the lines cannot be counted",
     "F17 lock": "a holder that dies: F1",
     "F17 semaphore": "a holder that dies: F1",
     "F19": "no database",
@@ -104,7 +135,7 @@ def _cells() -> dict[tuple[str, str], Cell]:
     cells = {}
     for fault, *marks in rows:
         for block, mark in zip(head, marks, strict=True):
-            name = f"{'F5' if fault in SAME_AS_F5 else fault} {block}"
+            name = f"{AS.get(fault, fault)} {block}"
             if mark == "-":
                 why = REASONS.get(f"{fault} {block}", REASONS.get(fault, ""))
                 cells[fault, block] = Cell(fault, block, mark, why=why)
@@ -120,26 +151,35 @@ CELLS = _cells()
 
 
 CHOICE = """
-    F1   queue chat completions files
+    F1   queue mailbox completions files
     F2   lock semaphore queue
     F3   counter rows
     F4   queue chat completions
-    F5   lock files
+    F5   lock files tallies
+    F5d  counter
     F6   lock rows
     F7   lock queue chat counter rows files
     F8   semaphore queue chat completions
     F9   lock queue
+    F9d  queue
     F10  lock queue chat
+    F10b queue
+    F10d mailbox
     F11  queue chat counter files
+    F11b queue tallies
     F12  lock queue
     F13  semaphore queue chat
     F14  lock queue chat counter
     F15  lock queue completions rows
     F15b lock
+    F15c queue counter
+    F15d mailbox
+    F15e lock
     F16  counter
-    F17  queue
+    F17  queue rows
     F18  rows
     F19  rows
+    F19b queue
 """
 """What `make faults` plays, in five minutes."""
 

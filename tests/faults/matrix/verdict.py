@@ -45,7 +45,9 @@ class Verdict:
         operations: on record.
         unknown: operations that never returned, or said so before they were repeated.
         repeated: what was done more than once, and may be.
-        recovered_s: from the end of the trouble until everything was done again.
+        recovered_s: from the end of the trouble, or the election of a successor, until everything
+            was done again.
+        longest_s: that a task of a killed worker lay there, or one that was not to be touched took.
         violations: how many, by kind.
         seen: some of them in words, allowed ones too.
         word: "held", or what is wrong.
@@ -60,6 +62,7 @@ class Verdict:
     unknown: int = 0
     repeated: int = 0
     recovered_s: float = 0.0
+    longest_s: float = 0.0
     violations: dict[str, int] = field(default_factory=dict)
     seen: list[str] = field(default_factory=list)
     word: str = "broken: did not come to its end"

@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from faults.access import opened
 from faults.history import Pending, Recorder
 from holdfast import (
     AsyncHoldfast,
@@ -45,6 +46,7 @@ class Plan(msgspec.Struct, kw_only=True):
         limit: places of the semaphore.
         hold_s: how long each holds its place.
         once: end after one hold.
+        access: see `opened`.
         storm_s: every other hold of the asyncio half is cancelled after so long; 0: none is.
         clock_off_s: by how much the clock on the wall of this process is wrong.
     """
@@ -61,6 +63,7 @@ class Plan(msgspec.Struct, kw_only=True):
     timeout: float = 5.0
     hold_s: float = 0.005
     once: bool = False
+    access: str = ""
     storm_s: float = 0.0
     clock_off_s: float = 0.0
 
@@ -165,7 +168,7 @@ EXPECTED = (LockTimeout, LeaseLost, StaleFence, HoldfastError)
 
 def run_blocking(plan: Plan, recorder: Recorder) -> None:
     """Holders in threads."""
-    with Holdfast.from_url(plan.url, namespace=plan.namespace) as hf:
+    with opened(Holdfast, plan.url, plan.namespace, plan.access) as hf:
         cycle = seed_locks.CYCLES.get(plan.kind, blocking)
 
         def hold(n: int) -> None:
@@ -188,7 +191,7 @@ def run_blocking(plan: Plan, recorder: Recorder) -> None:
 
 async def run_asynchronous(plan: Plan, recorder: Recorder) -> None:
     """Holders in tasks."""
-    async with AsyncHoldfast.from_url(plan.url, namespace=plan.namespace) as hf:
+    async with opened(AsyncHoldfast, plan.url, plan.namespace, plan.access) as hf:
 
         async def hold(n: int) -> None:
             diary = Diary(recorder, f"{recorder.process}.{n}")

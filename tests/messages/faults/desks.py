@@ -80,14 +80,23 @@ class HoldfastDesk:
         namespace: of the round.
         kind: `chat` or `mailbox`.
         user: who sits here.
+        access: see `opened`.
         storm_s: see `Half`.
     """
 
     def __init__(
-        self, half: str, url: str, namespace: str, *, kind: str, user: str, storm_s: float = 0.0
+        self,
+        half: str,
+        url: str,
+        namespace: str,
+        *,
+        kind: str,
+        user: str,
+        access: str = "",
+        storm_s: float = 0.0,
     ) -> None:
         self._half = Half(half, storm_s=storm_s)
-        self._hf = hf = self._half.client(url, namespace)
+        self._hf = hf = self._half.client(url, namespace, access)
         self._place = hf.chat(PLACE) if kind == "chat" else hf.mailbox(PLACE)
         self._reading = hf.inbox(user) if kind == "chat" else self._place
 

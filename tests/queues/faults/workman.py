@@ -9,17 +9,20 @@ import logging
 import signal
 import sys
 
+from faults.access import opened
 from faults.history import Recorder
 from holdfast import Holdfast
 from queues.faults import chores
 
 
-def main(url: str, namespace: str, history: str, lease: str, places: str, grace: str) -> None:
-    """Work."""
+def main(
+    url: str, namespace: str, history: str, lease: str, places: str, grace: str, access: str = ""
+) -> None:
+    """Work. As to *access* see `opened`."""
     logging.basicConfig(format="%(asctime)s %(name)s %(levelname)s %(message)s")
     logging.getLogger("holdfast.worker").setLevel(logging.INFO)
     chores.recorders.append(Recorder(history))
-    with Holdfast.from_url(url, namespace=namespace) as hf:
+    with opened(Holdfast, url, namespace, access) as hf:
         worker = hf.worker(
             chores.tasks, concurrency=int(places), lease=float(lease), grace=float(grace)
         )

@@ -29,5 +29,5 @@ if refused then
 end
 ring(waiting, now_ms)
 over('aborted')
-redis.call('SPUBLISH', bell, '')
+redis.pcall('SPUBLISH', bell, '')
 return {'aborted'}

@@ -35,5 +35,5 @@ if told > 0 and lived then  -- not again, should the reply be lost
   keep_record(session:sub(14), record)
 end
 save()
-redis.call('SPUBLISH', bell, '')
+redis.pcall('SPUBLISH', bell, '')
 return 1

@@ -93,7 +93,7 @@ if file then
     finish(number, file, ARGV[9], ARGV[10])
   end
   keep_file(number, file)
-  redis.call('SPUBLISH', bell, '')
+  redis.pcall('SPUBLISH', bell, '')
 end
 if verdict == 'full' and waiter ~= '' then
   redis.call('ZADD', waiting, text(now_ms + WAIT_MS), waiter)

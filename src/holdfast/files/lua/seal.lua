@@ -53,5 +53,5 @@ save()
 if feed.left == 0 then
   over('over')
 end
-redis.call('SPUBLISH', bell, '')
+redis.pcall('SPUBLISH', bell, '')
 return {'sealed'}

@@ -71,7 +71,7 @@ else
   ring(waiting, now_ms)
 end
 if outcome == 'back' or feed.state == 'over' then  -- nobody else waits for anything new
-  redis.call('SPUBLISH', bell, '')
+  redis.pcall('SPUBLISH', bell, '')
 end
 ledger_write(ledger, ARGV[1], ARGV[2], 'settled')
 return {'settled'}

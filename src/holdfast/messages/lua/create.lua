@@ -41,5 +41,5 @@ append(sender, body, ARGV[8], 1)
 remember()
 live_on()
 ledger_write(ledger, ARGV[1], ARGV[2], 1)
-redis.call('SPUBLISH', bell, text(top))
+redis.pcall('SPUBLISH', bell, text(top))
 return 'created'

@@ -59,5 +59,5 @@ remember()
 live_on()
 local number = text(top)
 ledger_write(ledger, ARGV[1], ARGV[2], number)
-redis.call('SPUBLISH', bell, number)
+redis.pcall('SPUBLISH', bell, number)
 return number

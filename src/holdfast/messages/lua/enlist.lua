@@ -16,7 +16,7 @@ if chat ~= '' then
   local noted = tonumber(redis.call('ZSCORE', chats, chat) or nil) or 0
   note = string.format('%.0f', math.max(now_ms, noted + 1))
   redis.call('ZADD', chats, note, chat)
-  redis.call('SPUBLISH', bell, chat)
+  redis.pcall('SPUBLISH', bell, chat)
 end
 redis.call('EXPIRE', chats, KEPT_S)
 return note

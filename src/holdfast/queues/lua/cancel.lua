@@ -39,7 +39,7 @@ local function take_out(record)
   if redis.call('ZREM', leases, id) == 1 then
     local token, channel = record:match('^(%d+):%d+:%d+:[123]:%d+:%d+:(%S+)')
     if channel then
-      redis.call('SPUBLISH', channel, token .. ' ' .. id)
+      redis.pcall('SPUBLISH', channel, token .. ' ' .. id)
     end
     return
   end

@@ -66,7 +66,7 @@ note_stored()
 if #ended > 0 then
   redis.call('ZREM', loads, unpack(ended))
 end
-redis.call('SPUBLISH', bell, '')
+redis.pcall('SPUBLISH', bell, '')
 local head = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
 local wait = head[2] and text(math.max(0, tonumber(head[2]) - now_ms)) or '-1'
 return {table.concat(digits), wait}

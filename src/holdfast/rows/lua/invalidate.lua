@@ -26,7 +26,7 @@ for i = FIRST, #ARGV do
   end
 end
 if scheduled > 0 then
-  redis.call('SPUBLISH', bell, '')
+  redis.pcall('SPUBLISH', bell, '')
 end
-redis.call('SPUBLISH', waiting, '')
+redis.pcall('SPUBLISH', waiting, '')
 return gone

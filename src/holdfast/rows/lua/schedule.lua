@@ -46,6 +46,6 @@ redis.call('EXPIRE', due, KEPT_S)
 redis.call('EXPIRE', plan, KEPT_S)
 ledger_write(ledger, ARGV[1], ARGV[2], new)
 if ring then  -- else its refreshers are awake already, or will be in time
-  redis.call('SPUBLISH', bell, '')
+  redis.pcall('SPUBLISH', bell, '')
 end
 return new

@@ -34,5 +34,5 @@ for i = FIRST, #ARGV do
   redis.call('DEL', KEYS[row])
 end
 ledger_write(ledger, ARGV[1], ARGV[2], gone)
-redis.call('SPUBLISH', bell, '')
+redis.pcall('SPUBLISH', bell, '')
 return gone

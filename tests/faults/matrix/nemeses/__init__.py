@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from faults.matrix.nemeses import clients, network, others, servers, topology
+from faults.matrix.nemeses import access, clients, network, others, servers, topology
 from faults.matrix.nemeses.fault import Fault
 
 FAULTS: dict[str, Fault] = {
     **clients.FAULTS,
     **servers.FAULTS,
     **network.FAULTS,
+    **access.FAULTS,
     **topology.FAULTS,
     **others.FAULTS,
 }

@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 
 from faults.matrix.nemeses.fault import Fault, Target, whole
-from faults.matrix.scene import standalone
-from faults.matrix.workloads.queues import POISON
+from faults.matrix.scene import Scene, standalone
+from faults.matrix.workloads.base import POISON
 from faults.matrix.workloads.rows import AWAY
 
 
 def poison(target: Target, seconds: float) -> None:
-    """One client begins to send what kills those who take it; whoever dies is started again."""
+    """One client begins to send what kills those who take it; whoever dies is started again.
+
+    Likewise some rows cannot be loaded.
+    """
     (target.scene.folder / POISON).touch()
     until_s = time.monotonic() + seconds
     while time.monotonic() < until_s:
@@ -19,6 +22,11 @@ def poison(target: Target, seconds: float) -> None:
             if not actor.is_alive():
                 actor.start()
         time.sleep(0.05)
+
+
+def take_off_the_table(scene: Scene) -> None:
+    """No more of it."""
+    (scene.folder / POISON).unlink()
 
 
 def take_away(target: Target, seconds: float) -> None:
@@ -31,12 +39,13 @@ def take_away(target: Target, seconds: float) -> None:
 
 FAULTS = {
     "F17": Fault(
-        "a task kills each worker that runs it, until it is buried",
+        "a task kills each worker that runs it, until it is buried; a row cannot be loaded",
         standalone(),
         whole,
         [poison],
         lasting=(8.0, 8.0),
         trouble_s=0.0,
+        heal=take_off_the_table,
     ),
     "F19": Fault(
         "the database is away",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Sequence
 
@@ -22,6 +23,8 @@ def server(scene: Scene) -> Sequence[Server]:
 
 def cut_power(victim: Server, seconds: float) -> None:
     """SIGKILL, and what was written in the last *seconds* never reached the disk."""
+    # From now on it says itself that nothing more is synced, to those who ask (`WAITAOF`).
+    victim.execute("CONFIG", "SET", "appendfsync", "no")
     on_disk = victim.append_only_bytes
     time.sleep(seconds)
     victim.kill()
@@ -34,6 +37,15 @@ def fill(victim: Server, seconds: float) -> None:
     victim.execute("CONFIG", "SET", "maxmemory", 1)
     time.sleep(seconds)
     victim.execute("CONFIG", "SET", "maxmemory", 0)
+
+
+def fill_disk(victim: Server, seconds: float) -> None:
+    """No room on its disk for *seconds*: its log of writes may not grow (`MISCONF`)."""
+    _, most = resource.prlimit(victim.pid, resource.RLIMIT_FSIZE)
+    full = victim.append_only_bytes, most
+    resource.prlimit(victim.pid, resource.RLIMIT_FSIZE, full)
+    time.sleep(seconds)
+    resource.prlimit(victim.pid, resource.RLIMIT_FSIZE, (most, most))
 
 
 def forget_scripts(victim: Server, _: float) -> None:
@@ -98,6 +110,15 @@ FAULTS = {
         lasting=(0.3, 0.5),
         lossy=True,
     ),
+    "F5d": Fault(
+        "as F5, but all writes are `Fsynced`",
+        standalone("always", access="fsynced"),
+        server,
+        [cut_power],
+        every=(0.3, 0.6),
+        lasting=(0.3, 0.5),
+        lossy=True,
+    ),
     "F6": Fault(
         "the server is paused for three leases",
         standalone(),
@@ -134,5 +155,12 @@ FAULTS = {
         [forget_everything],
         every=(0.4, 0.8),
         lossy=True,
+    ),
+    "F19b": Fault(
+        "the disk of the server is full: it refuses all writes (`MISCONF`)",
+        standalone("everysec"),
+        server,
+        [fill_disk],
+        lasting=(0.2, 0.6),
     ),
 }

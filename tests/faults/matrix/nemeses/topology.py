@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import time
 
+from faults.matrix.nemeses.bystander import Bystander
 from faults.matrix.nemeses.fault import Fault, Target, whole
-from faults.matrix.scene import Scene, cluster, sentinel
+from faults.matrix.scene import Scene, cluster, crew, sentinel
 
 PATIENT_MS = 30_000
 """A Sentinel that takes a slow machine for nothing else."""
 
+MAJORITY = 3
+"""Sentinels."""
+
 
 def fail_over(target: Target, seconds: float) -> None:
-    """The primary dies; the Sentinel promotes the replica."""
-    assert target.scene.watched is not None
-    target.scene.watched.lose_primary()
+    """The primary dies; the Sentinels promote a replica."""
+    watched = target.scene.watched
+    assert watched is not None
+    watched.lose_primary()
+    target.scene.calm_ns = watched.elected_ns
+
+
+def fail_over_one(target: Target, seconds: float) -> None:
+    """Of a cluster the primary of the first slot in use dies; a queue elsewhere goes on."""
+    nodes, scene = target.scene.cluster, target.scene
+    assert nodes is not None
+    with Bystander(nodes, nodes.owner(scene.slots[0])) as bystander:
+        scene.calm_ns = nodes.lose_primary(scene.slots[0])
+    scene.longest_s = bystander.longest_s
 
 
 def isolate(target: Target, seconds: float) -> None:
@@ -22,8 +37,10 @@ def isolate(target: Target, seconds: float) -> None:
 
     What it acknowledged meanwhile is gone when it is a replica in the end.
     """
-    assert target.scene.watched is not None
-    target.scene.watched.isolate_primary(seconds)
+    watched = target.scene.watched
+    assert watched is not None
+    watched.isolate_primary(seconds)
+    target.scene.calm_ns = watched.elected_ns
 
 
 def stall_replica(target: Target, seconds: float) -> None:
@@ -52,10 +69,28 @@ def move_slots(target: Target, seconds: float) -> None:
             time.sleep(seconds)
 
 
+def migrate_slots(target: Target, seconds: float) -> None:
+    """A unit's slot goes to another node, with all its keys at once."""
+    nodes, scene = target.scene.cluster, target.scene
+    assert nodes is not None
+    for slot in scene.slots:
+        nodes.migrate_slot(slot, nodes.stranger(slot))
+        time.sleep(seconds)
+
+
 FAULTS = {
     "F9": Fault(
         "the primary and its clients are cut off from the others, who go on without them",
-        sentinel(down_after_ms=PATIENT_MS),
+        sentinel(replicas=2, sentinels=MAJORITY, down_after_ms=PATIENT_MS),
+        whole,
+        [isolate],
+        lasting=(0.8, 0.8),
+        trouble_s=0.0,
+        lossy=True,
+    ),
+    "F9d": Fault(
+        "as F9 with one replica, but all writes are `Replicated(1)`",
+        sentinel(sentinels=MAJORITY, down_after_ms=PATIENT_MS, access="replicated"),
         whole,
         [isolate],
         lasting=(0.8, 0.8),
@@ -63,8 +98,24 @@ FAULTS = {
         lossy=True,
     ),
     "F10": Fault(
-        "the primary dies, and the replica takes over",
-        sentinel(),
+        "the primary dies, and one of two replicas takes over (three Sentinels)",
+        sentinel(replicas=2, sentinels=MAJORITY),
+        whole,
+        [fail_over],
+        trouble_s=0.0,
+        lossy=True,
+    ),
+    "F10b": Fault(
+        "of a cluster of three and three a primary dies, and its replica takes over",
+        crew,
+        whole,
+        [fail_over_one],
+        trouble_s=0.0,
+        lossy=True,
+    ),
+    "F10d": Fault(
+        "as F10 with one replica, but all writes are `Replicated(1)`",
+        sentinel(sentinels=MAJORITY, access="replicated"),
         whole,
         [fail_over],
         trouble_s=0.0,
@@ -75,6 +126,13 @@ FAULTS = {
         cluster,
         whole,
         [move_slots],
+        lasting=(0.0, 0.3),
+    ),
+    "F11b": Fault(
+        "likewise, but the cluster moves them, with all keys at once (Valkey 9)",
+        cluster,
+        whole,
+        [migrate_slots],
         lasting=(0.0, 0.3),
     ),
     "F18": Fault(

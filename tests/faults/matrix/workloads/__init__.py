@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from faults.matrix.workloads.base import Workload
-from faults.matrix.workloads.chats import Chats
+from faults.matrix.workloads.chats import Chats, Mailboxes
 from faults.matrix.workloads.counts import Counts
 from faults.matrix.workloads.feeds import Feeds
+from faults.matrix.workloads.lines import Tallies
 from faults.matrix.workloads.names import Names
 from faults.matrix.workloads.places import Locks, Semaphores
 from faults.matrix.workloads.queues import Queues
@@ -15,11 +16,13 @@ WORKLOADS: dict[str, type[Workload]] = {
     "lock": Locks,
     "semaphore": Semaphores,
     "queue": Queues,
+    "mailbox": Mailboxes,
     "chat": Chats,
     "completions": Names,
     "counter": Counts,
     "rows": Rows,
     "files": Feeds,
+    "tallies": Tallies,
 }
 
 __all__ = ["WORKLOADS", "Workload"]

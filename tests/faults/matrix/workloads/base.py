@@ -11,6 +11,11 @@ from faults.history import Operation, read
 from faults.matrix.scene import Scene
 from faults.matrix.verdict import Violation
 from faults.nursery import Actor, Nursery
+from holdfast import Holdfast
+
+POISON = "poison"
+"""While there is a file of this name beside the histories: what no worker and no loader survives is
+wanted."""
 
 
 class Workload(ABC):
@@ -37,6 +42,7 @@ class Workload(ABC):
         self.nursery = nursery
         self.seed = seed
         self.how = how
+        self.about = {**how, "access": scene.access} if scene.access else how
         self.namespace = f"cell-{secrets.token_hex(4)}"
         self.folder = scene.folder / self.namespace
         self.folder.mkdir()
@@ -63,6 +69,14 @@ class Workload(ABC):
         """How much was done more than once, and may be."""
         return 0
 
+    def longest_s(self, history: Sequence[Operation]) -> float:
+        """How long what a killed client had begun lay there at most, where that is told."""
+        return 0.0
+
+    def open(self) -> Holdfast:
+        """A client to look on with."""
+        return Holdfast.from_url(self.url, namespace=self.namespace)
+
     @abstractmethod
     def slots(self) -> list[int]:
         """The slots of the units that are used."""
@@ -79,5 +93,5 @@ class Workload(ABC):
         """One client. In a storm all are of the asyncio half, which is the one that cancels."""
         about = {"url": self.url, "namespace": self.namespace, "folder": str(self.folder)}
         half = "async" if self.how.get("storm_s") else half
-        about |= {"name": name, "half": half, **self.how, **more}
+        about |= {"name": name, "half": half, **self.about, **more}
         return Actor(self.nursery, f"{self.module}:{play}", **about)

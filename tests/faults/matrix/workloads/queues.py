@@ -13,7 +13,7 @@ from faults.checkers.total_queue import missing
 from faults.history import Operation
 from faults.matrix.client import Client
 from faults.matrix.verdict import Violation, caught
-from faults.matrix.workloads.base import Workload
+from faults.matrix.workloads.base import POISON, Workload
 from faults.nursery import Actor
 from faults.waiting import eventually
 from holdfast import Holdfast, TaskFailed
@@ -25,9 +25,6 @@ from queues.faults.places import Places
 
 LEASE_S = 1.0
 AT_ONCE = 4
-POISON = "poison"
-"""A file of this name beside the histories: a deadly task is wanted."""
-
 POISONER = "producer-sync.0"
 
 DRAINED_S = 40.0
@@ -61,10 +58,10 @@ def _enqueue(hf: Any, call: Any, op_id: str) -> Any:
     return hf.enqueue(call, op_id=op_id)
 
 
-def work(*, url: str, namespace: str, folder: str, name: str, **_: Any) -> None:
+def work(*, url: str, namespace: str, folder: str, name: str, access: str = "", **_: Any) -> None:
     """Serve until SIGTERM."""
     history = f"{folder}/{name}.jsonl"
-    workman.main(url, namespace, history, str(LEASE_S), str(AT_ONCE), "5")
+    workman.main(url, namespace, history, str(LEASE_S), str(AT_ONCE), "5", access)
 
 
 class Queues(Workload):
@@ -100,6 +97,9 @@ class Queues(Workload):
         """Tasks that ran to their end more than once."""
         ran = Counter(op.key for op in history if op.kind == "complete" and op.outcome == "ok")
         return sum(times > 1 for times in ran.values())
+
+    def longest_s(self, history: Sequence[Operation]) -> float:
+        return longest_until_again_s(history)
 
     def judge(self, history: Sequence[Operation]) -> list[Violation]:
         with (
@@ -142,6 +142,19 @@ def judge(
     found += caught("doubled", each_call_is_one_task, list(history))
     found += caught("doubled", each_claim_ran_once, list(history))
     return found + _late_words(history, counted)
+
+
+def longest_until_again_s(history: Sequence[Operation]) -> float:
+    """From when a task began that was cut short until it began again, at most."""
+    began: dict[str, Operation] = {}
+    longest_ns = 0
+    for op in history:
+        if op.kind == "complete":
+            before = began.get(op.key)
+            if before is not None and before.return_ns is None:
+                longest_ns = max(longest_ns, op.invoke_ns - before.invoke_ns)
+            began[op.key] = op
+    return longest_ns / 1e9
 
 
 def _late_words(history: Sequence[Operation], counted: dict[str, int | None]) -> list[Violation]:

@@ -15,7 +15,7 @@ from faults.halves import Interrupted
 from faults.history import Operation
 from faults.matrix.client import Client
 from faults.matrix.verdict import Violation
-from faults.matrix.workloads.base import Workload
+from faults.matrix.workloads.base import POISON, Workload
 from faults.nursery import Actor
 from holdfast import Holdfast, LoadFailed
 from holdfast.core.names import Namespace
@@ -25,6 +25,11 @@ CACHE = "stock"
 ROWS = 4
 SCHEDULED = ROWS // 2
 """The first of them are refreshed all the time, the others loaded by who misses them."""
+
+SPOILT = {0, ROWS - 1}
+"""One of each cannot be loaded while there is poison."""
+
+INDIGESTIBLE = "of poison"
 
 EVERY_S = 0.2
 LEASE_S = 1.0
@@ -40,6 +45,7 @@ class Table:
     def __init__(self, folder: str) -> None:
         self._path = Path(folder) / DATABASE
         self._away = Path(folder).parent / AWAY
+        self._poison = Path(folder).parent / POISON
 
     def create(self) -> None:
         with self._open() as database, database:
@@ -49,6 +55,8 @@ class Table:
 
     def load(self, ids: Sequence[int]) -> dict[int, dict[str, int]]:
         """What a row cache asks."""
+        if SPOILT.intersection(ids) and self._poison.exists():
+            raise ValueError(INDIGESTIBLE)
         with self._open() as database:
             marks = ",".join("?" * len(ids))
             query = f"SELECT id, version FROM stock WHERE id IN ({marks})"
@@ -94,8 +102,9 @@ def get(**about: Any) -> None:
             with client.operation("get", str(row_id)) as op:
                 try:
                     row = client.read(partial(cache.get, row_id, timeout=PATIENCE_S), op)
-                except LoadFailed:
+                except LoadFailed as error:
                     op.fail()
+                    op.note(reason=str(error))
                 else:
                     op.result = row.value and row.value["version"]
                     op.note(state=row.state)
@@ -158,7 +167,10 @@ def judge(history: Sequence[Operation]) -> list[Violation]:
     found = []
     writes = [op for op in history if op.kind == "write" and op.outcome == "ok"]
     begun = [op for op in history if op.kind == "write"]
+    spoilt = set(map(str, SPOILT))
     for get in history:
+        if INDIGESTIBLE in get.fields.get("reason", "") and get.key not in spoilt:
+            found.append(Violation("lost", f"another row is of poison, and so is this one: {get}"))
         if get.kind != "get" or get.outcome != "ok":
             continue
         assert get.return_ns is not None

@@ -3,14 +3,15 @@
 -- Dead waiters passed over in one call at most; what is left expires by itself.
 local BELL_TRIES = 32
 
--- *waiting* is a ZSET of channels, scored by when they are given up.
+-- *waiting* is a ZSET of channels, scored by when they are given up. A ring is a hint: a user who may
+-- not publish (ACL) is no reason to stop half-way.
 local function ring(waiting, now)
   for _ = 1, BELL_TRIES do
     local first = redis.call('ZPOPMIN', waiting)
     if not first[1] then
       return
     end
-    if tonumber(first[2]) > now and redis.call('SPUBLISH', first[1], '') > 0 then
+    if tonumber(first[2]) > now and redis.pcall('SPUBLISH', first[1], '') ~= 0 then
       return
     end
   end

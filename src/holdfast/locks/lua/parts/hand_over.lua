@@ -7,14 +7,14 @@ local CALLED_AT_ONCE = 1000   -- waiters, mostly dead ones: a crash may leave ma
 local told = {}               -- words for waiters of the calling process: they need no ring
 local heir, handed = '', {}   -- the first who got a place here, and all
 
--- Whether anybody hears *word*.
+-- Whether anybody hears *word*; where this user may not publish (ACL), they will look by themselves.
 local function tell(waiter, word)
   local id, where = waiter:match('^(%S+) (%S+)$')
   if where and where == channel then
     told[#told + 1] = id .. word
     return id
   end
-  return where and redis.call('SPUBLISH', where, id .. word) > 0 and id
+  return where and redis.pcall('SPUBLISH', where, id .. word) ~= 0 and id
 end
 
 -- Gives free places to those who wait longest; who does not hear of it leaves the line. Heirs that

@@ -8,7 +8,7 @@ local function tell_awaiting(id)
   if channels then
     redis.call('HDEL', awaited, id)
     for channel in channels:gmatch('%S+') do
-      redis.call('SPUBLISH', channel, '')
+      redis.pcall('SPUBLISH', channel, '')
     end
   end
 end
