@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from cli.programs import holdfast
 from faults.servers import Server
 from holdfast.cli.demo.examples import example_file, load_example
@@ -35,6 +37,7 @@ def test_a_sale_in_figures(standalone: Server, tmp_path: Path) -> None:
         assert all(client.pttl(key) > 0 for key in left)
 
 
+@pytest.mark.long  # the same two parts as above, told in another way
 def test_the_table_in_a_pipe(standalone: Server, tmp_path: Path) -> None:
     """Fits into 80 columns, and nothing of it is cut off."""
     done = holdfast(

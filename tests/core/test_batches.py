@@ -72,7 +72,7 @@ async def test_a_loop_that_cancels_everything_leaves_no_reply_for_those_who_call
     """As `asyncio.run` does at its end, where clean-up code may still call."""
     dice = random.Random(seed)
     unit = Namespace.of("batches").unit("set", "teardown")
-    caller = AsyncCaller(Settings.from_url(standalone.url))
+    caller = AsyncCaller(Settings.from_url(f"{standalone.url}?socket_timeout=60"))
     cancelled = 0
     for turn in range(ROUNDS):
         names = [f"{turn}:{i}" for i in range(CALLS)]

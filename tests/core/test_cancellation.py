@@ -16,6 +16,7 @@ from holdfast.core.script import Script
 ECHO = Script.of("test/echo", "#!lua flags=no-writes\nreturn ARGV[1]")
 
 AT_ONCE = 500
+PATIENT = "?socket_timeout=60"
 
 
 @pytest.mark.parametrize("calls", [10_000, pytest.param(100_000, marks=pytest.mark.long)])
@@ -24,7 +25,7 @@ async def test_no_reply_crosses_in_a_storm_of_cancellations(
 ) -> None:
     """A tenth of many calls is cancelled at random moments: each reply is its own."""
     dice = random.Random(seed)
-    caller = AsyncCaller(Settings.from_url(standalone.url))
+    caller = AsyncCaller(Settings.from_url(standalone.url + PATIENT))
     unit = Namespace.of("storm").unit("echo", "x")
     crossed: list[tuple[str, bytes]] = []
     answered = cancelled = 0
@@ -54,7 +55,7 @@ async def test_no_reply_crosses_in_a_storm_of_cancellations(
 async def test_a_cancelled_call_was_made_or_not_but_never_twice(standalone: Server) -> None:
     """What was sent is drained, what was not sent never is."""
     add = Script.of("test/add", "#!lua\nreturn redis.call('SADD', KEYS[1], ARGV[1])")
-    caller = AsyncCaller(Settings.from_url(standalone.url))
+    caller = AsyncCaller(Settings.from_url(standalone.url + PATIENT))
     unit = Namespace.of("storm").unit("set", "x")
     standalone.execute("DEL", unit.key("k"))
     calls = [asyncio.create_task(caller.call(add, unit, [unit.key("k")], [n])) for n in range(1000)]

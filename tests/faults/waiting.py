@@ -13,7 +13,7 @@ REST = 4
 """Who looks spends a fifth of the time with it: what is waited for needs the processor as well."""
 
 
-def eventually(predicate: Callable[[], T], timeout: float = 30.0, *, reason: str = "") -> T:
+def eventually(predicate: Callable[[], T], timeout: float = 60.0, *, reason: str = "") -> T:
     """Call `predicate` until it returns something true, and return that.
 
     Args:
@@ -36,7 +36,7 @@ def eventually(predicate: Callable[[], T], timeout: float = 30.0, *, reason: str
 
 async def eventually_async(
     predicate: Callable[[], Awaitable[T]] | Callable[[], T],
-    timeout: float = 30.0,
+    timeout: float = 60.0,
     *,
     reason: str = "",
 ) -> T:

@@ -168,7 +168,7 @@ def test_who_waits_is_told_at_once(hf: Holdfast) -> None:
     assert source.asked == [(1,)]
 
 
-@pytest.mark.parametrize("terms", [{"max_age": 0.5}, {"ttl": 0.5}])
+@pytest.mark.parametrize("terms", [{"max_age": 2.0}, {"ttl": 2.0}])
 def test_a_load_that_takes_longer_than_a_row_stays_young(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch, terms: dict[str, float]
 ) -> None:
@@ -185,11 +185,11 @@ def test_a_load_that_takes_longer_than_a_row_stays_young(
     waits = [reading(cache, timeout=30, max_age=terms.get("max_age")) for _ in range(8)]
     assert source.here.wait(30)
     eventually(lambda: len(asked) >= 8)
-    time.sleep(0.7)
+    time.sleep(2.2)
     source.go.set()
     rows = [wait() for wait in waits]
     assert [(row.value, row.state) for row in rows] == [({"n": "old"}, "fresh")] * 8
-    assert len(source.asked) <= 2  # who came half a second after the first has another one
+    assert len(source.asked) <= 2  # who came two seconds after the first has another one
 
 
 def poisoned(bad: range) -> tuple[Table, list[str]]:
