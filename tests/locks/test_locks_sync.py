@@ -31,13 +31,13 @@ def hf(site: Site) -> Iterator[Holdfast]:
 
 def test_one_holds_and_others_are_told_who(hf: Holdfast) -> None:
     """A busy lock answers at once to who does not wait."""
-    lock = hf.lock("market:item:42", lease=5.0)
+    lock = hf.lock("market:item:42", lease=60.0)
     with lock.hold(timeout=1.0) as lease:
-        assert 4.0 < lease.remaining <= 5.0
+        assert 20.0 < lease.remaining <= 60.0
         assert not lease.lost
         state = lock.inspect()
         assert (state.holder, state.fence, state.waiters) == (lease.holder, lease.fence, ())
-        assert 4.0 < state.remaining <= 5.0
+        assert 20.0 < state.remaining <= 60.0
         assert lock.try_acquire() is None
         with pytest.raises(LockTimeout, match="lock 'market:item:42' was not free") as caught:
             lock.acquire(timeout=0)
@@ -296,10 +296,9 @@ def test_the_limit_is_kept_as_long_as_somebody_holds(hf: Holdfast, site: Site) -
     state = f"{site.namespace}:{{semaphore:api}}:state"
     kept_ms = 6 * 86_400_000
     with hf.semaphore("api", limit=2, lease=4.5).hold() as lease:
-        site.client.pexpire(state, 10_000)
-        assert not lease.wait_lost(2.0)
-        assert site.client.pttl(state) > kept_ms
-        site.client.pexpire(state, 10_000)
+        site.client.pexpire(state, 60_000)
+        eventually(lambda: site.client.pttl(state) > kept_ms)
+        site.client.pexpire(state, 60_000)
         lease.renew()
         assert site.client.pttl(state) > kept_ms
 
