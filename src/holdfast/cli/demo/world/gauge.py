@@ -28,7 +28,6 @@ WITNESS: Final = "demo"
 SERVER: Final = "server"
 """This process holds the evidence, and the server what is kept: their memory grows on purpose."""
 
-
 MB: Final = 1 << 20
 MEMORY: Final = "memory in MB"
 FILES: Final = "open files"
