@@ -35,6 +35,9 @@ CONNECTIONS: Final = "connections"
 UNKEPT: Final = "memory beside the keys in MB"
 SLACK: Final = {MEMORY: 1.0, FILES: 4.0, CONNECTIONS: 8.0, UNKEPT: 1.0}
 
+NOT_JUDGED: Final = {(WITNESS, MEMORY), (SERVER, MEMORY), (SERVER, FILES)}
+"""The server's files are its connections, which are judged over all its lives."""
+
 Pids = Callable[[], Mapping[str, int]]
 
 
@@ -101,8 +104,7 @@ class Gauge:
         return [
             course
             for course in self._courses.values()
-            if course.lasted_s >= OLD_S
-            and (course.what != MEMORY or course.name not in (WITNESS, SERVER))
+            if course.lasted_s >= OLD_S and (course.name, course.what) not in NOT_JUDGED
         ]
 
     def _look_at(self, name: str, pid: int, at_s: float) -> None:
