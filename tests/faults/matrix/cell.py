@@ -8,6 +8,8 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from faults.history import Operation
 from faults.matrix.nemeses import FAULTS, Fault
 from faults.matrix.scene import Scene
@@ -39,6 +41,8 @@ def play(cell: Cell, *, seed: int, folder: Path, nursery: Nursery) -> Verdict:
     verdict = Verdict(cell.fault, cell.block, cell.mark, seed)
     fault = FAULTS[cell.fault]
     with fault.topology(folder) as scene:
+        if fault.needs and not scene.knows(fault.needs):
+            pytest.skip(f"this server has no {fault.needs}")
         verdict.when = f"{datetime.now(UTC):%Y-%m-%d}"
         verdict.server = version(scene)
         workload = WORKLOADS[cell.block](scene, nursery, seed, fault.how)

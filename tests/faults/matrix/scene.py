@@ -46,6 +46,11 @@ class Scene:
     calm_ns: int = 0
     longest_s: float = 0.0
 
+    def knows(self, command: str) -> bool:
+        """Whether the server has a command."""
+        first = self.server or (self.cluster and self.cluster.nodes[0])
+        return bool(first and first.execute("COMMAND INFO", command)[0])
+
     def hand_out(self, password: str) -> None:
         """Let clients know that it is theirs."""
         keyring = Path(self.access)

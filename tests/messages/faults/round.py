@@ -17,6 +17,7 @@ from faults.nursery import Actor, Nursery
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.stubborn import insist
+from faults.waiting import eventually
 from holdfast import Holdfast
 from messages.faults.actors import PLAY, acknowledge, fetched, handle, say
 from messages.faults.desks import DESKS, PLACE, Desk
@@ -115,6 +116,7 @@ class Round:
             try:
                 for actor in actors.values():
                     actor.start()
+                eventually(lambda: all(map(self._is_at_work, actors)), reason="all are at work")
                 self._trouble(actors, proxy)
             finally:
                 for actor in actors.values():
@@ -159,6 +161,11 @@ class Round:
             who = {"name": f"{role}-{user}-{half}", "role": role, "user": user, "half": half}
             actors[f"{role}-{user}-{half}"] = Actor(self._nursery, PLAY, **{**who, **where, **how})
         return actors
+
+    def _is_at_work(self, name: str) -> bool:
+        """Whether an actor has begun: on a busy machine the trouble may be over before."""
+        path = self._folder / f"{name}.jsonl"
+        return path.exists() and path.stat().st_size > 0
 
     def _trouble(self, actors: dict[str, Actor], proxy: Proxy) -> None:
         plan = self.plan

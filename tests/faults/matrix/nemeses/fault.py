@@ -26,6 +26,7 @@ class Fault:
         how: what it tells the clients, who do it themselves if there are no actions.
         lossy: the server loses what it acknowledged.
         heal: what ends it.
+        needs: a command without which a server cannot play it.
     """
 
     title: str
@@ -38,6 +39,7 @@ class Fault:
     how: dict[str, Any] = field(default_factory=dict)
     lossy: bool = False
     heal: Callable[[Scene], object] = lambda _: None
+    needs: str = ""
 
 
 @dataclass

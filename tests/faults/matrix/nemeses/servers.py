@@ -115,6 +115,7 @@ FAULTS = {
         standalone("always", access="fsynced"),
         server,
         [cut_power],
+        needs="waitaof",
         every=(0.3, 0.6),
         lasting=(0.3, 0.5),
         lossy=True,

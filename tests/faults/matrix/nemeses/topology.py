@@ -134,6 +134,7 @@ FAULTS = {
         whole,
         [migrate_slots],
         lasting=(0.0, 0.3),
+        needs="cluster|migrateslots",
     ),
     "F18": Fault(
         "the replica falls behind: whoever read there would see the past",
