@@ -79,6 +79,13 @@ def work(hf: Holdfast) -> None:
         eventually(lambda: not hf.queue(NAME).stats().running, 30.0)
 
 
+def take(hf: Holdfast) -> None:
+    """Take the lock, and give it back."""
+    lease = hf.lock(NAME).try_acquire()
+    if lease is not None:
+        lease.release()
+
+
 def save(hf: Holdfast, folder: Path) -> None:
     """Save what a feed brings."""
     with hf.file_feed(NAME).consumer("g") as consumer:
@@ -96,7 +103,7 @@ READERS: dict[str, list[Callable[[Holdfast, Path], object]]] = {
     ],
     "lock": [
         lambda hf, _: hf.lock(NAME).inspect(),
-        lambda hf, _: hf.lock(NAME).try_acquire(),
+        lambda hf, _: take(hf),
     ],
     "semaphore": [lambda hf, _: hf.semaphore(NAME).inspect()],
     "fenced": [lambda hf, _: hf.fenced(NAME).get()],

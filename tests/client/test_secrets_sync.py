@@ -19,8 +19,8 @@ NOWHERE = [
     f"redis://127.0.0.1:1?password={CANARY}",
     f"rediss://joe:{CANARY}@127.0.0.1:1?ssl_password={CANARY}",
     f"unix://joe:{CANARY}@/nowhere/valkey.sock",
-    f"redis+sentinel://joe:{CANARY}@127.0.0.1:1,127.0.0.1:2/main",
-    f"redis+cluster://joe:{CANARY}@127.0.0.1:1,127.0.0.1:2",
+    f"redis+sentinel://joe:{CANARY}@127.0.0.1:1,127.0.0.1:2/main?socket_timeout=0.5",
+    f"redis+cluster://joe:{CANARY}@127.0.0.1:1,127.0.0.1:2?socket_timeout=0.5",
 ]
 
 registry = TaskRegistry()

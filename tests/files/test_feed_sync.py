@@ -325,6 +325,8 @@ def test_a_feed_is_sealed_when_its_files_are_whole(hf: Holdfast) -> None:
     with pytest.raises(StillPublishing, match=r"1 of its files are not published whole: 'a'"):
         feed.seal()
     feed.seal(force=True)
+    with pytest.raises(FeedSealed, match="consumers have file 'a' as damaged"):
+        feed.publish(io.BytesIO(NOISE * 9), name="a")
     for file in feed.consumer("geo-1").files():
         with pytest.raises(DamagedFile, match="its publisher did not finish it"), file:
             gathered(file.blocks(raw=True))

@@ -120,13 +120,18 @@ class FeedSealed(HoldfastError):
 
     Attributes:
         feed: its name.
+        file: of which only a part was there when the feed was sealed by force, so that its
+            consumers are told that it is damaged; None: nothing of it is there.
     """
 
-    def __init__(self, feed: str) -> None:
+    def __init__(self, feed: str, file: str | None = None) -> None:
+        part = f", and consumers have file {shortened(file)} as damaged" if file else ""
         super().__init__(
-            f"feed {feed!r} is sealed, it takes no more files: use another name for what comes now"
+            f"feed {feed!r} is sealed, it takes no more files{part}: "
+            "use another name for what comes now"
         )
         self.feed = feed
+        self.file = file
 
 
 class FeedAborted(HoldfastError):

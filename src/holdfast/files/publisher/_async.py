@@ -11,7 +11,7 @@ from ...core.bell import RECHECK_S
 from ...core.clock import Deadline
 from ...core.runtime._async import Nudge, in_thread
 from ...core.script import Script
-from ...errors import BudgetExceeded, DamagedFile, FeedLost, FileDiffers
+from ...errors import BudgetExceeded, DamagedFile, FeedLost, FeedSealed, FileDiffers
 from ..answer import Answer
 from ..chunk import DIGEST_AT, WINDOW
 from ..desk._async import BULK, AsyncDesk
@@ -139,9 +139,11 @@ class AsyncPublishing:
             pass
         same = (self._shipment.digest, self._shipment.size) == (answer.digest, answer.size)
         ending = "damaged" if self._shipment.problem else "whole"
-        if not same or answer.state != ending.encode():
-            raise FileDiffers(self._desk.name, self._shown_name)
-        return self._result(ending, self._shipment.problem)
+        if same and answer.state == ending.encode():
+            return self._result(ending, self._shipment.problem)
+        if answer.state == b"damaged" and (await self._desk.status()).state != "open":
+            raise FeedSealed(self._desk.name, self._shown_name)
+        raise FileDiffers(self._desk.name, self._shown_name)
 
     def _result(self, ending: str, problem: str) -> PublishedFile:
         if ending == "damaged":
