@@ -69,13 +69,16 @@ class Actor:
     Args:
         nursery: where it comes from.
         play: what it does: `module:function`.
+        seed: of what it leaves to chance, in each life anew; empty: nobody knows it.
         about: what that function needs to know, the `name` of the actor among it.
     """
 
-    def __init__(self, nursery: Nursery, play: str, **about: Any) -> None:
+    def __init__(self, nursery: Nursery, play: str, *, seed: str = "", **about: Any) -> None:
         self.name: str = about["name"]
         self._nursery = nursery
         self._about = {"play": play, **about}
+        self._seed = seed
+        self._lives = 0
         self._pid = 0
 
     @property
@@ -86,7 +89,9 @@ class Actor:
     def start(self) -> None:
         """Let it live, once more."""
         if not self._pid:
-            self._pid = self._nursery.told("fork", **self._about)
+            self._lives += 1
+            seed = self._seed and f"{self._seed} {self.name} {self._lives}"
+            self._pid = self._nursery.told("fork", seed=seed, **self._about)
 
     def kill(self) -> None:
         """End it by SIGKILL, and wait until it is gone."""
@@ -156,7 +161,7 @@ def _live(about: dict[str, Any]) -> NoReturn:
     """The life of a child; it ends with the nursery."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    random.seed()  # or all would be twins
+    random.seed(about.pop("seed") or None)  # or all would be twins
     module, _, function = about.pop("play").partition(":")
     try:
         getattr(importlib.import_module(module), function)(**about)

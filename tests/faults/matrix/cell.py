@@ -82,7 +82,15 @@ def _played(
         assert verdict.strikes, "the fault did not happen"
     told = workload.nursery.output[printed:]
     crashes = [Violation("astray", f"a client failed: {told[-2000:]}")] if CRASH in told else []
-    return crashes + insist(lambda: workload.judge(history)), began_ns
+    unsound = [] if fault.lossy else insist(lambda: audited(workload))
+    return crashes + unsound + insist(lambda: workload.judge(history)), began_ns
+
+
+def audited(workload: Workload) -> list[Violation]:
+    """What does not fit together in the server, now that all is over: `holdfast fsck`."""
+    with workload.open() as hf:
+        damages = hf.audit().damages
+    return [Violation("astray", f"{each.key}: {each.what}") for each in damages]
 
 
 def _struck(fault: Fault, scene: Scene, seed: int) -> tuple[int, int]:

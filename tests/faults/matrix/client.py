@@ -53,7 +53,7 @@ class Client:
         self.half = Half(half, storm_s=storm_s)
         self.hf = self.half.client(url, namespace, access)
         self.past: list[Operation] = read([path]) if path.exists() else []
-        self.dice = random.Random()
+        self.dice = random.Random(random.random())
         self._recorder = Recorder(path)
         self._stop = Path(folder) / "stop"
         self._twice = twice

@@ -159,7 +159,8 @@ class Round:
         actors: dict[str, Actor] = {}
         for role, user, half in parts:
             who = {"name": f"{role}-{user}-{half}", "role": role, "user": user, "half": half}
-            actors[f"{role}-{user}-{half}"] = Actor(self._nursery, PLAY, **{**who, **where, **how})
+            about = {**who, **where, **how, "seed": str(self.plan.seed)}
+            actors[f"{role}-{user}-{half}"] = Actor(self._nursery, PLAY, **about)
         return actors
 
     def _is_at_work(self, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from faults.clusters import Cluster
 from faults.matrix.nemeses.bystander import Bystander
 from faults.matrix.nemeses.fault import Fault, Target, whole
 from faults.matrix.scene import Scene, cluster, crew, sentinel
@@ -13,6 +14,12 @@ PATIENT_MS = 30_000
 
 MAJORITY = 3
 """Sentinels."""
+
+
+def in_use(nodes: Cluster, slot: int) -> int:
+    """The slot; a fault elsewhere would prove nothing."""
+    assert nodes.owner(slot).execute("CLUSTER COUNTKEYSINSLOT", slot), f"nothing is in slot {slot}"
+    return slot
 
 
 def fail_over(target: Target, seconds: float) -> None:
@@ -27,8 +34,9 @@ def fail_over_one(target: Target, seconds: float) -> None:
     """Of a cluster the primary of the first slot in use dies; a queue elsewhere goes on."""
     nodes, scene = target.scene.cluster, target.scene
     assert nodes is not None
-    with Bystander(nodes, nodes.owner(scene.slots[0])) as bystander:
-        scene.calm_ns = nodes.lose_primary(scene.slots[0])
+    slot = in_use(nodes, scene.slots[0])
+    with Bystander(nodes, nodes.owner(slot)) as bystander:
+        scene.calm_ns = nodes.lose_primary(slot)
     scene.longest_s = bystander.longest_s
 
 
@@ -64,7 +72,7 @@ def move_slots(target: Target, seconds: float) -> None:
     nodes, scene = target.scene.cluster, target.scene
     assert nodes is not None
     for slot in scene.slots:
-        with nodes.moving_slot(slot, nodes.stranger(slot)) as move:
+        with nodes.moving_slot(in_use(nodes, slot), nodes.stranger(slot)) as move:
             move.migrate(1)
             time.sleep(seconds)
 
@@ -74,7 +82,7 @@ def migrate_slots(target: Target, seconds: float) -> None:
     nodes, scene = target.scene.cluster, target.scene
     assert nodes is not None
     for slot in scene.slots:
-        nodes.migrate_slot(slot, nodes.stranger(slot))
+        nodes.migrate_slot(in_use(nodes, slot), nodes.stranger(slot))
         time.sleep(seconds)
 
 

@@ -94,4 +94,4 @@ class Workload(ABC):
         about = {"url": self.url, "namespace": self.namespace, "folder": str(self.folder)}
         half = "async" if self.how.get("storm_s") else half
         about |= {"name": name, "half": half, **self.about, **more}
-        return Actor(self.nursery, f"{self.module}:{play}", **about)
+        return Actor(self.nursery, f"{self.module}:{play}", seed=str(self.seed), **about)

@@ -147,7 +147,7 @@ class Rows(Workload):
         super().begin()
 
     def slots(self) -> list[int]:
-        return [Namespace.of(self.namespace).unit(SHARD, f"{CACHE}:0").slot]
+        return [Namespace.of(self.namespace).unit(SHARD, f"{CACHE}/0").slot]
 
     def actors(self) -> list[Actor]:
         return [
