@@ -61,29 +61,45 @@ def run_under(lease: Lease, argv: Sequence[str], *, grace_s: float, signals: Sig
     ours = any(os.isatty(stream) for stream in range(3))
     environment = {**os.environ, FENCE: str(lease.fence)}
     group = None if ours else 0
-    process = subprocess.Popen(argv, env=environment, process_group=group)  # noqa: S603 (wanted)
-    target = process.pid if ours else -process.pid
-    try:
-        with signals.passed_on(target), _guarded(lease, target, grace_s) as guardian:
-            code = process.wait()
-    except BaseException:  # there is no guard
-        guard.end(target, 0)
-        process.wait()
-        raise
+    with _guarding(lease, grace_s) as guardian:
+        process = subprocess.Popen(argv, env=environment, process_group=group)  # noqa: S603 (wanted)
+        target = process.pid if ours else -process.pid
+        try:
+            with signals.passed_on(target), _guarded(lease, guardian, target, grace_s):
+                code = process.wait()
+        except BaseException:  # there is no guard
+            guard.end(target, 0)
+            process.wait()
+            raise
     return Ended(code, guardian.wait() == guard.ENDED)
 
 
 @contextlib.contextmanager
-def _guarded(lease: Lease, target: int, grace_s: float) -> Iterator[subprocess.Popen[bytes]]:
-    """While the context lasts, *target* is ended when the lease is lost, whatever becomes of us."""
-    news = threading.Event()
-    arguments = [str(target), str(grace_s), str(time.monotonic() + lease.remaining)]
+def _guarding(lease: Lease, grace_s: float) -> Iterator[subprocess.Popen[bytes]]:
+    """A guard that waits for what it shall guard: begun first, so that the command is never alone.
+
+    If the context ends before it was told, it has nothing to end.
+    """
+    arguments = [str(grace_s), str(time.monotonic() + lease.remaining)]
     guardian = subprocess.Popen(  # noqa: S603 (ours)
         [sys.executable, "-I", "-S", guard.__file__, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,  # whoever reads the output of the command need not wait for it
         process_group=0,  # what ends us by a signal to our group must not end it
     )
+    assert guardian.stdin is not None
+    with guardian.stdin:
+        yield guardian
+
+
+@contextlib.contextmanager
+def _guarded(
+    lease: Lease, guardian: subprocess.Popen[bytes], target: int, grace_s: float
+) -> Iterator[None]:
+    """While the context lasts, *target* is ended when the lease is lost, whatever becomes of us."""
+    assert guardian.stdin is not None
+    _write(guardian.stdin, b"%d" % target)
+    news = threading.Event()
 
     def keep() -> None:
         _keep(lease, guardian, news)
@@ -94,7 +110,7 @@ def _guarded(lease: Lease, target: int, grace_s: float) -> Iterator[subprocess.P
     lease.on_lost(news.set)
     keeper.start()
     try:
-        yield guardian
+        yield
     finally:
         news.set()
         keeper.join()

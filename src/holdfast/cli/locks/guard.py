@@ -1,8 +1,9 @@
-"""Ends a command whose lock nobody keeps any more: `python guard.py TARGET GRACE`.
+"""Ends a command whose lock nobody keeps any more: `python guard.py GRACE ENDS_AT`.
 
-It reads from its standard input until when the lease lasts, again and again, and `done` at the end.
-If that moment comes, or nobody is there to write any more, it ends the command: so also when
-`holdfast locks run` hangs, was stopped, or was killed by `kill -9`.
+It reads from its standard input which process that is (negative: which group), then until when the
+lease lasts, again and again, and `done` at the end. If that moment comes, or nobody is there to
+write any more, it ends the command: so also when `holdfast locks run` hangs, was stopped, or was
+killed by `kill -9`.
 
 It is a program of its own, of the standard library alone, so that it starts in no time.
 """
@@ -28,15 +29,19 @@ _POLL_S: Final = 0.02
 
 def main() -> int:
     """Wait for the end of the lease, or of the command."""
-    target, grace_s = int(sys.argv[1]), float(sys.argv[2])
-    ends_at = float(sys.argv[3])
+    grace_s, ends_at = float(sys.argv[1]), float(sys.argv[2])
+    target = 0
     while select.select([0], [], [], max(0.0, ends_at - time.monotonic()))[0]:
         lines = os.read(0, _PIPE).splitlines()
         if not lines:
             break
-        if lines[-1] == DONE:
+        target = target or int(lines.pop(0))
+        if lines and lines[-1] == DONE:
             return 0
-        ends_at = float(lines[-1])  # monotonic time is the same for all processes
+        if lines:
+            ends_at = float(lines[-1])  # monotonic time is the same for all processes
+    if not target:  # no command was begun
+        return 0
     end(target, grace_s)
     return ENDED
 
