@@ -301,6 +301,26 @@ def test_small_files_are_kept_until_they_are_done_with(hf: Holdfast) -> None:
             raise ZeroDivisionError
 
 
+def test_who_publishes_again_finds_the_room_that_was_made(
+    hf: Holdfast, threads: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    """Of a file whose beginning is gone: who saved it has read all that is kept of it."""
+    feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
+    session = feed.consumer("a").files()
+    saving = threads.submit(lambda: next(session).save_to(tmp_path).read_bytes())
+    try:
+        for _ in range(3):  # killed, and started again after more than a window
+            with suppress(BudgetExceeded):
+                feed.publish(io.BytesIO(NOISE), name="big", timeout=0)
+            eventually(lambda: feed.status().consumers[0].behind == 0, 30)
+            assert hf.audit().damages == ()
+        feed.publish(io.BytesIO(NOISE), name="big", timeout=30)
+        assert saving.result() == NOISE
+    finally:
+        session.close()
+        feed.abort()  # whoever waits for more of it does not wait for ever
+
+
 def test_an_unread_end_is_no_reason_to_wait(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
     """Who leaves the block is done with the whole file, also with what is yet to come."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)

@@ -55,30 +55,32 @@ local entry = entry_of(name)
 if entry.state then
   return answer('published', entry.number, entry)
 end
-local need = entry.number and 0 or file_cost(name)
-for i = FIRST, #ARGV do
-  need = need + charge(#ARGV[i])
-end
-if feed.used + need > terms.budget then
-  make_room(need, entry.number)
-end
-local file, verdict
-if entry.number then
-  file = file_at(entry.number)
-elseif at > 0 then  -- of a file that is not there any more
-  return answer(feed.state == 'open' and 'elsewhere' or 'sealed', 0)
-else
-  file, verdict = begin(name)
-end
-local number = entry.number or feed.top
-
+local number, next = entry.number, FIRST - at  -- the first chunk that is new
+local file = number and file_at(number)
 if file then
-  local next = FIRST + file.count - at  -- the first chunk that is new
+  next = next + file.count
   if next < FIRST or next > #ARGV + 1 then
     return answer('elsewhere', number, file)
   elseif (next == FIRST and before or digest_of(next - 1)) ~= file.digest then
     return answer('changed', number, file)
   end
+elseif at > 0 then  -- of a file that is not there any more
+  return answer(feed.state == 'open' and 'elsewhere' or 'sealed', 0)
+end
+local need, verdict = file and 0 or file_cost(name), nil
+for i = next, #ARGV do
+  need = need + charge(#ARGV[i])
+end
+if feed.used + need > terms.budget then
+  make_room(need, number)
+end
+if file then
+  file = file_at(number)  -- less of it may be kept now
+else
+  file, verdict = begin(name)
+  number = feed.top
+end
+if file then
   verdict = 'stored'
   for i = next, #ARGV do
     if verdict == 'stored' and feed.used + charge(#ARGV[i]) <= terms.budget then
