@@ -16,12 +16,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.cli.demo.world.gauge import FILES, MEMORY, NOT_JUDGED, OLD_S
+
 ABOUT: Final = Path(__file__).with_suffix(".md")
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs/soak.md"
-OLD_S: Final = 240.0
-MEMORY: Final = "memory in MB"
-FILES: Final = "open files"
-NOT_JUDGED: Final = {("demo", MEMORY), ("server", MEMORY), ("server", FILES)}
+NAMED: Final = 5
+"""So many problems of a promise are told."""
+
 SHOWN: Final = 1 / 200
 """Blocks with less of the bytes are put together."""
 
@@ -76,9 +77,11 @@ def page(report: dict[str, Any]) -> str:
 
 def verdict(promises: Sequence[dict[str, Any]], kills: int) -> str:
     """In a sentence."""
-    broken = sum(not promise["kept"] for promise in promises)
+    broken = [promise for promise in promises if not promise["kept"]]
     if broken:
-        return f"**{broken} of {len(promises)} promises were not kept.**"
+        found = [problem for promise in broken for problem in promise["problems"][:NAMED]]
+        whole = f"**{len(broken)} of {len(promises)} promises were not kept.** For instance:"
+        return "\n".join([whole, "", *(f"* {problem}" for problem in found)])
     return f"**All {len(promises)} promises were kept, after {kills} kills.**"
 
 
