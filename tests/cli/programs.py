@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -59,6 +60,12 @@ def holdfast(
 def on_terminal(*args: str, wait_for: str = "", say: str = "", **env: str) -> tuple[int, str]:
     """Run a command on a terminal of 80 columns, and type *say* once it has shown *wait_for*.
 
+    Args:
+        args: of the command.
+        wait_for: a regular expression.
+        say: what is typed.
+        env: variables of the command.
+
     Returns:
         Its exit code, and what the terminal got.
     """
@@ -69,7 +76,7 @@ def on_terminal(*args: str, wait_for: str = "", say: str = "", **env: str) -> tu
         shown, said = b"", False
         while part := _read(ours, again=say if said and say == CTRL_C else ""):
             shown += part
-            if say and not said and wait_for.encode() in shown:
+            if say and not said and re.search(wait_for.encode(), shown):
                 os.write(ours, say.encode())
                 said = True
         return process.wait(PATIENCE_S), shown.decode().replace("\r\n", "\n")

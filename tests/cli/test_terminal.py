@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -32,7 +33,7 @@ def test_the_question(hf: Holdfast, where: dict[str, str], said: str, code: int)
     enqueue_dead(hf, 2)
     question = "Drop 2 dead tasks of queue 'crowd' for good? [y/N]"
     got, shown = on_terminal(
-        "queues", "purge", "crowd", "--dead", wait_for=question, say=said, **where
+        "queues", "purge", "crowd", "--dead", wait_for=re.escape(question), say=said, **where
     )
     assert (got, question in shown) == (code, True), shown
     assert hf.queue("crowd").stats().dead == (0 if code == 0 else 2)
