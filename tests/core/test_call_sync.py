@@ -43,8 +43,8 @@ def caller(site: Site) -> Iterator[Caller]:
 
 @pytest.fixture
 def fragile(proxy: Proxy) -> Iterator[Caller]:
-    """A caller whose server is behind the proxy, and who waits a second at most."""
-    caller = Caller(Settings.from_url(f"{proxy.url}?socket_timeout=1"))
+    """A caller whose server is behind the proxy."""
+    caller = Caller(Settings.from_url(f"{proxy.url}?socket_timeout=30"))
     yield caller
     caller.close()
 
@@ -134,20 +134,20 @@ def test_a_read_is_asked_again_until_it_is_answered(
     assert len(proxy.dropped) == 3
 
 
-def test_a_server_that_hangs_is_noticed_within_the_timeout(
-    proxy: Proxy, fragile: Caller, lone: Unit
-) -> None:
+def test_a_server_that_hangs_is_noticed_within_the_timeout(proxy: Proxy, lone: Unit) -> None:
     """Half-open: connected, and never an answer."""
-    increment(fragile, lone)
+    hasty = Caller(Settings.from_url(f"{proxy.url}?socket_timeout=2"))
+    increment(hasty, lone)
     proxy.black_hole()
     began = time.monotonic()
     with pytest.raises(OutcomeUnknown):
-        increment(fragile, lone)
+        increment(hasty, lone)
     with pytest.raises(ServerUnavailable):
-        fragile.read(lone, "GET", lone.key("n"))
-    assert time.monotonic() - began < 30
+        hasty.read(lone, "GET", lone.key("n"))
+    assert time.monotonic() - began < 60
     proxy.heal()
-    assert increment(fragile, lone) >= 2
+    assert increment(hasty, lone) >= 2
+    hasty.close()
 
 
 def test_a_call_that_bides_its_time_ends_with_its_client(fresh_server: Server, lone: Unit) -> None:

@@ -163,9 +163,10 @@ def test_backoffs_spread() -> None:
 
 def test_a_deadline_passes() -> None:
     """And has no time left then, rather than less than none."""
+    far = Deadline(600)
+    assert 0 < far.left_s() <= 600
+    assert not far.passed
     deadline = Deadline(0.01)
-    assert 0 < deadline.left_s() <= 0.01
-    assert not deadline.passed
     time.sleep(0.02)
     assert deadline.passed
     assert deadline.left_s() == 0.0
@@ -184,7 +185,12 @@ def test_a_timeout_of_zero_is_over_at_once() -> None:
 
 def test_time_since_boot_goes_on() -> None:
     """As fast as the monotonic clock while the machine is awake, and never behind it."""
-    behind = since_boot() - time.monotonic()
+
+    def apart() -> float:
+        """How far, when nothing came between the two looks."""
+        return max(since_boot() - time.monotonic() for _ in range(100))
+
+    before = apart()
     time.sleep(0.05)
-    assert since_boot() - time.monotonic() == pytest.approx(behind, abs=0.02)
-    assert behind > -0.001
+    assert apart() == pytest.approx(before, abs=0.02)
+    assert before > -0.001

@@ -136,7 +136,7 @@ async def test_a_call_that_its_client_overtakes_opens_nothing(
     with Proxy(fresh_server.address) as proxy:
         caller = AsyncCaller(Settings.from_url(proxy.url))
         await caller.read(unit, "GET", unit.key("k"))
-        proxy.delay(0.1)
+        proxy.delay(0.3)
         calls = [caller.call(ECHO, unit, [unit.key("k")], ["x"])]
         calls.append(caller.call_many(ECHO, [(unit, [unit.key("k")], ["x"])] * 2))
         tasks = [asyncio.ensure_future(call) for call in calls]
@@ -215,7 +215,7 @@ async def test_an_aborted_opening_that_has_just_ended_is_closed(proxy: Proxy) ->
     opening.add_done_callback(lane._opened)
     assert isinstance(await future, Unsent)
     await asyncio.sleep(0.1)
-    eventually(lambda: proxy.open_connections == 0)
+    await eventually_async(lambda: proxy.open_connections == 0)
 
 
 async def test_a_cut_of_tls_is_noticed_before_it_is_used(standalone: Server, unit: Unit) -> None:
@@ -225,7 +225,7 @@ async def test_a_cut_of_tls_is_noticed_before_it_is_used(standalone: Server, uni
         for n in range(5):
             await echo(caller, unit, str(n))
             tls.cut()
-            time.sleep(0.05)  # noqa: ASYNC251 (the news arrives, and the loop has not seen it yet)
+            time.sleep(0.05)  # noqa: ASYNC251 (idle for so long it is looked at before it is used)
         await echo(caller, unit, "last")
         await caller.close()
 
@@ -272,10 +272,12 @@ async def test_a_reply_that_came_while_the_loop_was_busy_is_heard(
     client = Redis.from_url(proxy.url, connection_class=kind, socket_timeout=1)  # type: ignore[no-untyped-call]
     caller = AsyncCaller(Settings.of(client))
     await echo(caller, unit, "first")
-    proxy.delay(0.3)
+    heard = proxy.replies
+    proxy.delay(0.3, "requests")
     call = asyncio.create_task(echo(caller, unit, "second"))
     await asyncio.sleep(0.1)
-    time.sleep(1.5)  # noqa: ASYNC251 (that is the point)
+    eventually(lambda: proxy.replies > heard)  # which keeps the loop from turning: it is the point
+    time.sleep(1.5)  # noqa: ASYNC251
     await call
     await caller.close()
     await client.aclose()

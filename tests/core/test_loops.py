@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 from faults.servers import Server
-from faults.waiting import eventually
+from faults.waiting import eventually, eventually_grows
 from holdfast import Holdfast, TaskRegistry
 
 
@@ -33,10 +32,10 @@ def test_a_worker_runs_in_the_quickest_loop_there_is(standalone: Server, loops_f
 def test_a_waiter_is_woken_through_the_private_loop(standalone: Server, loops_from: str) -> None:
     """Where the bell is heard and leases are renewed."""
     with Holdfast.from_url(standalone.url, namespace=f"loops-{secrets.token_hex(4)}") as hf:
-        lease = hf.lock("l", lease=1.0).acquire()
+        lease = hf.lock("l", lease=6.0).acquire()
         with ThreadPoolExecutor() as pool:
             waiting = pool.submit(hf.lock("l").acquire, timeout=60)
             eventually(lambda: hf.lock("l").inspect().waiters)
-            time.sleep(1.5)  # it lives by its renewals
+            eventually_grows(lambda: lease.remaining, reason="it is renewed")
             lease.release()
             waiting.result(timeout=60).release()

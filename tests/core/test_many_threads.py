@@ -37,7 +37,8 @@ def test_no_reply_crosses_between_sixty_four_threads(standalone: Server) -> None
 
 def test_threads_share_a_client(standalone: Server) -> None:
     """What all of them counted is there."""
-    with Holdfast.from_url(standalone.url, namespace=f"threads-{secrets.token_hex(4)}") as hf:
+    url = f"{standalone.url}?socket_timeout=60"
+    with Holdfast.from_url(url, namespace=f"threads-{secrets.token_hex(4)}") as hf:
         with ThreadPoolExecutor(THREADS) as pool:
             list(pool.map(lambda _: hf.counter("hits").add(1), range(THREADS * 10)))
         assert hf.counter("hits").total(86_400.0) == THREADS * 10

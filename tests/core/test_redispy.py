@@ -10,6 +10,7 @@ from redis import connection as blocking
 from redis.asyncio import connection as flavour
 
 from faults.servers import Server
+from faults.waiting import eventually_async
 from holdfast.core.connections.settings import Settings
 from holdfast.core.connections.stream.redispy import native, socket_of, taken_over
 
@@ -35,7 +36,7 @@ async def test_what_nobody_would_read_is_not_lost(standalone: Server) -> None:
     connection = settings.connection(flavour, settings.addresses[0])
     await connection.connect()
     await connection.send_command("PING")
-    await asyncio.sleep(0.2)
+    await eventually_async(lambda: connection._reader._buffer)
     with pytest.raises(ConnectionError, match="nobody asked"):
         await taken_over(connection)
     await connection.disconnect()

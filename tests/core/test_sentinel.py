@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from redis.sentinel import Sentinel
 
+from faults.fixtures import PATIENT_MS
 from faults.ports import Port
 from faults.sentinels import SERVICE, Watched
 from holdfast import Holdfast, ServerUnavailable, TaskRegistry
@@ -15,6 +19,13 @@ tasks = TaskRegistry()
 @tasks.task(queue="watched")
 def nothing(n: int) -> None:
     del n
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Watched]:
+    """Nobody takes a busy primary for dead: it is deposed when the test says so."""
+    with Watched(tmp_path, down_after_ms=PATIENT_MS) as watched:
+        yield watched
 
 
 def test_calls_follow_a_failover(watched: Watched) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import select
 import socket
 import time
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from holdfast.core.call._sync import Caller
 from holdfast.core.connections.request import Request
 from holdfast.core.connections.settings import Settings
 from holdfast.core.connections.stream._sync import Stream
+from holdfast.core.connections.stream.redispy import socket_of
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
 
@@ -34,7 +36,7 @@ def test_what_has_come_is_never_too_late(standalone: Server) -> None:
     connection.connect()
     stream = Stream(connection)
     stream.write(Request.of("PING").payload)
-    time.sleep(0.3)
+    select.select([socket_of(connection)], [], [], 60)
     assert stream.read(time.monotonic() - 1) == b"PONG"
     stream.close()
 

@@ -79,6 +79,7 @@ class Endless:
 
     def __init__(self) -> None:
         self.began = threading.Event()
+        self.rounds = 0
         self.interrupted = threading.Event()
         self.let_go = threading.Event()
 
@@ -86,6 +87,7 @@ class Endless:
         try:
             self.began.set()
             while True:
+                self.rounds += 1
                 time.sleep(0.001)
         except Interrupted:
             self.interrupted.set()
@@ -210,7 +212,7 @@ async def test_a_running_function_is_interrupted_and_keeps_its_place_until_it_en
     endless = Endless()
     async with pool(1, lambda: freed.append((threads.busy, threads.abandoned))) as threads:
         task = asyncio.create_task(threads.run(endless))
-        await until(endless.began.is_set)
+        await until(lambda: endless.rounds > 0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError) as cancelled:
             await task
@@ -244,26 +246,27 @@ async def test_a_time_limit_interrupts() -> None:
 
 async def test_a_call_that_blocks_ends_before_its_interruption_comes() -> None:
     """It does not come to the function that runs in the thread afterwards."""
-    began = threading.Event()
+    began, gate = threading.Event(), threading.Lock()
     after: list[str] = []
 
     def blocked() -> None:
         began.set()
-        time.sleep(0.05)
+        gate.acquire()
         after.append("Python again")
         for _ in range(1000):
             pass
         after.append("not interrupted")
 
     async with pool(1) as threads:
+        gate.acquire()
         task = asyncio.create_task(threads.run(blocked))
         await until(began.is_set)
         task.cancel()
-        results = await asyncio.gather(
-            task,
-            *(threads.run(lambda: sum(range(1000))) for _ in range(20)),
-            return_exceptions=True,
-        )
+        calls = (threads.run(lambda: sum(range(1000))) for _ in range(20))
+        following = [asyncio.create_task(call) for call in calls]
+        await until(lambda: threads.abandoned == 1)
+        gate.release()
+        results = await asyncio.gather(task, *following, return_exceptions=True)
 
         assert isinstance(results[0], asyncio.CancelledError)
         assert results[1:] == [499_500] * 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 
 import pytest
 
@@ -14,7 +14,7 @@ from holdfast.core.runtime.watchdog import Blockage, Watchdog
 
 LIMIT_S = 0.2
 AGAIN_S = 3 * LIMIT_S  # within that, it has told once more, if it does
-PATIENT_S = 1.0  # the limit where nothing is to be told: no machine is so slow
+PATIENT_S = 1.0  # the limit where nothing is to be told
 IDLE_S = 1.5 * PATIENT_S
 
 
@@ -69,12 +69,18 @@ async def test_the_place_is_where_the_loop_is(told: list[Blockage], watchdog: Wa
     """File, line and function of the innermost frame in Python: here the one that sleeps."""
 
     async def guilty() -> None:
-        time.sleep(5 * LIMIT_S)  # noqa: ASYNC251
+        while not told:
+            time.sleep(LIMIT_S / 10)  # noqa: ASYNC251
 
-    await asyncio.create_task(guilty(), name="task 18")
-    [blockage] = [blockage for blockage in told if blockage.task == "task 18"]
-    line = guilty.__code__.co_firstlineno + 1
-    assert blockage.where == f"{__file__}:{line} in guilty"
+    async def is_named() -> bool:
+        """Whether it was the first; on a slow machine someone else may be."""
+        told.clear()
+        await asyncio.create_task(guilty(), name="task 18")
+        return told[0].task == "task 18"
+
+    await eventually_async(is_named)
+    first = guilty.__code__.co_firstlineno
+    assert told[0].where in [f"{__file__}:{first + n} in guilty" for n in (1, 2)]
 
 
 async def test_each_time_is_told(told: list[Blockage], watchdog: Watchdog) -> None:
@@ -114,25 +120,34 @@ async def test_who_waits_for_a_thread_to_start_is_not_named(
 
 async def test_an_idle_loop_is_not_told(told: list[Blockage], patient: Watchdog) -> None:
     """It sleeps for longer than the limit, and turns when it is asked."""
-    await asyncio.sleep(IDLE_S)
-    assert told == []
+    await eventually_async(lambda: is_left_alone(told, asyncio.sleep(IDLE_S)))
 
 
 async def test_a_busy_loop_is_not_told(told: list[Blockage], patient: Watchdog) -> None:
     """Short turns one after the other, from many tasks, beside a thread that computes."""
-    ends_at = time.monotonic() + IDLE_S
 
-    def compute() -> None:
+    def compute(ends_at: float) -> None:
         while time.monotonic() < ends_at:
             sum(range(1000))
 
-    async def busy() -> None:
+    async def busy(ends_at: float) -> None:
         while time.monotonic() < ends_at:
             time.sleep(LIMIT_S / 100)  # noqa: ASYNC251
             await asyncio.sleep(0)
 
-    await asyncio.gather(asyncio.to_thread(compute), *(busy() for _ in range(10)))
-    assert told == []
+    async def all_at_once() -> None:
+        ends_at = time.monotonic() + IDLE_S
+        thread = asyncio.to_thread(compute, ends_at)
+        await asyncio.gather(thread, *(busy(ends_at) for _ in range(10)))
+
+    await eventually_async(lambda: is_left_alone(told, all_at_once()))
+
+
+async def is_left_alone(told: list[Blockage], work: Awaitable[None]) -> bool:
+    """Whether nothing is told of *work*; a machine may stop all of it for longer than the limit."""
+    told.clear()
+    await work
+    return not told
 
 
 async def test_a_closed_watchdog_tells_nothing(told: list[Blockage], watchdog: Watchdog) -> None:
@@ -151,7 +166,7 @@ def test_a_loop_that_is_closed_is_not_told(told: list[Blockage]) -> None:
     """It ended without closing its watchdog: that one gives up, and nobody is disturbed."""
 
     async def forgetful() -> Watchdog:
-        return Watchdog(LIMIT_S, told.append)
+        return Watchdog(PATIENT_S, told.append)
 
     watchdog = asyncio.run(forgetful())
     eventually(watchdog._watching.done)
@@ -162,7 +177,13 @@ def test_a_loop_that_is_closed_is_not_told(told: list[Blockage]) -> None:
 
 def test_only_its_own_loop_is_watched(told: list[Blockage]) -> None:
     """A loop of another thread may be blocked meanwhile."""
+    eventually(lambda: is_not_blamed(told))
+
+
+def is_not_blamed(told: list[Blockage]) -> bool:
+    """Whether nothing is told of a loop that turns; a machine may stop it for longer than that."""
     begun = threading.Event()
+    told.clear()
 
     async def innocent() -> None:
         watchdog = Watchdog(PATIENT_S, told.append)
@@ -178,7 +199,7 @@ def test_only_its_own_loop_is_watched(told: list[Blockage]) -> None:
     thread.start()
     asyncio.run(innocent())
     thread.join()
-    assert told == []
+    return not told
 
 
 def test_a_watchdog_leaves_no_thread_behind() -> None:

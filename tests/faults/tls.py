@@ -48,7 +48,7 @@ class Tls:
 
     def cut(self) -> None:
         """End all present connections without a word of TLS; new ones are welcome."""
-        self._loop.call_soon_threadsafe(self._cut)
+        asyncio.run_coroutine_threadsafe(self._cut(), self._loop).result()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -63,9 +63,11 @@ class Tls:
     def _run(self) -> None:
         asyncio.run(self._live())
 
-    def _cut(self) -> None:
-        for writer in self._visits.values():
+    async def _cut(self) -> None:
+        visits = dict(self._visits)
+        for writer in visits.values():
             writer.transport.abort()
+        await asyncio.gather(*visits, return_exceptions=True)
 
     async def _live(self) -> None:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()

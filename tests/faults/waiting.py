@@ -34,6 +34,19 @@ def eventually(predicate: Callable[[], T], timeout: float = 60.0, *, reason: str
     return result
 
 
+def eventually_grows(look: Callable[[], float], timeout: float = 60.0, *, reason: str = "") -> None:
+    """Wait until what falls by itself, such as what is left of a lease, is more than it was."""
+    least = look()
+
+    def has_grown() -> bool:
+        nonlocal least
+        now = look()
+        least = min(least, now)
+        return now > least
+
+    eventually(has_grown, timeout, reason=reason or _source(look))
+
+
 async def eventually_async(
     predicate: Callable[[], Awaitable[T]] | Callable[[], T],
     timeout: float = 60.0,

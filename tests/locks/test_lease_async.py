@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
 from faults.proxy import Proxy
 from faults.servers import Server
+from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, LeaseLost, ServerUnavailable
 
 
@@ -24,16 +25,31 @@ async def test_a_lease_that_ends_while_it_is_renewed_is_lost(
 ) -> None:
     """Its holder was told, so a place that the server still gives is no use."""
     async with AsyncHoldfast.from_url(proxy.url, namespace=hf.namespace) as slow:
-        lease = await slow.lock("l", lease=1.0, auto_renew=False).acquire()
-        assert not await lease.wait_lost(0.5)
-        proxy.delay(1.0, "replies")
-        with pytest.raises(LeaseLost, match="ended while it was renewed"):
-            await lease.renew()
-        assert lease.lost
-        proxy.heal()
-        with pytest.raises(LeaseLost):
-            await lease.release()
+        lock = slow.lock("l", lease=1.0, auto_renew=False)
+
+        async def has_ended_meanwhile() -> bool:
+            """Whether it did; a busy machine may come too late, or hear of both at once."""
+            async with hf.lock("l").hold():
+                pass  # what was before is over
+            proxy.heal()
+            lease = await lock.acquire()
+            proxy.delay(1.5, "replies")
+            first = await loss(lease.renew)
+            proxy.heal()
+            second = await loss(lease.release)
+            return "ended while it was renewed" in str(first) and second is not None and lease.lost
+
+        await eventually_async(has_ended_meanwhile)
     assert (await hf.lock("l").inspect()).holder is None
+
+
+async def loss(act: Callable[[], Awaitable[None]]) -> LeaseLost | None:
+    """Of what *act* tells, if it does."""
+    try:
+        await act()
+    except LeaseLost as error:
+        return error
+    return None
 
 
 async def test_a_lease_that_was_released_protects_nothing_any_more(hf: AsyncHoldfast) -> None:
@@ -66,10 +82,10 @@ async def test_a_place_that_ended_between_two_releases_was_not_lost(
 ) -> None:
     """Its holder had finished by then."""
     async with AsyncHoldfast.from_url(proxy.url, namespace=hf.namespace) as cut_off:
-        lease = await cut_off.lock("l", lease=1.0).acquire()
+        lease = await cut_off.lock("l", lease=2.0).acquire()
         with proxy.refuse(), pytest.raises(ServerUnavailable):
             await lease.release()
-        async with hf.lock("l").hold(timeout=5) as successor:
+        async with hf.lock("l").hold(timeout=30) as successor:
             await lease.release()
             assert not lease.lost
             assert (await hf.lock("l").inspect()).holder == successor.holder

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
 from faults.proxy import Proxy
 from faults.servers import Server
+from faults.waiting import eventually
 from holdfast import Holdfast, LeaseLost, ServerUnavailable
 
 
@@ -23,16 +24,31 @@ def hf(standalone: Server) -> Iterator[Holdfast]:
 def test_a_lease_that_ends_while_it_is_renewed_is_lost(hf: Holdfast, proxy: Proxy) -> None:
     """Its holder was told, so a place that the server still gives is no use."""
     with Holdfast.from_url(proxy.url, namespace=hf.namespace) as slow:
-        lease = slow.lock("l", lease=1.0, auto_renew=False).acquire()
-        assert not lease.wait_lost(0.5)
-        proxy.delay(1.0, "replies")
-        with pytest.raises(LeaseLost, match="ended while it was renewed"):
-            lease.renew()
-        assert lease.lost
-        proxy.heal()
-        with pytest.raises(LeaseLost):
-            lease.release()
+        lock = slow.lock("l", lease=1.0, auto_renew=False)
+
+        def has_ended_meanwhile() -> bool:
+            """Whether it did; a busy machine may come too late, or hear of both at once."""
+            with hf.lock("l").hold():
+                pass  # what was before is over
+            proxy.heal()
+            lease = lock.acquire()
+            proxy.delay(1.5, "replies")
+            first = loss(lease.renew)
+            proxy.heal()
+            second = loss(lease.release)
+            return "ended while it was renewed" in str(first) and second is not None and lease.lost
+
+        eventually(has_ended_meanwhile)
     assert (hf.lock("l").inspect()).holder is None
+
+
+def loss(act: Callable[[], Awaitable[None]]) -> LeaseLost | None:
+    """Of what *act* tells, if it does."""
+    try:
+        act()
+    except LeaseLost as error:
+        return error
+    return None
 
 
 def test_a_lease_that_was_released_protects_nothing_any_more(hf: Holdfast) -> None:
@@ -62,10 +78,10 @@ def test_a_release_that_failed_can_be_repeated(hf: Holdfast, proxy: Proxy) -> No
 def test_a_place_that_ended_between_two_releases_was_not_lost(hf: Holdfast, proxy: Proxy) -> None:
     """Its holder had finished by then."""
     with Holdfast.from_url(proxy.url, namespace=hf.namespace) as cut_off:
-        lease = cut_off.lock("l", lease=1.0).acquire()
+        lease = cut_off.lock("l", lease=2.0).acquire()
         with proxy.refuse(), pytest.raises(ServerUnavailable):
             lease.release()
-        with hf.lock("l").hold(timeout=5) as successor:
+        with hf.lock("l").hold(timeout=30) as successor:
             lease.release()
             assert not lease.lost
             assert (hf.lock("l").inspect()).holder == successor.holder

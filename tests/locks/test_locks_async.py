@@ -31,7 +31,7 @@ async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
 async def test_one_holds_and_others_are_told_who(hf: AsyncHoldfast) -> None:
     """A busy lock answers at once to who does not wait."""
     lock = hf.lock("market:item:42", lease=60.0)
-    async with lock.hold(timeout=1.0) as lease:
+    async with lock.hold(timeout=30) as lease:
         assert 20.0 < lease.remaining <= 60.0
         assert not lease.lost
         state = await lock.inspect()
@@ -97,15 +97,15 @@ async def test_a_lease_is_released_once(hf: AsyncHoldfast) -> None:
 
 async def test_a_semaphore_has_as_many_places_as_its_limit(hf: AsyncHoldfast) -> None:
     """And says who has them."""
-    semaphore = hf.semaphore("api", limit=2)
+    semaphore = hf.semaphore("api", limit=2, lease=60.0)
     one, two = await semaphore.acquire(), await semaphore.acquire()
     assert await semaphore.try_acquire() is None
     state = await semaphore.inspect()
     assert state.limit == 2
     assert {holder.name for holder in state.holders} == {one.holder, two.holder}
-    assert all(9 < holder.remaining <= 10 for holder in state.holders)
+    assert all(20 < holder.remaining <= 60 for holder in state.holders)
     await one.release()
-    three = await semaphore.acquire(timeout=1)
+    three = await semaphore.acquire(timeout=30)
     await two.release()
     await three.release()
 
@@ -152,7 +152,7 @@ async def take_all(hf: AsyncHoldfast, names: list[str], timeout: float = 0.2) ->
 
 async def test_all_locks_are_held_or_none(hf: AsyncHoldfast) -> None:
     """One that is busy gives the others back; one that is named twice is taken once."""
-    async with hf.lock_all(["b", "a", "b"]).hold(timeout=1) as leases:
+    async with hf.lock_all(["b", "a", "b"]).hold(timeout=30) as leases:
         assert list(leases) == ["a", "b"]
         assert (await hf.lock("a").inspect()).holder == leases["a"].holder
     async with hf.lock("b").hold():
@@ -194,16 +194,17 @@ async def test_a_place_that_the_server_forgot_is_lost(hf: AsyncHoldfast, site: S
 
 async def test_renewing_by_hand(hf: AsyncHoldfast, site: Site) -> None:
     """A lease that is not renewed by itself ends where it says, unless its holder renews it."""
-    lock = hf.lock("l", lease=3.0, auto_renew=False)
+    lock = hf.lock("l", lease=4.0, auto_renew=False)
     lease = await lock.acquire()
-    assert not await lease.wait_lost(1.8)
+    await eventually_async(lambda: lease.remaining < 2.5)
+    left_s = lease.remaining
     await lease.renew()
-    assert not await lease.wait_lost(1.8)
-    assert await lease.wait_lost(5)
+    assert left_s < lease.remaining <= 4
+    assert await lease.wait_lost(30)
     assert lease.remaining == 0
     with pytest.raises(LeaseLost):
         await lease.renew()
-    async with lock.hold(timeout=5) as successor:
+    async with hf.lock("l", lease=60.0).hold(timeout=30) as successor:
         with pytest.raises(LeaseLost, match=successor.holder) as caught:
             await lease.release()
         assert caught.value.lost_at is not None

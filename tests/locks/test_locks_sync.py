@@ -32,7 +32,7 @@ def hf(site: Site) -> Iterator[Holdfast]:
 def test_one_holds_and_others_are_told_who(hf: Holdfast) -> None:
     """A busy lock answers at once to who does not wait."""
     lock = hf.lock("market:item:42", lease=60.0)
-    with lock.hold(timeout=1.0) as lease:
+    with lock.hold(timeout=30) as lease:
         assert 20.0 < lease.remaining <= 60.0
         assert not lease.lost
         state = lock.inspect()
@@ -98,15 +98,15 @@ def test_a_lease_is_released_once(hf: Holdfast) -> None:
 
 def test_a_semaphore_has_as_many_places_as_its_limit(hf: Holdfast) -> None:
     """And says who has them."""
-    semaphore = hf.semaphore("api", limit=2)
+    semaphore = hf.semaphore("api", limit=2, lease=60.0)
     one, two = semaphore.acquire(), semaphore.acquire()
     assert semaphore.try_acquire() is None
     state = semaphore.inspect()
     assert state.limit == 2
     assert {holder.name for holder in state.holders} == {one.holder, two.holder}
-    assert all(9 < holder.remaining <= 10 for holder in state.holders)
+    assert all(20 < holder.remaining <= 60 for holder in state.holders)
     one.release()
-    three = semaphore.acquire(timeout=1)
+    three = semaphore.acquire(timeout=30)
     two.release()
     three.release()
 
@@ -153,7 +153,7 @@ def take_all(hf: Holdfast, names: list[str], timeout: float = 0.2) -> None:
 
 def test_all_locks_are_held_or_none(hf: Holdfast) -> None:
     """One that is busy gives the others back; one that is named twice is taken once."""
-    with hf.lock_all(["b", "a", "b"]).hold(timeout=1) as leases:
+    with hf.lock_all(["b", "a", "b"]).hold(timeout=30) as leases:
         assert list(leases) == ["a", "b"]
         assert (hf.lock("a").inspect()).holder == leases["a"].holder
     with hf.lock("b").hold():
@@ -194,16 +194,17 @@ def test_a_place_that_the_server_forgot_is_lost(hf: Holdfast, site: Site) -> Non
 
 def test_renewing_by_hand(hf: Holdfast, site: Site) -> None:
     """A lease that is not renewed by itself ends where it says, unless its holder renews it."""
-    lock = hf.lock("l", lease=3.0, auto_renew=False)
+    lock = hf.lock("l", lease=4.0, auto_renew=False)
     lease = lock.acquire()
-    assert not lease.wait_lost(1.8)
+    eventually(lambda: lease.remaining < 2.5)
+    left_s = lease.remaining
     lease.renew()
-    assert not lease.wait_lost(1.8)
-    assert lease.wait_lost(5)
+    assert left_s < lease.remaining <= 4
+    assert lease.wait_lost(30)
     assert lease.remaining == 0
     with pytest.raises(LeaseLost):
         lease.renew()
-    with lock.hold(timeout=5) as successor:
+    with hf.lock("l", lease=60.0).hold(timeout=30) as successor:
         with pytest.raises(LeaseLost, match=successor.holder) as caught:
             lease.release()
         assert caught.value.lost_at is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -133,13 +134,14 @@ def first_come_first_served(history: list[Operation]) -> None:
 
     This holds as long as all are alive: who was paused is taken for dead, and overtaken. One in
     fifty may be: a busy machine holds up some on their way to the server; all, for as long as the
-    slowest of those calls took that wait for nobody. Who comes for the first time connects first.
+    slowest of those calls took that wait for nobody, and as nothing was heard of a process. Who
+    comes for the first time connects first.
     """
     latest: Operation | None = None
     overtaken: list[str] = []
     releases = (op for op in history if op.kind == "release" and op.return_ns)
     slowest_ns = max((op.return_ns or 0) - op.invoke_ns for op in releases)
-    margin_ns = OVERTAKING_S * 1e9 + slowest_ns
+    margin_ns = OVERTAKING_S * 1e9 + slowest_ns + longest_silence_ns(history)
     known: set[str] = set()
     experienced: list[Operation] = []
     for op in sorted(granted(history), key=lambda op: op.invoke_ns):
@@ -154,3 +156,13 @@ def first_come_first_served(history: list[Operation]) -> None:
             latest = op
     if len(overtaken) > len(by_fence) / 50:
         raise AssertionError("overtaken:\n  " + "\n  ".join(overtaken))
+
+
+def longest_silence_ns(history: list[Operation]) -> int:
+    """For how long nothing was heard of one of the processes, at most, while it was there."""
+    times: dict[str, list[int]] = {}
+    for op in history:
+        heard = times.setdefault(op.process, [])
+        heard += [at for at in (op.invoke_ns, op.return_ns) if at is not None]
+    pairs = (pair for heard in times.values() for pair in pairwise(sorted(heard)))
+    return max((later - earlier for earlier, later in pairs), default=0)

@@ -48,9 +48,9 @@ def test_a_step_of_the_clock_is_seen_by_the_server(clock: Clock, server: Server)
 def test_a_holder_who_is_overtaken_cannot_write(clock: Clock, server: Server) -> None:
     """The server gives the place away long before its holder knows."""
     with Holdfast.from_url(server.url) as hf:
-        lease = hf.lock("l", lease=5.0).acquire()
+        lease = hf.lock("l", lease=60.0).acquire()
         clock.set(HOUR_S)
-        with hf.lock("l").hold(timeout=5) as successor:
+        with hf.lock("l", lease=60.0).hold(timeout=30) as successor:
             assert not lease.lost
             hf.fenced("stock").set("new", successor.fence)
             with pytest.raises(StaleFence):

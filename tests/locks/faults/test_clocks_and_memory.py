@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import secrets
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from faults.servers import Server
-from faults.waiting import eventually
-from holdfast import Holdfast, LeaseLost, LockTimeout, ServerRefused, StaleFence
+from faults.waiting import eventually, eventually_grows
+from holdfast import Holdfast, Lease, LeaseLost, LockTimeout, ServerRefused, StaleFence
+
+
+def renewed(lease: Lease) -> None:
+    """Wait until it is renewed: only then is there more left of it than before."""
+    eventually_grows(lambda: lease.remaining, reason="the lease is renewed")
 
 
 def overtaken(hf: Holdfast, forget: Callable[[], object]) -> None:
@@ -19,12 +23,12 @@ def overtaken(hf: Holdfast, forget: Callable[[], object]) -> None:
     lease = hf.lock("l", lease=2.0).acquire()
     hf.fenced("stock").set("old", lease.fence)
     forget()
-    with hf.lock("l").hold(timeout=10) as successor:
+    with hf.lock("l", lease=60.0).hold(timeout=60) as successor:
         assert successor.fence > lease.fence
         hf.fenced("stock").set("new", successor.fence)
         with pytest.raises(StaleFence):
             hf.fenced("stock").set("late", lease.fence)
-        assert lease.wait_lost(5)
+        assert lease.wait_lost(30)
         assert hf.fenced("stock").get() == "new"
     with pytest.raises(LeaseLost):
         lease.release()
@@ -44,37 +48,36 @@ def test_flushall(hf: Holdfast, fresh_server: Server) -> None:
 
 def test_flushall_under_a_waiter(hf: Holdfast, fresh_server: Server) -> None:
     """It gets its place, though the server has forgotten the line as well."""
-    lease = hf.lock("l", lease=2.0).acquire()
+    lease = hf.lock("l", lease=6.0).acquire()
     with Holdfast.from_url(fresh_server.url, namespace=hf.namespace) as other:
         heirs: list[object] = []
-        thread = threading.Thread(target=lambda: heirs.append(other.lock("l").acquire(timeout=20)))
+        thread = threading.Thread(target=lambda: heirs.append(other.lock("l").acquire(timeout=60)))
         thread.start()
         eventually(lambda: len(hf.lock("l").inspect().waiters) == 1)
         fresh_server.execute("FLUSHALL")
         thread.join()
         assert heirs[0].fence > lease.fence
         heirs[0].release()
-    assert lease.wait_lost(5)
+    assert lease.wait_lost(30)
     with pytest.raises(LeaseLost):
         lease.release()
 
 
 def test_forgotten_scripts(hf: Holdfast, fresh_server: Server) -> None:
     """As after a failover: they are sent again, by the renewer too."""
-    lease = hf.lock("l", lease=1.0).acquire()
-    for _ in range(5):
-        fresh_server.execute("SCRIPT", "FLUSH")
-        assert not lease.wait_lost(0.5)
+    lease = hf.lock("l", lease=6.0).acquire()
+    fresh_server.execute("SCRIPT", "FLUSH")
+    renewed(lease)
     fresh_server.execute("SCRIPT", "FLUSH")
     lease.release()
 
 
 def test_a_restart_in_the_middle_of_a_lease(hf: Holdfast, fresh_server: Server) -> None:
     """What was acknowledged is kept, and so is the place."""
-    lease = hf.lock("l", lease=8.0).acquire()
+    lease = hf.lock("l", lease=10.0).acquire()
     fresh_server.kill()
     fresh_server.start()
-    assert not lease.wait_lost(4)
+    renewed(lease)
     assert hf.lock("l").inspect().holder == lease.holder
     lease.release()
 
@@ -85,9 +88,7 @@ def test_an_outage_that_is_longer_than_the_lease_is_told(
     """By the local clock: nobody answers."""
     lease = hf.lock("l", lease=1.0).acquire()
     fresh_server.pause()
-    began = time.monotonic()
-    assert lease.wait_lost(10)
-    assert time.monotonic() - began < 5
+    assert lease.wait_lost(30)
     fresh_server.resume()
     with pytest.raises(LeaseLost):
         lease.release()
@@ -110,9 +111,9 @@ def test_a_clock_that_steps_forward(hf: Holdfast, fresh_server: Server) -> None:
 
 def test_a_clock_that_steps_back(hf: Holdfast, fresh_server: Server) -> None:
     """The holder lives and gives back as ever; one that crashed would keep its place too long."""
-    lease = hf.lock("l", lease=2.0).acquire()
+    lease = hf.lock("l", lease=6.0).acquire()
     step_clock(fresh_server, hf.namespace, -3600)
-    assert not lease.wait_lost(3)
+    renewed(lease)
     with pytest.raises(LockTimeout):
         hf.lock("l").acquire(timeout=0.5)
     lease.release()
@@ -122,9 +123,9 @@ def test_a_clock_that_steps_back(hf: Holdfast, fresh_server: Server) -> None:
 
 def test_a_full_server(hf: Holdfast, fresh_server: Server) -> None:
     """Nobody new gets a place; who has one keeps it and gives it back, and who waits gets it."""
-    lease = hf.lock("l", lease=1.0).acquire()
+    lease = hf.lock("l", lease=6.0).acquire()
     heirs: list[object] = []
-    thread = threading.Thread(target=lambda: heirs.append(hf.lock("l").acquire(timeout=20)))
+    thread = threading.Thread(target=lambda: heirs.append(hf.lock("l").acquire(timeout=60)))
     thread.start()
     eventually(lambda: len(hf.lock("l").inspect().waiters) == 1)
     with fresh_server.client() as client:
@@ -132,7 +133,7 @@ def test_a_full_server(hf: Holdfast, fresh_server: Server) -> None:
         client.config_set("maxmemory-policy", "noeviction")
         with pytest.raises(ServerRefused, match="locks/acquire on lock 'other'"):
             hf.lock("other").acquire()
-        assert not lease.wait_lost(1.5)
+        renewed(lease)
         lease.release()
         thread.join()
         heirs[0].release()

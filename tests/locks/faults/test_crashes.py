@@ -17,7 +17,7 @@ from locks.faults.contest import Contest, granted
 from locks.faults.holder import KEY
 from soundness import assert_sound
 
-SLACK_S = 3.0
+SLACK_S = 10.0
 """What a busy machine may add."""
 
 
@@ -28,7 +28,7 @@ def test_a_killed_holders_place_is_free_within_its_lease_and_a_second(
     """Whoever waits for it gets it then."""
     lease_s = 2.0
     with Contest(
-        standalone.url, tmp_path, 2, holders=1, hold_s=60, lease=lease_s, once=True, timeout=30
+        standalone.url, tmp_path, 2, holders=1, hold_s=60, lease=lease_s, once=True, timeout=60
     ) as contest:
         eventually(lambda: len(contest.grants()) == 1)
         [first] = contest.grants()
@@ -36,7 +36,7 @@ def test_a_killed_holders_place_is_free_within_its_lease_and_a_second(
         holder = next(p for p in contest.processes if first.process.startswith(p.name))
         killed_ns = time.monotonic_ns()
         holder.kill()
-        eventually(lambda: len(contest.grants()) == 2, lease_s + 5)
+        eventually(lambda: len(contest.grants()) == 2)
         [_, second] = contest.grants()
         assert (second.return_ns - killed_ns) / 1e9 <= lease_s + 1 + SLACK_S
 
@@ -62,7 +62,7 @@ def test_all_holders_of_a_semaphore_killed_at_once(standalone: Server, tmp_path:
         killed_at = time.monotonic()
         for process in contest.processes:
             process.kill()
-        leases = [hf.semaphore(KEY).acquire(timeout=10) for _ in range(3)]
+        leases = [hf.semaphore(KEY).acquire(timeout=60) for _ in range(3)]
         assert time.monotonic() - killed_at <= lease_s + 1 + SLACK_S
         for lease in leases:
             lease.release()
@@ -78,19 +78,19 @@ def strike(victims: list[Process], how: str) -> None:
 def test_dead_waiters_cost_the_others_two_seconds_together(
     standalone: Server, tmp_path: Path, how: str
 ) -> None:
-    """Every other one of the line is killed, or frozen while its connections stay open."""
+    """Sixteen of the line are killed, or frozen while their connections stay open."""
     contest = Contest(
-        standalone.url, tmp_path, 8, holders=2, hold_s=0, once=True, timeout=60, lease=10.0
+        standalone.url, tmp_path, 8, holders=4, hold_s=0, once=True, timeout=60, lease=10.0
     )
     with Holdfast.from_url(standalone.url, namespace=contest.namespace) as hf:
         lease = hf.lock(KEY).acquire()
         with contest:
-            eventually(lambda: len(hf.lock(KEY).inspect().waiters) == 16, 30)
+            eventually(lambda: len(hf.lock(KEY).inspect().waiters) == 32)
             strike(contest.processes[::2], how)
             released_at = time.monotonic()
             lease.release()
             alive = {process.name for process in contest.processes[1::2]}
-            eventually(lambda: served(contest, alive) == 8, 30)
+            eventually(lambda: served(contest, alive) == 16)
             took_s = time.monotonic() - released_at
             strike(contest.processes[::2], "kill")
     assert_sound(standalone.url, contest.namespace)
@@ -146,17 +146,17 @@ def served(contest: Contest, names: set[str]) -> int:
 def test_a_frozen_holder_is_told_before_it_writes(standalone: Server, tmp_path: Path) -> None:
     """It wakes up after its lease: it knows at once, and what it writes all the same is refused."""
     with (
-        Contest(standalone.url, tmp_path, 1, holders=1, hold_s=60, lease=1.0, once=True) as contest,
+        Contest(standalone.url, tmp_path, 1, holders=1, hold_s=60, lease=2.0, once=True) as contest,
         Holdfast.from_url(standalone.url, namespace=contest.namespace) as hf,
     ):
         [holder] = contest.processes
         eventually(lambda: len(contest.grants()) == 1)
         holder.pause()
-        with hf.lock(KEY).hold(timeout=10) as lease:
+        with hf.lock(KEY, lease=60.0).hold(timeout=60) as lease:
             hf.fenced(KEY).set("successor", lease.fence)
             holder.resume()
             eventually(lambda: any(op.kind == "lost" for op in contest.history()) or stale(contest))
-            assert holder.wait(20) == 0
+            assert holder.wait(60) == 0
             assert f"{lease.holder} holds it now" in holder.output or "StaleFence" in holder.output
             assert hf.fenced(KEY).get() == "successor"
     assert len(granted(contest.history())) == 1

@@ -21,7 +21,13 @@ from faults.waiting import eventually
 from holdfast import Holdfast
 from holdfast.locks.fenced._sync import SET
 from holdfast.locks.places._sync import ACQUIRE, RELEASE, RENEW
-from locks.faults.contest import Contest, check, first_come_first_served, granted
+from locks.faults.contest import (
+    Contest,
+    check,
+    first_come_first_served,
+    granted,
+    longest_silence_ns,
+)
 from locks.faults.holder import KEY
 
 KINDS = [("lock", 1), ("semaphore", 3)]
@@ -65,6 +71,7 @@ def test_sixteen_who_live_are_served_in_turn(
     contest.set_clocks(-3600.0, 0.0, 3600.0, 7200.0)
     with contest:
         time.sleep(STRUCK_S)
+        eventually(lambda: all(turns >= 4 for turns in _turns(contest.grants(), 16)))
         history = contest.stop()
     check(history, limit)
     first, last = {}, {}
@@ -75,8 +82,17 @@ def test_sixteen_who_live_are_served_in_turn(
     together = range(max(first.values()), min(last.values()))  # all were there
     # Who comes for the first time has to connect, and may be held up there.
     first_come_first_served([op for op in history if op.invoke_ns > together.start])
-    shares = Counter(op.fields["holder"] for op in granted(history) if op.return_ns in together)
-    assert max(shares.values()) - min(shares.values()) <= 2
+    shares = _turns([op for op in granted(history) if op.return_ns in together], 16)
+    # Who was held up, or whose process was, missed the turns of that time.
+    turn_ns = len(together) / max(shares)
+    missed = longest_silence_ns([op for op in history if op.invoke_ns in together]) / turn_ns
+    assert max(shares) - min(shares) <= 2 + missed
+
+
+def _turns(grants: list[Operation], holders: int) -> list[int]:
+    """How many each holder had."""
+    had = Counter(op.fields["holder"] for op in grants)
+    return [*had.values(), *[0] * (holders - len(had))]
 
 
 @contextmanager
@@ -112,13 +128,14 @@ def test_nothing_is_held_twice_whatever_is_lost(
     with Contest(proxy.url, tmp_path, 4, holders=4, kind=kind, limit=limit, hold_s=0.02) as contest:
         with losing(proxy, seed, (0.02, 0.2)) as done:
             time.sleep(4)
+            eventually(lambda: len(done) > 10)
             contest.goes_on()
         history = contest.stop()
     check(history, limit)
-    assert len(done) > 10
     with Holdfast.from_url(standalone.url, namespace=contest.namespace) as hf:
-        state = (hf.lock if kind == "lock" else hf.semaphore)(KEY).inspect()
-        assert state.waiters == ()
+        held = (hf.lock if kind == "lock" else hf.semaphore)(KEY)
+        held.acquire(timeout=60).release()  # it comes after whoever was left in line
+        eventually(lambda: held.inspect().waiters == ())
 
 
 @pytest.mark.parametrize(("kind", "limit"), LOCK)
@@ -181,15 +198,28 @@ def test_the_checkers_catch_the_locks_of_the_seed(
 ) -> None:
     """The same harness, with holders who are paused for longer than the lease."""
     with Contest(standalone.url, tmp_path, 4, kind=kind, limit=limit, hold_s=0.3) as contest:
-        for _ in range(3):
+
+        def is_caught() -> bool:
+            """Pause who holds it, and look; it may just have given its place back."""
             held_by = eventually(lambda: holding(contest.history()))
             holder = next(p for p in contest.processes if held_by.startswith(p.name))
             holder.pause()
             time.sleep(1.5)
             holder.resume()
+            return "the limit is" in found(contest.history(), limit)
+
+        eventually(is_caught)
         history = contest.stop()
-    with pytest.raises(AssertionError, match="the limit is"):
+    assert "the limit is" in found(history, limit)
+
+
+def found(history: list[Operation], limit: int) -> str:
+    """What the checkers say."""
+    try:
         check(history, limit)
+    except AssertionError as error:
+        return str(error)
+    return ""
 
 
 def holding(history: list[Operation]) -> str | None:

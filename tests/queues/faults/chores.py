@@ -25,6 +25,7 @@ tasks = TaskRegistry()
 recorders: list[Recorder] = []  # one, once the process knows where to write
 POLL_S = 0.02
 OVERDUE_S = 0.3  # timeout of the tasks that have one
+HUNG_S = 1.0  # of those that must have begun by then, on a slow machine too
 
 
 class NotYet(Exception):
@@ -131,10 +132,11 @@ async def waits_and_tells(key: str, gate: str) -> int:
 
 
 @tasks.task(queue=QUEUE)
-async def blocks(key: str, seconds: float) -> int:
-    """Keep the event loop from turning."""
+async def blocks(key: str, gate: str) -> int:
+    """Keep the event loop from turning until there is a file at *gate*."""
     with execution(key) as token:
-        time.sleep(seconds)  # noqa: ASYNC251 (as it must not)
+        while not os.access(gate, os.F_OK):  # in this very frame
+            time.sleep(POLL_S)  # noqa: ASYNC251 (as it must not)
     return token
 
 
@@ -153,11 +155,11 @@ async def endless_on_the_loop(key: str) -> None:
         await asyncio.Event().wait()
 
 
-@tasks.task(queue=QUEUE, timeout=OVERDUE_S, retry=Retry(attempts=1))
-def stuck(key: str, seconds: float) -> None:
-    """Hang in C, where no interruption comes through."""
+@tasks.task(queue=QUEUE, timeout=HUNG_S, retry=Retry(attempts=1))
+def stuck(key: str, pipe: str) -> None:
+    """Hang in C, where no interruption comes through, until somebody opens *pipe* to write."""
     with execution(key):
-        time.sleep(seconds)
+        os.close(os.open(pipe, os.O_RDONLY))
 
 
 def _wait_for(gate: Path) -> None:

@@ -155,7 +155,7 @@ class Crew:
         for worker in self.workers:
             eventually(lambda worker=worker: is_at_work(worker), reason=f"{worker.name} serves")
             worker.terminate()
-        statuses = {worker.name: worker.wait(15) for worker in self.workers}
+        statuses = {worker.name: worker.wait(60) for worker in self.workers}
         assert not any(statuses.values()), statuses
 
     def dead(self) -> dict[str, TaskStatus]:

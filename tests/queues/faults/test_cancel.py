@@ -39,7 +39,7 @@ def test_a_running_task_is_stopped_at_once(
     standalone: Server, tmp_path: Path, function: str
 ) -> None:
     """Long before its worker would ask for its lease; what else runs there goes on."""
-    lease_s = 60.0  # so its worker asks for it after 20 s
+    lease_s = 120.0  # so its worker asks for it after 40 s
     gate = tmp_path / "gate"
     task = getattr(chores, function)
     with Crew(standalone, tmp_path, workers=2, lease=lease_s) as crew:
@@ -47,9 +47,9 @@ def test_a_running_task_is_stopped_at_once(
         [handle] = crew.enqueue(task.call("cancelled", str(tmp_path / "never")))
         eventually(lambda: len({run.key for run in crew.history() if run.kind == "complete"}) == 3)
         cancelled_elsewhere(crew, handle.task_id)
-        eventually(lambda: is_stopped(crew, "cancelled"), lease_s / 6)
+        eventually(lambda: is_stopped(crew, "cancelled"), lease_s / 4)
         with pytest.raises(TaskFailed) as caught:
-            handle.result(timeout=5)
+            handle.result(timeout=30)
         assert caught.value.state == handle.status().state == "cancelled"
         crew.places().check()
         gate.touch()
@@ -81,7 +81,7 @@ def test_a_cancellation_that_is_not_heard_comes_with_the_next_renewal(
     loss: Callable[[Proxy, Server, str], Callable[[], bool]],
 ) -> None:
     """The ring was lost, or the worker was not connected at that moment."""
-    lease_s = 1.5
+    lease_s = 4.5  # so its worker asks for it after 1.5 s
     with Crew(standalone, tmp_path, workers=1, lease=lease_s, url=proxy.url) as crew:
         [handle] = crew.enqueue(getattr(chores, function).call("deaf", str(tmp_path / "never")))
         eventually(lambda: crew.runs("deaf"))
@@ -90,7 +90,7 @@ def test_a_cancellation_that_is_not_heard_comes_with_the_next_renewal(
             happened()
         with Holdfast.from_url(standalone.url, namespace=crew.namespace) as direct:
             assert direct.queue(chores.QUEUE).handle(handle.task_id).cancel()
-        eventually(lambda: is_stopped(crew, "deaf"), lease_s / 3 + 5)
+        eventually(lambda: is_stopped(crew, "deaf"))
         assert happened()
         crew.retire()
         assert handle.status().state == "cancelled"
@@ -114,7 +114,7 @@ def test_the_same_id_may_be_used_again_at_once(
         [new] = crew.enqueue(task.call("new", str(new_gate)).options(task_id="sale"))
         assert new.task_id == old.task_id
         eventually(lambda: crew.runs("new"))
-        assert deaf.fired == 1
+        deaf.wait()
         old_gate.touch()
         eventually(lambda: "old" in crew.completed())
         worker.wait_for_output("after it was taken away; that does not count")

@@ -143,7 +143,7 @@ def test_a_worker_that_was_believed_dead_has_no_say(
 ) -> None:
     """It was stopped for longer than its lease; the task runs elsewhere, or is done."""
     gate = tmp_path / "gate"
-    with Crew(standalone, tmp_path, workers=2, lease=LEASE_S) as crew:
+    with Crew(standalone, tmp_path, workers=2, lease=3.0) as crew:
         late, other = crew.workers
         other.stop()
         crew.enqueue(getattr(chores, task).call("sold", str(gate)))
@@ -177,7 +177,7 @@ def test_a_worker_that_is_told_to_end_finishes_what_runs(
 ) -> None:
     """Whether or not it has places left; then it ends, and has spent no time on waiting."""
     before = os.times()
-    with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, concurrency=concurrency) as crew:
+    with Crew(standalone, tmp_path, workers=1, lease=60.0, concurrency=concurrency) as crew:
         crew.enqueue(chores.on_the_loop.call("on the loop", 3.0))
         crew.enqueue(chores.plain.call("in a thread", 3.0))
         eventually(lambda: crew.runs("on the loop") and crew.runs("in a thread"))

@@ -20,7 +20,7 @@ from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, Queue, Retry, TaskRegistry, current_task
 from holdfast.core import ledger
 from holdfast.core.names import Namespace
-from holdfast.queues import packing
+from holdfast.queues import keys, packing
 from holdfast.queues._sync import REPLAY
 from holdfast.queues.producer._sync import ENQUEUE
 from holdfast.queues.worker import claimer
@@ -29,6 +29,7 @@ from holdfast.queues.worker.claimer import RENEW, STEP
 tasks = TaskRegistry()
 ran: list[object] = []
 attempts: list[int] = []
+enough = threading.Event()
 
 
 @tasks.task(queue="lost")
@@ -50,9 +51,9 @@ def fails_at_first(value: object) -> None:
 
 
 @tasks.task(queue="lost")
-def lasts(seconds: float) -> None:
+def lasts() -> None:
     ran.append(current_task().attempt)
-    threading.Event().wait(seconds)
+    enough.wait(90)
 
 
 @pytest.fixture(params=HALVES)
@@ -89,10 +90,10 @@ def drain(hf: Holdfast, *queues: str) -> None:
 
 
 @contextmanager
-def working(url: str, namespace: str) -> Iterator[None]:
-    """A worker, as long as the block lasts."""
+def working(url: str, namespace: str, *, lease: float = 60.0) -> Iterator[None]:
+    """A worker, as long as the block lasts; no test waits for the end of such a lease."""
     with Holdfast.from_url(f"{url}?socket_timeout=1", namespace=namespace) as hf:
-        worker = hf.worker(tasks, concurrency=4, lease=1.0)
+        worker = hf.worker(tasks, concurrency=4, lease=lease)
         thread = threading.Thread(target=worker.run)
         thread.start()
         eventually(lambda: hf.queue("lost").stats().waiting_workers == 1)
@@ -245,8 +246,8 @@ def test_three_lost_steps_in_a_row_orphan_nothing(
                 else [proxy.drop_request(n, match=STEP.sha1.encode()) for n in (1, 2, 3)]
             )
             direct.enqueue_many([note.call(n) for n in range(tens, tens + 10)])
-            eventually(lambda n=tens + 10: len(ran) == n, timeout=30)
-            eventually(lambda waited=faults: sum(fault.fired for fault in waited) == 3, timeout=30)
+            eventually(lambda n=tens + 10: len(ran) == n)
+            eventually(lambda waited=faults: sum(fault.fired for fault in waited) == 3)
     assert sorted(ran) == list(range(100))
     assert attempts == [1] * 100
     assert direct.queue("lost").dead() == []
@@ -258,20 +259,20 @@ def test_a_claim_that_the_worker_never_heard_of_and_the_ledger_forgot_is_taken_b
     """The worker was cut off for longer than a step is remembered; nobody else is there."""
     monkeypatch.setattr(claimer, "_FORGOTTEN_S", 1.0)
     unit = Namespace.of(direct.namespace).unit("queue", "lost")
-    with working(proxy.url, direct.namespace):
+    with working(proxy.url, direct.namespace, lease=1.0):
         for orphan in count():
             proxy.drop_replies(1000, match=STEP.sha1.encode())
             direct.enqueue(note.call(orphan))
             if is_claimed(direct.queue("lost")):
                 break
             proxy.heal()  # that step had left before the task came: repeated, it claims none
-            eventually(lambda n=orphan: n in ran, timeout=30)
+            eventually(lambda n=orphan: n in ran)
         proxy.refuse()
         time.sleep(1.5)
         with standalone.client() as client:
             client.delete(*ledger.keys(unit))
         proxy.heal()
-        eventually(lambda: ran[-1:] == [orphan], timeout=30)
+        eventually(lambda: ran[-1:] == [orphan])
     assert attempts == [1] * orphan + [2]
 
 
@@ -291,20 +292,30 @@ def test_a_step_reply_that_ends_in_its_middle_is_asked_for_again(
     with working(proxy.url, direct.namespace):
         fault = proxy.cut_reply_at(byte, match=STEP.sha1.encode())
         direct.enqueue_many([note.call(n) for n in range(20)])
-        eventually(lambda: len(ran) == 20, timeout=30)
+        eventually(lambda: len(ran) == 20)
         assert fault.fired == 1
     assert sorted(ran) == list(range(20))
     assert attempts == [1] * 20
 
 
 @pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
-def test_a_lost_renewal_costs_no_lease(proxy: Proxy, direct: Holdfast, lost: str) -> None:
+def test_a_lost_renewal_costs_no_lease(
+    proxy: Proxy, standalone: Server, direct: Holdfast, lost: str
+) -> None:
     """The next one comes in time."""
-    with working(proxy.url, direct.namespace):
+    enough.clear()
+    leases = keys.leases(Namespace.of(direct.namespace).unit(keys.KIND, "lost"))
+    with working(proxy.url, direct.namespace, lease=6.0), standalone.client() as client:
         fault = getattr(proxy, lost)(match=RENEW.sha1.encode())
-        direct.enqueue(lasts.call(2.5))
-        eventually(lambda: ran and direct.queue("lost").stats().running == 0, timeout=30)
-        assert fault.fired == 1
+        direct.enqueue(lasts.call())
+        eventually(lambda: ran)
+        [(_, ends_ms)] = client.zrange(leases, 0, -1, withscores=True)
+        fault.wait(60)
+        if lost == "drop_reply":  # this one was applied
+            [(_, ends_ms)] = client.zrange(leases, 0, -1, withscores=True)
+        eventually(lambda: client.zrange(leases, 0, -1, withscores=True)[0][1] > ends_ms)
+        enough.set()
+        eventually(lambda: direct.queue("lost").stats().running == 0)
     assert ran == [1]
 
 
@@ -325,13 +336,13 @@ def test_a_worker_notices_that_its_connections_are_dead(
 ) -> None:
     """Half-open: nothing arrives, nothing is reset. It says so, and goes on after that."""
     numbers = count()
-    with working(proxy.url, direct.namespace):
+    with working(proxy.url, direct.namespace, lease=1.0):
         proxy.black_hole(directions)
         direct.enqueue_many([note.call(next(numbers)) for _ in range(10)])
         before = proxy.connections
-        eventually(lambda: proxy.connections > before, timeout=30, reason="it connects anew")
+        eventually(lambda: proxy.connections > before, reason="it connects anew")
         proxy.heal()
-        eventually(lambda: set(ran) == set(range(10)), timeout=30)
-        eventually(lambda: direct.queue("lost").stats().running == 0, timeout=30)
+        eventually(lambda: set(ran) == set(range(10)))
+        eventually(lambda: direct.queue("lost").stats().running == 0)
     stats = direct.queue("lost").stats()
     assert (stats.ready, stats.delayed, stats.dead) == (0, 0, 0)

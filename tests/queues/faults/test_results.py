@@ -111,7 +111,7 @@ def test_a_result_arrives_in_spite_of(
 async def test_hundreds_may_wait_for_one_result(standalone: Server, tmp_path: Path) -> None:
     """Not all of them can be rung; the others ask. Nobody stays behind, nothing is left."""
     gate = tmp_path / "gate"
-    crew = Crew(standalone, tmp_path, workers=1, lease=LEASE_S)
+    crew = Crew(standalone, tmp_path, workers=1, lease=60.0)
     await asyncio.to_thread(crew.__enter__)
     try:
         async with AsyncHoldfast.from_url(standalone.url, namespace=crew.namespace) as hf:
@@ -141,7 +141,7 @@ def test_waiting_for_a_result_changes_nothing_so_a_lost_reply_is_not_told(
         fault = getattr(proxy, lost)(match=AWAIT.sha1.encode())
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(handle.result, timeout=PATIENCE_S)
-            fault.wait()
+            fault.wait(60)
             gate.touch()
             try:
                 result = waiting.result(PATIENCE_S)
