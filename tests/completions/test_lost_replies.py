@@ -17,7 +17,7 @@ from holdfast.completions.recent._sync import DROP, TOUCH
 def pair(standalone: Server, proxy: Proxy):  # type: ignore[no-untyped-def]
     namespace = secrets.token_hex(4)
     with (
-        Holdfast.from_url(f"{proxy.url}?socket_timeout=1", namespace=namespace) as far,
+        Holdfast.from_url(f"{proxy.url}?socket_timeout=30", namespace=namespace) as far,
         Holdfast.from_url(standalone.url, namespace=namespace) as near,
     ):
         # A server that does not know a script yet says so first: that reply would be the lost one.

@@ -67,10 +67,13 @@ def test_a_replica(fresh_server: Server) -> None:
         host, port = fresh_server.address
         replica.execute("REPLICAOF", host, port)
         hf.completions("g").add("jeff")
-        with Holdfast.from_url(f"{replica.url}?socket_timeout=1") as reader:
-            eventually(lambda: [match.name for match in reader.completions("g").search("J")], 20)
-            with pytest.raises(ServerUnavailable, match="READONLY"):
-                reader.completions("g").add("jenny")
+        with Holdfast.from_url(f"{replica.url}?socket_timeout=60") as reader:
+            eventually(lambda: [match.name for match in reader.completions("g").search("J")])
+        with (
+            Holdfast.from_url(f"{replica.url}?socket_timeout=1") as writer,
+            pytest.raises(ServerUnavailable, match="READONLY"),
+        ):
+            writer.completions("g").add("jenny")
 
 
 def test_sixteen_at_once(standalone: Server, seed: int) -> None:
@@ -80,7 +83,8 @@ def test_sixteen_at_once(standalone: Server, seed: int) -> None:
     def client(number: int) -> None:
         dice = random.Random(f"{seed} {number}")
         mine: set[str] = set()
-        with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
+        url = f"{standalone.url}?socket_timeout=60"
+        with Holdfast.from_url(url, namespace=namespace) as hf:
             names = hf.completions("g")
             for _ in range(40):
                 name = f"{number}-{dice.randrange(20)} word"

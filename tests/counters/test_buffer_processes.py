@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -51,7 +50,7 @@ def test_many_threads_lose_nothing(standalone: Server) -> None:
 
 
 def test_a_killed_process_loses_an_interval_at_most(standalone: Server, tmp_path: Path) -> None:
-    """All that it had added half a second earlier is there."""
+    """All that it had added before a flush is there."""
     path, namespace = tmp_path / "counts.py", secrets.token_hex(4)
     path.write_text(COUNTS)
     with (
@@ -59,9 +58,9 @@ def test_a_killed_process_loses_an_interval_at_most(standalone: Server, tmp_path
         Holdfast.from_url(standalone.url, namespace=namespace) as hf,
     ):
         hits = hf.counter("hits")
-        eventually(lambda: hits.total(3600) > 0, 20)
+        eventually(lambda: hits.total(3600) > 0)
         earlier = int(process.output.split()[-1])
-        time.sleep(2)
+        eventually(lambda: hits.total(3600) >= earlier, reason="it flushes again")
         process.kill()
         assert hits.total(3600) >= earlier
 
@@ -71,7 +70,7 @@ def test_the_end_of_the_interpreter_flushes(standalone: Server, tmp_path: Path) 
     path, namespace = tmp_path / "leaves.py", secrets.token_hex(4)
     path.write_text(LEAVES)
     with Process.python(path, standalone.url, namespace) as process:
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         assert hf.counter("hits").total(3600) == 7
 

@@ -121,7 +121,7 @@ def test_wrong_arguments(hf: Holdfast) -> None:
 def test_a_flush_whose_reply_is_lost_counts_once(standalone: Server, proxy: Proxy) -> None:
     """It is repeated with the next one, whether it had arrived or not."""
     namespace = secrets.token_hex(4)
-    url = f"{proxy.url}?socket_timeout=1"
+    url = f"{proxy.url}?socket_timeout=30"
     with Holdfast.from_url(url, namespace=namespace) as hf:
         buffer = hf.counter_buffer(flush_every=3600)
         total = 0
@@ -144,7 +144,7 @@ def test_a_server_that_is_away_costs_nothing(
     """The counts wait; the log says so."""
     caplog.set_level(logging.WARNING)
     namespace = secrets.token_hex(4)
-    url = f"{proxy.url}?socket_timeout=1"
+    url = f"{proxy.url}?socket_timeout=5"
     with Holdfast.from_url(url, namespace=namespace) as hf:
         buffer = hf.counter_buffer(flush_every=0.1)
         with proxy.refuse():

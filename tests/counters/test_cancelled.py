@@ -9,6 +9,7 @@ import pytest
 
 from faults.proxy import Proxy
 from faults.servers import Server
+from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, OutcomeUnknown
 from holdfast.counters._async import ADD
 
@@ -16,14 +17,14 @@ from holdfast.counters._async import ADD
 @pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
 async def test_a_flush_that_is_cancelled(standalone: Server, proxy: Proxy, lost: str) -> None:
     """Whether the server has it already or not."""
-    url = f"{proxy.url}?socket_timeout=1"
+    url = f"{proxy.url}?socket_timeout=30"
     async with AsyncHoldfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
         await hf.counter("hits").add()
         buffer = hf.counter_buffer(flush_every=3600)
         buffer.add("hits", 10)
-        getattr(proxy, lost)(match=ADD.sha1.encode())
+        fault = getattr(proxy, lost)(match=ADD.sha1.encode())
         flush = asyncio.create_task(buffer.flush())
-        await asyncio.sleep(0.2)
+        await eventually_async(lambda: fault.fired)
         flush.cancel()
         with pytest.raises((asyncio.CancelledError, OutcomeUnknown)):
             await flush

@@ -174,7 +174,8 @@ async def test_what_has_vanished_is_not_known(hf: AsyncHoldfast, site: Site) -> 
     """And nobody asks for it again."""
     await hf.counter("kept").add()
     await hf.counter("gone", precisions=[1], keep=1).add()
-    assert await hf.counter("gone").inspect() == CounterState((1,), 1)
+    # On a slow machine it is gone already.
+    assert await hf.counter("gone").inspect() in (CounterState((1,), 1), None)
     while await hf.counter("gone").inspect():
         await sleep(0.1)
     assert await hf.known_counters() == ["kept"]
@@ -193,7 +194,7 @@ async def test_what_comes_back_is_known_again(hf: AsyncHoldfast, site: Site, way
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as other:
         assert await other.known_counters() == []
     if way == "add":
-        await gone.add()
+        await hf.counter("gone", precisions=[60], keep=2).add()
     elif way == "redefine":
         await gone.redefine(precisions=(60,), keep=2)
     else:

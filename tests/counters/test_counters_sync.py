@@ -175,7 +175,8 @@ def test_what_has_vanished_is_not_known(hf: Holdfast, site: Site) -> None:
     """And nobody asks for it again."""
     hf.counter("kept").add()
     hf.counter("gone", precisions=[1], keep=1).add()
-    assert hf.counter("gone").inspect() == CounterState((1,), 1)
+    # On a slow machine it is gone already.
+    assert hf.counter("gone").inspect() in (CounterState((1,), 1), None)
     while hf.counter("gone").inspect():
         sleep(0.1)
     assert hf.known_counters() == ["kept"]
@@ -194,7 +195,7 @@ def test_what_comes_back_is_known_again(hf: Holdfast, site: Site, way: str) -> N
     with Holdfast.from_url(site.url, namespace=site.namespace) as other:
         assert other.known_counters() == []
     if way == "add":
-        gone.add()
+        hf.counter("gone", precisions=[60], keep=2).add()
     elif way == "redefine":
         gone.redefine(precisions=(60,), keep=2)
     else:

@@ -15,7 +15,7 @@ from holdfast.counters._sync import ADD
 def test_an_add_that_is_repeated_counts_once(standalone: Server, proxy: Proxy) -> None:
     """Whether it had arrived or not."""
     namespace = secrets.token_hex(4)
-    with Holdfast.from_url(f"{proxy.url}?socket_timeout=1", namespace=namespace) as hf:
+    with Holdfast.from_url(f"{proxy.url}?socket_timeout=30", namespace=namespace) as hf:
         hits = hf.counter("hits")
         hits.add()
         for lose in (proxy.drop_reply, proxy.drop_request):

@@ -211,9 +211,9 @@ def test_delay_is_added_per_direction(proxy: Proxy, client: redis.Redis) -> None
 def test_a_delayed_request_arrives_although_its_client_gave_up(
     proxy: Proxy, direct: redis.Redis
 ) -> None:
-    with _client(proxy, socket_timeout=0.3) as client:
+    with _client(proxy, socket_timeout=0.5) as client:
         client.ping()
-        proxy.delay(0.8, "requests")
+        proxy.delay(2.0, "requests")
         with pytest.raises(redis.TimeoutError):
             client.set("late", "1")
 
@@ -239,7 +239,7 @@ def test_slices_arrive_one_by_one_until_healed(proxy: Proxy) -> None:
 
 
 def test_a_black_hole_answers_nothing_until_healed(proxy: Proxy, direct: redis.Redis) -> None:
-    with _client(proxy, socket_timeout=0.3) as client:
+    with _client(proxy, socket_timeout=0.6) as client:
         client.ping()
         proxy.black_hole()
         with pytest.raises(redis.TimeoutError):
@@ -253,7 +253,7 @@ def test_a_black_hole_answers_nothing_until_healed(proxy: Proxy, direct: redis.R
 def test_a_black_hole_for_replies_lets_requests_be_applied(
     proxy: Proxy, direct: redis.Redis
 ) -> None:
-    with _client(proxy, socket_timeout=0.3) as client:
+    with _client(proxy, socket_timeout=0.6) as client:
         client.ping()
         proxy.black_hole("replies")
         with pytest.raises(redis.TimeoutError):
@@ -267,8 +267,7 @@ def test_healing_resets_the_connections_that_lost_bytes(proxy: Proxy) -> None:
         assert raw.recv(100) == b"+PONG\r\n"
         proxy.black_hole()
         raw.sendall(b"PING\r\n")
-        eventually(lambda: proxy.requests == 2)
-        time.sleep(0.05)
+        eventually(lambda: any(link.lost_bytes for link in list(proxy._links.values())))
         proxy.heal()
         assert _until_reset(raw) == b""
 
@@ -284,7 +283,7 @@ def test_refusing_ends_with_the_block(proxy: Proxy, client: redis.Redis) -> None
 
 
 def test_refusing_ends_after_its_time(proxy: Proxy, client: redis.Redis) -> None:
-    proxy.refuse(0.5)
+    proxy.refuse(1.5)
     with pytest.raises(LOST):
         client.ping()
     eventually(lambda: _answers(client))
@@ -353,14 +352,14 @@ def test_a_connection_that_comes_in_while_it_refuses_is_ended(proxy: Proxy) -> N
         return client
 
     with proxy._do(refuse_at_once()) as client:
-        client.settimeout(10)
+        client.settimeout(60)
         with contextlib.suppress(ConnectionResetError):
             assert client.recv(1) == b""
     gc.collect()  # says what was never closed
 
 
 def _until_reset(raw: socket.socket) -> bytes:
-    raw.settimeout(2)
+    raw.settimeout(30)
     received = b""
     try:
         while chunk := raw.recv(100):
@@ -372,7 +371,7 @@ def _until_reset(raw: socket.socket) -> bytes:
 
 def _pieces(raw: socket.socket, request: bytes, size: int) -> int:
     """Send a request; return in how many pieces its reply of `size` bytes came."""
-    raw.settimeout(2)
+    raw.settimeout(30)
     raw.sendall(request)
     pieces = 0
     while size > 0:
@@ -395,4 +394,4 @@ def _answers(client: redis.Redis) -> bool:
 
 
 def _next(pubsub: redis.client.PubSub) -> dict[str, object]:
-    return eventually(lambda: pubsub.get_message(timeout=0.1), 3)
+    return eventually(lambda: pubsub.get_message(timeout=0.1))

@@ -157,12 +157,12 @@ def taken_now(feed: FileFeed, name: str) -> dict[str, bytes]:
 def test_one_who_never_comes_holds_nobody_up(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
     """Of ten consumers, longer than a lease; when it comes it is told what it missed, once."""
     names = [f"c{n}" for n in range(10)]
-    feed = hf.file_feed("logs", consumers=names, budget=MIN_BUDGET, lease=1.0)
+    feed = hf.file_feed("logs", consumers=names, budget=MIN_BUDGET, lease=4.0)
     sent = {str(n): NOISE[n : n + 700_000] for n in range(6)}
     reading = [threads.submit(taken, feed, name) for name in names[1:]]
     for name, data in sent.items():
         feed.publish(io.BytesIO(data), name=name)
-    eventually(lambda: all(c.behind == 0 for c in feed.status().consumers[1:]), 30)
+    eventually(lambda: all(c.behind == 0 for c in feed.status().consumers[1:]))
     with pytest.raises(FilesMissed, match=r"'c0' of feed 'logs' missed \d files") as told:
         taken(feed, "c0")
     assert 0 < told.value.count < 6
@@ -188,7 +188,7 @@ def test_nothing_is_dropped_while_nobody_reads(hf: Holdfast) -> None:
 
 def test_a_file_of_one_who_died_goes_to_another(hf: Holdfast, standalone: Server) -> None:
     """After its lease; and should it live after all, it is told."""
-    feed = hf.file_feed("logs", mode="share", lease=1.0)
+    feed = hf.file_feed("logs", mode="share", lease=2.0)
     feed.publish(io.BytesIO(b"a\nb\n"), name="a")
     with Holdfast.from_url(standalone.url, namespace=hf.namespace) as gone:
         file = next(iter(gone.file_feed("logs").consumer("one").files()))
@@ -312,9 +312,9 @@ def test_who_publishes_again_finds_the_room_that_was_made(
         for _ in range(3):  # killed, and started again after more than a window
             with suppress(BudgetExceeded):
                 feed.publish(io.BytesIO(NOISE), name="big", timeout=0)
-            eventually(lambda: feed.status().consumers[0].behind == 0, 30)
+            eventually(lambda: feed.status().consumers[0].behind == 0)
             assert hf.audit().damages == ()
-        feed.publish(io.BytesIO(NOISE), name="big", timeout=30)
+        feed.publish(io.BytesIO(NOISE), name="big", timeout=60)
         assert saving.result() == NOISE
     finally:
         session.close()

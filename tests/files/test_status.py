@@ -24,7 +24,7 @@ NOISE = random.Random(9).randbytes(3 * MIN_BUDGET)
 LOOKED_AT = 1_000
 """Files that a script looks at in one go, and more."""
 
-WAIT_S = 30
+WAIT_S = 60
 
 
 @pytest.fixture

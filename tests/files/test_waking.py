@@ -56,11 +56,11 @@ def test_all_are_woken(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
     feed = hf.file_feed("logs", consumers=["a", "b"], budget=MIN_BUDGET)
     feed.publish(io.BytesIO(b"first\n"), name="first")
     reading = [threads.submit(taken, feed, name) for name in ("a", "b")]
-    eventually(lambda: all(each.files == 1 for each in feed.status().consumers), 30)
+    eventually(lambda: all(each.files == 1 for each in feed.status().consumers))
     publishing = threads.submit(feed.publish, io.BytesIO(NOISE), name="big", compress=None)
-    assert publishing.result(30).size == len(NOISE)
+    assert publishing.result(60).size == len(NOISE)
     feed.seal()
-    assert [each.result(30) for each in reading] == [{"first": 6, "big": len(NOISE)}] * 2
+    assert [each.result(60) for each in reading] == [{"first": 6, "big": len(NOISE)}] * 2
 
 
 def calls(client: redis.Redis) -> int:

@@ -17,10 +17,10 @@ from holdfast import AsyncHoldfast, Batch, Holdfast
 from holdfast.core.runtime._async import cancelled, sleep, spawn
 from messages.waiting import Waiting
 
-WOKEN_S = 2.0
+WOKEN_S = 20.0
 """A bound against waiting for the next look, which comes after some minutes."""
 
-HEARD_S = 25.0
+HEARD_S = 50.0
 """Likewise, where nothing is timed."""
 
 IDLE_S = 3.0
@@ -52,7 +52,7 @@ def listening(site: Site, kind: str, name: str) -> bool:
 def test_who_waits_at_a_mailbox_is_woken(half: Half, site: Site, direct: Holdfast) -> None:
     """By the message, and not by the next look."""
     box = half.client(site.url, site.namespace).mailbox("jack")
-    waiting = Waiting(lambda: half.do(box.fetch(timeout=30)))
+    waiting = Waiting(lambda: half.do(box.fetch(timeout=60)))
     eventually(lambda: listening(site, "mailbox", "jack"))
     time.sleep(0.2)
     began = time.monotonic()
@@ -66,7 +66,7 @@ def test_who_waits_at_an_inbox_is_woken(half: Half, site: Site, direct: Holdfast
     inbox = half.client(site.url, site.namespace).inbox("b")
 
     def wakes(act: Callable[[], object]) -> list[Batch]:
-        waiting = Waiting(lambda: half.do(inbox.fetch(timeout=30)))
+        waiting = Waiting(lambda: half.do(inbox.fetch(timeout=60)))
         eventually(lambda: listening(site, "inbox", "b"))
         time.sleep(0.2)
         began = time.monotonic()
@@ -119,14 +119,14 @@ def test_waiting_ends_in_time(half: Half, site: Site) -> None:
     began = time.monotonic()
     assert not half.do(hf.mailbox("jack").fetch(timeout=0.3))
     assert half.do(hf.inbox("jack").fetch(timeout=0.3)) == []
-    assert 0.6 <= time.monotonic() - began < 10
+    assert 0.6 <= time.monotonic() - began < 60
 
 
 def test_all_who_wait_are_woken_by_one_subscription(site: Site, direct: Holdfast) -> None:
     """Several devices of one user in one process; and who comes back is heard again."""
     boxes = [direct.mailbox("jack") for _ in range(5)]
     for n in range(3):
-        waiting = [Waiting(lambda box=box: box.fetch(timeout=30)) for box in boxes]
+        waiting = [Waiting(lambda box=box: box.fetch(timeout=60)) for box in boxes]
         eventually(lambda: listening(site, "mailbox", "jack"))
         time.sleep(0.3)
         began = time.monotonic()
@@ -142,7 +142,7 @@ def test_a_cut_line_costs_a_moment(half: Half, standalone: Server, proxy: Proxy,
     namespace = f"cut-{time.monotonic_ns()}"
     box = half.client(proxy.url, namespace).mailbox("jack")
     with Holdfast.from_url(standalone.url, namespace=namespace) as direct:
-        waiting = Waiting(lambda: half.do(box.fetch(timeout=30)))
+        waiting = Waiting(lambda: half.do(box.fetch(timeout=60)))
         eventually(lambda: _heard(standalone, namespace))
         time.sleep(0.2)
         if cut == "server":
@@ -167,7 +167,7 @@ def test_a_line_with_followers_is_asked_every_second(
         waiting = Waiting(lambda: half.do(box.fetch(timeout=60)))
         eventually(lambda: _heard(standalone, namespace))
         looks = proxy.commands["EVALSHA"]
-        eventually(lambda: proxy.commands["PING"] >= 3, timeout=10)
+        eventually(lambda: proxy.commands["PING"] >= 3)
         assert proxy.commands["EVALSHA"] - looks <= 2
         direct.mailbox("jack").send("hi", sender="jill")
         assert waiting.woken_since(0) > 0

@@ -30,6 +30,6 @@ class Waiting:
 
     def woken_since(self, began: float) -> float:
         """Seconds from *began* until it ended."""
-        self._thread.join(30)
+        self._thread.join(90)
         assert not self._thread.is_alive()
         return self.ended_at - began

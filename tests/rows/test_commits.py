@@ -169,7 +169,7 @@ def test_a_commit_stands_though_the_cache_is_away(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """It is logged which rows are old now."""
-    url = f"{proxy.url}?socket_timeout=1"
+    url = f"{proxy.url}?socket_timeout=5"
     with Holdfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
         cache = hf.row_cache("stock", source=SqlRows(database.engine, Stock, key=["shop", "id"]))
         cache.get(("eu", 1))

@@ -88,16 +88,16 @@ def test_a_database_that_is_killed(standalone: Server, gone_s: float) -> None:
         with running(cache), readers(cache, range(5)) as told:
             eventually(lambda: told["fresh"] > 20 and told["absent"])
             postgres.kill()
-            eventually(lambda: told["stale"] > 20, 20)
+            eventually(lambda: told["stale"] > 20)
             time.sleep(gone_s)
             assert cache.status().trouble
             before = told["fresh"]
             postgres.start()
             with engine.begin() as connection:
                 connection.execute(sa.update(table).values(n=2))
-            eventually(lambda: told["fresh"] > before + 20, 40)
-            eventually(lambda: cache.get(1).value == {"id": 1, "n": 2}, 40)
-            eventually(lambda: not cache.status().trouble, 40)
+            eventually(lambda: told["fresh"] > before + 20)
+            eventually(lambda: cache.get(1).value == {"id": 1, "n": 2})
+            eventually(lambda: not cache.status().trouble)
         assert wrong(told) == []
         engine.dispose()
 
@@ -128,15 +128,15 @@ def test_a_database_that_hangs(standalone: Server, postgres: Postgres) -> None:
         with running(cache):
             eventually(lambda: cache.get(1).value and cache.get(2).value)
             with postgres.paused():
-                eventually(lambda: cache.get(1).state == "stale", 30)
-                assert cache.get(1, timeout=0.1).value == {"id": 1, "n": 1}
-                assert cache.get(1, timeout=0.1, max_age=0).state == "stale"
-                assert cache.get(2, timeout=0.1).state == "stale"
+                eventually(lambda: cache.get(1).state == "stale")
+                assert cache.get(1, timeout=0.5).value == {"id": 1, "n": 1}
+                assert cache.get(1, timeout=0.5, max_age=0).state == "stale"
+                assert cache.get(2, timeout=0.5).state == "stale"
                 with pytest.raises(LoadFailed, match="row 3 of row cache 'stock'"):
-                    cache.get(3, timeout=0.1)
-                eventually(lambda: "longer than 1 s" in cache.status().trouble, 30)
-            eventually(lambda: cache.get(1).state == "fresh", 40)
-            eventually(lambda: not cache.status().trouble, 40)
+                    cache.get(3, timeout=0.5)
+                eventually(lambda: "longer than 1 s" in cache.status().trouble)
+            eventually(lambda: cache.get(1).state == "fresh")
+            eventually(lambda: not cache.status().trouble)
             assert cache.get(3, timeout=30).value == {"id": 3, "n": 1}
     engine.dispose()
 
@@ -156,10 +156,10 @@ async def test_a_database_that_hangs_under_asyncio(
         await cache.get(2)
         with postgres.paused():
             began = time.monotonic()
-            assert (await cache.get(2, timeout=0.1)).state == "stale"
+            assert (await cache.get(2, timeout=0.5)).state == "stale"
             with pytest.raises(LoadFailed, match="row 3 of row cache 'stock'"):
-                await cache.get(3, timeout=0.1)
-            assert time.monotonic() - began < SLOW_S
+                await cache.get(3, timeout=0.5)
+            assert time.monotonic() - began < 6 * SLOW_S
             await cache.schedule(4, every=1000)
             assert (await cache.refresh_due()).trouble == "it took longer than 1 s"
 
@@ -168,7 +168,7 @@ async def test_a_database_that_hangs_under_asyncio(
                 return (await cache.get(3, timeout=5)).value == {"id": 3, "n": 1}
             return False
 
-        await eventually_async(back, 40)
+        await eventually_async(back)
     disposed = engine.dispose()
     if kind == "async engine":
         await disposed
@@ -189,12 +189,12 @@ def test_a_server_that_is_killed(fresh_server: Server, tmp_path: Path, gone_s: f
         with running(cache), readers(cache, range(5)) as told:
             eventually(lambda: told["fresh"] > 20)
             fresh_server.kill()
-            eventually(lambda: told["ServerUnavailable"] > 20, 20)
+            eventually(lambda: told["ServerUnavailable"] > 20)
             time.sleep(gone_s)
             before = told["fresh"]
             fresh_server.start()
-            eventually(lambda: told["fresh"] > before + 20, 40)
-            eventually(lambda: cache.status().lag < 1, 40)
+            eventually(lambda: told["fresh"] > before + 20)
+            eventually(lambda: cache.status().lag < 1)
         assert wrong(told) == []
     engine.dispose()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -48,11 +49,13 @@ async def test_rows_come_again_at_their_pace(hf: AsyncHoldfast) -> None:
     table = Table({n: {"n": n} for n in range(4)})
     cache = hf.row_cache("stock", source=table)
     await cache.schedule_many({0: 0.1, 1: 0.1, 2: 0.5, 3: 10_000})
+    began = time.monotonic()
     async with running_async(cache):
         await eventually_async(lambda: table.times(0) >= 10)
+        took_s = time.monotonic() - began
         counts = [table.times(n) for n in range(4)]
     assert counts[1] >= 5
-    assert 1 <= counts[2] <= 4
+    assert 1 <= counts[2] <= 2 + took_s / 0.45  # jitter is a tenth
     assert counts[3] == 1
 
 
@@ -69,9 +72,10 @@ async def test_it_survives_its_source(hf: AsyncHoldfast) -> None:
             return (await cache.status()).trouble == "ConnectionError: gone"
 
         await eventually_async(troubled)
-        before = table.times(1)
+        before, began = table.times(1), time.monotonic()
         await sleep(0.5)
-        assert table.times(1) - before <= 2  # it is asked less and less often
+        asked = table.times(1) - before
+        assert asked <= 2 + 2 * (time.monotonic() - began)  # it is asked less and less often
         assert (await cache.get(1)).value == {"n": 1}
         table.rows[1] = {"n": 2}
         table.broken = None
@@ -79,7 +83,7 @@ async def test_it_survives_its_source(hf: AsyncHoldfast) -> None:
         async def fresh() -> bool:
             return (await cache.get(1)).value == {"n": 2}
 
-        await eventually_async(fresh, 20)
+        await eventually_async(fresh)
         assert (await cache.status()).trouble == ""
 
 
@@ -96,7 +100,7 @@ async def test_it_survives_the_server(proxy: Proxy) -> None:
                 proxy.cut()
                 await sleep(0.7)
             before = table.times(1)
-            await eventually_async(lambda: table.times(1) > before + 1, 20)
+            await eventually_async(lambda: table.times(1) > before + 1)
 
 
 async def test_four_share_the_work(hf: AsyncHoldfast, standalone: Server) -> None:
@@ -119,7 +123,7 @@ async def test_four_share_the_work(hf: AsyncHoldfast, standalone: Server) -> Non
         async def done() -> bool:
             return (await reader.status()).due == 0 and sum(map(Table.count, tables)) >= 2000
 
-        await eventually_async(done, 30)
+        await eventually_async(done)
     for client in clients:
         await client.close()
     asked = [row_id for table in tables for part in table.asked for row_id in part]
@@ -130,7 +134,7 @@ async def test_who_is_stopped_ends(hf: AsyncHoldfast) -> None:
     """Also before it has begun; and it can begin again."""
     cache = hf.row_cache("stock", source=Table({}))
     cache.stop()
-    await in_time(20, cache.run, left=set())
+    await in_time(60, cache.run, left=set())
     async with running_async(cache) as begun:
         await begun()
         with pytest.raises(RuntimeError, match="row cache 'stock' is being refreshed by this"):
@@ -156,7 +160,7 @@ class Gate:
         """What was there when it was asked."""
         rows = {row_id: self.rows[row_id] for row_id in ids}
         self.here.set()
-        await self.open.wait(20)
+        await self.open.wait(60)
         return rows
 
 
@@ -168,7 +172,7 @@ async def test_what_was_read_before_is_not_stored_after(hf: AsyncHoldfast, chang
     cache: AsyncRowCache = hf.row_cache("stock", source=gate)
     await cache.schedule(1, every=10_000)
     async with running_async(cache):
-        assert await gate.here.wait(20)
+        assert await gate.here.wait(60)
         gate.rows = {1: {"n": "new"}}
         if change == "invalidate":
             await cache.invalidate(1)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -49,11 +50,13 @@ def test_rows_come_again_at_their_pace(hf: Holdfast) -> None:
     table = Table({n: {"n": n} for n in range(4)})
     cache = hf.row_cache("stock", source=table)
     cache.schedule_many({0: 0.1, 1: 0.1, 2: 0.5, 3: 10_000})
+    began = time.monotonic()
     with running(cache):
         eventually(lambda: table.times(0) >= 10)
+        took_s = time.monotonic() - began
         counts = [table.times(n) for n in range(4)]
     assert counts[1] >= 5
-    assert 1 <= counts[2] <= 4
+    assert 1 <= counts[2] <= 2 + took_s / 0.45  # jitter is a tenth
     assert counts[3] == 1
 
 
@@ -70,9 +73,10 @@ def test_it_survives_its_source(hf: Holdfast) -> None:
             return (cache.status()).trouble == "ConnectionError: gone"
 
         eventually(troubled)
-        before = table.times(1)
+        before, began = table.times(1), time.monotonic()
         sleep(0.5)
-        assert table.times(1) - before <= 2  # it is asked less and less often
+        asked = table.times(1) - before
+        assert asked <= 2 + 2 * (time.monotonic() - began)  # it is asked less and less often
         assert (cache.get(1)).value == {"n": 1}
         table.rows[1] = {"n": 2}
         table.broken = None
@@ -80,7 +84,7 @@ def test_it_survives_its_source(hf: Holdfast) -> None:
         def fresh() -> bool:
             return (cache.get(1)).value == {"n": 2}
 
-        eventually(fresh, 20)
+        eventually(fresh)
         assert (cache.status()).trouble == ""
 
 
@@ -97,7 +101,7 @@ def test_it_survives_the_server(proxy: Proxy) -> None:
                 proxy.cut()
                 sleep(0.7)
             before = table.times(1)
-            eventually(lambda: table.times(1) > before + 1, 20)
+            eventually(lambda: table.times(1) > before + 1)
 
 
 def test_four_share_the_work(hf: Holdfast, standalone: Server) -> None:
@@ -120,7 +124,7 @@ def test_four_share_the_work(hf: Holdfast, standalone: Server) -> None:
         def done() -> bool:
             return (reader.status()).due == 0 and sum(map(Table.count, tables)) >= 2000
 
-        eventually(done, 30)
+        eventually(done)
     for client in clients:
         client.close()
     asked = [row_id for table in tables for part in table.asked for row_id in part]
@@ -131,7 +135,7 @@ def test_who_is_stopped_ends(hf: Holdfast) -> None:
     """Also before it has begun; and it can begin again."""
     cache = hf.row_cache("stock", source=Table({}))
     cache.stop()
-    in_time(20, cache.run, left=set())
+    in_time(60, cache.run, left=set())
     with running(cache) as begun:
         begun()
         with pytest.raises(RuntimeError, match="row cache 'stock' is being refreshed by this"):
@@ -157,7 +161,7 @@ class Gate:
         """What was there when it was asked."""
         rows = {row_id: self.rows[row_id] for row_id in ids}
         self.here.set()
-        self.open.wait(20)
+        self.open.wait(60)
         return rows
 
 
@@ -169,7 +173,7 @@ def test_what_was_read_before_is_not_stored_after(hf: Holdfast, change: str) -> 
     cache: RowCache = hf.row_cache("stock", source=gate)
     cache.schedule(1, every=10_000)
     with running(cache):
-        assert gate.here.wait(20)
+        assert gate.here.wait(60)
         gate.rows = {1: {"n": "new"}}
         if change == "invalidate":
             cache.invalidate(1)

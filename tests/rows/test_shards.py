@@ -74,8 +74,8 @@ def test_a_replica(fresh_server: Server) -> None:
         host, port = fresh_server.address
         replica.execute("REPLICAOF", host, port)
         hf.row_cache("stock", source=Table({1: {"n": 1}})).get(1)
-        with Holdfast.from_url(f"{replica.url}?socket_timeout=1") as reader:
-            eventually(lambda: reader.row_cache("stock").get(1).value == {"n": 1}, 20)
+        with Holdfast.from_url(f"{replica.url}?socket_timeout=60") as reader:
+            eventually(lambda: reader.row_cache("stock").get(1).value == {"n": 1})
 
 
 def test_what_is_applied_in_part(standalone: Server) -> None:

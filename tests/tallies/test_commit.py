@@ -74,7 +74,7 @@ def test_a_lost_reply_changes_nothing(
 ) -> None:
     """Each step is harmless to repeat, so it is."""
     namespace = secrets.token_hex(4)
-    with Holdfast.from_url(f"{proxy.url}?socket_timeout=2", namespace=namespace) as hf:
+    with Holdfast.from_url(f"{proxy.url}?socket_timeout=30", namespace=namespace) as hf:
         other = hf.tally("other")  # teaches the server the scripts
         other.aggregate(LocalFiles(log), key=words)
         getattr(proxy, lose)(match=script.sha1.encode())

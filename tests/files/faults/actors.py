@@ -18,7 +18,7 @@ from holdfast import (
 )
 
 BUDGET = 2**20
-LEASES_S = {"broadcast": 8.0, "share": 1.0}
+LEASES_S = {"broadcast": 20.0, "share": 1.0}
 """Nobody may be given up in `broadcast`; in `share`, files are to be taken from who is stopped."""
 
 

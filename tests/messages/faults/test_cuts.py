@@ -98,9 +98,9 @@ def run(server: Server, seed: int) -> None:
         ]
         try:
             for sending in [threads.submit(send, n) for n in range(SENDERS)]:
-                sending.result(60)
+                sending.result(110)
             for reading in readers:
-                assert reading.result(60)
+                assert reading.result(110)
         finally:
             over.set()
             cutting.result()
