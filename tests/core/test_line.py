@@ -47,7 +47,9 @@ async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[Line]:
     host, port = server.sockets[0].getsockname()
     settings = Settings.from_url(f"redis://{host}:{port}?socket_timeout={timeout_s}")
     line = Line(settings, (host, port))
-    await line.open()
+    while line.dead:  # where the machine stands still it is too late
+        with contextlib.suppress(ConnectionError):
+            await line.open()
     try:
         yield line
     finally:
