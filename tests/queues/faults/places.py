@@ -88,3 +88,9 @@ class Places:
         assert not self.expiring - waiting, f"expire, but do not wait: {self.expiring - waiting}"
         astray = self.left_over - frozenset(self.ready)
         assert not astray, f"left over, but not in line: {astray}"
+
+
+def let_leases_end(client: redis.Redis | redis.RedisCluster, unit: Unit) -> None:
+    """As if the time of all leases of a queue had passed."""
+    for task_id in client.zrange(keys.leases(unit), 0, -1):
+        client.zadd(keys.leases(unit), {task_id: 1})

@@ -17,6 +17,7 @@ from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, ServerUnavailable
 from queues.faults import chores
 from queues.faults.crew import Crew
+from queues.faults.places import let_leases_end
 
 LEASE_S = 1.0
 HEARD_S = 30.0  # a producer whose timeout is 1 s has an answer by then
@@ -139,7 +140,7 @@ def test_a_task_that_kills_its_workers_ends_dead(
     standalone: Server, tmp_path: Path, concurrency: int
 ) -> None:
     """At the third time; the others run, whether they came before or after it."""
-    with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, concurrency=concurrency) as crew:
+    with Crew(standalone, tmp_path, workers=1, lease=60.0, concurrency=concurrency) as crew:
         [worker] = crew.workers
         worker.stop()
         crew.enqueue(chores.plain.call("before"), many=10)
@@ -147,11 +148,12 @@ def test_a_task_that_kills_its_workers_ends_dead(
         crew.enqueue(chores.plain.call("after"), many=10)
         for deaths in range(1, 4):
             worker.start()
-            worker.wait(LEASE_S + PROMISED_S + SLACK_S)
+            worker.wait(60)
             assert worker.returncode == -9
             assert len(crew.runs("deadly")) == deaths
+            let_leases_end(crew.raw, crew.unit)
         worker.start()
-        crew.drained(LEASE_S + PROMISED_S + SLACK_S)
+        crew.drained(60)
         crew.retire()
         crew.settled()
         assert list(crew.dead()) == ["deadly"]

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,10 +14,11 @@ from conftest import Site
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, TaskRegistry
-from holdfast.core.names import Namespace, Unit
+from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults import chores
 from queues.faults.crew import Crew
+from queues.faults.places import let_leases_end
 from queues.faults.test_stale_workers import Hand, note
 
 LEASE_S = 1.0
@@ -59,12 +59,6 @@ def begun(crew: Crew) -> dict[str, int]:
         if run.kind == "complete":
             counts[run.key] = counts.get(run.key, 0) + 1
     return counts
-
-
-def let_leases_end(client: Any, unit: Unit) -> None:
-    """As if their time had passed."""
-    for task_id in client.zrange(keys.leases(unit), 0, -1):
-        client.zadd(keys.leases(unit), {task_id: 1})
 
 
 @contextmanager
