@@ -19,11 +19,15 @@ from holdfast.cli.demo.world.kept import kept_on
 from holdfast.cli.demo.world.nemesis import ROUND_S, Nemesis
 from holdfast.cli.demo.world.part import Fault, until
 
-dice = random.Random(1)
+
+def noise(n: int) -> float:
+    """The same in every run, whichever tests were before."""
+    return random.Random(n).uniform(-1.0, 1.0)
+
 
 FLAT: dict[str, Callable[[int], float]] = {
     "constant": lambda n: 50.0,
-    "noise": lambda n: 50.0 + dice.uniform(-1.0, 1.0),
+    "noise": lambda n: 50.0 + noise(n),
     "warming up": lambda n: 50.0 + min(n, 30) / 3,
     "sawtooth": lambda n: 50.0 + n % 10,
     "falling": lambda n: 80.0 - n / 10,
@@ -31,7 +35,7 @@ FLAT: dict[str, Callable[[int], float]] = {
 }
 GROWING: dict[str, Callable[[int], float]] = {
     "steadily": lambda n: 50.0 + n / 10,
-    "with noise": lambda n: 50.0 + n / 10 + dice.uniform(-1.0, 1.0),
+    "with noise": lambda n: 50.0 + n / 10 + noise(n),
     "in steps": lambda n: 50.0 + 4 * (n // 20),
     "late": lambda n: 50.0 + max(0, n - 60) / 4,
 }

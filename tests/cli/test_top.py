@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import secrets
 import signal
 import subprocess
 import sys
@@ -179,7 +180,8 @@ def test_the_screen(standalone: Server) -> None:
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGHUP])
 def test_the_screen_is_left_by_a_signal(standalone: Server, number: signal.Signals | None) -> None:
     """In good order."""
-    with Terminal("top", "--url", standalone.url) as terminal:
+    where = ("--url", standalone.url, "--namespace", secrets.token_hex(4))
+    with Terminal("top", *where) as terminal:
         terminal.expect("nothing in use in this namespace")
         if number is None:
             terminal.say(CTRL_C)

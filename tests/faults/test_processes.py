@@ -79,7 +79,7 @@ def test_a_nemesis_leaves_its_victims_running(ticker: Process, fresh_server: Ser
         ticker,
         Nemesis(7, [ticker, fresh_server], every=(0.0, 0.02), lasting=(0.0, 0.02)) as nemesis,
     ):
-        eventually(lambda: len(nemesis.log) >= 12, 30)
+        eventually(lambda: len(nemesis.log) >= 12)
     assert {strike.action for strike in nemesis.log} == {"kill", "pause", "restart"}
     assert "kill ticker for" in nemesis.report()
     assert fresh_server.client().get("kept") == b"1"
@@ -115,7 +115,7 @@ def test_the_failure_of_a_strike_is_not_lost(ticker: Process) -> None:
     with ticker:
         nemesis = Nemesis(1, [ticker], actions=[kill, pause, restart, fumble], every=(0.0, 0.0))
         nemesis.start()
-        eventually(lambda: not nemesis.is_running, 30)
+        eventually(lambda: not nemesis.is_running)
         with pytest.raises(RuntimeError, match="missed"):
             nemesis.stop()
 
