@@ -17,7 +17,7 @@ from typing import Self
 
 from faults import warm
 
-PATIENCE_S = 60.0
+PATIENCE_S = 100.0
 CTRL_C = "\x03"
 
 # Ctrl-C reaches only a program whose own terminal it is, and that was not begun in the background.

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -18,6 +20,7 @@ from holdfast.cli.demo.world.gauge import FILES, LEAST_S, MEMORY, OLD_S, Gauge
 from holdfast.cli.demo.world.kept import kept_on
 from holdfast.cli.demo.world.nemesis import ROUND_S, Nemesis
 from holdfast.cli.demo.world.part import Fault, until
+from holdfast.cli.demo.world.world import World
 
 
 def noise(n: int) -> float:
@@ -134,6 +137,15 @@ def test_in_a_long_life_faults_come_again() -> None:
         nemesis = Nemesis(faults, seconds=seconds, seed=7)
         nemesis.look(seconds)
         assert sorted(nemesis.struck) == ["often"] * often + ["once"]
+
+
+def test_nobody_is_spared_because_the_time_is_over() -> None:
+    """On a slow machine that may be between two looks."""
+    nemesis = Nemesis([Fault("one", int), Fault("other", int)], seconds=0.0, seed=7)
+    ground: Any = SimpleNamespace(seconds=0.0)
+    world = World(ground, [], nemesis, cast(Gauge, None), "")
+    assert list(world.live()) == []
+    assert sorted(world.struck) == ["one", "other"]
 
 
 def test_patience_lasts_as_long_as_something_moves() -> None:

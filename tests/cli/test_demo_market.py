@@ -140,6 +140,7 @@ ALL_WANT_THE_SAME = (
 NO_LOCK = ("lock_all(names, ", "lock_all([name + secrets.token_hex(4) for name in names], ")
 
 
+@pytest.mark.timeout(240)
 def test_a_lock_that_does_not_lock_is_found_out(tampered: Tampered) -> None:
     """Without it an item is sold twice, and the demo sees that; with it, nothing happens."""
     this = Round("market_lock", 1, 3)
