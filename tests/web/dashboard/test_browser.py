@@ -207,7 +207,7 @@ def test_what_was_on_its_way_takes_nothing_out_of_hand(tab: Tab, house: House) -
     house.hf.enqueue(send.call("jack"))
     page.evaluate("addEventListener('htmx:beforeSwap', () => setTimeout(() => { came = true }))")
     on_its_way[0].continue_()
-    page.wait_for_function("window.came")
+    eventually(lambda: page.evaluate("window.came"), reason="it came")
     expect(page.locator("input[name=id]")).to_have_count(2)
     expect(page.locator("input[name=id]").first).to_be_checked()
 
