@@ -72,6 +72,16 @@ def is_running(pid_file: Path) -> bool:
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
+def until_guarded(run: Process) -> None:
+    """Wait until it waits for its command, of which it has told the guard by then.
+
+    Only Linux says what a process waits for, and not everywhere.
+    """
+    waits_for = Path(f"/proc/{run.pid}/wchan")
+    with contextlib.suppress(AssertionError, OSError):
+        eventually(lambda: waits_for.read_text() == "do_wait", 10.0)
+
+
 def test_the_command_has_the_lock_and_its_fence(hf: Holdfast, begin: Begin) -> None:
     """Its output and its exit code are the command's; then the lock is free."""
     with hf.lock("nightly").hold() as earlier:
@@ -268,6 +278,7 @@ def test_a_run_that_is_stopped_beyond_its_lease(hf: Holdfast, begin: Begin, tmp_
     script = 'echo $$ > "$1"; echo ready; exec sleep 600'
     run = begin("--lease", str(LEASE_S), *shell(script, pid_file))
     run.wait_for_output("ready", START_S)
+    until_guarded(run)
     run.pause()
     eventually(lambda: not is_running(pid_file), LEASE_S + SLACK_S)
     with hf.lock("nightly").hold(timeout=LEASE_S + SLACK_S) as lease:
@@ -284,6 +295,7 @@ def test_a_killed_run_frees_the_lock_and_ends_its_command(
     script = 'echo $$ > "$1"; echo ready; exec sleep 600'
     run = begin("--lease", str(LEASE_S), *shell(script, pid_file))
     run.wait_for_output("ready", START_S)
+    until_guarded(run)
     run.kill()
     killed_at = time.monotonic()
     with hf.lock("nightly").hold(timeout=LEASE_S + SLACK_S):
