@@ -30,7 +30,7 @@ Run = Callable[..., Result]
 
 @tasks.task(queue="crowd")
 def hold() -> None:
-    free.wait(60)
+    free.wait(600)
 
 
 @tasks.task(queue="crowd", retry=Retry(attempts=1))

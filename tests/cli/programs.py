@@ -17,7 +17,7 @@ from typing import Self
 
 from faults import warm
 
-PATIENCE_S = 60.0
+PATIENCE_S = 100.0
 CTRL_C = "\x03"
 
 # Ctrl-C reaches only a program whose own terminal it is, and that was not begun in the background.
@@ -97,8 +97,9 @@ class Terminal:
     """
 
     def __init__(self, *args: str, rows: int = 24, columns: int = 80, **env: str) -> None:
-        self._ours, self._theirs = pty.openpty()
-        self._before = tcgetattr(self._theirs)
+        self._ours, theirs = pty.openpty()
+        self._theirs: int | None = theirs
+        self._before = self._after = tcgetattr(self._theirs)
         self._process = _begun(self._theirs, args, env, rows, columns)
         self.shown = ""
 
@@ -109,12 +110,13 @@ class Terminal:
         self._process.kill()
         self._process.wait()
         os.close(self._ours)
-        os.close(self._theirs)
+        if self._theirs is not None:
+            os.close(self._theirs)
 
     @property
     def is_as_before(self) -> bool:
-        """Whether the terminal behaves as it did before the command."""
-        return tcgetattr(self._theirs) == self._before
+        """Whether the terminal behaves, after the command, as it did before."""
+        return self._after == self._before
 
     def expect(self, text: str) -> None:
         """Wait until the terminal gets *text*; what came before it is forgotten."""
@@ -137,9 +139,14 @@ class Terminal:
 
     def code(self) -> int:
         """The exit code, once it has ended; what it still showed is in `shown`."""
-        while self._process.poll() is None or select([self._ours], [], [], 0)[0]:
+        while self._process.poll() is None:
             if select([self._ours], [], [], 0.05)[0]:
                 self.shown += os.read(self._ours, 65536).decode(errors="replace")
+        self._after = tcgetattr(self._theirs)
+        os.close(self._theirs)  # so that what it showed has an end
+        self._theirs = None
+        while part := _read(self._ours, again=""):
+            self.shown += part.decode(errors="replace")
         return self._process.wait()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import ServerFacts, acl_rule
 from holdfast.cli.app import app
-from holdfast.cli.bench.measure import Measure
+from holdfast.cli.bench.measure import Measure, again, in_threads, together
 from holdfast.cli.bench.stations import CROWDED, ROUND_TRIP, STATIONS
 from holdfast.cli.bench.verdict import limits
 
@@ -126,6 +127,16 @@ def test_what_limits_is_told() -> None:
     assert "not limited by this program, which uses 30% of a core" in network
     assert "appendfsync is always" in disk
     assert "9,000 commands/s for others" in others
+
+
+def test_once_at_least() -> None:
+    """However long that takes: else nothing would be known."""
+    assert again("x", int, 0.0).count == 1
+    assert in_threads("x", int, 0.0, 2).count == 2
+
+    async def deed() -> None: ...
+
+    assert asyncio.run(together("x", deed, 0.0, 3)).count >= 1
 
 
 def test_percentiles() -> None:

@@ -25,9 +25,10 @@ from holdfast import TaskRegistry
 tasks = TaskRegistry()
 
 @tasks.task(queue="cli")
-def write(name: str, seconds: float = 0) -> None:
+def write(name: str, after: str = "") -> None:
     Path(name + ".begun").touch()
-    time.sleep(seconds)
+    while after and not Path(after).exists():
+        time.sleep(0.01)
     Path(name).touch()
 """
 
@@ -35,7 +36,7 @@ tasks = TaskRegistry()
 
 
 @tasks.task(queue="cli")
-def write(name: str, seconds: float = 0) -> None:
+def write(name: str, after: str = "") -> None:
     """The producer's side of the task in MODULE."""
 
 
@@ -87,9 +88,11 @@ def test_sigterm_finishes_what_runs(folder: Path, standalone: Server) -> None:
         Holdfast.from_url(standalone.url, namespace=folder.name) as hf,
         Process.python("-c", script, sys.executable, *argv, name="worker") as worker,
     ):
-        hf.enqueue_many([write.call("first", 0.5), write.call("second", 0.5)])
-        eventually((folder / "first.begun").exists, timeout=30)
+        hf.enqueue_many([write.call("first", "heard"), write.call("second")])
+        eventually((folder / "first.begun").exists)
         os.kill(worker.pid, signal.SIGTERM)
+        worker.wait_for_output("stops: 1 tasks have")
+        (folder / "heard").touch()
         assert worker.wait() == 0
         assert (folder / "first").exists()
         assert not (folder / "second.begun").exists()

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -18,12 +20,17 @@ from holdfast.cli.demo.world.gauge import FILES, LEAST_S, MEMORY, OLD_S, Gauge
 from holdfast.cli.demo.world.kept import kept_on
 from holdfast.cli.demo.world.nemesis import ROUND_S, Nemesis
 from holdfast.cli.demo.world.part import Fault, until
+from holdfast.cli.demo.world.world import World
 
-dice = random.Random(1)
+
+def noise(n: int) -> float:
+    """The same in every run, whichever tests were before."""
+    return random.Random(n).uniform(-1.0, 1.0)
+
 
 FLAT: dict[str, Callable[[int], float]] = {
     "constant": lambda n: 50.0,
-    "noise": lambda n: 50.0 + dice.uniform(-1.0, 1.0),
+    "noise": lambda n: 50.0 + noise(n),
     "warming up": lambda n: 50.0 + min(n, 30) / 3,
     "sawtooth": lambda n: 50.0 + n % 10,
     "falling": lambda n: 80.0 - n / 10,
@@ -31,7 +38,7 @@ FLAT: dict[str, Callable[[int], float]] = {
 }
 GROWING: dict[str, Callable[[int], float]] = {
     "steadily": lambda n: 50.0 + n / 10,
-    "with noise": lambda n: 50.0 + n / 10 + dice.uniform(-1.0, 1.0),
+    "with noise": lambda n: 50.0 + n / 10 + noise(n),
     "in steps": lambda n: 50.0 + 4 * (n // 20),
     "late": lambda n: 50.0 + max(0, n - 60) / 4,
 }
@@ -130,6 +137,15 @@ def test_in_a_long_life_faults_come_again() -> None:
         nemesis = Nemesis(faults, seconds=seconds, seed=7)
         nemesis.look(seconds)
         assert sorted(nemesis.struck) == ["often"] * often + ["once"]
+
+
+def test_nobody_is_spared_because_the_time_is_over() -> None:
+    """On a slow machine that may be between two looks."""
+    nemesis = Nemesis([Fault("one", int), Fault("other", int)], seconds=0.0, seed=7)
+    ground: Any = SimpleNamespace(seconds=0.0)
+    world = World(ground, [], nemesis, cast(Gauge, None), "")
+    assert list(world.live()) == []
+    assert sorted(world.struck) == ["one", "other"]
 
 
 def test_patience_lasts_as_long_as_something_moves() -> None:

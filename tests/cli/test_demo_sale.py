@@ -17,15 +17,18 @@ def test_a_sale_in_figures(standalone: Server, tmp_path: Path) -> None:
     file = tmp_path / "shop.db"
     with standalone.client() as client:
         before = {key for key in client.scan_iter("*") if b"ledger" not in key}
-    done = holdfast(
-        *("demo", "sale", "--readers", "4", "--seconds", "1", "--json"),
-        *("--database", f"sqlite:///{file}"),
-        HOLDFAST_URL=standalone.url,
-    )
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    assert (report["ok"], report["problems"]) == (True, [])
-    plain, cached = report["parts"]
+    for seconds in ("1", "10"):  # a busy machine may read nothing in a short time
+        done = holdfast(
+            *("demo", "sale", "--readers", "4", "--seconds", seconds, "--json"),
+            *("--database", f"sqlite:///{file}"),
+            HOLDFAST_URL=standalone.url,
+        )
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        assert (report["ok"], report["problems"]) == (True, [])
+        plain, cached = report["parts"]
+        if plain["reads_per_s"] and cached["mean_age_s"]:
+            break
     assert plain["failed"] == {}
     assert (plain["cached"], cached["cached"]) == (False, True)
     assert plain["reads_per_s"] > 0
@@ -34,7 +37,7 @@ def test_a_sale_in_figures(standalone: Server, tmp_path: Path) -> None:
     assert "4 readers, some buyers, 50 items in sqlite" in done.stderr
     with standalone.client() as client:
         left = set(client.scan_iter("*")) - before
-        assert all(client.pttl(key) > 0 for key in left)
+        assert all(client.pttl(key) != -1 for key in left)  # for ever
 
 
 @pytest.mark.long  # the same two parts as above, told in another way

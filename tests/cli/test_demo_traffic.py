@@ -21,10 +21,13 @@ SMALL = ("demo", "traffic", "--players", "4", "--seconds", "1", "--seed", "5")
 
 def test_all_is_as_it_must_be_in_figures() -> None:
     """Exit code 0."""
-    done = holdfast(*SMALL, "--json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    report = json.loads(done.stdout)
-    assert (report["ok"], report["problems"], report["seed"]) == (True, [], 5)
+    for seconds in ("1", "10"):  # a busy machine may do nothing in a short time
+        done = holdfast(*SMALL, "--seconds", seconds, "--json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        report = json.loads(done.stdout)
+        assert (report["ok"], report["problems"], report["seed"]) == (True, [], 5)
+        if report["mails"] and report["searches"]:
+            break
     assert sum(report["hits"].values()) > 0
     assert report["searches"] > 0
     assert report["mails"] > 0
@@ -80,7 +83,11 @@ def test_a_guild_with_a_mistake_is_found_out(
     monkeypatch.setattr(
         "holdfast.cli.demo.examples.example_file", lambda name: tmp_path / "guild.py"
     )
-    result = CliRunner(env={"COLUMNS": "120"}).invoke(app, [*SMALL[:-3], "4", *SMALL[-2:]])
+    for seconds in ("4", "15"):  # a busy machine may do nothing in a short time
+        args = [*SMALL, "--seconds", seconds]
+        result = CliRunner(env={"COLUMNS": "120"}).invoke(app, args)
+        if result.exit_code:
+            break
     assert result.exit_code == 1, result.output
     assert told in result.output + str(result.exception)
 

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -23,6 +24,8 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast.cli.app import app
 from holdfast.web import Passes, Tokens, Visitor
+
+get, post = (partial(each, timeout=60.0) for each in (httpx.get, httpx.post))
 
 CLEAN = {"HOLDFAST_SECRET": None, "HOLDFAST_SECRET_FILE": None, "HOLDFAST_URL": None}
 
@@ -43,7 +46,7 @@ def serving(standalone: Server, tmp_path: Path, secret: Path) -> Iterator[Proces
     """A gateway on a free port, with the secret of a file."""
     args = ["--url", standalone.url, "--namespace", tmp_path.name, "--secret-file", str(secret)]
     with Process.python("-m", "holdfast", "serve", "--port", "0", "--user", "jill", *args) as one:
-        eventually(lambda: "#token=" in one.output or not one.is_running, 30.0)
+        eventually(lambda: "#token=" in one.output or not one.is_running)
         yield one
 
 
@@ -60,10 +63,10 @@ def test_a_gateway_from_its_first_line_to_its_last(serving: Process, secret: Pat
     made = invoke("token", "jack", "--secret-file", secret, "--bare")
     assert (made.exit_code, made.stderr) == (0, "")
     headers = {"Authorization": f"Bearer {made.stdout.strip()}"}
-    assert httpx.get(f"{url}/v1/mailbox/status", headers=headers).json()["unread"] == 0
-    assert httpx.get(f"{url}/v1/mailbox/status").status_code == 401
+    assert get(f"{url}/v1/mailbox/status", headers=headers).json()["unread"] == 0
+    assert get(f"{url}/v1/mailbox/status").status_code == 401
     os.kill(serving.pid, signal.SIGINT)
-    eventually(lambda: not serving.is_running, 20.0)
+    eventually(lambda: not serving.is_running)
     assert serving.returncode == 0
     assert serving.output.endswith("stopped\n")
     assert made.stdout.strip() not in serving.output
@@ -72,7 +75,7 @@ def test_a_gateway_from_its_first_line_to_its_last(serving: Process, secret: Pat
 def test_sigterm_ends_it_as_well(serving: Process) -> None:
     """With nothing left to do, at once."""
     os.kill(serving.pid, signal.SIGTERM)
-    eventually(lambda: not serving.is_running, 20.0)
+    eventually(lambda: not serving.is_running)
     assert serving.returncode == 0
 
 
@@ -101,26 +104,26 @@ def test_a_pass_for_the_dashboard_is_printed_as_a_link(secret: Path) -> None:
 def test_the_dashboard_is_beside_the_gateway(serving: Process, secret: Path) -> None:
     """`/` leads there; actions are told on standard error."""
     url = address(serving)
-    assert httpx.get(f"{url}/").headers["location"] == "/dashboard/"
-    assert httpx.get(f"{url}/dashboard").headers["location"] == "/dashboard/"
+    assert get(f"{url}/").headers["location"] == "/dashboard/"
+    assert get(f"{url}/dashboard").headers["location"] == "/dashboard/"
     made = invoke("pass", "ann", "--role", "operator", "--bare", "--secret-file", secret)
     headers = {"Authorization": f"Bearer {made.stdout.strip()}", "Accept": "application/json"}
-    assert httpx.get(f"{url}/dashboard/overview.json", headers=headers).json()["queues"] == 0
-    assert 'holdfast_units{kind="queue"} 0.0' in httpx.get(f"{url}/metrics", headers=headers).text
-    done = httpx.post(f"{url}/dashboard/queue/pause", headers=headers, json={"queue": "email"})
+    assert get(f"{url}/dashboard/overview.json", headers=headers).json()["queues"] == 0
+    assert 'holdfast_units{kind="queue"} 0.0' in get(f"{url}/metrics", headers=headers).text
+    done = post(f"{url}/dashboard/queue/pause", headers=headers, json={"queue": "email"})
     assert done.status_code == 200
-    eventually(lambda: 'ann (operator) queue/pause {"queue":"email"}' in serving.output, 30.0)
+    eventually(lambda: 'ann (operator) queue/pause {"queue":"email"}' in serving.output)
 
 
 def test_a_run_without_a_secret_prints_a_link_to_its_dashboard(standalone: Server) -> None:
     """With a pass that ends with the run."""
     args = ["serve", "--port", "0", "--url", standalone.url]
     with Process.python("-m", "holdfast", *args) as one:
-        eventually(lambda: "dashboard: " in one.output or not one.is_running, 30.0)
+        eventually(lambda: "dashboard: " in one.output or not one.is_running)
         [token] = re.findall(
             r"^dashboard: \S+/dashboard/login#token=(\S+)$", one.output, re.MULTILINE
         )
-        seen = httpx.get(
+        seen = get(
             f"{address(one)}/dashboard/server.json", headers={"Authorization": f"Bearer {token}"}
         )
         assert seen.status_code == 200
@@ -130,11 +133,11 @@ def test_it_serves_a_diagnosis_while_there_is_no_server(secret: Path) -> None:
     """And says so; the page comes as soon as there is one."""
     args = ["serve", "--port", "0", "--url", "redis://127.0.0.1:1", "--secret-file", str(secret)]
     with Process.python("-m", "holdfast", *args) as one:
-        eventually(lambda: " serves namespace" in one.output or not one.is_running, 30.0)
+        eventually(lambda: " serves namespace" in one.output or not one.is_running)
         assert "the dashboard says so, until it is there" in one.output
         made = invoke("pass", "ann", "--bare", "--secret-file", secret).stdout.strip()
         headers = {"Authorization": f"Bearer {made}", "Accept": "text/html"}
-        page = httpx.get(f"{address(one)}/dashboard/", headers=headers)
+        page = get(f"{address(one)}/dashboard/", headers=headers)
     assert (page.status_code, "The server does not answer" in page.text) == (503, True)
 
 
@@ -216,7 +219,7 @@ def test_without_its_extra_it_says_what_to_install() -> None:
     """Not with a traceback."""
     hidden = "import sys; sys.modules['starlette'] = None; import holdfast.cli; holdfast.cli.main()"
     with Process(sys.executable, "-c", hidden, "serve", "--url", "redis://127.0.0.1:1") as process:
-        eventually(lambda: not process.is_running, 20.0)
+        eventually(lambda: not process.is_running)
     assert process.output.strip() == (
         "holdfast: the gateway and the dashboard need an extra: run `pip install 'holdfast[web]'`"
     )

@@ -10,7 +10,7 @@ from conftest import Site
 from faults.waiting import eventually
 from holdfast import Holdfast, TaskRegistry, Worker
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 @contextmanager

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from conftest import Site
 from faults.clusters import Cluster
+from faults.fixtures import PATIENT_MS
 from faults.sentinels import Watched
 from faults.servers import Server
 from holdfast import AsyncHoldfast, Finding, ServerUnavailable, acl_rule
@@ -107,16 +110,24 @@ async def test_what_a_user_lacks_is_named(standalone: Server) -> None:
     assert (beyond.level, "administer" in beyond.title) == ("warning", False)
 
 
-async def test_a_primary_that_writes_alone_is_told(watched: Watched) -> None:
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """A primary and a replica, which stay what they are."""
+    folder = tmp_path_factory.mktemp("sentinel")
+    with Watched(folder, down_after_ms=PATIENT_MS) as pair:
+        yield pair
+
+
+async def test_a_primary_that_writes_alone_is_told(pair: Watched) -> None:
     """Under Sentinel, what it acknowledges while it is cut off is dropped."""
-    told = titles(await found(watched.url), "warning")
+    told = titles(await found(pair.url), "warning")
     assert "it goes on writing when no replica hears it" in told
     assert "it has no replica that follows" not in told
 
 
-async def test_a_replica_refuses_writes(watched: Watched) -> None:
+async def test_a_replica_refuses_writes(pair: Watched) -> None:
     """Whoever connects to one by mistake is told."""
-    told = titles(await found(watched._servers[1].url), "error")
+    told = titles(await found(pair.replica.url), "error")
     assert "it is a replica" in told
 
 

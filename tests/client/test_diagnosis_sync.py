@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from conftest import Site
 from faults.clusters import Cluster
+from faults.fixtures import PATIENT_MS
 from faults.sentinels import Watched
 from faults.servers import Server
 from holdfast import Finding, Holdfast, ServerUnavailable, acl_rule
@@ -108,16 +111,24 @@ def test_what_a_user_lacks_is_named(standalone: Server) -> None:
     assert (beyond.level, "administer" in beyond.title) == ("warning", False)
 
 
-def test_a_primary_that_writes_alone_is_told(watched: Watched) -> None:
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """A primary and a replica, which stay what they are."""
+    folder = tmp_path_factory.mktemp("sentinel")
+    with Watched(folder, down_after_ms=PATIENT_MS) as pair:
+        yield pair
+
+
+def test_a_primary_that_writes_alone_is_told(pair: Watched) -> None:
     """Under Sentinel, what it acknowledges while it is cut off is dropped."""
-    told = titles(found(watched.url), "warning")
+    told = titles(found(pair.url), "warning")
     assert "it goes on writing when no replica hears it" in told
     assert "it has no replica that follows" not in told
 
 
-def test_a_replica_refuses_writes(watched: Watched) -> None:
+def test_a_replica_refuses_writes(pair: Watched) -> None:
     """Whoever connects to one by mistake is told."""
-    told = titles(found(watched._servers[1].url), "error")
+    told = titles(found(pair.replica.url), "error")
     assert "it is a replica" in told
 
 

@@ -75,8 +75,8 @@ def working(hf: Holdfast) -> Iterator[None]:
 def work(hf: Holdfast) -> None:
     """Until no task that could run now is left: it ended, or waits for who knows it."""
     with working(hf):
-        eventually(lambda: not hf.queue(NAME).stats().ready, 30.0)
-        eventually(lambda: not hf.queue(NAME).stats().running, 30.0)
+        eventually(lambda: not hf.queue(NAME).stats().ready)
+        eventually(lambda: not hf.queue(NAME).stats().running)
 
 
 def take(hf: Holdfast) -> None:

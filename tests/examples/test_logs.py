@@ -51,6 +51,6 @@ def test_the_table_says_where_players_are(example: Any, tmp_path: Path) -> None:
 def test_the_example_by_hand() -> None:
     """Two who count, and a direct count that says the same."""
     with Process.python(EXAMPLE, name="logs") as process:
-        assert process.wait(60.0) == 0, process.output
+        assert process.wait(110.0) == 0, process.output
         assert re.search("2011-10-12: 19,980 events; US [0-9,]+, ", process.output)
         assert " → " in process.output

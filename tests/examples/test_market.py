@@ -38,7 +38,7 @@ class Frozen(getattr(market, way)):
 
 with market.connect(url) as redis, Holdfast.from_url(url, namespace=namespace) as hf:
     try:
-        print(Frozen(redis, hf, prefix=prefix, lease=1.0).buy("jill", "egg"))
+        print(Frozen(redis, hf, prefix=prefix, lease=3.0).buy("jill", "egg"))
     except (LeaseLost, StaleFence) as error:
         print(type(error).__name__)
 """
@@ -163,14 +163,14 @@ def test_a_buyer_who_was_frozen_buys_nothing(
     tmp_path: Path,
 ) -> None:
     """It had seen the offer; when it goes on, the item is another's. The fence refuses it."""
-    market = getattr(example, way)(redis, hf, prefix=namespace + ":{market}", lease=1.0)
+    market = getattr(example, way)(redis, hf, prefix=namespace + ":{market}")
     stocked(market)
     market.list_item("jason", "egg", 30)
     argv = ("-c", FROZEN_BUYER, EXAMPLE, way, standalone.url, namespace, market.prefix, tmp_path)
     with Process.python(*argv, name="jill") as jill:
-        eventually((tmp_path / "has-read").exists, timeout=30.0)
+        eventually((tmp_path / "has-read").exists)
         jill.pause()
-        assert market.buy("jack", "egg", timeout=30.0) is example.Outcome.BOUGHT
+        assert market.buy("jack", "egg", timeout=60.0) is example.Outcome.BOUGHT
         (tmp_path / "go-on").touch()
         jill.resume()
         assert jill.wait() == 0

@@ -15,7 +15,7 @@ from faults.servers import Server, no_retry
 from faults.waiting import eventually
 
 SLOTS = 16_384
-READY_S = 20.0
+READY_S = 60.0
 NODE_TIMEOUT_MS = 1_000
 MIGRATE_TIMEOUT_MS = 5_000
 MIGRATE_BATCH = 100

@@ -39,8 +39,8 @@ def standalone() -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """A cluster of three primaries, shared; a busy machine is not taken for dead at once."""
-    with Cluster(3, "--cluster-node-timeout", "5000") as cluster:
+    """A cluster of three primaries, shared; a busy machine fails nobody."""
+    with Cluster(3, "--cluster-node-timeout", str(PATIENT_MS)) as cluster:
         yield cluster
 
 

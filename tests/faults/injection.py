@@ -55,7 +55,7 @@ class Injection:
         self.fired += 1
         return True
 
-    def wait(self, timeout: float = 10.0) -> None:
+    def wait(self, timeout: float = 60.0) -> None:
         """Wait until all of it has happened; AssertionError if it does not."""
         eventually(lambda: self.fired == self.count, timeout, reason=f"{self} has fired")
 

@@ -20,7 +20,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 CHUNK_BYTES = 2**16
 LANE_FRAMES = 10_000  # a reader that is this far ahead waits for its sender
-ANSWER_S = 1.0  # patience with the answers to earlier requests before a reset
+ANSWER_S = 10.0  # patience with the answers to earlier requests before a reset
 CLOSE_S = 1.0  # patience with a peer that does not take the last bytes
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER of zero seconds: RST instead of FIN
 

@@ -23,7 +23,7 @@ from faults.ports import LOOPBACK
 from faults.processes import Process
 from faults.waiting import eventually
 
-BORN_S = 30.0
+BORN_S = 100.0
 
 
 class Nursery:
@@ -111,7 +111,7 @@ class Actor:
         """Ask it to end (SIGTERM); do not wait."""
         self._signal(signal.SIGTERM)
 
-    def wait(self, timeout: float = 30.0) -> None:
+    def wait(self, timeout: float = 60.0) -> None:
         """Wait until it ends by itself."""
         eventually(self._has_ended, timeout, reason=f"{self.name} ends")
 

@@ -16,7 +16,7 @@ from faults.waiting import POLL_S, eventually
 
 TESTS = Path(__file__).parent.parent
 MORTAL = Path(__file__).with_name("mortal.py")
-STOP_S = 10.0  # patience with a process that was asked to end, before it is killed
+STOP_S = 30.0  # patience with a process that was asked to end, before it is killed
 
 # The kernel ends a child with the *thread* that started it, so one that stays starts them all.
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starter")
@@ -126,7 +126,7 @@ class Process:
             self.stop()
         self.start()
 
-    def wait(self, timeout: float = 30.0) -> int:
+    def wait(self, timeout: float = 60.0) -> int:
         """Wait until it ends by itself; return the exit status.
 
         Raises:

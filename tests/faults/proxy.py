@@ -21,7 +21,7 @@ from faults.traffic import Direction, Traffic
 
 T = TypeVar("T")
 
-CONTROL_S = 10.0  # a control that takes longer is a bug of the proxy
+CONTROL_S = 60.0  # a control that takes longer is a bug of the proxy
 LAST_TURNS = 10
 
 Directions = Literal["both", "requests", "replies"]

@@ -12,7 +12,7 @@ from faults.ports import LOOPBACK
 from faults.servers import Server
 from faults.waiting import eventually
 
-READY_S = 20.0
+READY_S = 60.0
 CHUNK = 65_536
 
 

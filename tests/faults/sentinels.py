@@ -18,7 +18,7 @@ from faults.waiting import eventually
 
 SERVICE = "main"
 SOON = ("--repl-diskless-sync-delay", "0")
-READY_S = 20.0
+READY_S = 60.0
 
 
 class Watched:

@@ -17,7 +17,7 @@ from faults.ports import LOOPBACK, Port
 from faults.processes import Process
 from faults.waiting import eventually
 
-READY_S = 15.0
+READY_S = 60.0
 OPTIONS = {
     "none": ["--save", "", "--appendonly", "no"],
     "always": ["--save", "", "--appendonly", "yes", "--appendfsync", "always"],

@@ -9,7 +9,7 @@ from typing import Any
 from faults.waiting import POLL_S
 from holdfast import OutcomeUnknown, ServerUnavailable
 
-STUBBORN_S = 30.0  # who was not heard for so long will not be heard
+STUBBORN_S = 60.0  # who was not heard for so long will not be heard
 
 
 def insist(operation: Callable[[], Any]) -> Any:

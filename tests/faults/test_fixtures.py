@@ -28,7 +28,7 @@ def _pytest(folder: Path, *options: str) -> str:
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "faults.fixtures", *options, str(folder)],
         cwd=folder,
-        env={"PYTHONPATH": str(TESTS)},
+        env={"PYTHONPATH": str(TESTS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,

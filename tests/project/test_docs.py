@@ -35,7 +35,7 @@ def test_every_python_example_runs(page: Path, number: int, code: str, tmp_path:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=110,
         check=False,
     )
     assert result.returncode == 0, result.stderr

@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "data"
     yield path
     try:
-        eventually(lambda: not living_in(path), 5, reason="everybody has left the folder")
+        eventually(lambda: not living_in(path), reason="everybody has left the folder")
     finally:
         stop(path, force=True)
 

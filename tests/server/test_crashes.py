@@ -56,7 +56,7 @@ def test_the_server_stops_when_its_last_user_is_killed(folder: Path) -> None:
         assert server_of(folder) == running
 
         second.kill()
-        eventually(lambda: not living_in(folder), 30)
+        eventually(lambda: not living_in(folder))
 
 
 def test_a_killed_server_is_started_again(server: EmbeddedServer, folder: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_killed_server_is_started_again(server: EmbeddedServer, folder: Path) 
         before = server_of(folder)
         kill(before)
 
-        eventually(lambda: answers(server), 30)
+        eventually(lambda: answers(server))
         assert server_of(folder) != before
 
 
@@ -102,7 +102,7 @@ def test_a_killed_keeper_takes_its_server_along(folder: Path) -> None:
         # The older user is still one: it keeps the new server.
         assert answers(server)
         user.rest()
-    eventually(lambda: not living_in(folder), 30)
+    eventually(lambda: not living_in(folder))
 
 
 def test_a_server_left_by_a_killed_keeper_is_stopped_before_the_next(folder: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_server_left_by_a_killed_keeper_is_stopped_before_the_next(folder: Pat
     )
     lock.close()
     with redis.Redis(unix_socket_path=str(folder / "valkey.sock")) as client:
-        eventually((folder / "valkey.sock").exists, 30)
+        eventually((folder / "valkey.sock").exists)
         client.set("count", 7)
 
     assert count_in(folder) == 7
@@ -132,7 +132,7 @@ def test_a_keeper_that_is_told_to_end_stops_its_server_in_order(folder: Path) ->
 
         os.kill(keeper_of(folder), signal.SIGTERM)
 
-        eventually(lambda: not living_in(folder), 30)
+        eventually(lambda: not living_in(folder))
         assert "ready to exit" in (folder / "server.log").read_text()
 
 
@@ -141,7 +141,7 @@ def test_a_server_that_is_told_to_end_is_not_started_again(folder: Path) -> None
     with EmbeddedServer.open(folder) as server:
         with redis.Redis.from_url(server.url) as client:
             client.shutdown()
-        eventually(lambda: not living_in(folder), 30)
+        eventually(lambda: not living_in(folder))
 
         with EmbeddedServer.open(folder) as again:
             assert answers(again)

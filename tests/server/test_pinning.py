@@ -72,7 +72,7 @@ def test_a_pinned_server_is_started_again_too(folder: Path) -> None:
 
     kill(before)
 
-    eventually(lambda: status(folder).pid not in (None, before), 30)
+    eventually(lambda: status(folder).pid not in (None, before))
     stop(folder)
 
 
@@ -81,7 +81,7 @@ def test_a_pin_outlives_a_killed_keeper(folder: Path) -> None:
     """As after a power cut: the next to open it starts it, and it stays."""
     start(folder)
     kill(keeper_of(folder))
-    eventually(lambda: not living_in(folder), 30)
+    eventually(lambda: not living_in(folder))
     assert status(folder).pinned
 
     with EmbeddedServer.open(folder):

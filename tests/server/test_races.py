@@ -33,7 +33,7 @@ def test_all_who_open_at_once_get_the_same_server(folder: Path) -> None:
         assert len(living_in(folder)) == 2
         assert (folder / "server.log").read_text().count("Ready to accept") == 1
 
-    eventually(lambda: not living_in(folder), 30)
+    eventually(lambda: not living_in(folder))
 
 
 @linux_only
@@ -86,7 +86,7 @@ def test_threads_may_open_and_close_at_once(folder: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(100)
 
     assert failures == []
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:

@@ -77,7 +77,7 @@ def test_the_packages_are_used_only_by_who_wants_them(standalone: Server, script
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=110,
         check=False,
     )
     assert result.returncode == 0, result.stderr

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-PATIENCE_MS = 20_000
+PATIENCE_MS = 60_000
 
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1200, "height": 800}
@@ -31,6 +31,8 @@ def chromium() -> str:
 def launched() -> Iterator[Browser]:
     """A browser as long as the context lasts."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=chromium(), args=["--no-sandbox"], timeout=PATIENCE_MS
+        )
         yield browser
         browser.close()

@@ -17,7 +17,7 @@ from holdfast.web.server import listening
 from holdfast.web.site import site
 
 SECRET = b"a secret of the tests, 32 bytes or more"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 @dataclass

@@ -89,4 +89,4 @@ def test_an_outage_is_told_without_naming_the_server(fresh_server: Server) -> No
         assert str(fresh_server.port) not in json.dumps(told)
         fresh_server.start()
         send = lambda: house.of("jill").post("/v1/mailboxes/jack", json="hi")  # noqa: E731
-        eventually(lambda: send().status_code == 201, 20.0)
+        eventually(lambda: send().status_code == 201)

@@ -24,8 +24,8 @@ from faults.waiting import eventually
 MODULES = sorted({each.module for each in WORKLOADS.values()})
 """What the nursery of the matrix imports."""
 
-WARM_S = 30.0
-RECOVERY_S = 30.0
+WARM_S = 60.0
+RECOVERY_S = 60.0
 """A guard against hanging; what is reported is measured."""
 
 LOSS_S = 3.0

@@ -76,7 +76,7 @@ def fill_blocks(hf: Holdfast) -> None:
     fill_messages(hf)
     fill_data(hf)
     fill_logs(hf)
-    eventually(lambda: hf.locks() and hf.semaphores(), 30)  # what is held for a while is listed
+    eventually(lambda: hf.locks() and hf.semaphores())  # what is held for a while is listed
 
 
 def fill_locks(hf: Holdfast) -> None:

@@ -16,7 +16,7 @@ from web.house import House
 def test_a_lock_shows_its_holder_and_who_waits(house: House) -> None:  # noqa: F811
     """By name, and one that is free as well."""
     with house.hf.lock("item:42").hold() as lease:
-        eventually(house.hf.locks, 30)
+        eventually(house.hf.locks)
         [listed] = see(house, "locks")["locks"]
         assert (listed["name"], listed["holder"]) == ("item:42", lease.holder)
         assert listed["fence"] == lease.fence

@@ -10,9 +10,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from faults.servers import Server
+from faults.waiting import eventually
 from holdfast import Retry, TaskRegistry
 from holdfast.web import Role
 from rows.table import Table
@@ -128,8 +129,8 @@ def test_a_page_that_nobody_sees_asks_for_nothing(tab: Tab, house: House) -> Non
     asked: list[str] = []
     page.clock.install()
     page.reload()
-    page.on("request", lambda one: "hx-request" in one.headers and asked.append(one.url))
     show(page, hidden=True)
+    page.on("request", lambda one: "hx-request" in one.headers and asked.append(one.url))
     page.clock.run_for(60_000)
     assert asked == []
     house.hf.enqueue(send.call("jill"))
@@ -185,6 +186,30 @@ def test_what_is_chosen_stays_while_others_come(tab: Tab, house: House) -> None:
     expect(page.locator("input[name=id]")).to_have_count(2)
     page.locator("input[name=id]").first.uncheck()
     expect(page.locator("input[name=id]")).to_have_count(3)
+
+
+def test_what_was_on_its_way_takes_nothing_out_of_hand(tab: Tab, house: House) -> None:
+    """An answer that was asked for before somebody began to choose."""
+    house.hf.enqueue_many([send.call("jill") for _ in range(2)])
+    page = tab(house)
+    visit(page, house, "tasks?queue=email")
+    on_its_way: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if "hx-request" in route.request.headers:
+            on_its_way.append(route)
+        else:
+            route.continue_()
+
+    page.route(lambda url: "/tasks?" in url, hold)
+    eventually(lambda: page.title() and on_its_way, reason="the page asks what is new")
+    page.locator("input[name=id]").first.check()
+    house.hf.enqueue(send.call("jack"))
+    page.evaluate("addEventListener('htmx:beforeSwap', () => setTimeout(() => { came = true }))")
+    on_its_way[0].continue_()
+    eventually(lambda: page.evaluate("window.came"), reason="it came")
+    expect(page.locator("input[name=id]")).to_have_count(2)
+    expect(page.locator("input[name=id]").first).to_be_checked()
 
 
 def test_a_queue_is_paused_by_keyboard(tab: Tab, house: House) -> None:

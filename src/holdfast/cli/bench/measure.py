@@ -117,7 +117,8 @@ async def together(
     until_s, took = time.perf_counter() + seconds, list[float]()
 
     async def one() -> None:
-        while (began_s := time.perf_counter()) < until_s and len(took) < MOST:
+        while not took or (time.perf_counter() < until_s and len(took) < MOST):
+            began_s = time.perf_counter()
             await deed()
             took.append(time.perf_counter() - began_s)
 
@@ -128,7 +129,8 @@ async def together(
 def _timed(deed: Callable[[], object], seconds: float, most: int) -> list[float]:
     took = list[float]()
     until_s = time.perf_counter() + seconds
-    while (began_s := time.perf_counter()) < until_s and len(took) < most:
+    while not took or (time.perf_counter() < until_s and len(took) < most):
+        began_s = time.perf_counter()
         deed()
         took.append(time.perf_counter() - began_s)
     return took

@@ -12,6 +12,7 @@ from faults.matrix.client import Client
 from faults.matrix.verdict import Violation
 from faults.matrix.workloads.base import Workload
 from faults.nursery import Actor
+from faults.stubborn import insist
 from holdfast import Holdfast
 from holdfast.core.names import Namespace
 from holdfast.counters.keys import KIND
@@ -51,7 +52,8 @@ class Counts(Workload):
 
     def begin(self) -> None:
         with Holdfast.from_url(self.url, namespace=self.namespace) as hf:
-            hf.counter(COUNTER, precisions=PRECISIONS, keep=120).add(0)
+            counter = hf.counter(COUNTER, precisions=PRECISIONS, keep=120)
+            insist(lambda: counter.add(0))
         super().begin()
 
     def slots(self) -> list[int]:

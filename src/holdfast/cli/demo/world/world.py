@@ -73,6 +73,8 @@ class World:
             self.gauge.look()
             yield
             time.sleep(TICK_S)
+        if self._nemesis:  # on a slow machine its time may be over between two looks
+            self._nemesis.look(self.elapsed_s)
 
     def finish(self) -> Iterator[None]:
         """Let everything come to an end that was begun; likewise."""

@@ -63,7 +63,11 @@
       detail.shouldSwap = true;
       detail.isError = false;
     }
-    if (detail.shouldSwap) { away(false); remember(); }
+    if (detail.shouldSwap) away(false);
+    // What was on its way when somebody stopped the page, or took something in hand, comes too late.
+    const late = detail.requestConfig.triggeringEvent?.type === "beat" && (paused || isBusy());
+    if (late) detail.shouldSwap = false;
+    if (detail.shouldSwap) remember();
   });
   document.addEventListener("htmx:afterSwap", () => { restore(); refresh(); });
 
