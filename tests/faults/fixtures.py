@@ -48,7 +48,8 @@ def cluster() -> Iterator[Cluster]:
 def replicated() -> Iterator[Cluster]:
     """A cluster of three primaries and three replicas, shared; a busy machine deposes nobody."""
     patient = ("--cluster-node-timeout", str(PATIENT_MS), "--cluster-replica-no-failover", "yes")
-    with Cluster(3, *patient, replicated=True) as cluster:
+    idle = ("--hz", "10")  # as it is in use: six nodes of each worker have little to do
+    with Cluster(3, *patient, *idle, replicated=True) as cluster:
         yield cluster
 
 
