@@ -31,6 +31,7 @@ def chromium() -> str:
 def launched() -> Iterator[Browser]:
     """A browser as long as the context lasts."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        thrifty = ["--no-sandbox", "--renderer-process-limit=1"]
+        browser = playwright.chromium.launch(executable_path=chromium(), args=thrifty)
         yield browser
         browser.close()
