@@ -53,6 +53,7 @@ def test_nothing_is_lost_in_figures() -> None:
     assert "folder" not in report
 
 
+@pytest.mark.long  # the same run as above, told in another way
 def test_the_summary_in_a_pipe() -> None:
     """Lines without control codes, at most 80 columns; the verdict and the seed are at the end."""
     done = holdfast("demo", "chat", "--clients", "12", "--seconds", "2", "--seed", "5")
@@ -69,7 +70,10 @@ def test_the_summary_in_a_pipe() -> None:
 def test_the_screen_on_a_terminal() -> None:
     """What it shows while it runs, and that Ctrl-C ends it in good order."""
     code, shown = on_terminal(
-        "demo", "chat", "--seconds", "60", wait_for="have it", say=CTRL_C, NO_COLOR="1"
+        *("demo", "chat", "--clients", "12", "--seconds", "60"),
+        wait_for="have it",
+        say=CTRL_C,
+        NO_COLOR="1",
     )
     assert code == 130, shown
     assert "stopped" in shown

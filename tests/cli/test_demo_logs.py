@@ -101,6 +101,7 @@ def test_one_who_fails_ends_the_demo(tampered: Tampered) -> None:
     assert "country_iso_code" in result.output
 
 
+@pytest.mark.long  # they are on the same leash as the workers of the mails
 def test_those_who_count_do_not_outlive_it() -> None:
     """Not even if it is killed: their input ends, and so do they."""
     with Process.python("-m", "holdfast", *LONGER, name="demo") as demo:

@@ -21,6 +21,8 @@ from faults.tls import Tls
 SEEDS = 2**32
 PATIENT_MS = 30_000
 """Who is silent for less is taken for busy, not for dead."""
+CALM = ("--hz", "10")
+"""Shared servers, ten for each worker, idle most of the time: they tick as often as in use."""
 
 
 class Encrypted(NamedTuple):
@@ -33,14 +35,14 @@ class Encrypted(NamedTuple):
 @pytest.fixture(scope="session")
 def standalone() -> Iterator[Server]:
     """One server without persistence, shared."""
-    with Server() as server:
+    with Server(*CALM) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A cluster of three primaries, shared; a busy machine fails nobody."""
-    with Cluster(3, "--cluster-node-timeout", str(PATIENT_MS)) as cluster:
+    with Cluster(3, "--cluster-node-timeout", str(PATIENT_MS), *CALM) as cluster:
         yield cluster
 
 
@@ -48,7 +50,7 @@ def cluster() -> Iterator[Cluster]:
 def replicated() -> Iterator[Cluster]:
     """A cluster of three primaries and three replicas, shared; a busy machine deposes nobody."""
     patient = ("--cluster-node-timeout", str(PATIENT_MS), "--cluster-replica-no-failover", "yes")
-    with Cluster(3, *patient, replicated=True) as cluster:
+    with Cluster(3, *patient, *CALM, replicated=True) as cluster:
         yield cluster
 
 

@@ -35,7 +35,10 @@ from typing import Any, Final
 
 from faults.mortal import PR_SET_PDEATHSIG
 
-LIBRARIES: Final = ("msgspec", "redis.asyncio", "redis.sentinel", "redis.cluster", "typer")
+LIBRARIES: Final = (
+    *("msgspec", "redis.asyncio", "redis.sentinel", "redis.cluster"),
+    *("typer", "rich.live", "rich.table"),
+)
 OF_THE_INTERPRETER: Final = ("PYTHON", "LD_")
 BUT: Final = {"PYTHONFAULTHANDLER", "PYTHONPATH", "PYTHONUNBUFFERED"}
 LONGEST = 2**20

@@ -91,8 +91,15 @@ async def is_served_three_to_one(hf: AsyncHoldfast, concurrency: int, longest_s:
     assert served["often"] / served["seldom"] == pytest.approx(3, rel=0.1), served
 
 
-@pytest.mark.parametrize("concurrency", [1, 2, 10, 50])
-@pytest.mark.parametrize("longest_s", [0.0, 0.02], ids=["no-ops", "tasks of 5 to 20 ms"])
+@pytest.mark.parametrize(
+    ("concurrency", "longest_s"),
+    [
+        pytest.param(places, longest_s, id=f"{places}-{what}", marks=marks)
+        for what, longest_s in {"no-ops": 0.0, "tasks of 5 to 20 ms": 0.02}.items()
+        for places in (1, 2, 10, 50)
+        for marks in [[] if (places in {1, 50}) is (what == "no-ops") else [pytest.mark.long]]
+    ],
+)
 async def test_service_is_as_the_weights(
     hf: AsyncHoldfast, concurrency: int, longest_s: float
 ) -> None:

@@ -85,10 +85,11 @@ def test_many_blocks_add_up(table: GeoTable) -> None:
     check(counter.take(), reference)
 
 
-def test_thousands_of_days_add_up(table: GeoTable) -> None:
+@pytest.mark.parametrize("count", [1_000, pytest.param(3_000, marks=pytest.mark.long)])
+def test_thousands_of_days_add_up(table: GeoTable, count: int) -> None:
     """In one block, and again in the next one."""
     first = date(1990, 1, 1).toordinal()
-    days = [date.fromordinal(first + n).isoformat().encode() for n in range(3000)]
+    days = [date.fromordinal(first + n).isoformat().encode() for n in range(count)]
     data = b"".join(b"8.8.8.8 %s x\n" % day for day in days)
     counter, reference = PlaceCounter(GeoKey(table)), Reference(table)
     for _ in range(2):

@@ -31,8 +31,9 @@ def chromium() -> str:
 def launched() -> Iterator[Browser]:
     """A browser as long as the context lasts."""
     with sync_playwright() as playwright:
+        thrifty = ["--no-sandbox", "--renderer-process-limit=1"]
         browser = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox"], timeout=PATIENCE_MS
+            executable_path=chromium(), args=thrifty, timeout=PATIENCE_MS
         )
         yield browser
         browser.close()
