@@ -52,13 +52,14 @@ class Reference:
         self.values: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self.rejected: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
-    def add(self, data: bytes) -> None:
-        """Count whole lines."""
+    def add(self, data: bytes) -> int:
+        """Count whole lines. How many?"""
         lines = data.split(b"\n")
         if not lines[-1]:
             lines.pop()
         for line in lines:
             self._count(line.removesuffix(b"\r"))
+        return len(lines)
 
     def _count(self, line: bytes) -> None:
         fields = line.decode(errors="replace").split(" ")
