@@ -104,7 +104,8 @@ class AsyncReading:
             if not await self._commit(piece):
                 return False
             raise
-        return await self._commit(piece)
+        # The end of its context says that all of it is done with.
+        return await self._commit(piece, ack=False)
 
     async def _digest(self, piece: _Piece) -> bool:
         """Count the lines that have come together; False: another one was faster."""
@@ -128,14 +129,15 @@ class AsyncReading:
             before = piece.commit.part.lines if piece.commit else 0
             self._show(before + piece.lines, end - max(piece.counted, piece.file.offset))
 
-    async def _commit(self, piece: _Piece) -> bool:
+    async def _commit(self, piece: _Piece, *, ack: bool = True) -> bool:
         """Have the server count all that was counted here; False: another one was faster."""
         if not (await self._digest(piece) and await self._committed(piece)):
             return False
         if piece.end == piece.handed:
             return True
         part = piece.hand_over(piece.end, self._new_counter())
-        return await self._concluded(piece, part, *await self._write(piece.file.id, part))
+        sums, now = await self._write(piece.file.id, part)
+        return await self._concluded(piece, part, sums, now, ack=ack)
 
     async def _hand_over(self, piece: _Piece) -> bool:
         """Begin a commit of all that was read; False: another one was faster than before."""
@@ -162,9 +164,12 @@ class AsyncReading:
         commit, piece.commit = piece.commit, None
         if commit is None:
             return True
-        return await self._concluded(piece, commit.part, *await commit.work.outcome())
+        sums, now = await commit.work.outcome()
+        return await self._concluded(piece, commit.part, sums, now)
 
-    async def _concluded(self, piece: _Piece, part: _Part, sums: Sums, now: int | None) -> bool:
+    async def _concluded(
+        self, piece: _Piece, part: _Part, sums: Sums, now: int | None, *, ack: bool = True
+    ) -> bool:
         """Tell that *part* of a file is committed; False: the file is counted up to *now*."""
         if now is not None:
             piece.counted = now
@@ -174,7 +179,8 @@ class AsyncReading:
         start = max(piece.counted, piece.file.offset)
         piece.counted = part.end
         self._tell(lines=lines, rejected=rejected, bytes=part.end - start, commits=1)
-        await piece.file.ack(part.end)
+        if ack:
+            await piece.file.ack(part.end)
         return True
 
     async def _current_span(self) -> Span:

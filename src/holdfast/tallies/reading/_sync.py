@@ -105,7 +105,8 @@ class Reading:
             if not self._commit(piece):
                 return False
             raise
-        return self._commit(piece)
+        # The end of its context says that all of it is done with.
+        return self._commit(piece, ack=False)
 
     def _digest(self, piece: _Piece) -> bool:
         """Count the lines that have come together; False: another one was faster."""
@@ -129,14 +130,15 @@ class Reading:
             before = piece.commit.part.lines if piece.commit else 0
             self._show(before + piece.lines, end - max(piece.counted, piece.file.offset))
 
-    def _commit(self, piece: _Piece) -> bool:
+    def _commit(self, piece: _Piece, *, ack: bool = True) -> bool:
         """Have the server count all that was counted here; False: another one was faster."""
         if not (self._digest(piece) and self._committed(piece)):
             return False
         if piece.end == piece.handed:
             return True
         part = piece.hand_over(piece.end, self._new_counter())
-        return self._concluded(piece, part, *self._write(piece.file.id, part))
+        sums, now = self._write(piece.file.id, part)
+        return self._concluded(piece, part, sums, now, ack=ack)
 
     def _hand_over(self, piece: _Piece) -> bool:
         """Begin a commit of all that was read; False: another one was faster than before."""
@@ -163,9 +165,12 @@ class Reading:
         commit, piece.commit = piece.commit, None
         if commit is None:
             return True
-        return self._concluded(piece, commit.part, *commit.work.outcome())
+        sums, now = commit.work.outcome()
+        return self._concluded(piece, commit.part, sums, now)
 
-    def _concluded(self, piece: _Piece, part: _Part, sums: Sums, now: int | None) -> bool:
+    def _concluded(
+        self, piece: _Piece, part: _Part, sums: Sums, now: int | None, *, ack: bool = True
+    ) -> bool:
         """Tell that *part* of a file is committed; False: the file is counted up to *now*."""
         if now is not None:
             piece.counted = now
@@ -175,7 +180,8 @@ class Reading:
         start = max(piece.counted, piece.file.offset)
         piece.counted = part.end
         self._tell(lines=lines, rejected=rejected, bytes=part.end - start, commits=1)
-        piece.file.ack(part.end)
+        if ack:
+            piece.file.ack(part.end)
         return True
 
     def _current_span(self) -> Span:
