@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from datetime import date
+from functools import cache
 from ipaddress import ip_address
 
 from holdfast import GeoTable
@@ -26,8 +27,9 @@ def is_day(text: str) -> bool:
     return True
 
 
+@cache
 def place_of(table: GeoTable, text: str) -> tuple[str, str, str] | None:
-    """Country, region and city as values of a tally; None: it is no address."""
+    """Country, region and city as values of a tally; None: it is no address. No table is reloaded."""
     try:
         address = ip_address(text)
     except ValueError:

@@ -171,14 +171,14 @@ class Atlas:
         """What places are called, in each dimension."""
         return {name: Names.of(self.places, depth) for depth, name in enumerate(Place._fields, 1)}
 
-    def called(self, number: int) -> Place:
+    def called(self, number: int) -> tuple[str, str, str]:
         """What the place of a number is called in each dimension, the same as its `names` say."""
         country, region, city = (
             UNKNOWN if part is None else part for part in self.places.row(number)
         )
         if number < FIRST_PLACE:
-            return Place(country, country, country)
-        return Place(country, f"{country}/{region}", f"{country}/{region}/{city}")
+            return country, country, country
+        return country, f"{country}/{region}", f"{country}/{region}/{city}"
 
     def place(self, address: IPv4Address | IPv6Address) -> Place | None:
         """Where *address* is; None: nobody says."""

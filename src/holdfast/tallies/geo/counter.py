@@ -6,7 +6,6 @@ up in the order of its addresses. Where that is fast and what it is measured aga
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from io import BytesIO
@@ -51,7 +50,7 @@ class PlaceCounter:
         self._sums = Sums()
         self._atlas: Atlas | None = None
         self._days: dict[str, int] = {}  # their numbers
-        self._spots = Counter[Spot]()
+        self._spots: dict[Spot, int] = {}
         self._parts: list[pl.DataFrame] = []  # the first one is of different days and places
 
     @property
@@ -88,9 +87,9 @@ class PlaceCounter:
 
     def _add_few(self, data: bytes, span: Span, atlas: Atlas) -> int:
         lines, spots = spots_of(data, span, atlas, self._sums)
-        self._spots.update(spots)
-        for day, _ in spots:
-            self._days.setdefault(day, len(self._days))
+        for spot, number in spots.items():
+            self._days.setdefault(spot[0], len(self._days))
+            self._spots[spot] = self._spots.get(spot, 0) + number
         if len(self._spots) > _FEW_SPOTS:
             self._keep([self._taken_spots()])
         return lines
@@ -140,7 +139,7 @@ class PlaceCounter:
         """What was counted one by one, as columns."""
         keys = [self._days[day] * _DAY + place for day, place in self._spots]
         columns = {"key": keys, "lines": list(self._spots.values())}
-        self._spots = Counter()
+        self._spots = {}
         return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.UInt64))
 
     def _name(self) -> None:
@@ -149,7 +148,7 @@ class PlaceCounter:
             return
         if not self._parts:
             add_named(self._spots, self._atlas, self._key.dimensions, self._sums)
-            self._spots = Counter()
+            self._spots = {}
             return
         if self._spots:
             self._keep([self._taken_spots()])

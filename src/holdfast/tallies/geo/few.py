@@ -1,12 +1,12 @@
 """Counts few lines, one by one: the same as `counter` counts of many, column by column.
 
-What columns cost by themselves, however few lines there are, is what some thousand lines cost here.
+What columns cost by themselves, however few lines there are, is what some hundred lines cost here.
 Both ask `parsed` what is an address, and `checked_day` what is a day.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
@@ -18,14 +18,14 @@ from ..linecounter import lines_of
 from .atlas import Atlas
 from .key import DIMENSIONS
 
-FEW: Final = 64 << 10
+FEW: Final = 32 << 10
 """Bytes of lines that are counted here."""
 
 Spot = tuple[str, int]
 """A day, and the number of a place."""
 
 
-def spots_of(data: bytes, span: Span, atlas: Atlas, sums: Sums) -> tuple[int, Counter[Spot]]:
+def spots_of(data: bytes, span: Span, atlas: Atlas, sums: Sums) -> tuple[int, dict[Spot, int]]:
     """Count whole lines: how many there are, and how many of each day and place.
 
     Those that count for nothing are added to *sums* as rejected.
@@ -44,11 +44,11 @@ def spots_of(data: bytes, span: Span, atlas: Atlas, sums: Sums) -> tuple[int, Co
         else:
             its = four if isinstance(found, IPv4Address) else six
             its.append((day, number, int(found)))
-    spots = Counter[Spot]()
+    spots: dict[Spot, int] = {}
     for ranges, its in ((atlas.four, four), (atlas.six, six)):
         places = ranges.find_few([address for _, _, address in its])
         for (day, number, _), place in zip(its, places, strict=True):
-            spots[day, place] += number
+            spots[day, place] = spots.get((day, place), 0) + number
     return len(lines), spots
 
 
@@ -56,12 +56,14 @@ def add_named(
     spots: Mapping[Spot, int], atlas: Atlas, dimensions: tuple[str, ...], sums: Sums
 ) -> None:
     """Add lines of days and places to *sums*, by what the places are called."""
-    values: dict[tuple[str, str], Counter[str]] = {}
+    depths = [(dimension, DIMENSIONS.index(dimension)) for dimension in dimensions]
+    values: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
     for (day, place), lines in spots.items():
         sums.lines[day] = sums.lines.get(day, 0) + lines
-        names = dict(zip(DIMENSIONS, atlas.called(place), strict=True))
-        for dimension in dimensions:
-            values.setdefault((day, dimension), Counter())[names[dimension]] += lines
+        names = atlas.called(place)
+        for dimension, depth in depths:
+            those = values[day, dimension]
+            those[names[depth]] = those.get(names[depth], 0) + lines
     for (day, dimension), those in values.items():
         # The highest first, as the server finds their places fastest.
         ordered = sorted(those.items(), key=lambda each: (each[1], each[0]), reverse=True)
