@@ -100,7 +100,7 @@ def duckdb(log: Path, table: GeoTable) -> Callable[[int], object] | None:
 
 
 def textbook(log: Path, table: GeoTable) -> Callable[[int], object]:
-    """The loop of the textbook, with its table in memory: by country only. *log* may be a folder."""
+    """The loop of the textbook, with its table in memory: by country only; also of a folder."""
     logs = list(log.iterdir()) if log.is_dir() else [log]
     atlas = table.atlas
     starts, numbers = atlas.four.starts.to_list(), atlas.four.places.to_list()

@@ -29,7 +29,7 @@ def is_day(text: str) -> bool:
 
 @cache
 def place_of(table: GeoTable, text: str) -> tuple[str, str, str] | None:
-    """Country, region and city as values of a tally; None: it is no address. No table is reloaded."""
+    """Country, region and city as values of a tally; None: no address. Tables stay as they are."""
     try:
         address = ip_address(text)
     except ValueError:
