@@ -7,11 +7,12 @@ from typing import Final
 
 from ..harness import Bench
 from ..report import Table
-from . import lines, memory
+from . import lines, memory, small
 
 PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
     "lines": lines.run,
     "memory": memory.run,
+    "small": small.run,
 }
 
 

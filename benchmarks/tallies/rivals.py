@@ -100,7 +100,8 @@ def duckdb(log: Path, table: GeoTable) -> Callable[[int], object] | None:
 
 
 def textbook(log: Path, table: GeoTable) -> Callable[[int], object]:
-    """The loop of the textbook, with its table in memory: by country only."""
+    """The loop of the textbook, with its table in memory: by country only; also of a folder."""
+    logs = list(log.iterdir()) if log.is_dir() else [log]
     atlas = table.atlas
     starts, numbers = atlas.four.starts.to_list(), atlas.four.places.to_list()
     countries = atlas.places["country"].to_list()
@@ -113,10 +114,11 @@ def textbook(log: Path, table: GeoTable) -> Callable[[int], object]:
 
     def work(lines: int) -> None:
         counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        with log.open() as file:
-            for text in islice(file, lines):
-                line = text.split()
-                number = numbers[bisect_right(starts, score_of(line[0])) - 1]
-                counts[line[1]][countries[number]] += 1
+        for each in logs:
+            with each.open() as file:
+                for text in islice(file, lines):
+                    line = text.split()
+                    number = numbers[bisect_right(starts, score_of(line[0])) - 1]
+                    counts[line[1]][countries[number]] += 1
 
     return work

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from datetime import date
+from functools import cache
 from ipaddress import ip_address
 
 from holdfast import GeoTable
@@ -26,8 +27,9 @@ def is_day(text: str) -> bool:
     return True
 
 
+@cache
 def place_of(table: GeoTable, text: str) -> tuple[str, str, str] | None:
-    """Country, region and city as values of a tally; None: it is no address."""
+    """Country, region and city as values of a tally; None: no address. Tables stay as they are."""
     try:
         address = ip_address(text)
     except ValueError:
@@ -52,13 +54,14 @@ class Reference:
         self.values: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self.rejected: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
-    def add(self, data: bytes) -> None:
-        """Count whole lines."""
+    def add(self, data: bytes) -> int:
+        """Count whole lines. How many?"""
         lines = data.split(b"\n")
         if not lines[-1]:
             lines.pop()
         for line in lines:
             self._count(line.removesuffix(b"\r"))
+        return len(lines)
 
     def _count(self, line: bytes) -> None:
         fields = line.decode(errors="replace").split(" ")

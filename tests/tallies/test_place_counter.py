@@ -1,4 +1,4 @@
-"""Blocks of lines, column by column: the same as line by line."""
+"""Blocks of lines, column by column and one by one: the same as a simple program says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holdfast import GeoKey, GeoTable
-from holdfast.tallies.counted import Sums
+from holdfast.tallies.counted import SAMPLES, Sums
 from holdfast.tallies.geo.counter import PlaceCounter
 from tallies.reference import SPAN, Reference
 from tallies.tables import record, small_table, write_mmdb
@@ -22,8 +22,8 @@ ADDRESSES = st.sampled_from(
 )  # fmt: skip
 DAYS = st.sampled_from(
     ["2011-10-10", "2011-10-11", "1970-01-01", "2026-12-31", "2027-01-01", "1969-12-31",
-     "9999-12-31", "0001-01-01", "2011-02-29", "2012-02-29", "2011-13-01", "2011-1-1", "20111010",
-     "2011-W41-1", "2011-10-10T", "+011-10-10", "10/Oct/2011", ""]
+     "0000-01-01", "9999-12-31", "0001-01-01", "2011-02-29", "2012-02-29", "2011-13-01", "2011-1-1",
+     "20111010", "2011-W41-1", "2011-10-10T", "+011-10-10", "10/Oct/2011", ""]
 )  # fmt: skip
 RESTS = st.sampled_from(
     ["", " 13:55:36 achievement-762", " ", " \"quoted 'x", " \t é", " a b c d e"]
@@ -36,6 +36,9 @@ ODD = st.sampled_from(
 )  # fmt: skip
 LINES = st.one_of(SOUND, ODD, st.binary(max_size=40).map(lambda raw: raw.replace(b"\n", b" ")))
 ENDS = st.sampled_from([b"\n", b"\n", b"\r\n"])
+
+BY_COLUMNS, ONE_BY_ONE = 0, 1 << 30
+each_way = pytest.mark.parametrize("few", [BY_COLUMNS, ONE_BY_ONE])
 
 
 @pytest.fixture(scope="module")
@@ -62,21 +65,29 @@ def test_it_counts_what_a_simple_program_counts(
     table: GeoTable, blocks: list[list[tuple[bytes, bytes]]], last: bytes | None
 ) -> None:
     """Whatever is in the lines."""
-    counter, reference = PlaceCounter(GeoKey(table)), Reference(table)
+    ways = [PlaceCounter(GeoKey(table), few=few) for few in (BY_COLUMNS, ONE_BY_ONE)]
+    reference = Reference(table)
     whole = [b"".join(line + end for line, end in block) for block in blocks]
     for data in filter(None, [*whole, last or b""]):
-        counter.add(data, SPAN)
-        reference.add(data)
-    check(counter.take(), reference)
-    assert counter.take() == Sums()
+        assert [counter.add(data, SPAN) for counter in ways] == [reference.add(data)] * 2
+    columns, lines = (counter.take() for counter in ways)
+    check(columns, reference)
+    if sum(map(len, blocks)) < SAMPLES:  # all that are rejected are kept
+        assert lines == columns
+    else:
+        check(lines, reference)
+    for spot, values in columns.values.items():
+        assert list(lines.values[spot].items()) == list(values.items())  # in the same order
+    assert [counter.take() for counter in ways] == [Sums(), Sums()]
 
 
-def test_many_blocks_add_up(table: GeoTable) -> None:
-    """More than are kept by themselves."""
-    counter, reference = PlaceCounter(GeoKey(table)), Reference(table)
+@pytest.mark.parametrize("few", [BY_COLUMNS, ONE_BY_ONE, 20_000])
+def test_many_blocks_add_up(table: GeoTable, few: int) -> None:
+    """More than are kept by themselves; by turns in one way and the other."""
+    counter, reference = PlaceCounter(GeoKey(table), few=few), Reference(table)
     for n in range(40):
         data = b"".join(
-            b"1.0.0.%d 2011-10-%02d x\n" % (i % 256, 10 + i % 20) for i in range(n * 50)
+            b"1.0.0.%d 2011-10-%02d x\n" % (i % 256, 10 + i % 20) for i in range(n * 7 % 40 * 50)
         )
         if data:
             counter.add(data, SPAN)
@@ -85,16 +96,28 @@ def test_many_blocks_add_up(table: GeoTable) -> None:
     check(counter.take(), reference)
 
 
+@each_way
 @pytest.mark.parametrize("count", [1_000, pytest.param(3_000, marks=pytest.mark.long)])
-def test_thousands_of_days_add_up(table: GeoTable, count: int) -> None:
+def test_thousands_of_days_add_up(table: GeoTable, few: int, count: int) -> None:
     """In one block, and again in the next one."""
     first = date(1990, 1, 1).toordinal()
     days = [date.fromordinal(first + n).isoformat().encode() for n in range(count)]
     data = b"".join(b"8.8.8.8 %s x\n" % day for day in days)
-    counter, reference = PlaceCounter(GeoKey(table)), Reference(table)
+    counter, reference = PlaceCounter(GeoKey(table), few=few), Reference(table)
     for _ in range(2):
         counter.add(data, SPAN)
         reference.add(data)
+    check(counter.take(), reference)
+
+
+@each_way
+def test_many_addresses_are_found(table: GeoTable, few: int) -> None:
+    """Of both kinds, more than a handful."""
+    addresses = [b"%d.%d.4.1" % (n, n % 7) for n in range(200)]
+    addresses += [b"2a02:81%02x::1" % n for n in range(100)]
+    data = b"".join(b"%s 2011-10-10 x\n" % address for address in addresses)
+    counter, reference = PlaceCounter(GeoKey(table), few=few), Reference(table)
+    assert counter.add(data, SPAN) == reference.add(data) == 300
     check(counter.take(), reference)
 
 
@@ -119,14 +142,16 @@ TODAY = b"1.0.0.1 2011-10-11 b\n"
 )
 def test_a_new_day_begins(table: GeoTable, data: bytes, at: int) -> None:
     """Where none of the lines before is of the day of the last one."""
-    counter = PlaceCounter(GeoKey(table))
-    counter.add(YESTERDAY, SPAN)
-    assert counter.turn(data) == at
+    for few in (BY_COLUMNS, ONE_BY_ONE):
+        counter = PlaceCounter(GeoKey(table), few=few)
+        counter.add(YESTERDAY, SPAN)
+        assert counter.turn(data) == at
 
 
-def test_the_first_lines_that_are_rejected_are_kept(table: GeoTable) -> None:
+@each_way
+def test_the_first_lines_that_are_rejected_are_kept(table: GeoTable, few: int) -> None:
     """Ten of each day, cut, and different ones."""
-    counter = PlaceCounter(GeoKey(table))
+    counter = PlaceCounter(GeoKey(table), few=few)
     bad = [b"x%d 2011-10-10 %s" % (n % 20, b"y" * 500) for n in range(1000)]
     counter.add(b"1.0.0.1 2011-10-10\n" + b"\n".join(bad), SPAN)
     samples = counter.take().samples["2011-10-10"]
@@ -134,9 +159,10 @@ def test_the_first_lines_that_are_rejected_are_kept(table: GeoTable) -> None:
     assert all(sample in {line[:200] for line in bad} for sample in samples)
 
 
-def test_some_dimensions_are_enough(table: GeoTable) -> None:
+@each_way
+def test_some_dimensions_are_enough(table: GeoTable, few: int) -> None:
     """Fewer cost less."""
-    counter = PlaceCounter(GeoKey(table, dimensions=["country"]))
+    counter = PlaceCounter(GeoKey(table, dimensions=["country"]), few=few)
     counter.add(b"1.0.0.1 2011-10-10\n", SPAN)
     assert counter.take().values == {("2011-10-10", "country"): {"AU": 1}}
     for wrong in (["planet"], "country"):
@@ -144,10 +170,11 @@ def test_some_dimensions_are_enough(table: GeoTable) -> None:
             GeoKey(table, dimensions=wrong)
 
 
-def test_a_reload_counts_from_then_on(tmp_path: Path) -> None:
+@each_way
+def test_a_reload_counts_from_then_on(tmp_path: Path, few: int) -> None:
     """What was counted before keeps the names that it had."""
     table = small_table(tmp_path)
-    counter = PlaceCounter(GeoKey(table, dimensions=["country"]))
+    counter = PlaceCounter(GeoKey(table, dimensions=["country"]), few=few)
     counter.add(b"1.0.0.1 2011-10-10\n1.0.4.1 2011-10-10\n", SPAN)
     write_mmdb(tmp_path / "places.mmdb", {"1.0.0.0/24": record(("NZ", None, None))})
     table.reload()

@@ -58,6 +58,13 @@ class Sums:
         reasons = self.rejected.setdefault(day, {})
         reasons[reason] = reasons.get(reason, 0) + lines
 
+    def add(self, day: str, dimension: str, values: dict[str, int]) -> None:
+        """Add lines of *day* by their values; *values* belong to this afterwards."""
+        known = self.values.setdefault((day, dimension), values)
+        if known is not values:
+            for value, lines in values.items():
+                known[value] = known.get(value, 0) + lines
+
     def sample(self, day: str, line: bytes) -> None:
         """Keep *line* for people to look at, if there are not enough."""
         kept = self.samples.setdefault(day, [])

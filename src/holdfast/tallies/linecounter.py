@@ -62,11 +62,9 @@ class LineCounter:
 
     def add(self, data: bytes, span: Span) -> int:
         """Count whole lines. How many?"""
-        lines = data.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
+        lines = lines_of(data)
         for line in lines:
-            self._count(line.removesuffix(b"\r"), span)
+            self._count(line, span)
         return len(lines)
 
     def _count(self, line: bytes, span: Span) -> None:
@@ -111,6 +109,14 @@ class LineCounter:
     def _reject(self, day: str, reason: str, line: bytes) -> None:
         self._sums.reject(day, reason)
         self._sums.sample(day, line)
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    """The lines of whole lines, without their ends."""
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line.removesuffix(b"\r") for line in lines]
 
 
 def _day(given: object) -> str | None:

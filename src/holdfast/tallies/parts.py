@@ -49,9 +49,12 @@ class Part(NamedTuple):
 def parts_of(sums: Sums) -> list[Part]:
     """All counts of *sums*."""
     found = [*_cut(DAYS, sums.lines)]
+    dimensions: dict[str, dict[str, int]] = {}
     for (day, dimension), values in sums.values.items():
         found += _cut(counts_of(day, dimension), values)
-        found += _cut(dimensions_of(day), {dimension: sum(values.values())})
+        dimensions.setdefault(day, {})[dimension] = sum(values.values())
+    for day, those in dimensions.items():
+        found += _cut(dimensions_of(day), those)
     for day, reasons in sums.rejected.items():
         found += _cut(rejects_of(day), reasons)
     return found

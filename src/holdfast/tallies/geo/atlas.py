@@ -26,6 +26,9 @@ NOWHERE: Final = 0
 INSIDE: Final = 1
 FIRST_PLACE: Final = 2
 
+HANDFUL: Final = 20
+"""So many are found one by one before a column of them is made."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
@@ -76,6 +79,13 @@ class Ranges:
     def find(self, addresses: pl.Series) -> pl.Series:
         """The number of the place of each address, which are integers; fastest if ascending."""
         return self.places.gather(self.starts.search_sorted(addresses, side="right") - 1)
+
+    def find_few(self, addresses: list[int]) -> list[int]:
+        """The same for a handful, or some more."""
+        if len(addresses) <= HANDFUL:
+            return [self.find_one(address) for address in addresses]
+        numbers: list[int] = self.find(pl.Series(addresses, dtype=self.starts.dtype)).to_list()
+        return numbers
 
     def find_one(self, address: int) -> int:
         """The number of the place of one address."""
@@ -160,6 +170,15 @@ class Atlas:
     def names(self) -> dict[str, Names]:
         """What places are called, in each dimension."""
         return {name: Names.of(self.places, depth) for depth, name in enumerate(Place._fields, 1)}
+
+    def called(self, number: int) -> tuple[str, str, str]:
+        """What the place of a number is called in each dimension, the same as its `names` say."""
+        country, region, city = (
+            UNKNOWN if part is None else part for part in self.places.row(number)
+        )
+        if number < FIRST_PLACE:
+            return country, country, country
+        return country, f"{country}/{region}", f"{country}/{region}/{city}"
 
     def place(self, address: IPv4Address | IPv6Address) -> Place | None:
         """Where *address* is; None: nobody says."""

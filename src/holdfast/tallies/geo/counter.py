@@ -1,4 +1,4 @@
-"""Counts a block of lines at once, column by column.
+"""Counts a block of lines at once, column by column; where there are only few, one by one.
 
 Equal pairs of address and day are counted first. What is left, a tenth in logs of people, is looked
 up in the order of its addresses. Where that is fast and what it is measured against: `benchmarks`.
@@ -19,6 +19,7 @@ from ..addresses import parsed
 from ..counted import FAR_DAY, MALFORMED, NO_ADDRESS, NO_DAY, OVERLONG, SAMPLES, Sums
 from ..days import Span, checked_day
 from .atlas import Atlas, Ranges
+from .few import FEW, Spot, add_named, spots_of
 from .ipv4 import ipv4_number, is_ipv4
 from .key import GeoKey
 
@@ -28,26 +29,38 @@ _DAY: Final = 2**32
 """The number of a day times this, and that of a place, is a key."""
 
 
-class PlaceCounter:
-    """Counts lines for one `GeoKey`. What has come together is a count for each day and place."""
+_FEW_SPOTS: Final = 1000
+"""So many days and places are kept one by one before they are columns as well."""
 
-    def __init__(self, key: GeoKey) -> None:
+
+class PlaceCounter:
+    """Counts lines for one `GeoKey`. What has come together is a count for each day and place.
+
+    Args:
+        key: what is counted by.
+        few: bytes of lines that are counted one by one, as that is faster.
+    """
+
+    def __init__(self, key: GeoKey, *, few: int = FEW) -> None:
         self._key = key
+        self._few = few
         self._begin()
 
     def _begin(self) -> None:
         self._sums = Sums()
         self._atlas: Atlas | None = None
         self._days: dict[str, int] = {}  # their numbers
+        self._spots: dict[Spot, int] = {}
         self._parts: list[pl.DataFrame] = []  # the first one is of different days and places
 
     @property
     def size(self) -> int:
         """How many different counts have come together, about."""
+        few = len(self._spots) * len(self._key.dimensions)
         if not self._parts or self._atlas is None:
-            return 0
+            return few
         together, days, names = self._parts[0].height, len(self._days), self._atlas.names
-        return sum(min(together, days * len(names[each])) for each in self._key.dimensions)
+        return few + sum(min(together, days * len(names[each])) for each in self._key.dimensions)
 
     def turn(self, data: bytes) -> int:
         """Where in whole lines the day of the last one begins; 0: it is known, or nowhere."""
@@ -68,6 +81,20 @@ class PlaceCounter:
         if atlas is not self._atlas:
             self._name()
             self._atlas = atlas
+        if len(data) <= self._few:
+            return self._add_few(data, span, atlas)
+        return self._add_many(data, span, atlas)
+
+    def _add_few(self, data: bytes, span: Span, atlas: Atlas) -> int:
+        lines, spots = spots_of(data, span, atlas, self._sums)
+        for spot, number in spots.items():
+            self._days.setdefault(spot[0], len(self._days))
+            self._spots[spot] = self._spots.get(spot, 0) + number
+        if len(self._spots) > _FEW_SPOTS:
+            self._keep([self._taken_spots()])
+        return lines
+
+    def _add_many(self, data: bytes, span: Span, atlas: Atlas) -> int:
         number = pl.len().cast(pl.UInt64)
         groups = _read(data, lambda lines: lines.group_by("address", "day").agg(lines=number))
         days, near = _good_days(groups, span)
@@ -85,9 +112,7 @@ class PlaceCounter:
             found.append(_placed(good.filter(four), "four", atlas.four))
             found.append(_placed(good.filter(~four), "six", atlas.six))
             self._reject(data, _explained(rest.filter(~is_good), days, near))
-        self._parts += found
-        if sum(part.height for part in self._parts) > 2 * self._parts[0].height:
-            self._parts = [_added_up(pl.concat(self._parts))]
+        self._keep(found)
         return int(groups["lines"].sum())
 
     def take(self) -> Sums:
@@ -104,10 +129,29 @@ class PlaceCounter:
         numbers = [self._days[day] for day in days]
         return pl.col("day").replace_strict(days, numbers, default=None, return_dtype=pl.UInt64)
 
+    def _keep(self, parts: list[pl.DataFrame]) -> None:
+        """Add columns of counts, which are put together once they are many."""
+        self._parts += parts
+        if sum(part.height for part in self._parts) > 2 * self._parts[0].height:
+            self._parts = [_added_up(pl.concat(self._parts))]
+
+    def _taken_spots(self) -> pl.DataFrame:
+        """What was counted one by one, as columns."""
+        keys = [self._days[day] * _DAY + place for day, place in self._spots]
+        columns = {"key": keys, "lines": list(self._spots.values())}
+        self._spots = {}
+        return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.UInt64))
+
     def _name(self) -> None:
         """Turn the numbers of places into names; those of another table mean something else."""
-        if not self._parts or self._atlas is None:
+        if self._atlas is None:
             return
+        if not self._parts:
+            add_named(self._spots, self._atlas, self._key.dimensions, self._sums)
+            self._spots = {}
+            return
+        if self._spots:
+            self._keep([self._taken_spots()])
         key, days = pl.col("key"), list(self._days)
         counts = _added_up(pl.concat(self._parts)).select(
             "lines", number=key // _DAY, place=(key % _DAY).cast(pl.UInt32)
@@ -126,10 +170,7 @@ class PlaceCounter:
         # The highest first, as the server finds their places fastest.
         ordered = added.sort(pl.col("lines") * 2**32 + pl.col("key"), descending=True)
         named = dict(zip(names.texts(ordered["key"]), ordered["lines"].to_list(), strict=True))
-        known = self._sums.values.setdefault((day, dimension), named)
-        if known is not named:  # of another table
-            for value, number in named.items():
-                known[value] = known.get(value, 0) + number
+        self._sums.add(day, dimension, named)
 
     def _reject(self, data: bytes, bad: pl.DataFrame) -> None:
         told = bad.group_by("under", "problem").agg(pl.col("lines").sum())
@@ -176,15 +217,9 @@ def _scanned(data: bytes, encoding: Literal["utf8", "utf8-lossy"]) -> pl.LazyFra
 def _good_days(groups: pl.DataFrame, span: Span) -> tuple[list[str], list[str]]:
     """Those of the days of *groups* that are days, and those of them within *span*."""
     day = pl.col("day")
-    days = (
-        groups.select("day")
-        .unique()
-        .filter(
-            day.str.contains(_ISO_DAY) & day.str.to_date("%Y-%m-%d", strict=False).is_not_null()
-        )
-    )
-    near = days.filter(day.is_between(pl.lit(span.first), pl.lit(span.last)))
-    return days["day"].to_list(), near["day"].to_list()
+    shaped = groups.select("day").unique().filter(day.str.contains(_ISO_DAY))
+    days = [each for each in shaped["day"].to_list() if checked_day(each)]
+    return days, [each for each in days if span.first <= each <= span.last]
 
 
 def _ipv6(groups: pl.DataFrame) -> pl.DataFrame:

@@ -105,7 +105,8 @@ class Reading:
             if not self._commit(piece):
                 return False
             raise
-        return self._commit(piece)
+        # The end of its context says that all of it is done with.
+        return self._commit(piece, ack=False)
 
     def _digest(self, piece: _Piece) -> bool:
         """Count the lines that have come together; False: another one was faster."""
@@ -126,12 +127,18 @@ class Reading:
         if data:
             span = self._current_span()
             piece.lines += in_thread(piece.counter.add, data, span)
-            before = piece.commit.lines if piece.commit else 0
+            before = piece.commit.part.lines if piece.commit else 0
             self._show(before + piece.lines, end - max(piece.counted, piece.file.offset))
 
-    def _commit(self, piece: _Piece) -> bool:
+    def _commit(self, piece: _Piece, *, ack: bool = True) -> bool:
         """Have the server count all that was counted here; False: another one was faster."""
-        return self._hand_over(piece) and self._committed(piece)
+        if not (self._digest(piece) and self._committed(piece)):
+            return False
+        if piece.end == piece.handed:
+            return True
+        part = piece.hand_over(piece.end, self._new_counter())
+        sums, now = self._write(piece.file.id, part)
+        return self._concluded(piece, part, sums, now, ack=ack)
 
     def _hand_over(self, piece: _Piece) -> bool:
         """Begin a commit of all that was read; False: another one was faster than before."""
@@ -145,29 +152,36 @@ class Reading:
         if not self._committed(piece):
             return False
         if end > piece.handed:
-            work = Beside(self._write, piece.file.id, piece.handed, end, piece.counter)
-            piece.hand_over(work, end, self._new_counter())
+            part = piece.hand_over(end, self._new_counter())
+            piece.commit = _Commit(part, Beside(self._write, piece.file.id, part))
         return True
 
-    def _write(self, file: str, start: int, end: int, counter: Counter) -> tuple[int | None, Sums]:
-        sums = in_thread(counter.take)
-        return self._book.commit(file, start, end, sums), sums
+    def _write(self, file: str, part: _Part) -> tuple[Sums, int | None]:
+        sums = in_thread(part.counter.take)
+        return sums, self._book.commit(file, part.start, part.end, sums)
 
     def _committed(self, piece: _Piece) -> bool:
         """Wait for the commit that was begun, if any; False: another one was faster."""
         commit, piece.commit = piece.commit, None
         if commit is None:
             return True
-        now, sums = commit.work.outcome()
+        sums, now = commit.work.outcome()
+        return self._concluded(piece, commit.part, sums, now)
+
+    def _concluded(
+        self, piece: _Piece, part: _Part, sums: Sums, now: int | None, *, ack: bool = True
+    ) -> bool:
+        """Tell that *part* of a file is committed; False: the file is counted up to *now*."""
         if now is not None:
             piece.counted = now
             return False
         rejected = sum(sum(reasons.values()) for reasons in sums.rejected.values())
         lines = sum(sums.lines.values()) + rejected
         start = max(piece.counted, piece.file.offset)
-        piece.counted = commit.end
-        self._tell(lines=lines, rejected=rejected, bytes=commit.end - start, commits=1)
-        piece.file.ack(commit.end)
+        piece.counted = part.end
+        self._tell(lines=lines, rejected=rejected, bytes=part.end - start, commits=1)
+        if ack:
+            piece.file.ack(part.end)
         return True
 
     def _current_span(self) -> Span:
@@ -193,18 +207,32 @@ def _sum(report: TallyReport, **more: int) -> TallyReport:
     return replace(report, **told)
 
 
+class _Part(NamedTuple):
+    """What lies between two offsets of a file, and was counted.
+
+    Attributes:
+        start: where it begins.
+        end: where it ends.
+        lines: that it has.
+        counter: what has counted them, and nothing else.
+    """
+
+    start: int
+    end: int
+    lines: int
+    counter: Counter
+
+
 class _Commit(NamedTuple):
     """A commit that was begun.
 
     Attributes:
+        part: of the file, that it is about.
         work: what becomes of it.
-        end: of the part of the file that it is about.
-        lines: of that part.
     """
 
-    work: Beside[tuple[int | None, Sums]]
-    end: int
-    lines: int
+    part: _Part
+    work: Beside[tuple[Sums, int | None]]
 
 
 class _Piece:
@@ -263,10 +291,11 @@ class _Piece:
                 self.since = time.monotonic()
         self.end = block.end
 
-    def hand_over(self, work: Beside[tuple[int | None, Sums]], end: int, counter: Counter) -> None:
-        """What comes before *end* is about to be committed; go on with another *counter*."""
-        self.commit = _Commit(work, end, self.lines)
+    def hand_over(self, end: int, counter: Counter) -> _Part:
+        """What comes before *end* and is to be committed now; go on with another *counter*."""
+        part = _Part(self.handed, end, self.lines, self.counter)
         self.counter, self.handed, self.lines, self.since = counter, end, 0, None
+        return part
 
     @property
     def is_due(self) -> bool:
