@@ -227,11 +227,22 @@ class Shift:
             soon(self._start, claimer, runner, claims[:placed])
         else:
             self._start(claimer, runner, claims[:placed])
-        claimer.give_back(claims[placed:])
+        self._give_back(claimer, claims[placed:])
         self._suspects.update(claim for claim in claims[:placed] if claim.is_suspect)
         if places:
             self._looked[name] = finished
         self._wake_next()
+
+    def _give_back(self, claimer: Claimer, claims: Sequence[Claim]) -> None:
+        """Return what nobody runs: it is left over from a step that was answered late."""
+        for claim in claims:
+            if not self._stopping:
+                logger.warning(
+                    "task %s of %s is given back: its place was taken before the server answered",
+                    claim.task_id,
+                    claimer.unit,
+                )
+        claimer.give_back(claims)
 
     def _wake_next(self) -> None:
         """Offer a free place. Who takes some of several wakes the next one."""
@@ -266,7 +277,9 @@ class Shift:
             task = spawn(_verdict(claimer, runner, claim), name)
             self._running[claim] = _Run(claimer, task)
             task.add_done_callback(partial(self._finish, claim))
-            if self._gives_back or claimer.was_taken_away(claim):
+            if claimer.was_taken_away(claim):
+                self._stop_claim(claim, "lost its lease before it began")
+            elif self._gives_back:
                 task.cancel()
 
     def _finish(self, claim: Claim, task: Running[Verdict | None]) -> None:
