@@ -6,13 +6,12 @@ The page is the record: a run replaces the rows of the cells that it played, and
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from faults.matrix.nemeses import FAULTS
+from faults.matrix.recovery import RECOVERIES
 from faults.matrix.table import CELLS, Cell
 from faults.matrix.verdict import KINDS, Verdict
 from faults.matrix.workloads import WORKLOADS
@@ -48,53 +47,8 @@ COLUMNS = [
     *("seconds to recover", "longest wait", "verdict", "seed", "date", "versions"),
 ]
 
-LEASE_S = 1.0
-
-
-class Recovery(NamedTuple):
-    """Something that is measured.
-
-    Attributes:
-        what: in words.
-        column: where it is.
-        faults: in whose rows.
-        bound_s: what it is to be at most; None: it is only told.
-        block: in whose rows; empty: of all.
-    """
-
-    what: str
-    column: str
-    faults: Sequence[str]
-    bound_s: float | None = None
-    block: str = ""
-
-
-RECOVERIES = [
-    Recovery(
-        "a failover: from the election until everything works again",
-        "seconds to recover",
-        ["F9", "F9d", "F10", "F10b", "F10d"],
-        5.0,
-    ),
-    Recovery(
-        "a restart of the server: from its first answer until everything works again",
-        "seconds to recover",
-        ["F3", "F4", "F5", "F5d"],
-        5.0,
-    ),
-    Recovery(
-        "a worker killed: from the beginning of a task that it did not end until that runs again",
-        "longest wait",
-        ["F1"],
-        LEASE_S + 5.0,
-        "queue",
-    ),
-    Recovery(
-        "a primary killed: a task in a queue on another one, from enqueueing until it is done",
-        "longest wait",
-        ["F10b"],
-    ),
-]
+COLUMN = {"recovered_s": "seconds to recover", "longest_s": "longest wait"}
+"""Of a row, by what a verdict calls it."""
 
 Rows = dict[tuple[str, str], list[str]]
 
@@ -213,11 +167,11 @@ def _promises(rows: Rows) -> list[list[str]]:
 def _recovery(rows: Rows) -> list[list[str]]:
     table = []
     for each in RECOVERIES:
-        place = COLUMNS.index(each.column)
+        place = COLUMNS.index(COLUMN[each.measure])
         seconds = {
             f"{fault} {block}": float(row[place])
             for (fault, block), row in rows.items()
-            if fault in each.faults and each.block in {"", block} and row[place] != "-"
+            if each.concerns(fault, block) and row[place] != "-"
         }
         worst = max(seconds, key=seconds.__getitem__, default="-")
         longest = f"{seconds[worst]:.2f}" if seconds else "-"
