@@ -28,6 +28,7 @@ class AsyncRoutes:
         self.seal = None if settings.durability is None else Seal.of(settings.durability)
         self.sealing: set[Address] = set()
         self._lanes: dict[tuple[Address, str, bool], AsyncLane] = {}
+        self._asking: dict[Address, AsyncLane] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
         self._discovery = Mutex()
@@ -109,6 +110,9 @@ class AsyncRoutes:
         while self._lanes:
             _, lane = self._lanes.popitem()
             await lane.close()
+        while self._asking:
+            _, lane = self._asking.popitem()
+            lane.abort()
 
     async def _ask_sentinels(self) -> None:
         request = Request.of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._settings.service)
@@ -128,9 +132,14 @@ class AsyncRoutes:
                 return
 
     async def _ask(self, address: Address, request: Request, *, sentinel: bool = False) -> Outcome:
-        """Ask on a connection of its own."""
-        lane = AsyncLane(self._settings, address, sentinel=sentinel)
+        """Ask on a connection of its own; one that is still opening is kept for the next time."""
+        lane = self._asking.pop(address, None)
+        if lane is None:
+            lane = AsyncLane(self._settings, address, sentinel=sentinel)
         try:
             return await lane.submit(request)
         finally:
-            lane.abort()
+            if lane.opening and not self.closed:
+                self._asking[address] = lane
+            else:
+                lane.abort()

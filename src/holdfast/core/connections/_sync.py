@@ -29,6 +29,7 @@ class Routes:
         self.seal = None if settings.durability is None else Seal.of(settings.durability)
         self.sealing: set[Address] = set()
         self._lanes: dict[tuple[Address, str, bool], Lane] = {}
+        self._asking: dict[Address, Lane] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
         self._discovery = Mutex()
@@ -110,6 +111,9 @@ class Routes:
         while self._lanes:
             _, lane = self._lanes.popitem()
             lane.close()
+        while self._asking:
+            _, lane = self._asking.popitem()
+            lane.abort()
 
     def _ask_sentinels(self) -> None:
         request = Request.of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._settings.service)
@@ -129,9 +133,14 @@ class Routes:
                 return
 
     def _ask(self, address: Address, request: Request, *, sentinel: bool = False) -> Outcome:
-        """Ask on a connection of its own."""
-        lane = Lane(self._settings, address, sentinel=sentinel)
+        """Ask on a connection of its own; one that is still opening is kept for the next time."""
+        lane = self._asking.pop(address, None)
+        if lane is None:
+            lane = Lane(self._settings, address, sentinel=sentinel)
         try:
             return lane.submit(request)
         finally:
-            lane.abort()
+            if lane.opening and not self.closed:
+                self._asking[address] = lane
+            else:
+                lane.abort()

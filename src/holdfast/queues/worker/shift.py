@@ -136,6 +136,7 @@ class Shift:
         while True:
             for unit in self._plan.weights:
                 await catalog.note(unit)
+                await self._caller.look(unit)
             await self._sign.give(len(self._running))
             await sleep(EVERY_S)
 
