@@ -126,7 +126,11 @@ def text_of(rows: Rows) -> str:
             _promises(rows),
         ),
         _section("Recovery", ["after", "bound, s", "longest, s", "in", "cells"], _recovery(rows)),
-        _section("What is not safe, and why", ["cell", "mark", "allowed", "why"], _reasons()),
+        _section(
+            "What is not safe, and why",
+            ["cell", "mark", "allowed", "why", "must a run show it"],
+            _reasons(),
+        ),
         _section("Runs", COLUMNS, list(rows.values())),
         *(f"* {kind}: {what}\n" for kind, what in KINDS.items()),
     ]
@@ -183,10 +187,21 @@ def _recovery(rows: Rows) -> list[list[str]]:
 
 def _reasons() -> list[list[str]]:
     return [
-        [f"{cell.fault} {cell.block}", cell.mark, ", ".join(sorted(cell.allows)), cell.why]
+        [
+            f"{cell.fault} {cell.block}",
+            cell.mark,
+            ", ".join(sorted(cell.allows)),
+            cell.why,
+            _must(cell),
+        ]
         for cell in CELLS.values()
         if cell.why
     ]
+
+
+def _must(cell: Cell) -> str:
+    """Whether a run of the cell that shows no violation has failed."""
+    return "yes" if cell.shows else f"no: {cell.chance}" if cell.chance else "-"
 
 
 def _word(row: list[str]) -> str:
