@@ -31,7 +31,8 @@ clients recorded with what the server has. Operations of unknown end are repeate
 
 Locks, tasks, feeds and rows have leases of a second here. Seconds to recover are counted from the
 end of the fault until each kind of operation was begun and done again: from when a server that was
-away answers, from when a lost primary has a successor. All of it was measured on a busy machine.
+away answers, from when a lost primary has a successor. All of it was measured on a busy machine. A
+cell that takes longer than its bound below has failed.
 
 | mark | |
 |---|---|

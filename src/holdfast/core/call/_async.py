@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from ...errors import HoldfastError, ServerUnavailable, Unsupported
 from ..clock import backoff_s
-from ..connections import eviction
 from ..connections._async import AsyncRoutes
 from ..connections.outcome import (
     Busy,
@@ -224,19 +223,8 @@ class AsyncCaller:
         return [value(await outcome, attempt) for outcome in pending]
 
     async def look(self, unit: Unit, *, kind: str = "calls") -> None:
-        """Warn, once per client and server, if the server of *unit* may drop keys by itself.
-
-        Raises nothing: whom it cannot ask it asks the next time.
-        """
-        routes, seen = self._sessions.here().routes, self.settings.looked_at
-        address = await routes.address(unit)
-        if address is None or address in seen:
-            return
-        outcome = await routes.lane(address, kind).submit(Request.of(*eviction.ASKED))
-        if isinstance(outcome, Replied | Refused) and address not in seen:
-            seen.add(address)
-            if isinstance(outcome, Replied):  # else its user may not ask
-                eviction.warn(self.settings.where(address), outcome.value)
+        """Warn, once per client and server, if that of *unit* may drop keys. Raises nothing."""
+        await self._sessions.here().routes.look(unit, kind)
 
     async def close(self) -> None:
         """Close every connection of this process and loop, once nothing is under way."""

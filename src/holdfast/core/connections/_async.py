@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from ..names import Unit
 from ..runtime._async import Mutex
+from . import eviction
 from .lane._async import AsyncLane
-from .outcome import Moved, Outcome, Replied
+from .outcome import Moved, Outcome, Refused, Replied
 from .request import Request
 from .seal import Seal
 from .settings import Address, Settings
@@ -103,6 +104,17 @@ class AsyncRoutes:
             else:
                 await self._ask_nodes()
             self._generation += 1
+
+    async def look(self, unit: Unit, kind: str) -> None:
+        """Warn if the server of *unit* may drop keys. One that does not answer is asked again."""
+        address, seen = await self.address(unit), self._settings.looked_at
+        if address is None or address in seen:
+            return
+        outcome = await self.lane(address, kind).submit(Request.of(*eviction.ASKED))
+        if isinstance(outcome, Replied | Refused) and address not in seen:
+            seen.add(address)
+            if isinstance(outcome, Replied):  # else its user may not ask
+                eviction.warn(self._settings.where(address), outcome.value)
 
     async def close(self) -> None:
         """Close every connection; none is opened any more."""

@@ -228,22 +228,12 @@ class Shift:
             soon(self._start, claimer, runner, claims[:placed])
         else:
             self._start(claimer, runner, claims[:placed])
-        self._give_back(claimer, claims[placed:])
+        why = "" if self._stopping else "its place was taken before the server answered"
+        claimer.give_back(claims[placed:], why)
         self._suspects.update(claim for claim in claims[:placed] if claim.is_suspect)
         if places:
             self._looked[name] = finished
         self._wake_next()
-
-    def _give_back(self, claimer: Claimer, claims: Sequence[Claim]) -> None:
-        """Return what nobody runs: it is left over from a step that was answered late."""
-        for claim in claims:
-            if not self._stopping:
-                logger.warning(
-                    "task %s of %s is given back: its place was taken before the server answered",
-                    claim.task_id,
-                    claimer.unit,
-                )
-        claimer.give_back(claims)
 
     def _wake_next(self) -> None:
         """Offer a free place. Who takes some of several wakes the next one."""
