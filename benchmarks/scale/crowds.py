@@ -14,6 +14,7 @@ from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
 SENT_AT_ONCE: Final = 10_000
 BODY: Final = "x" * 100
 MESSAGES_EACH: Final = 100
+CHATS_USED: Final = 10
 
 
 class Crowd(ABC):
@@ -100,7 +101,10 @@ class Messages(Crowd):
 
 
 class Chats(Crowd):
-    """Of a hundred messages and two members each, who are in no other."""
+    """Of a hundred messages and two members each, who are in no other.
+
+    As many are used in each size: the first message of a client to a chat costs it more.
+    """
 
     name = f"messages in chats of {MESSAGES_EACH}"
 
@@ -124,13 +128,17 @@ class Chats(Crowd):
 
     def _send(self, times: int) -> None:
         for _ in range(times):
-            reader, sender = self._members(next(self._next) % self._chats)
+            reader, sender = self._members(self._used())
             self._hf.chat(reader).send(BODY, sender=sender)
 
     def _fetch(self, times: int) -> None:
         for _ in range(times):
-            reader, _sender = self._members(next(self._next) % self._chats)
+            reader, _sender = self._members(self._used())
             self._hf.inbox(reader).fetch(limit=10)
+
+    def _used(self) -> int:
+        """The next of a few, from all over the crowd."""
+        return next(self._next) % CHATS_USED * self._chats // CHATS_USED
 
     def _members(self, n: int) -> tuple[str, str]:
         return f"reader-{self.size}-{n}", f"sender-{self.size}-{n}"
