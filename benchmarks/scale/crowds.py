@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from itertools import count
 from typing import ClassVar, Final
 
-from holdfast import Holdfast, TaskRegistry
+from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
 
 SENT_AT_ONCE: Final = 10_000
 BODY: Final = "x" * 100
+MESSAGES_EACH: Final = 100
+CHATS_USED: Final = 10
 
 
 class Crowd(ABC):
@@ -22,14 +25,19 @@ class Crowd(ABC):
         limit: how many there may be.
         operations: name → does so many of it, one after the other.
         size: how many there are, once it is filled.
+
+    Args:
+        hf: a client.
+        size: see above.
+        url: of the server, for who needs a client of its own.
     """
 
     name: ClassVar[str]
     limit: ClassVar[int] = 10**9
     operations: Mapping[str, Callable[[int], None]]
 
-    def __init__(self, hf: Holdfast, size: int) -> None:
-        self._hf, self.size = hf, size
+    def __init__(self, hf: Holdfast, size: int, url: str) -> None:
+        self._hf, self.size, self._url = hf, size, url
 
     @abstractmethod
     def fill(self) -> None:
@@ -41,8 +49,8 @@ class Tasks(Crowd):
 
     name = "tasks in line"
 
-    def __init__(self, hf: Holdfast, size: int) -> None:
-        super().__init__(hf, size)
+    def __init__(self, hf: Holdfast, size: int, url: str) -> None:
+        super().__init__(hf, size, url)
         self.operations = {"enqueue": self._enqueue, "run": self._run}
         self._registry = TaskRegistry()
         self._task = self._registry.task(queue=f"many-{size}", name="count")(self._count)
@@ -74,8 +82,8 @@ class Messages(Crowd):
     name = "messages kept"
     limit = 100_000
 
-    def __init__(self, hf: Holdfast, size: int) -> None:
-        super().__init__(hf, size)
+    def __init__(self, hf: Holdfast, size: int, url: str) -> None:
+        super().__init__(hf, size, url)
         self.operations = {"send": self._send, "fetch 10 of them": self._fetch}
         self._chat = hf.create_chat(["a", f"b-{size}"], sender="a", body=BODY, keep=self.limit)
         self._inbox = hf.inbox(f"b-{size}")
@@ -92,14 +100,58 @@ class Messages(Crowd):
             self._inbox.fetch(limit=10)
 
 
+class Chats(Crowd):
+    """Of a hundred messages and two members each, who are in no other.
+
+    As many are used in each size: the first message of a client to a chat costs it more.
+    """
+
+    name = f"messages in chats of {MESSAGES_EACH}"
+
+    def __init__(self, hf: Holdfast, size: int, url: str) -> None:
+        super().__init__(hf, size, url)
+        self.operations = {"send": self._send, "fetch 10 of them": self._fetch}
+        self._next = count()
+        self._chats = max(1, size // MESSAGES_EACH)
+
+    def fill(self) -> None:
+        asyncio.run(self._fill())
+
+    async def _fill(self) -> None:
+        """Many messages at a time: one by one a million would take very long."""
+        async with AsyncHoldfast.from_url(self._url, namespace="benchmarks") as hf:
+            for n in range(self._chats):
+                reader, sender = self._members(n)
+                chat = await hf.create_chat([reader], sender=sender, body=BODY, chat_id=reader)
+                sent = (chat.send(BODY, sender=sender) for _ in range(MESSAGES_EACH - 1))
+                await asyncio.gather(*sent)
+
+    def _send(self, times: int) -> None:
+        for _ in range(times):
+            reader, sender = self._members(self._used())
+            self._hf.chat(reader).send(BODY, sender=sender)
+
+    def _fetch(self, times: int) -> None:
+        for _ in range(times):
+            reader, _sender = self._members(self._used())
+            self._hf.inbox(reader).fetch(limit=10)
+
+    def _used(self) -> int:
+        """The next of a few, from all over the crowd."""
+        return next(self._next) % CHATS_USED * self._chats // CHATS_USED
+
+    def _members(self, n: int) -> tuple[str, str]:
+        return f"reader-{self.size}-{n}", f"sender-{self.size}-{n}"
+
+
 class Members(Crowd):
     """Of one chat."""
 
     name = "members of a chat"
     limit = 10_000
 
-    def __init__(self, hf: Holdfast, size: int) -> None:
-        super().__init__(hf, size)
+    def __init__(self, hf: Holdfast, size: int, url: str) -> None:
+        super().__init__(hf, size, url)
         self.operations = {"send": self._send, "fetch": self._fetch}
         self._chat = hf.create_chat(["a"], sender="a", body=BODY)
         self._inbox = hf.inbox(f"{size}-0")
@@ -122,8 +174,8 @@ class Names(Crowd):
 
     name = "names in a guild"
 
-    def __init__(self, hf: Holdfast, size: int) -> None:
-        super().__init__(hf, size)
+    def __init__(self, hf: Holdfast, size: int, url: str) -> None:
+        super().__init__(hf, size, url)
         self.operations = {"search": self._search, "add": self._add}
         self._guild = hf.completions(f"guild-{size}")
         self._random = random.Random(7)
@@ -149,8 +201,8 @@ class Counters(Crowd):
     name = "counters"
     limit = 100_000
 
-    def __init__(self, hf: Holdfast, size: int) -> None:
-        super().__init__(hf, size)
+    def __init__(self, hf: Holdfast, size: int, url: str) -> None:
+        super().__init__(hf, size, url)
         self.operations = {"add": self._add}
         self._next = count()
 
@@ -170,8 +222,8 @@ class Locks(Crowd):
     name = "locks used this week"
     limit = 100_000
 
-    def __init__(self, hf: Holdfast, size: int) -> None:
-        super().__init__(hf, size)
+    def __init__(self, hf: Holdfast, size: int, url: str) -> None:
+        super().__init__(hf, size, url)
         self.operations = {"acquire and release": self._cycle}
         self._next = count()
 
@@ -184,4 +236,4 @@ class Locks(Crowd):
                 pass
 
 
-CROWDS: Final = (Tasks, Messages, Members, Names, Counters, Locks)
+CROWDS: Final = (Tasks, Messages, Chats, Members, Names, Counters, Locks)

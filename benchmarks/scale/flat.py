@@ -31,10 +31,11 @@ def run(bench: Bench) -> Iterator[Table]:
     """A table for each kind of thing."""
     for kind in CROWDS:
         bench.server.clear()
-        with Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf:
-            kind(hf, FEW).fill()  # connects, and has the server learn scripts
+        url = bench.server.url
+        with Holdfast.from_url(url, namespace="benchmarks") as hf:
+            kind(hf, FEW, url).fill()  # connects, and has the server learn scripts
             sizes = [size for size in (QUICK_SIZES if bench.quick else SIZES) if size <= kind.limit]
-            yield _table(bench, [kind(hf, size) for size in sizes])
+            yield _table(bench, [kind(hf, size, url) for size in sizes])
 
 
 def _table(bench: Bench, crowds: Sequence[Crowd]) -> Table:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from email.message import EmailMessage
 from io import StringIO
@@ -379,8 +379,8 @@ class History:
         self.arrivals.append(Delivery(one.mail_id, attempt, token, enqueued, began, began + 0.1))
         return one.task_id
 
-    def order(self) -> Order:
-        return judge(self.events, PRIORITIES, self.places, self.arrivals)
+    def order(self, given_back: Container[str] = ()) -> Order:
+        return judge(self.events, PRIORITIES, self.places, self.arrivals, given_back)
 
 
 @pytest.mark.parametrize("lead_s", [0.0, 3600.0, -3600.0])
@@ -469,6 +469,18 @@ def test_a_mail_claimed_before_its_turn_is_found() -> None:
 
     assert order.out_of_turn == [bold]
     assert not order.kept
+
+
+def test_a_mail_that_was_given_back_is_not_taken_for_one_that_waited() -> None:
+    """Of the two before whose claims it was in line, none is out of order; without it both are."""
+    history = History()
+    returned = history.mail("sold", 2.0, claimed=5.0)
+    behind = history.mail("sold", 2.1, claimed=4.0)
+    worse = history.mail("expired", 2.2, claimed=4.5)
+
+    assert (history.order().out_of_turn, history.order().passed_over) == ([behind], [worse])
+    assert history.order({returned}).kept
+    assert not history.order({behind}).kept
 
 
 def test_clocks_that_contradict_each_other_are_not_judged_by() -> None:

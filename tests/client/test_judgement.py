@@ -85,6 +85,11 @@ def test_a_server_in_good_order_has_no_findings() -> None:
         (facts(replicas=()), "warning", "no replica that follows"),
         (replace(facts(replicas=()), topology="standalone"), "note", "no replica that follows"),
         (config(min_replicas_to_write="0"), "warning", "writing when no replica hears it"),
+        (
+            replace(config(cluster_require_full_coverage="yes"), topology="cluster"),
+            "warning",
+            "refuses every call while any slot",
+        ),
         (info(role="slave"), "error", "it is a replica"),
         (info(loading="1"), "warning", "loading its data"),
         (facts(memory_limit=None), "note", "memory has no limit"),

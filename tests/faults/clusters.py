@@ -1,7 +1,7 @@
 """A real cluster on loopback ports, whose slots can be moved under load: `Cluster`."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Any, Self
@@ -78,15 +78,25 @@ class Cluster:
             follower.execute("CLUSTER REPLICATE", node_id(primary))
         eventually(lambda: all(map(_has_replica, self.followers)), READY_S)
 
-    def lose_primary(self, slot: int) -> int:
+    def lose_primary(self, slot: int, meanwhile: Callable[[], object] = lambda: None) -> int:
         """Kill the node that serves a slot, and start it again as a replica of its successor.
+
+        Args:
+            slot: whose.
+            meanwhile: what is to be done while nobody serves it; nobody is elected before.
 
         Returns:
             When all that were left knew the successor, of `time.monotonic_ns`.
         """
         old = self.owner(slot)
         old_id = node_id(old)
+        follower = self.followers[old]
+        # Else it holds itself for too old a copy if this takes long.
+        follower.execute("CONFIG SET cluster-replica-validity-factor 0")
+        follower.execute("CONFIG SET cluster-replica-no-failover yes")
         old.kill()
+        meanwhile()
+        follower.execute("CONFIG SET cluster-replica-no-failover no")
         eventually(
             lambda: all(owner_id(node, slot) not in {old_id, None} for node in self._running()),
             READY_S,

@@ -52,4 +52,6 @@ def test_the_table_speaks_of_what_there_is() -> None:
         assert bool(cell.allows) == (cell.mark in {"B", "V"}), cell
         assert bool(cell.why) == (cell.mark in {"B", "V", "-"}), cell
         assert cell.allows <= KINDS.keys()
+        assert bool(cell.allows) == (cell.shows or bool(cell.chance)), cell
+        assert not (cell.shows and cell.chance), cell
     assert QUICK <= chosen() <= {name for name, cell in CELLS.items() if cell.mark != "-"}

@@ -162,8 +162,13 @@ async def test_a_single_hungry_queue_takes_all_places(hf: AsyncHoldfast) -> None
     assert (await hf.queue("hungry").stats()).dead == 0
 
 
-async def test_a_node_that_does_not_answer_holds_no_places(cluster: Cluster) -> None:
-    """The other queue has them all; what was claimed there is given back unspent, then runs."""
+async def test_a_node_that_does_not_answer_holds_no_places(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The other queue has them all; what was claimed there is given back unspent, then runs.
+
+    The log names it: there is no other trace of such a claim.
+    """
     namespace = secrets.token_hex(4)
     here, there = two_queues_on_two_nodes(cluster, namespace)
     unit = Namespace.of(namespace).unit(keys.KIND, there)
@@ -206,6 +211,7 @@ async def test_a_node_that_does_not_answer_holds_no_places(cluster: Cluster) -> 
             node.delay(0.0, "replies")
             await eventually_async(lambda: is_all_ready(hf, there, 3), timeout=30)
             assert attempts == []
+            assert " is given back: its place was taken" in caplog.text
             finish.set()
             await eventually_async(lambda: len(attempts) == 3)
             worker.stop()

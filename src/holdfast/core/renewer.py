@@ -236,6 +236,7 @@ class _Rounds:
         try:
             for unit in news:
                 await catalog.note(unit)
+                await self._caller(_NOTING_LEASE_MS).look(unit, kind="renewals")
         finally:
             del self._under_way[_NOTING]
 
@@ -254,7 +255,9 @@ class _Rounds:
         """
         timeout_s = min(self._settings.timeout_s, 2.0 ** math.floor(math.log2(lease_ms / 6000)))
         if timeout_s not in self._callers:
-            settings = replace(self._settings, timeout_s=timeout_s)
+            # A handshake that takes longer than that must not begin anew at each try.
+            opening_s = self._settings.patience_s
+            settings = replace(self._settings, timeout_s=timeout_s, opening_s=opening_s)
             self._callers[timeout_s] = AsyncCaller(settings)
         return self._callers[timeout_s]
 

@@ -58,6 +58,7 @@ class Cell:
         allows: kinds of violations that are no failure here.
         why: of what is allowed, or why nothing is played.
         shows: whether one of them must be seen, since the fault is sure to cause it.
+        chance: what it depends on whether one is seen, where that is not sure.
     """
 
     fault: str
@@ -66,6 +67,7 @@ class Cell:
     allows: frozenset[Kind] = frozenset()
     why: str = ""
     shows: bool = False
+    chance: str = ""
 
 
 LOST = "acknowledged writes that the server itself loses are not promised"
@@ -104,8 +106,32 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
 AS = {"F9": "F5", "F10": "F5", "F10b": "F5", "F15b": "F5", "F9d": "F5d", "F10d": "F5d"}
 """What the server loses there is as here."""
 
-SURE = {"F9 completions", "F9 counter", "F9 chat", "F15b completions", "F15b counter"}
+SURE = {
+    *("F5 completions", "F5 counter"),
+    *("F9 completions", "F9 counter", "F9 chat"),
+    *("F15b completions", "F15b counter"),
+}
 """Where something is lost whatever happens: a run that shows nothing has not played the fault."""
+
+HEARD = "a replica on the same machine has heard nearly all when its primary dies"
+
+CHANCE = {
+    "F5 lock": "somebody must hold it by an acquisition that is lost, and another one ask",
+    "F5 semaphore": "somebody must hold a place by an acquisition that is lost, and others ask",
+    "F5 queue": "what is lost must be a task that waits, or the end of one",
+    "F5 mailbox": "what is lost must be a message that was not yet read",
+    "F5 chat": "what is lost must be a message that one of its readers has not yet read",
+    "F5 rows": "what is lost must be an invalidation, and a reader come before the next refresh",
+    "F5 files": "what is lost must be a file that is published and not yet consumed, or a position",
+    "F5 tallies": "what is lost must be the count of a file",
+    "F5d lock": "what is lost must be the last renewal before a lease ends",
+    "F5d semaphore": "what is lost must be the last renewal before a lease ends",
+    "F5d queue": "what is lost must be a claim whose task has begun",
+    "F12 lock": "somebody must hold it when the clock steps, and another one ask",
+    "F12 semaphore": "all places must be held when the clock steps, and another one ask",
+    "F12 counter": "a step must fall between a count and the window in which it is looked for",
+}
+"""Where nothing is sure: what must come together, likewise by fault and block."""
 
 UNDECODABLE = "what cannot be decoded is shown in its place: tests/messages/test_poison_sync.py"
 
@@ -142,7 +168,8 @@ def _cells() -> dict[tuple[str, str], Cell]:
                 continue
             allows, why = ALLOWED.get(name, (set(), ""))
             shows = f"{fault} {block}" in SURE
-            cells[fault, block] = Cell(fault, block, mark, frozenset(allows), why, shows)
+            chance = "" if shows else HEARD if fault in {"F10", "F10b"} else CHANCE.get(name, "")
+            cells[fault, block] = Cell(fault, block, mark, frozenset(allows), why, shows, chance)
     return cells
 
 

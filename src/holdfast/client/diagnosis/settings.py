@@ -13,6 +13,7 @@ ASKED: Final = (
     "bind",
     "busy-reply-threshold",
     "client-output-buffer-limit",
+    "cluster-require-full-coverage",
     "maxclients",
     "min-replicas-to-write",
     "protected-mode",

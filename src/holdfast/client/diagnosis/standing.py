@@ -49,6 +49,14 @@ def standing(one: Examined) -> Iterator[Finding]:
             "CONFIG SET min-replicas-to-write 1",
             at,
         )
+    if one.topology == "cluster" and one.setting("cluster-require-full-coverage") == "yes":
+        yield Finding(
+            "warning",
+            "it refuses every call while any slot of the cluster has no server",
+            "when one primary is lost, units on all others wait as well until it has a successor",
+            "CONFIG SET cluster-require-full-coverage no",
+            at,
+        )
 
 
 def coverage(slots: Sequence[Any]) -> Iterator[Finding]:

@@ -223,6 +223,10 @@ class Caller:
         pending = lane.submit_all(Request.of(*command) for command in commands)
         return [value(outcome, attempt) for outcome in pending]
 
+    def look(self, unit: Unit, *, kind: str = "calls") -> None:
+        """Warn, once per client and server, if that of *unit* may drop keys. Raises nothing."""
+        self._sessions.here().routes.look(unit, kind)
+
     def close(self) -> None:
         """Close every connection of this process and loop, once nothing is under way."""
         session = self._sessions.taken()

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from ..names import Unit
 from ..runtime._sync import Mutex
+from . import eviction
 from .lane._sync import Lane
-from .outcome import Moved, Outcome, Replied
+from .outcome import Moved, Outcome, Refused, Replied
 from .request import Request
 from .seal import Seal
 from .settings import Address, Settings
@@ -29,6 +30,7 @@ class Routes:
         self.seal = None if settings.durability is None else Seal.of(settings.durability)
         self.sealing: set[Address] = set()
         self._lanes: dict[tuple[Address, str, bool], Lane] = {}
+        self._asking: dict[Address, Lane] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
         self._discovery = Mutex()
@@ -104,12 +106,26 @@ class Routes:
                 self._ask_nodes()
             self._generation += 1
 
+    def look(self, unit: Unit, kind: str) -> None:
+        """Warn if the server of *unit* may drop keys. One that does not answer is asked again."""
+        address, seen = self.address(unit), self._settings.looked_at
+        if address is None or address in seen:
+            return
+        outcome = self.lane(address, kind).submit(Request.of(*eviction.ASKED))
+        if isinstance(outcome, Replied | Refused) and address not in seen:
+            seen.add(address)
+            if isinstance(outcome, Replied):  # else its user may not ask
+                eviction.warn(self._settings.where(address), outcome.value)
+
     def close(self) -> None:
         """Close every connection; none is opened any more."""
         self.closed = True
         while self._lanes:
             _, lane = self._lanes.popitem()
             lane.close()
+        while self._asking:
+            _, lane = self._asking.popitem()
+            lane.abort()
 
     def _ask_sentinels(self) -> None:
         request = Request.of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._settings.service)
@@ -129,9 +145,14 @@ class Routes:
                 return
 
     def _ask(self, address: Address, request: Request, *, sentinel: bool = False) -> Outcome:
-        """Ask on a connection of its own."""
-        lane = Lane(self._settings, address, sentinel=sentinel)
+        """Ask on a connection of its own; one that is still opening is kept for the next time."""
+        lane = self._asking.pop(address, None)
+        if lane is None:
+            lane = Lane(self._settings, address, sentinel=sentinel)
         try:
             return lane.submit(request)
         finally:
-            lane.abort()
+            if lane.opening and not self.closed:
+                self._asking[address] = lane
+            else:
+                lane.abort()

@@ -95,6 +95,9 @@ class Settings:
         remap: the user's function from an announced address to a reachable one (cluster).
         durability: what writes wait for; None: for nothing but their answer.
         telemetry: who is told what the client does; None: nobody.
+        opening_s: how long a connection may take to open, if that is longer than a call may take:
+            who calls gives up before, and the next call finds it open, or further.
+        looked_at: servers of which it is known whether they may drop keys, to the whole client.
     """
 
     topology: str
@@ -109,6 +112,8 @@ class Settings:
     remap: Callable[[Address], Address] | None = None
     durability: Durability | None = None
     telemetry: Telemetry | None = field(default=None, repr=False)
+    opening_s: float = 0.0
+    looked_at: set[Address] = field(default_factory=set, repr=False, compare=False)
 
     @classmethod
     def of(cls, client: Client) -> Settings:
@@ -156,6 +161,16 @@ class Settings:
         return _of_many(base, topology, rest)
 
     @property
+    def patience_s(self) -> float:
+        """How long a connection may take to open."""
+        return max(self.timeout_s, self.opening_s)
+
+    def where(self, address: Address) -> str:
+        """An address as people write it."""
+        host, port = address
+        return f"{host}:{port}" if port else host
+
+    @property
     def nowhere(self) -> str:
         """What it means that nobody can say where a unit lives."""
         if self.topology == "sentinel":
@@ -164,8 +179,7 @@ class Settings:
 
     def explained(self, address: Address, reason: str) -> str:
         """Where something went wrong, and why; without a reason, time was over."""
-        host, port = address
-        where = f"{host}:{port}" if port else host
+        where = self.where(address)
         return f"{where}: {reason or f'no answer within {self.timeout_s:g} s'}"
 
     @property
@@ -191,7 +205,7 @@ class Settings:
         options |= {
             "protocol": 2,  # scripts answer the same in both; one less round trip to connect
             "retry": Retry(NoBackoff(), 0) if blocking else AsyncRetry(NoBackoff(), 0),
-            "socket_connect_timeout": self.timeout_s,
+            "socket_connect_timeout": self.patience_s,
             # In asyncio one limit around a whole exchange is cheaper than one for every reply.
             "socket_timeout": self.timeout_s if blocking else None,
             "driver_info": _driver(),

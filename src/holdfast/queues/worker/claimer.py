@@ -194,8 +194,10 @@ class Claimer:
             self._verdicts.append(verdict)
         self.woken.set()
 
-    def give_back(self, claims: Sequence[Claim]) -> None:
-        """Put *claims*, which nobody runs, back where they were."""
+    def give_back(self, claims: Sequence[Claim], why: str = "") -> None:
+        """Put *claims*, which nobody runs, back where they were; the log tells *why*, if given."""
+        for claim in claims if why else ():
+            logger.warning("task %s of %s is given back: %s", claim.task_id, self.unit, why)
         self._verdicts.extend(Verdict(claim, "release") for claim in claims)
 
     async def step(self, want: int, *, suspects: int = 0) -> list[Claim]:

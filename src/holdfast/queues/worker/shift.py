@@ -136,6 +136,7 @@ class Shift:
         while True:
             for unit in self._plan.weights:
                 await catalog.note(unit)
+                await self._caller.look(unit)
             await self._sign.give(len(self._running))
             await sleep(EVERY_S)
 
@@ -227,7 +228,8 @@ class Shift:
             soon(self._start, claimer, runner, claims[:placed])
         else:
             self._start(claimer, runner, claims[:placed])
-        claimer.give_back(claims[placed:])
+        why = "" if self._stopping else "its place was taken before the server answered"
+        claimer.give_back(claims[placed:], why)
         self._suspects.update(claim for claim in claims[:placed] if claim.is_suspect)
         if places:
             self._looked[name] = finished
@@ -266,7 +268,9 @@ class Shift:
             task = spawn(_verdict(claimer, runner, claim), name)
             self._running[claim] = _Run(claimer, task)
             task.add_done_callback(partial(self._finish, claim))
-            if self._gives_back or claimer.was_taken_away(claim):
+            if claimer.was_taken_away(claim):
+                self._stop_claim(claim, "lost its lease before it began")
+            elif self._gives_back:
                 task.cancel()
 
     def _finish(self, claim: Claim, task: Running[Verdict | None]) -> None:

@@ -19,6 +19,9 @@ NAMESPACE = "bystander"
 PATIENCE_S = 30.0
 """A guard against hanging."""
 
+FEW = 3
+"""Tasks that show that a queue is served."""
+
 
 def nothing() -> None:
     """Do it."""
@@ -32,7 +35,10 @@ class Bystander:
         victim: the node that does not serve the queue.
 
     Attributes:
+        slot: of the queue.
         longest_s: that a task took.
+        done: how many came to their end.
+        problem: why it could not go on.
 
     Raises:
         Exception: one could not be enqueued or did not run; or none was done.
@@ -42,21 +48,33 @@ class Bystander:
         space = Namespace.of(NAMESPACE)
         names = (f"elsewhere-{n}" for n in count())
         queue = next(n for n in names if cluster.owner(space.unit(KIND, n).slot) is not victim)
+        self.slot = space.unit(KIND, queue).slot
         self.longest_s = 0.0
+        self.done = 0
         self._tasks = TaskRegistry()
         self._call = self._tasks.task(queue=queue)(nothing).call()
         self._hf = Holdfast.from_url(f"{cluster.url}?socket_timeout=1", namespace=NAMESPACE)
         self._worker = self._hf.worker(self._tasks)
         self._over = threading.Event()
-        self._problem: BaseException | None = None
+        self.problem: BaseException | None = None
         self._threads = [threading.Thread(target=each) for each in (self._worker.run, self._use)]
 
     def __enter__(self) -> Self:
         for thread in self._threads:
             thread.start()
-        eventually(lambda: self.longest_s or self._problem, 2 * PATIENCE_S)
+        eventually(lambda: self.done or self.problem, 2 * PATIENCE_S)
         self.longest_s = 0.0  # it is in use; from now on it counts
         return self
+
+    def goes_on(self) -> None:
+        """Wait until tasks are done that were enqueued from now on.
+
+        Raises:
+            AssertionError: they are not.
+        """
+        enough = self.done + 1 + FEW  # one may be under way
+        eventually(lambda: self.done >= enough or self.problem, 2 * PATIENCE_S)
+        assert self.problem is None, f"a queue elsewhere was struck too: {self.problem!r}"
 
     def __exit__(
         self,
@@ -69,8 +87,8 @@ class Bystander:
         self._worker.stop()
         self._threads[0].join()
         self._hf.close()
-        if self._problem is not None:
-            raise AssertionError(f"a queue elsewhere was struck too: {self._problem!r}")
+        if self.problem is not None:
+            raise AssertionError(f"a queue elsewhere was struck too: {self.problem!r}")
         assert self.longest_s, "nothing was done meanwhile"
 
     def _use(self) -> None:
@@ -79,6 +97,7 @@ class Bystander:
             try:
                 self._hf.enqueue(self._call).result(timeout=PATIENCE_S)
             except BaseException as error:  # noqa: BLE001 -- told at the end of the block
-                self._problem = error
+                self.problem = error
                 return
             self.longest_s = max(self.longest_s, time.monotonic() - began_s)
+            self.done += 1

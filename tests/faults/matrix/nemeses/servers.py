@@ -10,9 +10,13 @@ from faults.matrix.nemeses.fault import Fault, Target, whole
 from faults.matrix.scene import Scene, clocked, standalone
 from faults.nemesis import kill, pause, restart
 from faults.servers import Server
+from faults.waiting import eventually
 
 LEASE_S = 1.0
 STEP_S = 600.0
+
+MUCH = 2_000
+"""Bytes: some writes of a client. All but the last one that each client made were answered."""
 
 
 def server(scene: Scene) -> Sequence[Server]:
@@ -21,15 +25,24 @@ def server(scene: Scene) -> Sequence[Server]:
     return [scene.server]
 
 
-def cut_power(victim: Server, seconds: float) -> None:
-    """SIGKILL, and what was written in the last *seconds* never reached the disk."""
+def cut_power(victim: Server, seconds: float, much: int = 0) -> None:
+    """SIGKILL, and what was written in the last *seconds* never reached the disk.
+
+    Or in the time that it takes to write more than *much* (bytes).
+    """
     # From now on it says itself that nothing more is synced, to those who ask (`WAITAOF`).
     victim.execute("CONFIG", "SET", "appendfsync", "no")
     on_disk = victim.append_only_bytes
     time.sleep(seconds)
+    eventually(lambda: victim.append_only_bytes >= on_disk + much, reason="it writes")
     victim.kill()
     victim.forget_beyond(on_disk)
     victim.start()
+
+
+def cut_power_amid_writes(victim: Server, seconds: float) -> None:
+    """As `cut_power`, and surely something is lost."""
+    cut_power(victim, seconds, MUCH)
 
 
 def fill(victim: Server, seconds: float) -> None:
@@ -105,7 +118,7 @@ FAULTS = {
         "power is cut: what was written in the last half second is not on the disk",
         standalone("everysec"),
         server,
-        [cut_power],
+        [cut_power_amid_writes],
         every=(0.3, 0.6),
         lasting=(0.3, 0.5),
         lossy=True,

@@ -8,6 +8,7 @@ from faults.clusters import Cluster
 from faults.matrix.nemeses.bystander import Bystander
 from faults.matrix.nemeses.fault import Fault, Target, whole
 from faults.matrix.scene import Scene, cluster, crew, sentinel
+from faults.servers import Server
 
 PATIENT_MS = 30_000
 """A Sentinel that takes a slow machine for nothing else."""
@@ -31,12 +32,15 @@ def fail_over(target: Target, seconds: float) -> None:
 
 
 def fail_over_one(target: Target, seconds: float) -> None:
-    """Of a cluster the primary of the first slot in use dies; a queue elsewhere goes on."""
+    """Of a cluster the primary of the first slot in use dies; a queue elsewhere goes on.
+
+    Also while nobody has taken its place: that one waits until this was seen.
+    """
     nodes, scene = target.scene.cluster, target.scene
     assert nodes is not None
     slot = in_use(nodes, scene.slots[0])
     with Bystander(nodes, nodes.owner(slot)) as bystander:
-        scene.calm_ns = nodes.lose_primary(slot)
+        scene.calm_ns = nodes.lose_primary(slot, meanwhile=bystander.goes_on)
     scene.longest_s = bystander.longest_s
 
 
@@ -61,10 +65,18 @@ def stall_replica(target: Target, seconds: float) -> None:
 
 
 def nobody_asked_the_replica(scene: Scene) -> None:
-    """It repeats what scripts did, and runs none: whoever decides asks the primary."""
+    """It repeats what scripts wrote, and is asked nothing: whoever decides asks the primary."""
     assert scene.watched is not None
-    stats = scene.watched.replica.execute("INFO", "commandstats")
-    assert not [name for name in stats if "eval" in name], f"the replica was asked: {stats}"
+    asked = questions_to(scene.watched.replica)
+    assert not asked, f"the replica was asked: {', '.join(asked)}"
+
+
+def questions_to(server: Server) -> list[str]:
+    """What a server was asked that its primary never asks: scripts, and to read data."""
+    run = server.execute("INFO", "commandstats")
+    names = [name.removeprefix("cmdstat_") for name in run]
+    abouts = zip(names, server.execute("COMMAND INFO", *names), strict=True)
+    return sorted(name for name, about in abouts if "eval" in name or b"readonly" in about[2])
 
 
 def move_slots(target: Target, seconds: float) -> None:

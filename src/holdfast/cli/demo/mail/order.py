@@ -7,14 +7,15 @@ asked for. Whatever lies within that doubt is not held against the queue.
 
 Mails are sent side by side, so nothing is concluded from when they were begun or stored. A claim
 that never came as far as the mail server left no record: a first one of that kind leaves open how
-long the mail waited. Claims that workers give back are not foreseen; those of the demo give none.
+long the mail waited. A claim that was given back does not even count as an attempt, so the judge
+has to be told of those (`given_back`).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import inf
@@ -132,6 +133,7 @@ def judge(
     priorities: Mapping[str, str],
     places: Mapping[str, Place],
     arrivals: Iterable[Delivery],
+    given_back: Container[str] = (),
 ) -> Order:
     """The order of all claims whose mails came as far as the mail server.
 
@@ -140,6 +142,7 @@ def judge(
         priorities: by kind of event.
         places: by Message-ID, of the mails that this run put in line.
         arrivals: the mails that the server stored or refused.
+        given_back: ids of tasks that workers gave back: nobody knows how long these waited.
     """
     by_mail = {event.mail_id: event for event in events}
     arrived = [mail for mail in arrivals if mail.token and mail.mail_id in by_mail]
@@ -147,7 +150,11 @@ def judge(
     lead = _lead(own, places)
     if lead is None:
         return Order()
-    first = {id(mail): places[mail.mail_id] for mail in own if mail.attempt == 1}
+    first = {
+        id(mail): places[mail.mail_id]
+        for mail in own
+        if mail.attempt == 1 and by_mail[mail.mail_id].task_id not in given_back
+    }
     claims = [
         _claim(mail, by_mail[mail.mail_id], priorities, first.get(id(mail))) for mail in arrived
     ]

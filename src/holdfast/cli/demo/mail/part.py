@@ -15,6 +15,7 @@ from ..patience import insist
 from ..world.ground import NAMESPACE, Ground
 from ..world.part import Fault, Part, Verdict, until
 from .events import LABELS, Event, example_folder, read_events, task_for
+from .given_back import given_back
 from .maildir import MailStore
 from .order import judge
 from .producer import Producer
@@ -145,7 +146,8 @@ class Post(Part):
         yield not_too_often(found, self._crew.replaced)
         yield not_before_its_time(punctuality(mails.values(), arrivals))
         places = self._producer.places
-        yield in_order(judge(mails.values(), self._priorities, places, arrivals))
+        returned = given_back(map(self._crew.log, WORKERS))
+        yield in_order(judge(mails.values(), self._priorities, places, arrivals, returned))
 
     def _tell_of_sales(self) -> int:
         """Have buyers told of what the ledger says and nobody told; how many that were."""

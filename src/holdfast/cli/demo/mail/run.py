@@ -22,6 +22,7 @@ from ..crew import Crew
 from ..examples import load_example
 from ..patience import insist
 from .events import LABELS, Event, task_for
+from .given_back import given_back
 from .maildir import MailStore
 from .order import judge
 from .producer import Producer
@@ -157,6 +158,7 @@ class Mailing:
         arrivals = deliveries + (self._server.refusals if self._server else [])
         ended_at = max((mail.answered_at for mail in deliveries), default=self._ended_at)
         span = Span(self._began_at, ended_at)
+        returned = given_back(map(self._crew.log, self._crew.commands))
         return Report(
             kinds=figures_by_kind(events, self._priorities, missing, deliveries, span),
             seconds=span.seconds,
@@ -164,7 +166,7 @@ class Mailing:
             sent_now=len(events) - len(missing) - len(self._before),
             refused=state.refused,
             workers_replaced=self._crew.replaced,
-            order=judge(events, self._priorities, self._producer.places, arrivals),
+            order=judge(events, self._priorities, self._producer.places, arrivals, returned),
             punctuality=punctuality(events, arrivals),
             unfinished=state.unsettled,
             missing=found.missing,

@@ -53,7 +53,8 @@ class AsyncLane:
 
     What is submitted in one turn of the loop travels in one write, or a few. The replies come in
     the same order; that of a call whose caller was cancelled is read and dropped. What breaks the
-    connection ends all calls under way, and the next one opens it anew.
+    connection ends all calls under way, and the next one opens it anew. Where it takes longer to
+    open than a call may take, calls give up while it goes on.
 
     With a seal it sends one batch at a time, and the seal after it, without which no answer counts:
     the calls that come meanwhile share the next one.
@@ -79,11 +80,17 @@ class AsyncLane:
         self._replies: list[Any] = []  # to the oldest call under way, as far as they have come
         self._stream: AsyncStream | AsyncPlainStream | None = None
         self._opening: asyncio.Task[AsyncStream | AsyncPlainStream] | None = None
+        self._giving_up: asyncio.TimerHandle | None = None
         self._sending: asyncio.Handle | None = None
         self._watching: asyncio.TimerHandle | None = None
         self._overdue: _Call | None = None
         self._used_at = 0.0
         self._closed = False
+
+    @property
+    def opening(self) -> bool:
+        """Whether its connection is on the way, also if nobody waits for it any more."""
+        return self._opening is not None
 
     def submit(self, request: Request) -> asyncio.Future[Outcome]:
         """Send one request; its outcome is to be awaited."""
@@ -107,7 +114,7 @@ class AsyncLane:
 
     async def close(self) -> None:
         """Finish what is under way, then close the connection."""
-        while self._under_way or self._waiting or self._opening is not None:
+        while self._under_way or self._waiting:
             pending: list[asyncio.Future[Any]] = [
                 call.future for call in (*self._under_way, *self._waiting) if not call.future.done()
             ]
@@ -119,6 +126,10 @@ class AsyncLane:
                 await asyncio.sleep(_DRAINED_S)
         self._closed = True
         stream, self._stream = self._stream, None
+        opening, self._opening = self._opening, None
+        if opening is not None:  # for nobody
+            opening.cancel()
+            await asyncio.wait([opening])
         self._watch_no_more()
         if stream is not None:
             await stream.close()
@@ -265,30 +276,40 @@ class AsyncLane:
             self._watching = self._loop.call_later(_GRACE_S, self._watch)
 
     def _watch_no_more(self) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
-            self._watching = None
+        for timer in (self._watching, self._giving_up):
+            if timer is not None:
+                timer.cancel()
+        self._watching = self._giving_up = None
 
     def _open(self, now: float) -> None:
         """Connect for those who still wait, then send."""
         if self._opening is not None:
+            self._give_up_in_time()
             return
         if self._closed:
             self._refuse(Unsent(self._explained("the client was closed")))
             return
-        late, waiting = now - self._settings.timeout_s, self._waiting
-        self._waiting = deque()
-        for call in waiting:
-            if call.future.done() or call.since < late:
-                self._dismiss(call)
-            else:
-                self._waiting.append(call)
+        self._dismiss_late(now, "calls before it took too long")
         if self._waiting:
             opening = open_stream(
                 self._settings, self._address, self._hear, self._ended, sentinel=self._sentinel
             )
             self._opening = self._loop.create_task(opening, name="holdfast calls")
             self._opening.add_done_callback(self._opened)
+            self._give_up_in_time()
+
+    def _give_up_in_time(self) -> None:
+        """See that calls do not wait for the connection longer than they may take."""
+        settings = self._settings
+        if self._waiting and self._giving_up is None and settings.patience_s > settings.timeout_s:
+            due = self._waiting[0].since + settings.timeout_s
+            self._giving_up = self._loop.call_at(due, self._give_up)
+
+    def _give_up(self) -> None:
+        self._giving_up = None
+        if self._opening is not None:
+            self._dismiss_late(self._loop.time(), "")
+            self._give_up_in_time()
 
     def _opened(self, opening: asyncio.Task[AsyncStream | AsyncPlainStream]) -> None:
         problem = None if opening.cancelled() else opening.exception()
@@ -309,10 +330,20 @@ class AsyncLane:
         elif self._waiting:  # a loop that ends cancels all tasks, but those who clean up may call
             self._send_soon()
 
-    def _dismiss(self, call: _Call) -> None:
+    def _dismiss_late(self, now: float, reason: str) -> None:
+        """Keep only those that still may wait; the others hear a *reason*."""
+        late, waiting = now - self._settings.timeout_s, self._waiting
+        self._waiting = deque()
+        for call in waiting:
+            if call.future.done() or call.since <= late:
+                self._dismiss(call, reason)
+            else:
+                self._waiting.append(call)
+
+    def _dismiss(self, call: _Call, reason: str = "calls before it took too long") -> None:
         """Not send a call that waited for too long, or whose caller is gone."""
         if not call.future.done():
-            call.future.set_result(Unsent(self._explained("calls before it took too long")))
+            call.future.set_result(Unsent(self._explained(reason)))
 
     def _refuse(self, problem: Unsent | BaseException) -> None:
         """Answer all that waits with *problem*."""

@@ -46,6 +46,11 @@ class Lane:
         self._listing = threading.RLock()  # a signal handler may call in the middle of a call
         self._closed = False
 
+    @property
+    def opening(self) -> bool:
+        """Whether its connection is on the way: never, who needs it waits for it."""
+        return False
+
     def submit(self, request: Request) -> Outcome:
         """Send one request; its outcome."""
         return self._exchange([request])[0]

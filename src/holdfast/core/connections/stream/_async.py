@@ -192,7 +192,7 @@ async def open_stream(
     """
     connection = settings.connection(flavour, address, sentinel=sentinel)
     try:
-        async with asyncio.timeout(settings.timeout_s):
+        async with asyncio.timeout(settings.patience_s):
             await connection.connect()
         if native(connection):
             return AsyncStream(await taken_over(connection), heard, ended)

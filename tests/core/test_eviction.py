@@ -1,0 +1,120 @@
+"""A server that may drop keys: workers and holders say so in the log, once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from faults.servers import Server
+from faults.waiting import eventually, eventually_async
+from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
+from holdfast.core.call._async import AsyncCaller
+from holdfast.core.connections.settings import Settings
+from holdfast.core.names import Namespace
+
+POLICY = "maxmemory-policy"
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What was said of it, each time."""
+    records = [record for record in caplog.records if POLICY in record.getMessage()]
+    assert {record.name for record in records} <= {"holdfast"}
+    assert {record.levelno for record in records} <= {logging.WARNING}
+    return [record.getMessage() for record in records]
+
+
+def limited(server: Server, policy: str, limit: str = "100mb") -> Server:
+    """The server, with so much memory, and what it does when that is full."""
+    server.execute("CONFIG", "SET", "maxmemory", limit, POLICY, policy)
+    return server
+
+
+async def test_a_worker_says_that_its_server_drops_keys(
+    fresh_server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Beside its work; once, also when its client runs another one."""
+    limited(fresh_server, "allkeys-lru")
+    tasks, ran = TaskRegistry(), asyncio.Event()
+
+    @tasks.task(queue="email")
+    async def send() -> None:
+        ran.set()
+
+    async with AsyncHoldfast.from_url(fresh_server.url) as hf:
+        for _ in range(2):
+            worker = hf.worker(tasks)
+            running = asyncio.create_task(worker.run())
+            await eventually_async(lambda: warnings(caplog))
+            await hf.enqueue(send.call())
+            await eventually_async(ran.is_set)
+            worker.stop()
+            await running
+            ran.clear()
+    [told] = warnings(caplog)
+    assert f"127.0.0.1:{fresh_server.port} drops keys when its memory is full" in told
+    assert f"{POLICY} allkeys-lru" in told
+    assert f"CONFIG SET {POLICY} noeviction" in told
+
+
+def test_whoever_holds_a_lock_for_a_while_says_so(
+    fresh_server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Though it has no worker."""
+    limited(fresh_server, "volatile-ttl")
+    with Holdfast.from_url(fresh_server.url) as hf, hf.lock("item").hold():
+        eventually(lambda: warnings(caplog))
+    assert len(warnings(caplog)) == 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "limit", "rights", "times"),
+    [
+        ("allkeys-lru", "100mb", [], 1),
+        ("noeviction", "100mb", [], 0),
+        ("allkeys-lru", "0", [], 0),
+        ("allkeys-lru", "100mb", ["-info"], 0),
+    ],
+    ids=["drops", "drops nothing", "has no limit", "may not be asked"],
+)
+async def test_only_what_is_known_and_wrong_is_said(
+    fresh_server: Server,
+    caplog: pytest.LogCaptureFixture,
+    policy: str,
+    limit: str,
+    rights: list[str],
+    times: int,
+) -> None:
+    """Once, by all callers with the same settings; least rights are no mistake."""
+    limited(fresh_server, policy, limit)
+    allowed = ["allkeys", "allchannels", "allcommands", *rights]
+    fresh_server.execute("ACL", "SETUSER", "app", "on", ">secret", *allowed)
+    settings = Settings.from_url(f"redis://app:secret@127.0.0.1:{fresh_server.port}")
+    unit = Namespace.of("eviction").unit("lock", "item")
+    for _ in range(2):
+        caller = AsyncCaller(settings)
+        await caller.look(unit)
+        await caller.look(unit)
+        await caller.close()
+    assert len(warnings(caplog)) == times
+    assert settings.looked_at == {("127.0.0.1", fresh_server.port)}
+
+
+async def test_a_server_that_was_away_is_asked_the_next_time(
+    fresh_server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And not asking it is no error."""
+    limited(fresh_server, "allkeys-lru").pause()
+    settings = Settings.from_url(f"{fresh_server.url}?socket_timeout=0.05")
+    unit, caller = Namespace.of("eviction").unit("lock", "item"), AsyncCaller(settings)
+    await caller.look(unit)
+    assert settings.looked_at == set()
+    fresh_server.resume()
+
+    async def said() -> list[str]:
+        await caller.look(unit)
+        return warnings(caplog)
+
+    await eventually_async(said)
+    await caller.close()

@@ -1,0 +1,152 @@
+"""Connections that take longer to open than a call may take, as TLS does on a slow machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from faults.clusters import Cluster
+from faults.ports import LOOPBACK
+from faults.servers import Server
+from faults.tls import Tls
+from faults.waiting import eventually_async
+from holdfast.core.connections._async import AsyncRoutes
+from holdfast.core.connections.lane._async import AsyncLane
+from holdfast.core.connections.outcome import Replied, Unsent
+from holdfast.core.connections.request import Request
+from holdfast.core.connections.settings import Settings
+from holdfast.core.names import Namespace
+from holdfast.core.renewer import _Rounds
+from holdfast.core.runtime.thread import LoopThread
+
+PING = Request.of("PING")
+CALL_S = 0.05
+
+
+class Gate:
+    """Takes connections at once, and lets nothing through before it is open.
+
+    Attributes:
+        port: where.
+        opened: whether it is.
+        visitors: how many came.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.port = 0
+        self.opened = asyncio.Event()
+        self.visitors = 0
+        self._target = port
+        self._visits: set[asyncio.Task[None]] = set()
+
+    def welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Take one."""
+        self.visitors += 1
+        self._visits.add(asyncio.create_task(self._visit(reader, writer)))
+
+    async def close(self) -> None:
+        """Send all home."""
+        for visit in self._visits:
+            visit.cancel()
+        await asyncio.gather(*self._visits, return_exceptions=True)
+
+    async def _visit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer):
+            await self.opened.wait()
+            from_server, to_server = await asyncio.open_connection(LOOPBACK, self._target)
+            with contextlib.closing(to_server):
+                ways = [(reader, to_server), (from_server, writer)]
+                async with asyncio.TaskGroup() as forwarding:
+                    for way in ways:
+                        forwarding.create_task(_forward(*way))
+
+
+async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(2**16):
+            writer.write(data)
+    writer.close()
+
+
+@asynccontextmanager
+async def gate_to(port: int) -> AsyncIterator[Gate]:
+    """A gate in front of a port of this machine."""
+    gate = Gate(port)
+    async with await asyncio.start_server(gate.welcome, LOOPBACK, 0) as server:
+        gate.port = server.sockets[0].getsockname()[1]
+        try:
+            yield gate
+        finally:
+            await gate.close()
+            await asyncio.sleep(0)  # what was closed is gone in the next turn
+
+
+def hasty(url: str) -> Settings:
+    """Whose calls take a moment at most, and whose connections may take long."""
+    return replace(Settings.from_url(url), timeout_s=CALL_S, opening_s=60.0)
+
+
+async def test_a_handshake_goes_on_behind_the_calls_that_gave_up(standalone: Server) -> None:
+    """They share it: each learns in time that it was not sent, and the last finds it done."""
+    with Tls(standalone.address) as tls:
+        async with gate_to(tls.port) as gate:
+            settings = hasty(tls.url.replace(str(tls.port), str(gate.port)))
+            lane = AsyncLane(settings, settings.addresses[0])
+            together = [lane.submit(PING), lane.submit(PING)]
+            for outcome in [*await asyncio.gather(*together), await lane.submit(PING)]:
+                assert isinstance(outcome, Unsent)
+                assert f"no answer within {CALL_S:g} s" in outcome.reason
+                assert lane.opening
+            assert gate.visitors == 1
+            gate.opened.set()
+            await eventually_async(lambda: not lane.opening)
+
+            async def answered() -> bool:
+                return await lane.submit(PING) == Replied(b"PONG")
+
+            await eventually_async(answered)
+            assert gate.visitors == 1
+            await lane.close()
+
+
+async def test_what_nobody_waits_for_any_more_is_closed_at_once(standalone: Server) -> None:
+    """It would be opened for nobody."""
+    async with gate_to(standalone.port) as gate:
+        settings = hasty(f"redis://{LOOPBACK}:{gate.port}")
+        lane = AsyncLane(settings, settings.addresses[0])
+        assert isinstance(await lane.submit(PING), Unsent)
+        assert lane.opening
+        async with asyncio.timeout(30):
+            await lane.close()
+        assert not lane.opening
+
+
+async def test_a_map_is_asked_for_on_the_connection_that_was_begun(cluster: Cluster) -> None:
+    """Else nobody would ever know where the units are, behind handshakes that are too slow."""
+    unit = Namespace.of("slow").unit("echo", "x")
+    async with gate_to(cluster.nodes[0].port) as gate:
+        routes = AsyncRoutes(hasty(f"redis+cluster://{LOOPBACK}:{gate.port}"))
+        assert await routes.address(unit) is None
+        assert await routes.address(unit) is None
+        assert gate.visitors == 1
+        gate.opened.set()
+
+        async def known() -> bool:
+            return await routes.address(unit) is not None
+
+        await eventually_async(known)
+        assert gate.visitors == 1
+        await routes.close()
+
+
+async def test_renewals_are_hasty_and_their_connections_are_not() -> None:
+    """A lease of 6 s is asked for again after a second, on the connection that was begun."""
+    settings = replace(Settings.from_url("redis://localhost"), timeout_s=5.0)
+    thread = LoopThread.enter()
+    rounds = _Rounds(settings, None, thread)
+    renewing = rounds._caller(6000).settings
+    thread.leave()
+    assert (renewing.timeout_s, renewing.patience_s) == (1.0, 5.0)

@@ -1,0 +1,80 @@
+"""How long it may take until all is well again: `RECOVERIES`.
+
+The time that counts begins when a plain client of the test saw that the fault was over: that a
+successor was elected, or that the server answered. How long the machine took for that is no matter
+of Holdfast's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from faults.matrix.verdict import Verdict
+
+LEASE_S = 1.0
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Something that is measured.
+
+    Attributes:
+        what: in words.
+        measure: what a verdict calls it.
+        faults: in whose cells.
+        bound_s: what it is to be at most; None: it is only told.
+        block: in whose cells; empty: of all.
+    """
+
+    what: str
+    measure: Literal["recovered_s", "longest_s"]
+    faults: Sequence[str]
+    bound_s: float | None = None
+    block: str = ""
+
+    def concerns(self, fault: str, block: str) -> bool:
+        """Whether it is about this cell."""
+        return fault in self.faults and self.block in {"", block}
+
+
+RECOVERIES = [
+    Recovery(
+        "a failover: from the election until everything works again",
+        "recovered_s",
+        ["F9", "F9d", "F10", "F10b", "F10d"],
+        5.0,
+    ),
+    Recovery(
+        "a restart of the server: from its first answer until everything works again",
+        "recovered_s",
+        ["F3", "F4", "F5", "F5d"],
+        5.0,
+    ),
+    Recovery(
+        "a worker killed: from the beginning of a task that it did not end until that runs again",
+        "longest_s",
+        ["F1"],
+        LEASE_S + 5.0,
+        "queue",
+    ),
+    Recovery(
+        "a primary killed: a task in a queue on another one, from enqueueing until it is done",
+        "longest_s",
+        ["F10b"],
+    ),
+]
+
+
+def late(verdict: Verdict) -> str:
+    """What took longer in a cell than it may; empty: nothing did."""
+    for each in RECOVERIES:
+        seconds: float = getattr(verdict, each.measure)
+        if (
+            each.concerns(verdict.fault, verdict.block)
+            and each.bound_s is not None
+            and seconds > each.bound_s
+        ):
+            return f"late: {seconds:.2f} s, and at most {each.bound_s:g} s for {each.what}"
+    return ""

@@ -1,0 +1,73 @@
+"""Who watches over a whole cell of the matrix notices what it is there for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from faults.clusters import Cluster
+from faults.matrix.nemeses.bystander import Bystander
+from faults.matrix.nemeses.topology import nobody_asked_the_replica
+from faults.matrix.recovery import RECOVERIES, late
+from faults.matrix.scene import Scene
+from faults.matrix.verdict import Verdict
+from faults.servers import Server
+from faults.waiting import eventually
+
+
+def test_the_bystander_bears_what_happens_to_others(cluster: Cluster) -> None:
+    """It goes on although one of the nodes cannot be reached."""
+    with cluster.proxied() as proxies:
+        victim = cluster.nodes[1]
+        with Bystander(cluster, victim) as bystander:
+            assert cluster.owner(bystander.slot) is not victim
+            with proxies[victim].refuse():
+                bystander.goes_on()
+
+
+def test_the_bystander_notices_that_it_is_struck(cluster: Cluster) -> None:
+    """Here by a fault of its own node: an implementation that asks all nodes would feel any."""
+    with (
+        cluster.proxied() as proxies,
+        pytest.raises(AssertionError, match="a queue elsewhere was struck too: ServerUnavailable"),
+        Bystander(cluster, cluster.nodes[1]) as bystander,
+        proxies[cluster.owner(bystander.slot)].refuse(),
+    ):
+        eventually(lambda: bystander.problem)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [("EVAL", "return 1", 0), ("EVAL_RO", "return 1", 0), ("HGET", "lock", "fence"), ("GET", "a")],
+    ids=lambda question: question[0],
+)
+def test_whoever_asks_a_replica_is_noticed(
+    fresh_server: Server, tmp_path: Path, question: tuple[Any, ...]
+) -> None:
+    """By a script or by a plain command; what a replica gets from its primary is no question."""
+    watched: Any = SimpleNamespace(replica=fresh_server)
+    scene = Scene(tmp_path, fresh_server.url, fresh_server.client, watched=watched)
+    for command in (("HSET", "lock", "fence", 1), ("PEXPIRE", "lock", 1000), ("INFO",), ("PING",)):
+        fresh_server.execute(*command)
+    nobody_asked_the_replica(scene)
+    fresh_server.execute(*question)
+    with pytest.raises(AssertionError, match=f"the replica was asked: {question[0].lower()}"):
+        nobody_asked_the_replica(scene)
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES, ids=lambda each: each.faults[0])
+def test_what_takes_longer_than_promised_is_late(recovery: Any) -> None:
+    """Up to its bound it is not, nor is what has none."""
+    bound_s = recovery.bound_s or 10.0
+    verdict = Verdict(recovery.faults[0], recovery.block or "queue", "U", 17)
+    at_last = replace(verdict, **{recovery.measure: bound_s})
+    too_late = replace(verdict, **{recovery.measure: bound_s + 0.1})
+    assert late(at_last) == ""
+    if recovery.bound_s is None:
+        assert late(too_late) == ""
+    else:
+        assert late(too_late).startswith(f"late: {bound_s + 0.1:.2f} s")
