@@ -47,9 +47,11 @@ def hf(standalone: Server, namespace: str) -> Iterator[Holdfast]:
 
 
 @pytest.fixture
-def threads() -> Iterator[ThreadPoolExecutor]:
+def threads(hf: Holdfast) -> Iterator[ThreadPoolExecutor]:
+    """They end with their test, also where it failed and leaves them waiting."""
     with ThreadPoolExecutor(12) as threads:
         yield threads
+        hf.close()
 
 
 def taken(feed: FileFeed, name: str) -> dict[str, bytes]:
@@ -272,6 +274,32 @@ def test_who_acknowledges_as_it_goes_can_always_begin_again(
                     feed.publish(io.BytesIO(NOISE), name="other", timeout=0)
     assert found == data
     assert publishing.result().size == len(data)
+
+
+def test_who_comes_later_leaves_room_to_the_file_that_is_read(
+    hf: Holdfast, threads: ThreadPoolExecutor
+) -> None:
+    """Else its reader waits for its publisher, that for room, and that for the reader."""
+    feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
+    with pytest.raises(BudgetExceeded):
+        feed.publish(io.BytesIO(NOISE), name="big", timeout=0)
+    with next(iter(feed.consumer("a").files())) as file:
+        blocks = file.blocks(raw=True)
+        while feed.status().used > MIN_BUDGET // 4:
+            file.ack(next(blocks).end)
+        for later in ("later", "last"):
+            with pytest.raises(BudgetExceeded):
+                feed.publish(io.BytesIO(NOISE), name=later, timeout=0)
+        assert feed.status().used < MIN_BUDGET // 2
+        publishing = threads.submit(feed.publish, io.BytesIO(NOISE), name="big")
+        for block in blocks:
+            file.ack(block.end)
+    assert publishing.result().size == len(NOISE)
+    publishing = threads.submit(feed.publish, io.BytesIO(NOISE), name="later")
+    with next(iter(feed.consumer("a").files())) as file:
+        for block in file.blocks(raw=True):
+            file.ack(block.end)
+    assert publishing.result().size == len(NOISE)
 
 
 def test_a_line_may_be_longer_than_the_budget(hf: Holdfast, threads: ThreadPoolExecutor) -> None:

@@ -110,6 +110,7 @@ READ_WHOLE: Final = {
     "counters/samples": "a precision keeps 1,000 samples, in two chunks",
     "queues/pace": "it has a field for each of 120 minutes",
     "files/claim": "a feed has no more than CROWD consumers",
+    "files/put": "no more than MANY_OPEN files are being published",
     "files/seal": "no more than MANY_OPEN files are being published",
     "files/status": "a feed has no more than CROWD consumers",
 }

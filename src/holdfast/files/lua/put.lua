@@ -32,6 +32,7 @@ local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEY
 -- include life
 -- include places
 -- include room
+-- include limit
 -- include keeping
 -- include pressure
 -- include intake
@@ -71,19 +72,18 @@ local need, verdict = file and 0 or file_cost(name), nil
 for i = next, #ARGV do
   need = need + charge(#ARGV[i])
 end
-if feed.used + need > terms.budget then
-  make_room(need, number)
-end
+make_room(need, number)
+local limit = limit_of(number)
 if file then
   file = file_at(number)  -- less of it may be kept now
 else
-  file, verdict = begin(name)
+  file, verdict = begin(name, limit)
   number = feed.top
 end
 if file then
   verdict = 'stored'
   for i = next, #ARGV do
-    if verdict == 'stored' and feed.used + charge(#ARGV[i]) <= terms.budget then
+    if verdict == 'stored' and feed.used + charge(#ARGV[i]) <= limit then
       take_in(number, file, ARGV[i], digest_of(i))
     else
       verdict = 'full'
@@ -104,4 +104,4 @@ save()
 if feed.state == 'sealed' and feed.left == 0 then
   over('over')
 end
-return answer(verdict, number, file)
+return answer(verdict, number, file, limit)

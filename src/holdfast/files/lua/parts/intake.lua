@@ -14,13 +14,13 @@ local function entry_of(name)
 end
 
 -- A new file; or none, and why.
-local function begin(name)
+local function begin(name, limit)
   local cost = file_cost(name)
   if feed.state ~= 'open' then
     return nil, 'sealed'
   elseif redis.call('HLEN', names) >= MANY or redis.call('HLEN', opened) >= MANY_OPEN then
     return nil, 'many'
-  elseif feed.used + cost > terms.budget then
+  elseif feed.used + cost > limit then
     return nil, 'full'
   end
   feed.used, feed.top, feed.left = feed.used + cost, feed.top + 1, feed.left + 1
@@ -48,8 +48,8 @@ local function finish(number, file, state, problem)
   redis.call('HDEL', opened, text(number))
 end
 
-local function answer(verdict, number, file)
-  local room = math.max(0, terms.budget - feed.used)
+local function answer(verdict, number, file, limit)
+  local room = math.max(0, (limit or terms.budget) - feed.used)
   local told = {verdict, feed.epoch, text(room), text(number), text(file and file.bytes or 0)}
   told[6], told[7] = file and file.state or '', text(file and file.count or 0)
   told[8] = file and file.digest or ''

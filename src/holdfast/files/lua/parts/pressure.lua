@@ -1,5 +1,5 @@
 -- Room for more, at the cost of those who are behind.
--- Expects: feed, life, places, room, keeping, opened.
+-- Expects: feed, life, places, room, limit, keeping, opened.
 
 local LOOK = 256  -- files looked at in one go
 
@@ -25,9 +25,13 @@ end
 -- and its readers would wait for each other. That may be *own*, the file that the room is for, however
 -- many others lie before it.
 local function make_room(bytes, own)
+  local limit = limit_of(own)
+  if feed.used + bytes <= limit then
+    return
+  end
   local gone, share = given_up(), terms.budget / 2 / math.max(1, redis.call('HLEN', opened))
   local function lacks_room()
-    return feed.used + bytes > terms.budget and allowance > 0
+    return feed.used + bytes > limit and allowance > 0
   end
   local function clear(number, file)
     local too_large = file.state == 'open' and file.kept > share
