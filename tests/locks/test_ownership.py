@@ -41,6 +41,7 @@ def test_a_forked_child_owns_nothing(hf: Holdfast) -> None:
                 lease.release()
             assert lock.try_acquire() is None
             own = hf.lock("child", lease=1.0).acquire()
+            assert f":{os.getpid()}:" in own.holder
             assert own.wait_lost(1.5) is False  # renewed by the child's own renewer
             own.release()
             del lease

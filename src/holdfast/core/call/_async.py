@@ -13,6 +13,7 @@ from typing import Any, Final
 from ...errors import HoldfastError, ServerUnavailable, Unsupported
 from ..clock import backoff_s
 from ..connections._async import AsyncRoutes
+from ..connections.lane._async import AsyncLane
 from ..connections.outcome import (
     Busy,
     Lost,
@@ -32,7 +33,7 @@ from ..names import Unit
 from ..runtime._async import Gate, Local, sleep
 from ..script import Script
 from ..telemetry import during
-from .attempt import PLAIN_REDIRECTS, Attempt, said, value
+from .attempt import PLAIN_REDIRECTS, Attempt, Tried, said, value
 
 Argument = str | bytes | int
 Step = tuple[Unit, Sequence[str | bytes], Sequence[Argument]]
@@ -68,6 +69,14 @@ class AsyncCaller:
         """
         return self._sessions.here().crowd
 
+    def straight(self, unit: Unit, kind: str = "calls") -> AsyncLane | None:
+        """The lane to *unit*, if a call is just sent and answered there: nobody is to be told of
+        it, and the way is known."""
+        settings = self.settings
+        if settings.durability is None and settings.telemetry is None:
+            return self._sessions.here().routes.beaten(unit, kind)
+        return None
+
     async def call(
         self,
         script: Script,
@@ -78,6 +87,7 @@ class AsyncCaller:
         kind: str = "calls",
         harmless: bool = False,
         durable: bool = True,
+        tried: Tried | None = None,
     ) -> Any:
         """Run *script* once on the server of *unit*.
 
@@ -91,6 +101,7 @@ class AsyncCaller:
                 for again, as of a script that only reads.
             durable: whether it is to be as durable as the settings say. Hints need not be, nor what
                 lasts for a moment only, such as the renewal of a lease.
+            tried: the same call was sent on the lane of `straight`, and this became of it.
 
         Returns:
             What the script returned.
@@ -100,20 +111,20 @@ class AsyncCaller:
                 `Unsupported` when it cannot be as durable there.
             OutcomeUnknown: it may have run, or may not be durable.
         """
-        settings, routes = self.settings, self._sessions.here().routes
-        until = monotonic() + settings.timeout_s
         request = Request.of_script(script.sha1, keys, args)
-        first: Outcome | None = None
-        lane = routes.beaten(unit, kind)
-        if lane is not None and settings.durability is None and settings.telemetry is None:
+        since, first = monotonic(), None
+        if tried is not None:
+            since, first = tried.since, tried.outcome
+        elif lane := self.straight(unit, kind):
             first = await lane.submit(request)
-            if isinstance(first, Replied):  # as nearly always: nothing is left to be decided
-                return first.value
+        if isinstance(first, Replied):  # as nearly always: nothing is left to be decided
+            return first.value
+        settings, routes = self.settings, self._sessions.here().routes
         attempt = Attempt(
             script.name,
             unit,
             kind,
-            until,
+            since + settings.timeout_s,
             reading=script.readonly,
             harmless=harmless or script.readonly,
             durable=self._seals(script, wanted=durable),
