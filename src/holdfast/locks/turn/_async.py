@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from typing import Any, Final
 
 from ...core.call.attempt import Tried
@@ -65,10 +64,13 @@ async def first_try(places: AsyncPlaces, timeout_s: float | None) -> AsyncLease 
     return AsyncTurn(places, timeout_s, member, asked_at, answer)
 
 
-async def give_up(places: AsyncPlaces, member: str, waiter: str = "", *, over: bool) -> None:
-    """Leave neither a place nor a waiter behind, as long as the server can be told."""
-    with suppress(HoldfastError):  # then what is there ends by itself
+async def give_up(places: AsyncPlaces, member: str, waiter: str = "", *, over: bool) -> bool:
+    """Leave neither a place nor a waiter behind; False when the server cannot be told."""
+    try:
         await places.give_back(member, waiter, over=over, durable=False)
+    except HoldfastError:  # what is there ends by itself
+        return False
+    return True
 
 
 class AsyncTurn:
@@ -138,8 +140,8 @@ class AsyncTurn:
                 await seen_through(self._give_up())
             raise
 
-    async def _give_up(self) -> None:
-        await give_up(self._places, self._member, self._waiter, over=self._uncertain)
+    async def _give_up(self) -> bool:
+        return await give_up(self._places, self._member, self._waiter, over=self._uncertain)
 
     async def _ask(self) -> AsyncLease | None:
         """Ask for a place, or for the same place again."""

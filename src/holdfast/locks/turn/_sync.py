@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from typing import Any, Final
 
 from ...core.call.attempt import Tried
@@ -66,10 +65,13 @@ def first_try(places: Places, timeout_s: float | None) -> Lease | Turn:
     return Turn(places, timeout_s, member, asked_at, answer)
 
 
-def give_up(places: Places, member: str, waiter: str = "", *, over: bool) -> None:
-    """Leave neither a place nor a waiter behind, as long as the server can be told."""
-    with suppress(HoldfastError):  # then what is there ends by itself
+def give_up(places: Places, member: str, waiter: str = "", *, over: bool) -> bool:
+    """Leave neither a place nor a waiter behind; False when the server cannot be told."""
+    try:
         places.give_back(member, waiter, over=over, durable=False)
+    except HoldfastError:  # what is there ends by itself
+        return False
+    return True
 
 
 class Turn:
@@ -139,8 +141,8 @@ class Turn:
                 seen_through(self._give_up())
             raise
 
-    def _give_up(self) -> None:
-        give_up(self._places, self._member, self._waiter, over=self._uncertain)
+    def _give_up(self) -> bool:
+        return give_up(self._places, self._member, self._waiter, over=self._uncertain)
 
     def _ask(self) -> Lease | None:
         """Ask for a place, or for the same place again."""
