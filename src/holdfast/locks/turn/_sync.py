@@ -84,7 +84,7 @@ class Turn:
         places: of what.
         timeout_s: how long to wait; None for ever.
         member: the acquisition.
-        asked_at: by `since_boot`, when it was *tried*.
+        asked_at: by `since_boot`, before it was *tried*.
         tried: what became of the first try; None: there was none.
     """
 
@@ -100,12 +100,12 @@ class Turn:
         self._began = time.monotonic() if tried is None else tried.since
         self._deadline = Deadline(timeout_s, self._began)
         self._member = member
-        self._tried = tried
+        self._tried, self._tried_at = tried, asked_at
         self._holder = ""
         self._ticket = ""
         self._waiter = ""  # as it stands in line
         self._uncertain = False  # a call may still be on its way
-        self._asked_at = asked_at  # the anchor: the local time, and the server's not before it
+        self._asked_at = 0.0  # the anchor: the local time, and the server's not before it
         self._asked_ms = 0
         self._first_end_ms = 0
         self._looks = 0
@@ -148,7 +148,7 @@ class Turn:
         """Ask for a place, or for the same place again."""
         uncertain, self._uncertain = self._uncertain, True  # a cancelled call may yet arrive
         tried, self._tried = self._tried, None
-        asked_at = since_boot() if tried is None else self._asked_at
+        asked_at = since_boot() if tried is None else self._tried_at
         try:
             reply = self._places.ask(self._member, self._ticket, again=False, tried=tried)
             self._uncertain = uncertain
