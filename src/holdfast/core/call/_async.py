@@ -70,8 +70,7 @@ class AsyncCaller:
         return self._sessions.here().crowd
 
     def straight(self, unit: Unit, kind: str = "calls") -> AsyncLane | None:
-        """The lane to *unit*, if a call is just sent and answered there: nobody is to be told of
-        it, and the way is known."""
+        """The lane to *unit*, if it is known and a call there is just sent and answered."""
         settings = self.settings
         if settings.durability is None and settings.telemetry is None:
             return self._sessions.here().routes.beaten(unit, kind)
@@ -120,15 +119,9 @@ class AsyncCaller:
         if isinstance(first, Replied):  # as nearly always: nothing is left to be decided
             return first.value
         settings, routes = self.settings, self._sessions.here().routes
-        attempt = Attempt(
-            script.name,
-            unit,
-            kind,
-            since + settings.timeout_s,
-            reading=script.readonly,
-            harmless=harmless or script.readonly,
-            durable=self._seals(script, wanted=durable),
-        )
+        until, reading = since + settings.timeout_s, script.readonly
+        sealed = self._seals(script, wanted=durable)
+        attempt = Attempt(script.name, unit, kind, until, reading, harmless or reading, sealed)
         with during(settings.telemetry, "call", unit, facts=script.facts):
             outcome = await self._attempt(routes, attempt, request, first)
             if isinstance(outcome, NoScript):
@@ -182,9 +175,8 @@ class AsyncCaller:
 
         One by one, hundreds of calls to a server that is away would take hundreds of timeouts.
         """
-        reading = script.readonly
-        harmless = harmless or reading
-        attempt = Attempt(script.name, unit, "calls", monotonic(), reading, harmless)
+        harmless = harmless or script.readonly
+        attempt = Attempt(script.name, unit, "calls", monotonic(), script.readonly, harmless)
         if not self._worth_waiting(routes, outcome, attempt):
             value(outcome, attempt)
 
