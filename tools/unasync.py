@@ -23,6 +23,7 @@ HAND_WRITTEN = {
 }
 DROPPED = {"async", "await"}
 RENAMED = {
+    "AbstractAsyncContextManager": "AbstractContextManager",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "_async": "_sync",

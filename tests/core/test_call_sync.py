@@ -14,6 +14,9 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import OutcomeUnknown, ServerRefused, ServerUnavailable
 from holdfast.core.call._sync import Caller
+from holdfast.core.call.attempt import Tried
+from holdfast.core.connections.outcome import Lost
+from holdfast.core.connections.request import Request
 from holdfast.core.connections.settings import Settings
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.runtime._sync import Beside
@@ -75,6 +78,40 @@ def test_scripts_are_sent_again_when_the_server_forgot_them(
     assert increment(caller, unit) == 1
     site.client.script_flush()
     assert increment(caller, unit) == 2
+
+
+def tried(caller: Caller, unit: Unit) -> Tried:
+    """A call that was sent by the straight way."""
+    lane = caller.straight(unit)
+    assert lane is not None
+    request = Request.of_script(INCREMENT.sha1, [unit.key("n")], [1])
+    return Tried(lane.submit(request), time.monotonic())
+
+
+def test_what_was_tried_is_not_sent_again(site: Site, caller: Caller, unit: Unit) -> None:
+    """Unless the server did nothing, such as when it does not know the script."""
+    assert caller.straight(unit) is None  # nobody knows the way yet
+    assert increment(caller, unit) == 1
+    keys = [unit.key("n")]
+    first = tried(caller, unit)
+    assert caller.call(INCREMENT, unit, keys, [1], tried=first) == 2
+    site.client.script_flush()
+    first = tried(caller, unit)
+    assert caller.call(INCREMENT, unit, keys, [1], tried=first) == 3
+    assert caller.call(READ, unit, keys, []) == b"3"
+
+
+def test_what_was_tried_may_be_lost(caller: Caller, unit: Unit) -> None:
+    """As any call; one that does no harm is sent again, for as long as it may take in all."""
+    assert increment(caller, unit) == 1
+    keys, lost = [unit.key("n")], Lost("the line broke")
+    with pytest.raises(OutcomeUnknown, match="the line broke"):
+        caller.call(INCREMENT, unit, keys, [1], tried=Tried(lost, time.monotonic()))
+    late = Tried(lost, time.monotonic() - 3600)
+    with pytest.raises(ServerUnavailable, match="the line broke"):
+        caller.call(INCREMENT, unit, keys, [1], harmless=True, tried=late)
+    now = Tried(lost, time.monotonic())
+    assert caller.call(INCREMENT, unit, keys, [1], harmless=True, tried=now) == 2
 
 
 def test_a_connection_that_the_server_closed_is_replaced(

@@ -175,6 +175,8 @@ def test_a_deadline_passes() -> None:
 def test_no_timeout_is_for_ever() -> None:
     """`None` waits as long as it takes."""
     assert Deadline(None).left_s() == math.inf
+    assert Deadline(3600, time.monotonic() - 3600).passed
+    assert not Deadline(7200, time.monotonic() - 3600).passed
     assert not Deadline(None).passed
 
 

@@ -46,6 +46,7 @@ def test_a_forked_child_owns_nothing(hf: Holdfast) -> None:
                 lease.release()
             assert lock.try_acquire() is None
             own = hf.lock("child", lease=6.0).acquire()
+            assert f":{os.getpid()}:" in own.holder
             renewed(own)  # by the child's own renewer
             own.release()
             del lease

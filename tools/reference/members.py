@@ -16,6 +16,8 @@ HEADINGS = {
     Kind.raises: "Raises",
 }
 
+_CONTEXT = "AbstractContextManager["
+
 
 def signature(member: griffe.Object, *, called: str | None = None) -> str:
     """As one would write its stub, without `self`; a constructor is called like its class."""
@@ -24,7 +26,9 @@ def signature(member: griffe.Object, *, called: str | None = None) -> str:
     listed = ", ".join(_parameters(member))
     returned = str(member.returns) if member.returns else "None"
     if any(str(decorator.value).endswith("contextmanager") for decorator in member.decorators):
-        returned = f"with … as {returned.removeprefix('Iterator[').removesuffix(']')}"
+        returned = returned.replace("Iterator[", _CONTEXT, 1)
+    if returned.startswith(_CONTEXT):
+        returned = f"with … as {returned.removeprefix(_CONTEXT).removesuffix(']')}"
     return f"{called}({listed})" if called else f"{member.name}({listed}) -> {returned}"
 
 

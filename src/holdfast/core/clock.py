@@ -104,13 +104,15 @@ class Deadline:
     """A moment on the local monotonic clock until which something may take.
 
     Args:
-        timeout_s: seconds from now; None never ends.
+        timeout_s: seconds; None never ends.
+        since: from when on, by the local monotonic clock; None: from now on.
     """
 
     __slots__ = ("at",)
 
-    def __init__(self, timeout_s: float | None) -> None:
-        self.at = math.inf if timeout_s is None else time.monotonic() + timeout_s
+    def __init__(self, timeout_s: float | None, since: float | None = None) -> None:
+        began = time.monotonic() if since is None else since
+        self.at = math.inf if timeout_s is None else began + timeout_s
 
     def left_s(self) -> float:
         """Seconds left, never below 0."""

@@ -18,8 +18,10 @@ import contextlib
 import logging
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final
+
+import msgspec
 
 from ..errors import HoldfastError
 from .call._async import AsyncCaller
@@ -55,8 +57,7 @@ _NOTING_LEASE_MS: Final = 10_000
 """Notes travel with the renewals of leases of this, the usual length: they share a connection."""
 
 
-@dataclass(slots=True, eq=False)
-class Lease:
+class Lease(msgspec.Struct, eq=False):
     """A right that ends by itself unless it is renewed.
 
     Attributes:
@@ -72,6 +73,7 @@ class Lease:
             must be quick.
         margin_ms: how much sooner than on the server it ends here.
         until: by `since_boot`, when it is held no longer, renewed or not.
+        lost: whether that was told.
     """
 
     unit: Unit
@@ -84,7 +86,7 @@ class Lease:
     on_lost: Callable[[], None]
     margin_ms: int = 0
     until: float = math.inf
-    lost: bool = field(default=False, init=False)
+    lost: bool = False
 
     @property
     def granted_until(self) -> float:

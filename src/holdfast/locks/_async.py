@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from types import TracebackType
 from typing import Final
 
 from ..core.call._async import Argument
@@ -13,7 +14,7 @@ from .lease._async import AsyncLease
 from .places._async import AsyncPlaces
 from .states import LockState, SemaphoreState, lock_state, semaphore_state
 from .terms import checked_limit
-from .turn._async import AsyncTurn
+from .turn._async import first_try
 
 INSPECT: Final = Script.load("holdfast.locks", "inspect")
 REDEFINE: Final = Script.load("holdfast.locks", "redefine")
@@ -30,8 +31,7 @@ class _AsyncHeld:
         """As it was given."""
         return self._places.unit.name
 
-    @asynccontextmanager
-    async def hold(self, *, timeout: Duration | None = None) -> AsyncIterator[AsyncLease]:
+    def hold(self, *, timeout: Duration | None = None) -> AbstractAsyncContextManager[AsyncLease]:
         """Hold a place while the block runs.
 
         In asyncio the body is cancelled when the lease is lost. A thread cannot be cancelled: there
@@ -45,8 +45,7 @@ class _AsyncHeld:
             LeaseLost: at the end of the block: the lease was lost while it ran. Not if the body
                 raised something else.
         """
-        async with await self.acquire(timeout=timeout) as lease:
-            yield lease
+        return _AsyncHold(self._places, None if timeout is None else to_seconds(timeout, "timeout"))
 
     async def acquire(self, *, timeout: Duration | None = None) -> AsyncLease:
         """Wait for a place: first come, first served.
@@ -66,7 +65,8 @@ class _AsyncHeld:
                 call, a place may stay taken until a lease has passed.
         """
         timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
-        return await AsyncTurn(self._places, timeout_s).lease()
+        got = await first_try(self._places, timeout_s)
+        return got if isinstance(got, AsyncLease) else await got.lease()
 
     async def try_acquire(self) -> AsyncLease | None:
         """A place if one is free and nobody waits for it, else None.
@@ -75,7 +75,34 @@ class _AsyncHeld:
             ServerUnavailable: the server cannot be asked. If it went away in the middle of the
                 call, a place may stay taken until a lease has passed.
         """
-        return await AsyncTurn(self._places, 0).lease_at_once()
+        got = await first_try(self._places, 0)
+        return got if isinstance(got, AsyncLease) else await got.lease_at_once()
+
+
+class _AsyncHold:
+    """A place for one block. A class: a context made of a generator costs as much as a call."""
+
+    __slots__ = ("_lease", "_places", "_timeout_s")
+
+    def __init__(self, places: AsyncPlaces, timeout_s: float | None) -> None:
+        self._places: AsyncPlaces | None = places
+        self._timeout_s = timeout_s
+
+    async def __aenter__(self) -> AsyncLease:
+        places, self._places = self._places, None
+        if places is None:
+            raise RuntimeError("it was for another block; call `hold` for each")
+        got = await first_try(places, self._timeout_s)
+        self._lease = got if isinstance(got, AsyncLease) else await got.lease()
+        return await self._lease.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._lease.__aexit__(kind, error, traceback)
 
 
 class AsyncLock(_AsyncHeld):

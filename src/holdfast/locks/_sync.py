@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import TracebackType
 from typing import Final
 
 from ..core.call._sync import Argument
@@ -14,7 +15,7 @@ from .lease._sync import Lease
 from .places._sync import Places
 from .states import LockState, SemaphoreState, lock_state, semaphore_state
 from .terms import checked_limit
-from .turn._sync import Turn
+from .turn._sync import first_try
 
 INSPECT: Final = Script.load("holdfast.locks", "inspect")
 REDEFINE: Final = Script.load("holdfast.locks", "redefine")
@@ -31,8 +32,7 @@ class _AsyncHeld:
         """As it was given."""
         return self._places.unit.name
 
-    @contextmanager
-    def hold(self, *, timeout: Duration | None = None) -> Iterator[Lease]:
+    def hold(self, *, timeout: Duration | None = None) -> AbstractContextManager[Lease]:
         """Hold a place while the block runs.
 
         In asyncio the body is cancelled when the lease is lost. A thread cannot be cancelled: there
@@ -46,8 +46,7 @@ class _AsyncHeld:
             LeaseLost: at the end of the block: the lease was lost while it ran. Not if the body
                 raised something else.
         """
-        with self.acquire(timeout=timeout) as lease:
-            yield lease
+        return _AsyncHold(self._places, None if timeout is None else to_seconds(timeout, "timeout"))
 
     def acquire(self, *, timeout: Duration | None = None) -> Lease:
         """Wait for a place: first come, first served.
@@ -67,7 +66,8 @@ class _AsyncHeld:
                 call, a place may stay taken until a lease has passed.
         """
         timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
-        return Turn(self._places, timeout_s).lease()
+        got = first_try(self._places, timeout_s)
+        return got if isinstance(got, Lease) else got.lease()
 
     def try_acquire(self) -> Lease | None:
         """A place if one is free and nobody waits for it, else None.
@@ -76,7 +76,34 @@ class _AsyncHeld:
             ServerUnavailable: the server cannot be asked. If it went away in the middle of the
                 call, a place may stay taken until a lease has passed.
         """
-        return Turn(self._places, 0).lease_at_once()
+        got = first_try(self._places, 0)
+        return got if isinstance(got, Lease) else got.lease_at_once()
+
+
+class _AsyncHold:
+    """A place for one block. A class: a context made of a generator costs as much as a call."""
+
+    __slots__ = ("_lease", "_places", "_timeout_s")
+
+    def __init__(self, places: Places, timeout_s: float | None) -> None:
+        self._places: Places | None = places
+        self._timeout_s = timeout_s
+
+    def __enter__(self) -> Lease:
+        places, self._places = self._places, None
+        if places is None:
+            raise RuntimeError("it was for another block; call `hold` for each")
+        got = first_try(places, self._timeout_s)
+        self._lease = got if isinstance(got, Lease) else got.lease()
+        return self._lease.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._lease.__exit__(kind, error, traceback)
 
 
 class Lock(_AsyncHeld):

@@ -10,6 +10,7 @@ the server's clock says *ends* (ms). A fence of 0 gives nothing: it says when to
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ from typing import Final
 from ..core.bell import Bell, Flag
 from ..core.names import Unit
 from ..core.rooms import Rooms
-from ..core.runtime.forks import process_id
+from ..core.runtime.forks import begins_anew
 
 IDLE_ROOMS: Final = 64
 """Rooms without a waiter that stay open, in a process."""
@@ -132,35 +133,36 @@ class Lobby:
 
     def __init__(self, bell: Bell) -> None:
         self._bell = bell
-        self._floors: dict[int, _Floor] = {}
+        self._inherited: list[Rooms[Room]] = []
+        self._settle()
+        begins_anew(self)
 
     def name(self) -> str:
         """A new name for one acquisition: `host:process id:number`."""
-        floor = self._floor()
-        return f"{floor.process}.{next(floor.numbers)}"
+        return f"{self._process}.{next(self._numbers)}"
 
     def channel(self, unit: Unit) -> str:
         """Where this process is rung about *unit*; empty if it has no room for it."""
-        room = self._floor().rooms.find(unit)
+        room = self._rooms.find(unit)
         return "" if room is None else room.channel
 
     def hear(self, unit: Unit, words: Iterable[bytes]) -> None:
         """Pass on what a reply says to waiters of this process."""
-        room = self._floor().rooms.find(unit) if words else None
+        room = self._rooms.find(unit) if words else None
         if room is not None:
             for word in words:
                 room.hear(word)
 
     def stir(self, unit: Unit) -> None:
         """A reply was lost that may have said something to waiters: let them look."""
-        room = self._floor().rooms.find(unit)
+        room = self._rooms.find(unit)
         if room is not None:
             room.stir()
 
     @contextmanager
     def waiting(self, unit: Unit, member: str, waiter: Waiter) -> Iterator[Room]:
         """While the context lasts, *waiter* is told what is said to *member*."""
-        rooms = self._floor().rooms
+        rooms = self._rooms
         room = rooms.enter(unit, lambda room: room.enter(member, waiter))
         try:
             yield room
@@ -169,20 +171,15 @@ class Lobby:
 
     def close(self) -> None:
         """Close the rooms. Idempotent."""
-        floor = self._floors.pop(process_id(), None)
-        if floor is not None:
-            floor.rooms.close()
+        self._rooms.close()
 
-    def _floor(self) -> _Floor:
-        """What belongs to this process: what a parent has left here is of no use to a child."""
-        pid = process_id()
-        return self._floors.get(pid) or self._floors.setdefault(pid, _Floor(pid, self._bell))
+    def begin_anew(self) -> None:
+        """In a forked child: the rooms are its parent's, and to let go of them might do it harm."""
+        self._inherited.append(self._rooms)
+        self._settle()
 
-
-class _Floor:
-    """What belongs to one process."""
-
-    def __init__(self, pid: int, bell: Bell) -> None:
-        self.process = f"{socket.gethostname()}:{pid}:{secrets.token_hex(4)}"
-        self.numbers = count(1)
-        self.rooms = Rooms(lambda unit: Room(bell, unit), IDLE_ROOMS)
+    def _settle(self) -> None:
+        """In this process."""
+        self._process = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._numbers = count(1)
+        self._rooms = Rooms(lambda unit: Room(self._bell, unit), IDLE_ROOMS)

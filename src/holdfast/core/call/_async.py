@@ -13,6 +13,7 @@ from typing import Any, Final
 from ...errors import HoldfastError, ServerUnavailable, Unsupported
 from ..clock import backoff_s
 from ..connections._async import AsyncRoutes
+from ..connections.lane._async import AsyncLane
 from ..connections.outcome import (
     Busy,
     Lost,
@@ -32,7 +33,7 @@ from ..names import Unit
 from ..runtime._async import Gate, Local, sleep
 from ..script import Script
 from ..telemetry import during
-from .attempt import PLAIN_REDIRECTS, Attempt, said, value
+from .attempt import PLAIN_REDIRECTS, Attempt, Tried, said, value
 
 Argument = str | bytes | int
 Step = tuple[Unit, Sequence[str | bytes], Sequence[Argument]]
@@ -68,6 +69,13 @@ class AsyncCaller:
         """
         return self._sessions.here().crowd
 
+    def straight(self, unit: Unit, kind: str = "calls") -> AsyncLane | None:
+        """The lane to *unit*, if it is known and a call there is just sent and answered."""
+        settings = self.settings
+        if settings.durability is None and settings.telemetry is None:
+            return self._sessions.here().routes.beaten(unit, kind)
+        return None
+
     async def call(
         self,
         script: Script,
@@ -78,6 +86,7 @@ class AsyncCaller:
         kind: str = "calls",
         harmless: bool = False,
         durable: bool = True,
+        tried: Tried | None = None,
     ) -> Any:
         """Run *script* once on the server of *unit*.
 
@@ -91,6 +100,7 @@ class AsyncCaller:
                 for again, as of a script that only reads.
             durable: whether it is to be as durable as the settings say. Hints need not be, nor what
                 lasts for a moment only, such as the renewal of a lease.
+            tried: the same call was sent on the lane of `straight`, and this became of it.
 
         Returns:
             What the script returned.
@@ -100,24 +110,18 @@ class AsyncCaller:
                 `Unsupported` when it cannot be as durable there.
             OutcomeUnknown: it may have run, or may not be durable.
         """
-        settings, routes = self.settings, self._sessions.here().routes
-        until = monotonic() + settings.timeout_s
         request = Request.of_script(script.sha1, keys, args)
-        first: Outcome | None = None
-        lane = routes.beaten(unit, kind)
-        if lane is not None and settings.durability is None and settings.telemetry is None:
+        since, first = monotonic(), None
+        if tried is not None:
+            since, first = tried.since, tried.outcome
+        elif lane := self.straight(unit, kind):
             first = await lane.submit(request)
-            if isinstance(first, Replied):  # as nearly always: nothing is left to be decided
-                return first.value
-        attempt = Attempt(
-            script.name,
-            unit,
-            kind,
-            until,
-            reading=script.readonly,
-            harmless=harmless or script.readonly,
-            durable=self._seals(script, wanted=durable),
-        )
+        if isinstance(first, Replied):  # as nearly always: nothing is left to be decided
+            return first.value
+        settings, routes = self.settings, self._sessions.here().routes
+        until, reading = since + settings.timeout_s, script.readonly
+        sealed = self._seals(script, wanted=durable)
+        attempt = Attempt(script.name, unit, kind, until, reading, harmless or reading, sealed)
         with during(settings.telemetry, "call", unit, facts=script.facts):
             outcome = await self._attempt(routes, attempt, request, first)
             if isinstance(outcome, NoScript):
@@ -171,9 +175,8 @@ class AsyncCaller:
 
         One by one, hundreds of calls to a server that is away would take hundreds of timeouts.
         """
-        reading = script.readonly
-        harmless = harmless or reading
-        attempt = Attempt(script.name, unit, "calls", monotonic(), reading, harmless)
+        harmless = harmless or script.readonly
+        attempt = Attempt(script.name, unit, "calls", monotonic(), script.readonly, harmless)
         if not self._worth_waiting(routes, outcome, attempt):
             value(outcome, attempt)
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from ...errors import HoldfastError, ServerUnavailable, Unsupported
 from ..clock import backoff_s
 from ..connections._sync import Routes
+from ..connections.lane._sync import Lane
 from ..connections.outcome import (
     Busy,
     Lost,
@@ -33,7 +34,7 @@ from ..names import Unit
 from ..runtime._sync import Gate, Local, sleep
 from ..script import Script
 from ..telemetry import during
-from .attempt import PLAIN_REDIRECTS, Attempt, said, value
+from .attempt import PLAIN_REDIRECTS, Attempt, Tried, said, value
 
 Argument = str | bytes | int
 Step = tuple[Unit, Sequence[str | bytes], Sequence[Argument]]
@@ -69,6 +70,13 @@ class Caller:
         """
         return self._sessions.here().crowd
 
+    def straight(self, unit: Unit, kind: str = "calls") -> Lane | None:
+        """The lane to *unit*, if it is known and a call there is just sent and answered."""
+        settings = self.settings
+        if settings.durability is None and settings.telemetry is None:
+            return self._sessions.here().routes.beaten(unit, kind)
+        return None
+
     def call(
         self,
         script: Script,
@@ -79,6 +87,7 @@ class Caller:
         kind: str = "calls",
         harmless: bool = False,
         durable: bool = True,
+        tried: Tried | None = None,
     ) -> Any:
         """Run *script* once on the server of *unit*.
 
@@ -92,6 +101,7 @@ class Caller:
                 for again, as of a script that only reads.
             durable: whether it is to be as durable as the settings say. Hints need not be, nor what
                 lasts for a moment only, such as the renewal of a lease.
+            tried: the same call was sent on the lane of `straight`, and this became of it.
 
         Returns:
             What the script returned.
@@ -101,24 +111,18 @@ class Caller:
                 `Unsupported` when it cannot be as durable there.
             OutcomeUnknown: it may have run, or may not be durable.
         """
-        settings, routes = self.settings, self._sessions.here().routes
-        until = monotonic() + settings.timeout_s
         request = Request.of_script(script.sha1, keys, args)
-        first: Outcome | None = None
-        lane = routes.beaten(unit, kind)
-        if lane is not None and settings.durability is None and settings.telemetry is None:
+        since, first = monotonic(), None
+        if tried is not None:
+            since, first = tried.since, tried.outcome
+        elif lane := self.straight(unit, kind):
             first = lane.submit(request)
-            if isinstance(first, Replied):  # as nearly always: nothing is left to be decided
-                return first.value
-        attempt = Attempt(
-            script.name,
-            unit,
-            kind,
-            until,
-            reading=script.readonly,
-            harmless=harmless or script.readonly,
-            durable=self._seals(script, wanted=durable),
-        )
+        if isinstance(first, Replied):  # as nearly always: nothing is left to be decided
+            return first.value
+        settings, routes = self.settings, self._sessions.here().routes
+        until, reading = since + settings.timeout_s, script.readonly
+        sealed = self._seals(script, wanted=durable)
+        attempt = Attempt(script.name, unit, kind, until, reading, harmless or reading, sealed)
         with during(settings.telemetry, "call", unit, facts=script.facts):
             outcome = self._attempt(routes, attempt, request, first)
             if isinstance(outcome, NoScript):
@@ -172,9 +176,8 @@ class Caller:
 
         One by one, hundreds of calls to a server that is away would take hundreds of timeouts.
         """
-        reading = script.readonly
-        harmless = harmless or reading
-        attempt = Attempt(script.name, unit, "calls", monotonic(), reading, harmless)
+        harmless = harmless or script.readonly
+        attempt = Attempt(script.name, unit, "calls", monotonic(), script.readonly, harmless)
         if not self._worth_waiting(routes, outcome, attempt):
             value(outcome, attempt)
 

@@ -61,6 +61,18 @@ class Attempt(msgspec.Struct):
         return f"{self.verb} on {self.unit}"
 
 
+class Tried(msgspec.Struct):
+    """A call that was sent once.
+
+    Attributes:
+        outcome: what became of it.
+        since: by the local monotonic clock, when that was.
+    """
+
+    outcome: Outcome
+    since: float
+
+
 def value(outcome: Outcome, attempt: Attempt) -> Any:
     """The answer, or the error that the outcome is to the user."""
     if isinstance(outcome, Replied):

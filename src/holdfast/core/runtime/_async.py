@@ -7,7 +7,6 @@ import contextlib
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from .detached import detached
@@ -171,35 +170,38 @@ class Aside:
 
 
 class Revocation:
-    """A context whose body is cancelled when `revoke` is called, from whatever thread."""
+    """Cancels what the task that makes it does from now on, if `revoke` is called before `end`."""
+
+    __slots__ = ("_before", "_cancelled", "_ended", "_loop", "_task")
 
     def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._timeout = asyncio.timeout(None)
-        self.revoked = False
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("only what a task does can be cancelled")
+        self._loop = task.get_loop()  # on Python 3.11 to ask for the running one is a system call
+        self._task = task
+        self._before = task.cancelling()
+        self._cancelled = False
+        self._ended = False
 
     def revoke(self) -> None:
-        """Cancel the body, if it still runs."""
+        """Cancel it, if it still goes on. From any thread."""
         with contextlib.suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self._expire)
+            self._loop.call_soon_threadsafe(self._cancel)
 
-    async def __aenter__(self) -> None:
-        await self._timeout.__aenter__()
+    def end(self, error: BaseException | None) -> bool:
+        """It has ended, by *error* or well: whether by being revoked, and by nothing else."""
+        self._ended = True
+        if not self._cancelled:
+            return False
+        # As `asyncio.timeout` does: somebody else may have cancelled the task as well.
+        others = self._task.uncancel() > self._before
+        return isinstance(error, asyncio.CancelledError) and not others
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        try:
-            await self._timeout.__aexit__(kind, error, traceback)
-        except TimeoutError:
-            self.revoked = True
-
-    def _expire(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the body has ended
-            self._timeout.reschedule(self._loop.time())
+    def _cancel(self) -> None:
+        if not self._ended and not self._cancelled:
+            self._cancelled = True
+            self._task.cancel()
 
 
 class Repeating:

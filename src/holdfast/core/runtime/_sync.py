@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from .detached import detached
@@ -102,24 +101,17 @@ class Aside:
 
 
 class Revocation:
-    """A context whose body would be cancelled; nobody can do that to a thread."""
+    """Would cancel what a thread does; nobody can."""
 
-    def __init__(self) -> None:
-        self.revoked = False
+    __slots__ = ()
 
     def revoke(self) -> None:
-        """Nothing: the body has to look by itself."""
+        """Nothing: it has to look by itself."""
 
-    def __enter__(self) -> None:
-        """Nothing to prepare."""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Nothing to undo."""
+    def end(self, error: BaseException | None) -> bool:
+        """Never was it revoked."""
+        del error
+        return False
 
 
 Guard = threading.Lock

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from ...core.clock import Duration, from_epoch_ms, since_boot, to_seconds
 from ...core.runtime._sync import Aside, Event, Revocation, seen_through
@@ -32,6 +32,21 @@ class Lease:
         fence: a number higher than that of every earlier lease of the same lock, and unique.
         holder: `host:process id:number`, as others see it.
     """
+
+    __slots__ = (
+        "__weakref__",
+        "_given_back",
+        "_kept",
+        "_loss",
+        "_pid",
+        "_places",
+        "_released",
+        "_revocation",
+        "_uncertain",
+        "_watchers",
+        "fence",
+        "holder",
+    )
 
     def __init__(
         self, places: Places, holder: str, fence: int, taken_at: float, *, uncertain: bool
@@ -137,20 +152,29 @@ class Lease:
             watcher.set()
         if self._pid != process_id():
             raise self._lost("it belongs to the process that this one was forked from")
-        self._places.drop(self._kept)
+        places, tried = self._places, None
+        places.drop(self._kept)
         try:
-            reply = self._places.give_back(self.holder, over=self._uncertain)
+            if not self._uncertain:
+                tried = places.shortly(places.giving, self.holder)
+            if isinstance(tried, bytes):
+                reply: Any = [tried]
+            else:
+                reply = places.give_back(self.holder, over=self._uncertain, tried=tried)
         except HoldfastError:
             if lost:
                 raise self._lost("it was not renewed in time; who has it cannot be asked") from None
             raise
         except BaseException:  # cancelled: the place must not stay behind
             with suppress(HoldfastError):  # then the place ends by itself
-                seen_through(self._places.give_back(self.holder, over=True))
+                seen_through(places.give_back(self.holder, over=True))
             raise
         self._given_back = True
-        if again and not lost:  # it was held until the first try, whatever became of it since
-            return
+        if lost or not again:  # else it was held until the first try, whatever became of it since
+            self._judge(reply, lost)
+
+    def _judge(self, reply: Any, lost: bool) -> None:
+        """Raise what the *reply* to its release, or the local clock, says of it."""
         if reply[0] == b"lost":
             successor = reply[3].decode(errors="backslashreplace").removeprefix("?") or None
             at = from_epoch_ms(int(float(reply[2])))
@@ -162,7 +186,6 @@ class Lease:
         if self._released:
             raise self._lost("it was released")
         self._revocation = Revocation()
-        self._revocation.__enter__()
         self._loss.heard_by(self._revocation.revoke)
         return self
 
@@ -173,10 +196,9 @@ class Lease:
         traceback: TracebackType | None,
     ) -> None:
         revocation, self._revocation = self._revocation, None
-        if revocation is not None:
-            revocation.__exit__(kind, error, traceback)
+        revoked = revocation is not None and revocation.end(error)
         # What the body raised says more than the loss, unless the loss is why it was cancelled.
-        body_raised = error is not None and not (revocation is not None and revocation.revoked)
+        body_raised = error is not None and not revoked
         try:
             self.release()
         except LeaseLost:
@@ -184,7 +206,7 @@ class Lease:
                 raise
         except HoldfastError as problem:
             logger.warning("%s is free only when its lease ends: %s", self._places.unit, problem)
-        if revocation is not None and revocation.revoked:  # the body had released it by itself
+        if revoked:  # the body had released it by itself
             raise self._lost()
 
     def __del__(self) -> None:

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any, Final
 
 from ...core import ledger
 from ...core.call._sync import Argument, Caller
+from ...core.call.attempt import Tried
 from ...core.clock import since_boot
+from ...core.connections.outcome import Replied
+from ...core.connections.request import Form
 from ...core.names import Unit
 from ...core.renewer import Lease as Kept
 from ...core.renewer import Renewer
@@ -44,23 +48,54 @@ class Places:
         self.terms = terms
         self.names = (keys.state(unit), keys.holders(unit), keys.line(unit), *ledger.keys(unit))
         self._renewer = renewer
+        self._margin_ms = terms.margin_ms
+        self._longest_hold_s = terms.longest_hold_s
+        self._renewed = self.names[:2]
+        self._limit: Argument = "" if terms.limit is None else terms.limit
+        self.taking = Form(ACQUIRE.sha1, self.names, terms.lease_ms, self._limit)
+        self.giving = Form(RELEASE.sha1, self.names)
 
-    def ask(self, member: str, ticket: str, *, again: bool) -> Any:
+    def shortly(self, form: Form, member: str) -> bytes | Tried | None:
+        """Ask for a place (`taking`), or give it back (`giving`), as it is nearly always enough.
+
+        Returns:
+            The answer, when nobody else is there: the fence, or that it was released. Else what
+            became of the call, for `ask` or `give_back` to go on from. None when it was not sent,
+            because somebody waits in this process, or there is more to a call.
+        """
+        lane = None if self.lobby.channel(self.unit) else self.caller.straight(self.unit)
+        if lane is None:
+            return None
+        since = monotonic()
+        outcome = lane.submit(form.filled(member))
+        if isinstance(outcome, Replied) and isinstance(outcome.value, bytes):
+            return outcome.value
+        return Tried(outcome, since)
+
+    def ask(self, member: str, ticket: str, *, again: bool, tried: Tried | None = None) -> Any:
         """One call of `acquire.lua`: its reply; just the fence if nobody else is there.
 
         Args:
             member: the acquisition.
             ticket: its place in line; `0` for a new one, empty when it does not wait.
             again: the same was asked before, and the reply was lost.
+            tried: what became of it `shortly` before.
         """
-        limit: Argument = "" if self.terms.limit is None else self.terms.limit
-        args: list[Argument] = [member, self.terms.lease_ms, limit]
+        args: list[Argument] = [member, self.terms.lease_ms, self._limit]
         channel = self.lobby.channel(self.unit)
         if channel or ticket:
             args += [channel, ticket]
-        return self._call(ACQUIRE, args, harmless=again)
+        return self._call(ACQUIRE, args, harmless=again, tried=tried)
 
-    def give_back(self, member: str, waiter: str = "", *, over: bool, durable: bool = True) -> Any:
+    def give_back(
+        self,
+        member: str,
+        waiter: str = "",
+        *,
+        over: bool,
+        durable: bool = True,
+        tried: Tried | None = None,
+    ) -> Any:
         """End an acquisition, whatever has become of it: the reply of `release.lua`.
 
         Args:
@@ -68,13 +103,14 @@ class Places:
             waiter: as it may stand in line.
             over: a call of it may still be on its way to the server.
             durable: as of any call: False where nobody is told that it worked.
+            tried: what became of it `shortly` before.
         """
         args: list[Argument] = [member]
         channel = self.lobby.channel(self.unit)
         if over or channel or waiter:
             args += [int(over), channel, waiter]
         try:
-            return self._call(RELEASE, args, durable=durable)
+            return self._call(RELEASE, args, durable=durable, tried=tried)
         except OutcomeUnknown:
             # Again it answers `gone` if the lost call has done it, and nobody else can have.
             reply = self._call(RELEASE, args, harmless=True, durable=durable)
@@ -84,9 +120,7 @@ class Places:
     def renew(self, member: str, fence: int) -> bool:
         """Let a place live for a whole lease from now on; False when it is lost."""
         args: list[Argument] = [self.terms.lease_ms, member, fence]
-        lost = self.caller.call(
-            RENEW, self.unit, self.names[:2], args, harmless=True, durable=False
-        )
+        lost = self.caller.call(RENEW, self.unit, self._renewed, args, harmless=True, durable=False)
         return not lost
 
     def keep(self, member: str, fence: int, taken_at: float, loss: Loss) -> Kept:
@@ -105,16 +139,16 @@ class Places:
         kept = Kept(
             self.unit,
             RENEW,
-            self.names[:2],
+            self._renewed,
             member.encode(),
             fence,
             self.terms.lease_ms,
             taken_at,
             loss.tell,
-            self.terms.margin_ms,
+            self._margin_ms,
         )
-        if self.terms.longest_hold_s is not None:
-            kept.until = since_boot() + self.terms.longest_hold_s
+        if self._longest_hold_s is not None:
+            kept.until = since_boot() + self._longest_hold_s
         self._renewer.keep(kept)
         return kept
 
@@ -129,12 +163,19 @@ class Places:
         *,
         harmless: bool = False,
         durable: bool = True,
+        tried: Tried | None = None,
     ) -> Any:
         """Run *script*, and pass on what it says to waiters of this process."""
         missed = True  # a reply that is lost may have spared somebody here a ring
         try:
             reply = self.caller.call(
-                script, self.unit, self.names, args, harmless=harmless, durable=durable
+                script,
+                self.unit,
+                self.names,
+                args,
+                harmless=harmless,
+                durable=durable,
+                tried=tried,
             )
             if isinstance(reply, bytes):  # nobody else is there
                 reply = [reply]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
+from ...core.call.attempt import Tried
 from ...core.clock import Deadline, since_boot
 from ...core.renewer import LONGEST_NAP_S
 from ...core.runtime._sync import Nudge, seen_through
@@ -51,6 +52,28 @@ _OPEN_S: Final = 1.0
 """Patience with the subscription of a room; without it a waiter looks by itself."""
 
 
+def first_try(places: Places, timeout_s: float | None) -> Lease | Turn:
+    """Ask for a place by the shortest way: the lease, or the turn that goes on from there."""
+    member, asked_at = places.lobby.name(), since_boot()
+    try:
+        answer = places.shortly(places.taking, member)
+    except BaseException:  # cancelled: it may yet arrive
+        seen_through(give_up(places, member, over=True))
+        raise
+    if isinstance(answer, bytes):
+        return Lease(places, member, int(answer), asked_at, uncertain=False)
+    return Turn(places, timeout_s, member, asked_at, answer)
+
+
+def give_up(places: Places, member: str, waiter: str = "", *, over: bool) -> bool:
+    """Leave neither a place nor a waiter behind; False when the server cannot be told."""
+    try:
+        places.give_back(member, waiter, over=over, durable=False)
+    except HoldfastError:  # what is there ends by itself
+        return False
+    return True
+
+
 class Turn:
     """The wish for a place: asks, waits in line, and leaves no trace when it is given up.
 
@@ -60,13 +83,24 @@ class Turn:
     Args:
         places: of what.
         timeout_s: how long to wait; None for ever.
+        member: the acquisition.
+        asked_at: by `since_boot`, before it was *tried*.
+        tried: what became of the first try; None: there was none.
     """
 
-    def __init__(self, places: Places, timeout_s: float | None) -> None:
+    def __init__(
+        self,
+        places: Places,
+        timeout_s: float | None,
+        member: str,
+        asked_at: float,
+        tried: Tried | None,
+    ) -> None:
         self._places = places
-        self._deadline = Deadline(timeout_s)
-        self._began = time.monotonic()
-        self._member = places.lobby.name()
+        self._began = time.monotonic() if tried is None else tried.since
+        self._deadline = Deadline(timeout_s, self._began)
+        self._member = member
+        self._tried, self._tried_at = tried, asked_at
         self._holder = ""
         self._ticket = ""
         self._waiter = ""  # as it stands in line
@@ -97,7 +131,7 @@ class Turn:
     def _outcome(self, *, waits: bool) -> Lease | None:
         at_once = not waits or self._deadline.passed
         try:
-            if at_once or not self._places.lobby.channel(self._places.unit):
+            if at_once or self._tried or not self._places.lobby.channel(self._places.unit):
                 lease = self._ask()
                 if lease is not None or at_once:
                     return lease
@@ -108,19 +142,15 @@ class Turn:
             raise
 
     def _give_up(self) -> bool:
-        """Leave neither a place nor a waiter behind; False when the server cannot be told."""
-        try:
-            self._places.give_back(self._member, self._waiter, over=self._uncertain, durable=False)
-        except HoldfastError:  # what is there ends by itself
-            return False
-        return True
+        return give_up(self._places, self._member, self._waiter, over=self._uncertain)
 
     def _ask(self) -> Lease | None:
         """Ask for a place, or for the same place again."""
         uncertain, self._uncertain = self._uncertain, True  # a cancelled call may yet arrive
-        asked_at = since_boot()
+        tried, self._tried = self._tried, None
+        asked_at = since_boot() if tried is None else self._tried_at
         try:
-            reply = self._places.ask(self._member, self._ticket, again=False)
+            reply = self._places.ask(self._member, self._ticket, again=False, tried=tried)
             self._uncertain = uncertain
         except ServerUnavailable:
             self._uncertain = uncertain

@@ -1,0 +1,97 @@
+"""The short way to a free place and back, and where it leads on to the long one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from conftest import Site
+from faults.waiting import eventually_async
+from holdfast import (
+    AsyncHoldfast,
+    DefinitionConflict,
+    LeaseLost,
+    LockTimeout,
+    NotDefined,
+)
+from holdfast.core.runtime._async import Beside
+
+
+@pytest.fixture
+async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    """A client that knows the way to its lock `l`."""
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        async with hf.lock("l").hold():
+            pass
+        yield hf
+
+
+async def test_a_server_that_forgot_the_scripts_is_told_them_again(
+    site: Site, hf: AsyncHoldfast
+) -> None:
+    """Both of taking a place and of giving it back."""
+    lock = hf.lock("l")
+    site.client.script_flush()
+    async with lock.hold() as lease:
+        assert (await lock.inspect()).fence == lease.fence
+        site.client.script_flush()
+    assert (await lock.inspect()).holder is None
+
+
+async def test_who_is_refused_by_the_short_way_stands_in_line(hf: AsyncHoldfast) -> None:
+    """From then on it is the long way, back as well, until nobody waits there for a while."""
+    lock = hf.lock("l")
+    first = await lock.acquire()
+    assert await lock.try_acquire() is None
+    with pytest.raises(LockTimeout) as caught:
+        await lock.acquire(timeout=0)
+    assert caught.value.holder == first.holder
+    waiting = Beside(lock.acquire)
+    await eventually_async(lambda: waiters(hf, 1))
+    await first.release()
+    second = await waiting.outcome()
+    assert second.fence > first.fence
+    await second.release()
+    async with lock.hold() as third:
+        assert third.fence > second.fence
+
+
+async def waiters(hf: AsyncHoldfast, count: int) -> bool:
+    """Whether so many wait for the lock."""
+    return len((await hf.lock("l").inspect()).waiters) == count
+
+
+async def test_a_limit_is_checked_on_the_short_way(hf: AsyncHoldfast) -> None:
+    """And said in full."""
+    with pytest.raises(NotDefined):
+        await hf.semaphore("s").acquire()
+    async with hf.semaphore("s", limit=2).hold():
+        pass
+    with pytest.raises(DefinitionConflict):
+        await hf.semaphore("s", limit=3).try_acquire()
+
+
+async def test_a_lease_that_the_server_forgot_is_lost_when_it_is_given_back(
+    site: Site, hf: AsyncHoldfast
+) -> None:
+    """The short way back does not hide it."""
+    with pytest.raises(LeaseLost):
+        async with hf.lock("l").hold():
+            site.client.delete(f"{site.namespace}:{{lock:l}}:state")
+
+
+async def test_a_hold_is_for_one_block(hf: AsyncHoldfast) -> None:
+    """Two blocks would have two leases; and it is free after the first."""
+    hold = hf.lock("l").hold()
+    async with hold:
+        with pytest.raises(RuntimeError, match="call `hold` for each"):
+            async with hold:
+                pytest.fail("it was held twice")
+    assert (await hf.lock("l").inspect()).holder is None
+
+
+async def test_a_wrong_timeout_is_refused_before_anything_is_sent(hf: AsyncHoldfast) -> None:
+    """Where it is said, not where the block begins."""
+    with pytest.raises(ValueError, match="timeout"):
+        hf.lock("l").hold(timeout=-1)
