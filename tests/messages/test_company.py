@@ -1,4 +1,4 @@
-"""What many coroutines send to one chat at one moment shares calls, and each keeps what is its own."""
+"""What many coroutines send to one chat at one moment shares calls; each keeps what is its own."""
 
 from __future__ import annotations
 
@@ -67,13 +67,10 @@ async def kept(chat: AsyncChat) -> dict[int, Message]:
     return {message.seq: message for message in page if isinstance(message, Message)}
 
 
-def bodies(hf: Holdfast) -> Counter[object]:
-    """How often each is in the chat."""
-    return Counter(
-        message.body
-        for message in hf.chat("c").history(limit=1_000)
-        if isinstance(message, Message)
-    )
+def read(hf: Holdfast) -> dict[int, Any]:
+    """What the messages say, by number."""
+    page = hf.chat("c").history(limit=1_000)
+    return {each.seq: each.body for each in page if isinstance(each, Message)}
 
 
 async def test_each_number_leads_to_its_own_message(hf: AsyncHoldfast) -> None:
@@ -191,12 +188,10 @@ async def test_what_is_unknown_of_all_each_repeats_by_itself(
         op_id = unknown[n - 1].op_id
         assert direct.chat("c").send(n, sender="a", op_id=op_id) == answers[n]
         assert await far.send(n, sender="a", op_id=op_id) == answers[n]
-    there = {
-        each.body: each.seq for each in direct.chat("c").history() if isinstance(each, Message)
-    }
-    assert {n: there[n] for n in answers} == answers
+    there = read(direct)
+    assert [there[seq] for seq in answers.values()] == [*answers]
     sent = {*range(10)} if applied else {0, *answers}
-    assert bodies(direct) == Counter(["first", "x", "connected", *sent])
+    assert Counter(there.values()) == Counter(["first", "x", "connected", *sent])
 
 
 async def test_a_call_that_comes_late_applies_only_what_was_not_repeated(
@@ -207,7 +202,7 @@ async def test_a_call_that_comes_late_applies_only_what_was_not_repeated(
     assert await chat.send("second", sender="a", op_id="hf:0123456789abc.7:2") == 2
     unit = Namespace.of(site.namespace).unit(keys.CHAT, "c")
     letters = ["1", "a", 'j"one"', "", "2", "a", 'j"second"', "", "3", "x", 'j"three"', ""]
-    said = ["0123456789abc", 7, unit.key("bell"), *letters]
+    said: list[str | int] = ["0123456789abc", 7, unit.key("bell"), *letters]
     log = chat._log
     for _ in range(2):
         reply = await chat._post.caller.call(SEND, unit, log.written_keys, said)
@@ -272,7 +267,5 @@ def test_each_loop_has_companies_of_its_own(direct: Holdfast, standalone: Server
 
     asyncio.run(begin())
     numbers = asyncio.run(send())
-    there = {
-        each.seq: each.body for each in direct.chat("c").history() if isinstance(each, Message)
-    }
+    there = read(direct)
     assert [there[seq] for seq in numbers] == [*range(10, 20)]

@@ -7,7 +7,7 @@ import inspect
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from types import TracebackType
@@ -17,7 +17,6 @@ from .detached import detached
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
-Way = TypeVar("Way")
 
 sleep = time.sleep
 Gate = threading.Semaphore
@@ -44,31 +43,6 @@ class Local(Generic[Item]):
     def taken(self) -> Item | None:
         """That of this process, if there is one; the next to ask gets another."""
         return self._things.pop(os.getpid(), None)
-
-
-class Company(Generic[Way, Item, Outcome]):
-    """Has each item travel alone, in the thread that brings it: nobody waits for company.
-
-    Args:
-        work: takes items their way; says what becomes of each.
-        most: as on asyncio.
-        most_size: likewise.
-    """
-
-    def __init__(
-        self,
-        work: Callable[[Way, Sequence[Item]], Sequence[Outcome]],
-        most: int,
-        most_size: int,
-    ) -> None:
-        del most, most_size
-        self._work = work
-
-    def go(self, way: Way, item: Item, size: int) -> Outcome:
-        """Take *item* its *way*, and wait what becomes of it."""
-        del size
-        [outcome] = self._work(way, [item])
-        return outcome
 
 
 class Event:

@@ -21,7 +21,8 @@ local meta, log, cursors, active, bell = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARG
 -- include life
 -- include retention
 
-local FIRST, EACH = 4, 4
+local FIRST = 4
+local EACH = 4  -- as the header says
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
 local earlier = ledger_answer(ledger, ARGV[1], ARGV[2])  -- ` place=number` of what was applied
 local answers, said, newest = {}, earlier or '', nil

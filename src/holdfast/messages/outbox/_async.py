@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...core.call._async import Argument, AsyncCaller
-from ...core.runtime._async import Company, Local
+from ...core.runtime._async import Local
+from ...core.runtime.company._async import Company
 from ...core.script import Script
 from ...core.telemetry import during
 from ...core.trace import stored

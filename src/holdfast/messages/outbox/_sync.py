@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...core.call._sync import Argument, Caller
-from ...core.runtime._sync import Company, Local
+from ...core.runtime._sync import Local
+from ...core.runtime.company._sync import Company
 from ...core.script import Script
 from ...core.telemetry import during
 from ...core.trace import stored
