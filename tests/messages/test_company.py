@@ -23,6 +23,7 @@ from holdfast import (
     NotAMember,
     OutcomeUnknown,
     PayloadTooLarge,
+    PrometheusMetrics,
     ServerRefused,
     TraceContext,
     use_trace,
@@ -96,6 +97,16 @@ async def test_a_thousand_take_a_few_calls(far: AsyncChat, proxy: Proxy) -> None
     before = proxy.commands["EVALSHA"]
     await asyncio.gather(*[far.send(n, sender="a") for n in range(CROWD)])
     assert proxy.commands["EVALSHA"] - before == 1 + -(-(CROWD - 1) // MOST_TOGETHER)
+
+
+async def test_a_client_that_tells_of_each_call_makes_each(direct: Holdfast, proxy: Proxy) -> None:
+    """So spans and counters say what they said."""
+    told = PrometheusMetrics()
+    async with AsyncHoldfast.from_url(proxy.url, namespace=direct.namespace, telemetry=told) as hf:
+        await hf.chat("c").send("connected", sender="a")
+        before = proxy.commands["EVALSHA"]
+        await asyncio.gather(*[hf.chat("c").send(n, sender="a") for n in range(20)])
+        assert proxy.commands["EVALSHA"] - before == 20
 
 
 async def test_large_messages_share_no_call(far: AsyncChat, proxy: Proxy) -> None:
