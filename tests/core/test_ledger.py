@@ -47,6 +47,15 @@ def test_a_writer_counts_its_operations() -> None:
     assert [operation.label for operation in seen] == [f"{seen[0].writer}.{n}" for n in (1, 2, 3)]
 
 
+def test_what_was_done_together_is_repeated_by_its_place() -> None:
+    """Under the writer and the number that all of it had; alone is in the first place."""
+    third = begun(Writers(), "hf:0123456789abc.7:3")
+    assert (third.writer, third.number, third.place) == ("0123456789abc", 7, 3)
+    assert third.id == "hf:0123456789abc.7:3"
+    alone = (None, "mine", "hf:0123456789abc.7")
+    assert {begun(Writers(), op_id).place for op_id in alone} == {1}
+
+
 def test_what_is_under_way_together_has_different_writers() -> None:
     """The server remembers only the last number of each."""
     writers = Writers()

@@ -11,7 +11,8 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast.messages._sync import DELIVER
-from holdfast.messages.chat._sync import CREATE, SEND
+from holdfast.messages.chat._sync import CREATE
+from holdfast.messages.outbox._sync import SEND
 from web.house import House, opened
 from web.test_stream import device
 

@@ -24,7 +24,7 @@ from .names import Unit, encode_name
 
 _LABEL_BYTES: Final = 100
 
-_OURS: Final = re.compile(r"hf:([0-9a-z]{13})\.([1-9][0-9]{0,14})")
+_OURS: Final = re.compile(r"hf:([0-9a-z]{13})\.([1-9][0-9]{0,14})(?::([1-9][0-9]{0,2}))?")
 
 
 def keys(unit: Unit) -> tuple[str, str]:
@@ -45,9 +45,10 @@ class Operation:
         label: names what it makes, such as a task; no blanks, 100 bytes at most.
         writer: who writes, as the ledger knows it.
         number: the how-manieth operation of the writer this is.
+        place: of several things that were done together under one number, the how-manieth.
     """
 
-    __slots__ = ("_again", "_writers", "id", "label", "number", "writer")
+    __slots__ = ("_again", "_writers", "id", "label", "number", "place", "writer")
 
     def __init__(
         self,
@@ -57,9 +58,11 @@ class Operation:
         op_id: str,
         again: Callable[[str], Any],
         writers: Writers | None,
+        place: int = 1,
     ) -> None:
         self.writer = writer
         self.number = number
+        self.place = place
         self.label = label
         self.id = op_id
         self._again = again
@@ -69,7 +72,8 @@ class Operation:
     def named(cls, op_id: str, again: Callable[[str], Any], verb: str = "") -> Operation:
         """The operation that the user calls *op_id*."""
         if ours := _OURS.fullmatch(op_id):
-            return cls(ours[1], int(ours[2]), op_id.removeprefix("hf:"), op_id, again, None)
+            label, place = op_id.removeprefix("hf:"), int(ours[3] or 1)
+            return cls(ours[1], int(ours[2]), label, op_id, again, None, place)
         name = encode_name(op_id)
         label = name if len(name) <= _LABEL_BYTES else _digest(name)
         # A user may call two operations the same: their answers must not meet.

@@ -26,6 +26,8 @@ MAX_NAME_BYTES = 512
 # with them), blanks and controls, and all letters that look alike but differ in bytes.
 _ESCAPED = re.compile(rb"[^A-Za-z0-9_.@+=,/~!$&'()#;<>|^-]")
 
+_PLAIN = re.compile(r"[A-Za-z0-9_.@+=,/~!$&'()#;<>|^-]{1,512}")  # nothing in it is escaped
+
 _EMPTY = "%"  # an escape without its two digits: no other name encodes to this
 
 
@@ -38,6 +40,8 @@ def encode_name(name: str) -> str:
     """
     if not isinstance(name, str):
         raise TypeError(f"a name must be a str, got {type(name).__name__}")
+    if _PLAIN.fullmatch(name):
+        return name
     try:
         raw = name.encode()
     except UnicodeEncodeError as error:

@@ -74,7 +74,7 @@ class Mailbox(Reader):
             PayloadTooLarge: the body is over the limit.
         """
         checked_name(sender, "a sender")
-        stored = encoded_body(body, str(self._log.unit))
+        stored = encoded_body(body, self._log.message)
         with self._post.caller.writers.operation(
             op_id, lambda op_id: self.send(body, sender=sender, op_id=op_id), verb="send"
         ) as write:

@@ -27,15 +27,14 @@ _decode: Final = msgspec.json.Decoder().decode
 """As `JSON.decode`, which has to be told each time into what; an inbox has many messages."""
 
 
-def encoded_body(body: Any, where: str) -> bytes:
-    """*body* as it is stored.
+def encoded_body(body: Any, what: str) -> bytes:
+    """*body* as it is stored; *what* names its message, for errors.
 
     Raises:
         ValueError: it is an empty text, or no bytes: nothing to send; or it is nested too deeply.
         TypeError: it is neither bytes nor a JSON value.
         PayloadTooLarge: it takes more than 1 MiB.
     """
-    what = f"a message to {where}"
     if isinstance(body, bytes | bytearray | memoryview):
         data = bytes(body)
         check_size(data, what)

@@ -14,9 +14,10 @@ from faults.servers import Server
 from holdfast import Holdfast, OutcomeUnknown
 from holdfast.core.script import Script
 from holdfast.messages._sync import DELIVER, FETCH
-from holdfast.messages.chat._sync import CREATE, JOIN, LEAVE, SEND
+from holdfast.messages.chat._sync import CREATE, JOIN, LEAVE
 from holdfast.messages.index._sync import ENLIST, STRIKE
 from holdfast.messages.log._sync import ACK, PAGE, REDEFINE
+from holdfast.messages.outbox._sync import SEND
 
 WAYS = ["drop_reply", "drop_request"]
 

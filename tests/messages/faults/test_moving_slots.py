@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ import pytest
 from faults.clusters import Cluster
 from faults.halves import HALVES, Half
 from faults.waiting import eventually
-from holdfast import Holdfast
+from holdfast import AsyncHoldfast, Holdfast, Message
 from holdfast.core.names import Namespace, Unit
 from holdfast.messages import keys
 from messages.waiting import Waiting
@@ -69,3 +70,22 @@ def test_a_follower_goes_along_with_its_chat(
                 assert chat.send("hi", sender="a") == n + 1
             assert waiting.woken_since(waiting.began_at) < HEARD_S
             assert [(each.source, each.upto) for each in waiting.found] == [("c", n + 1)]
+
+
+async def test_companies_go_along_with_their_chat(own_cluster: Cluster) -> None:
+    """Those who send while the keys are under way, and those who come after: once each."""
+    url, namespace = f"{own_cluster.url}?socket_timeout=60", "moving-company"
+    slot = Namespace.of(namespace).unit(keys.CHAT, "c").slot
+    async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:
+        chat = await hf.create_chat(["a"], sender="a", body="first", chat_id="c")
+        await asyncio.gather(*[chat.send(n, sender="a") for n in range(50)])
+        with own_cluster.moving_slot(slot, own_cluster.stranger(slot)) as move:
+            move.migrate(limit=1)
+            crowd = [asyncio.create_task(chat.send(n, sender="a")) for n in range(50, 100)]
+            await asyncio.sleep(0.1)  # they are told to come again
+        numbers = await asyncio.gather(*crowd)
+        numbers += await asyncio.gather(*[chat.send(n, sender="a") for n in range(100, 150)])
+        there = await chat.history(limit=1_000)
+    assert sorted(numbers) == [*range(52, 152)]
+    sent = {each.seq: each.body for each in there if isinstance(each, Message)}
+    assert [sent[seq] for seq in numbers] == [*range(50, 150)]

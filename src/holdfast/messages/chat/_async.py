@@ -18,6 +18,7 @@ from ...errors import (
 from .. import keys
 from ..body import encoded_body
 from ..message import Message, Undecodable
+from ..outbox.letter import Letter
 from ..post._async import AsyncPost
 from ..states import ChatStatus, chat_status
 from ..terms import (
@@ -37,7 +38,6 @@ from ..terms import (
 )
 
 CREATE: Final = Script.load("holdfast.messages", "create")
-SEND: Final = Script.load("holdfast.messages", "send")
 JOIN: Final = Script.load("holdfast.messages", "join")
 SURVEY: Final = Script.load("holdfast.messages", "survey")
 LEAVE: Final = Script.load("holdfast.messages", "leave")
@@ -75,16 +75,17 @@ class AsyncChat:
             PayloadTooLarge: the body is over the limit.
         """
         checked_name(sender, "a sender")
-        stored = encoded_body(body, str(self._log.unit))
-        with self._post.caller.writers.operation(
-            op_id, lambda op_id: self.send(body, sender=sender, op_id=op_id), verb="send"
-        ) as write:
-            reply = await self._log.send(SEND, write, self._log.bell, sender, stored)
+        stored = encoded_body(body, self._log.message)
+        letter = Letter(
+            sender, stored, "", lambda op_id: self.send(body, sender=sender, op_id=op_id)
+        )
+        reply = await self._post.outbox.send(self._log, letter, op_id)
         if reply == b"missing":
             raise NoSuchChat(self.chat_id)
         if reply == b"stranger":
             raise NotAMember(sender, self.chat_id)
-        await self._post.catalog.note(self._log.unit)
+        if not self._post.catalog.has(self._log.unit):
+            await self._post.catalog.note(self._log.unit)
         return int(reply)
 
     async def join(
@@ -300,7 +301,7 @@ async def create_chat(
     post: AsyncPost, founding: Founding, body: Any, *, op_id: str | None
 ) -> AsyncChat:
     """Begin a chat; see `AsyncHoldfast.create_chat`."""
-    stored = encoded_body(body, "a new chat")
+    stored = encoded_body(body, "a message to a new chat")
     with post.caller.writers.operation(
         op_id, lambda op_id: create_chat(post, founding, body, op_id=op_id), verb="create_chat"
     ) as write:

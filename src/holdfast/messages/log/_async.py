@@ -34,6 +34,7 @@ class AsyncLog:
     def __init__(self, caller: AsyncCaller, unit: Unit) -> None:
         self.unit = unit
         self.bell = unit.key("bell")
+        self.message = f"a message to {unit}"
         self.read_keys = (keys.meta(unit), keys.log(unit), keys.cursors(unit))
         self.keys = (*self.read_keys, keys.active(unit))
         self.written_keys = (*self.keys, *ledger.keys(unit))

@@ -35,6 +35,7 @@ class Log:
     def __init__(self, caller: Caller, unit: Unit) -> None:
         self.unit = unit
         self.bell = unit.key("bell")
+        self.message = f"a message to {unit}"
         self.read_keys = (keys.meta(unit), keys.log(unit), keys.cursors(unit))
         self.keys = (*self.read_keys, keys.active(unit))
         self.written_keys = (*self.keys, *ledger.keys(unit))

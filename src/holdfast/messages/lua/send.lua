@@ -1,5 +1,5 @@
 #!lua
--- messages/send: a member of a chat says something.
+-- messages/send: members of a chat say something, each message as if it came alone.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since, counted
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
@@ -10,42 +10,63 @@
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  bell     channel of the chat
--- ARGV[4]  string  sender
--- ARGV[5]  string  body
--- ARGV[6]  string  trace    in which it is sent; left out: in none
--- returns  string  the number of the message; or missing, stranger
+-- ARGV[4]  string  first of the messages, 64 at most; for each: its place among those that were sent
+--                  together, sender, body, trace in which it is sent ('' in none)
+-- returns  array   for each message its number; or missing, stranger
 -- include clock
 -- include ledger
 
-local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local bell, sender, body = ARGV[3], ARGV[4], ARGV[5]
+local meta, log, cursors, active, bell = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[3]
 -- include log
 -- include life
 -- include retention
 
+local FIRST = 4
+local EACH = 4  -- as the header says
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
-if answer then
-  return answer
+local earlier = ledger_answer(ledger, ARGV[1], ARGV[2])  -- ` place=number` of what was applied
+local answers, said, newest = {}, earlier or '', nil
+local sender, cursor, reached  -- who is speaking, where it stood, and where it stands now
+
+-- Who had read everything has read its own messages too.
+local function falls_silent()
+  if reached ~= cursor then
+    redis.call('ZADD', cursors, reached, sender)
+  end
+  if reached and until_read then
+    show_life(sender)
+  end
 end
-if not epoch then
-  return 'missing'
+
+for i = FIRST, #ARGV, EACH do
+  local answer = earlier and earlier:match(' ' .. ARGV[i] .. '=(%d+)')
+  if not answer and epoch then
+    if ARGV[i + 1] ~= sender then
+      falls_silent()
+      sender = ARGV[i + 1]
+      cursor = tonumber(redis.call('ZSCORE', cursors, sender) or nil)
+      reached = cursor
+    end
+    if cursor then
+      append(sender, ARGV[i + 2], ARGV[i + 3], keep or MOST)
+      reached = reached == top - 1 and top or reached
+      answer = text(top)
+      newest, said = answer, said .. ' ' .. ARGV[i] .. '=' .. answer
+    else
+      answer = 'stranger'
+    end
+  end
+  answers[#answers + 1] = answer or 'missing'
 end
-local cursor = tonumber(redis.call('ZSCORE', cursors, sender) or nil)
-if not cursor then
-  return 'stranger'
+if not newest then
+  return answers
 end
-append(sender, body, ARGV[6] or '', keep or MOST)
-if cursor == top - 1 then  -- who had read everything has read its own message too
-  redis.call('ZADD', cursors, top, sender)
-end
+falls_silent()
 if until_read then
-  show_life(sender)
   retain(nil)
 end
 remember()
 live_on()
-local number = text(top)
-ledger_write(ledger, ARGV[1], ARGV[2], number)
-redis.pcall('SPUBLISH', bell, number)
-return number
+ledger_write(ledger, ARGV[1], ARGV[2], said)
+redis.pcall('SPUBLISH', bell, newest)
+return answers

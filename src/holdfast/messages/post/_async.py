@@ -11,6 +11,7 @@ from ...core.names import Namespace
 from .. import keys
 from ..index._async import AsyncIndex
 from ..log._async import AsyncLog
+from ..outbox._async import AsyncOutbox
 from ..terms import checked_name
 
 _REMEMBERED: Final = 4096
@@ -34,6 +35,7 @@ class AsyncPost:
         self.bell = bell
         self.catalog = catalog
         self.index = AsyncIndex(caller, namespace)
+        self.outbox = AsyncOutbox(caller)
         self._namespace = namespace
         self._chats: dict[str, AsyncLog] = {}
 

@@ -12,6 +12,7 @@ from ...core.names import Namespace
 from .. import keys
 from ..index._sync import Index
 from ..log._sync import Log
+from ..outbox._sync import Outbox
 from ..terms import checked_name
 
 _REMEMBERED: Final = 4096
@@ -33,6 +34,7 @@ class Post:
         self.bell = bell
         self.catalog = catalog
         self.index = Index(caller, namespace)
+        self.outbox = Outbox(caller)
         self._namespace = namespace
         self._chats: dict[str, Log] = {}
 

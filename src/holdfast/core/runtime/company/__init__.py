@@ -1,0 +1,1 @@
+"""Those who want the same at the same moment."""

@@ -1,0 +1,282 @@
+"""What many coroutines send to one chat at one moment shares calls; each keeps what is its own."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from conftest import Site
+from faults.proxy import Proxy
+from faults.servers import Server
+from holdfast import (
+    AsyncChat,
+    AsyncHoldfast,
+    Holdfast,
+    Message,
+    NoSuchChat,
+    NotAMember,
+    OutcomeUnknown,
+    PayloadTooLarge,
+    PrometheusMetrics,
+    ServerRefused,
+    TraceContext,
+    use_trace,
+)
+from holdfast.core.names import Namespace
+from holdfast.messages import keys
+from holdfast.messages.outbox._async import SEND
+from holdfast.messages.outbox.letter import MOST_BYTES, MOST_TOGETHER
+
+CROWD = 1_000
+
+
+@pytest.fixture
+async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+@pytest.fixture
+def direct(standalone: Server) -> Iterator[Holdfast]:
+    """A client that does not go through the proxy, with a chat of *a* and *b*."""
+    with Holdfast.from_url(standalone.url, namespace=f"many-{secrets.token_hex(4)}") as hf:
+        hf.create_chat(["a", "b"], sender="a", body="first", chat_id="c").send("x", sender="a")
+        yield hf
+
+
+@pytest.fixture
+async def far(direct: Holdfast, proxy: Proxy) -> AsyncIterator[AsyncChat]:
+    """The same chat behind a proxy, by a client that is connected."""
+    async with AsyncHoldfast.from_url(proxy.url, namespace=direct.namespace) as hf:
+        chat = hf.chat("c")
+        await chat.send("connected", sender="a")
+        yield chat
+
+
+async def kept(chat: AsyncChat) -> dict[int, Message]:
+    """What is in it, by number."""
+    page = await chat.history(limit=1_000)
+    while page[0].seq > 1:
+        page = [*await chat.history(limit=1_000, before=page[0].seq), *page]
+    assert all(isinstance(message, Message) for message in page)
+    return {message.seq: message for message in page if isinstance(message, Message)}
+
+
+def read(hf: Holdfast) -> dict[int, Any]:
+    """What the messages say, by number."""
+    page = hf.chat("c").history(limit=1_000)
+    return {each.seq: each.body for each in page if isinstance(each, Message)}
+
+
+async def test_each_number_leads_to_its_own_message(hf: AsyncHoldfast) -> None:
+    """Of a thousand who send at once, and of a few who send one after the other."""
+    chat = await hf.create_chat(["a", "b", "c"], sender="a", body="first", chat_id="c", keep=5_000)
+
+    async def send(sender: str, *numbers: int) -> list[tuple[int, str, int]]:
+        return [(await chat.send(n, sender=sender), sender, n) for n in numbers]
+
+    crowd = [send("abc"[n % 3], n) for n in range(CROWD)]
+    few = [send("abc"[n % 3], *range(CROWD * n, CROWD * n + 20)) for n in range(1, 11)]
+    sent = [each for one in await asyncio.gather(*crowd, *few) for each in one]
+    there = await kept(chat)
+    assert len(there) == len(sent) + 1
+    for seq, sender, n in sent:
+        assert (there[seq].sender, there[seq].body) == (sender, n)
+    for one in range(len(crowd), len(sent), 20):
+        assert sent[one : one + 20] == sorted(sent[one : one + 20])
+
+
+async def test_a_thousand_take_a_few_calls(far: AsyncChat, proxy: Proxy) -> None:
+    """The first goes alone, the others in companies."""
+    before = proxy.commands["EVALSHA"]
+    await asyncio.gather(*[far.send(n, sender="a") for n in range(CROWD)])
+    assert proxy.commands["EVALSHA"] - before == 1 + -(-(CROWD - 1) // MOST_TOGETHER)
+
+
+async def test_a_client_that_tells_of_each_call_makes_each(direct: Holdfast, proxy: Proxy) -> None:
+    """So spans and counters say what they said."""
+    told = PrometheusMetrics()
+    async with AsyncHoldfast.from_url(proxy.url, namespace=direct.namespace, telemetry=told) as hf:
+        await hf.chat("c").send("connected", sender="a")
+        before = proxy.commands["EVALSHA"]
+        await asyncio.gather(*[hf.chat("c").send(n, sender="a") for n in range(20)])
+        assert proxy.commands["EVALSHA"] - before == 20
+
+
+async def test_large_messages_share_no_call(far: AsyncChat, proxy: Proxy) -> None:
+    """Beyond so many bytes."""
+    before, large = proxy.commands["EVALSHA"], b"x" * (MOST_BYTES // 2)
+    numbers = await asyncio.gather(*[far.send(large, sender="a") for _ in range(5)])
+    assert proxy.commands["EVALSHA"] - before == 5
+    assert numbers == sorted(numbers)
+
+
+async def test_each_is_refused_by_itself(hf: AsyncHoldfast) -> None:
+    """Strangers, what is too large and what is nothing; the others are sent."""
+    chat = await hf.create_chat(["a", "b"], sender="a", body="first", chat_id="c")
+    senders = ["a", "x", "b", "y", "a", "x"]
+    found = await asyncio.gather(
+        *[chat.send(n, sender=sender) for n, sender in enumerate(senders)],
+        chat.send(b"x" * (2 << 20), sender="a"),
+        chat.send("", sender="a"),
+        return_exceptions=True,
+    )
+    assert [each for each in found if isinstance(each, int)] == [2, 3, 4]
+    assert [str(found[n]) for n in (1, 3, 5)] == [str(NotAMember(x, "c")) for x in "xyx"]
+    assert [type(each) for each in found[6:]] == [PayloadTooLarge, ValueError]
+    assert [(each.sender, each.body) for each in (await kept(chat)).values()][1:] == [
+        ("a", 0),
+        ("b", 2),
+        ("a", 4),
+    ]
+
+
+async def test_a_chat_that_is_gone_is_gone_for_all(hf: AsyncHoldfast) -> None:
+    """Whoever comes after its last member has left."""
+    chat = await hf.create_chat(["a"], sender="a", body="first", chat_id="c")
+    await chat.leave("a")
+    crowd = [chat.send(n, sender="a") for n in range(10)]
+    found = await asyncio.gather(*crowd, return_exceptions=True)
+    assert {type(each) for each in found} == {NoSuchChat}
+    assert len({id(each) for each in found}) == 10
+
+
+@pytest.mark.parametrize("keep", [1_000, "until_read"])
+async def test_who_has_read_everything_has_read_its_own_messages(
+    hf: AsyncHoldfast, keep: Any
+) -> None:
+    """As far as no other one spoke before: as if each had come alone."""
+    chat = await hf.create_chat(["a", "b"], sender="a", body="first", chat_id="c", keep=keep)
+    await asyncio.gather(*[chat.send(n, sender=name) for n, name in enumerate("aaabba")])
+    assert await chat.members() == {"a": 4, "b": 0}
+    inbox = hf.inbox("b")
+    for batch in await inbox.fetch():
+        await inbox.ack(batch)
+    await asyncio.gather(*[chat.send(n, sender=name) for n, name in enumerate("bbab")])
+    assert await chat.members() == {"a": 4, "b": 9}  # a spoke between them
+
+
+async def test_each_goes_with_its_own_trace(hf: AsyncHoldfast) -> None:
+    """Also with none."""
+    chat = await hf.create_chat(["a"], sender="a", body="first", chat_id="c")
+    traces = [TraceContext(f"00-{n:032x}-{n:016x}-01") if n % 3 else None for n in range(1, 20)]
+
+    async def send(trace: TraceContext | None) -> int:
+        with use_trace(trace):
+            return await chat.send("x", sender="a")
+
+    numbers = await asyncio.gather(*[send(trace) for trace in traces])
+    there = await kept(chat)
+    assert [there[seq].trace for seq in numbers] == traces
+
+
+@pytest.mark.parametrize("way", ["drop_reply", "drop_request"])
+async def test_what_is_unknown_of_all_each_repeats_by_itself(
+    far: AsyncChat, direct: Holdfast, proxy: Proxy, way: str
+) -> None:
+    """In any order, by any client, as often as it likes; those who do not repeat lose nothing."""
+    fault = getattr(proxy, way)(2, match=SEND.sha1.encode())
+    found = await asyncio.gather(
+        *[far.send(n, sender="a") for n in range(10)], return_exceptions=True
+    )
+    assert fault.fired == 1
+    first = found[0]  # alone before the others; what cut them off may have cut it off as well
+    assert (await first.repeat() if isinstance(first, OutcomeUnknown) else first) == 4
+    unknown = [each for each in found[1:] if isinstance(each, OutcomeUnknown)]
+    assert len({each.op_id for each in unknown}) == 9
+    applied = way == "drop_reply"
+    answers: dict[int, int] = {}
+    for n in (7, 3, 9):
+        answers[n] = await unknown[n - 1].repeat()
+        assert answers[n] == (4 + n if applied else 4 + len(answers))
+    for n in (3, 9, 7):
+        op_id = unknown[n - 1].op_id
+        assert direct.chat("c").send(n, sender="a", op_id=op_id) == answers[n]
+        assert await far.send(n, sender="a", op_id=op_id) == answers[n]
+    there = read(direct)
+    assert [there[seq] for seq in answers.values()] == [*answers]
+    sent = {*range(10)} if applied else {0, *answers}
+    assert Counter(there.values()) == Counter(["first", "x", "connected", *sent])
+
+
+async def test_a_call_that_comes_late_applies_only_what_was_not_repeated(
+    hf: AsyncHoldfast, site: Site
+) -> None:
+    """It may hang on its way while one of its messages is repeated."""
+    chat = await hf.create_chat(["a", "b"], sender="a", body="first", chat_id="c")
+    assert await chat.send("second", sender="a", op_id="hf:0123456789abc.7:2") == 2
+    unit = Namespace.of(site.namespace).unit(keys.CHAT, "c")
+    letters = ["1", "a", 'j"one"', "", "2", "a", 'j"second"', "", "3", "x", 'j"three"', ""]
+    said: list[str | int] = ["0123456789abc", 7, unit.key("bell"), *letters]
+    log = chat._log
+    for _ in range(2):
+        reply = await chat._post.caller.call(SEND, unit, log.written_keys, said)
+        assert reply == [b"3", b"2", b"stranger"]
+    assert [each.body for each in (await kept(chat)).values()] == ["first", "second", "one"]
+    await chat.join("x")
+    assert await chat.send("three", sender="x", op_id="hf:0123456789abc.7:3") == 4
+    assert await chat.send("one", sender="a", op_id="hf:0123456789abc.7:1") == 3
+
+
+async def test_who_is_cancelled_takes_nobody_along(hf: AsyncHoldfast, seed: int) -> None:
+    """Its own message may be sent, once at most; the others have their own numbers."""
+    dice = random.Random(seed)
+    chat = await hf.create_chat(["a"], sender="a", body="first", chat_id="c", keep=5_000)
+    outcomes: dict[int, int | None] = {}
+    for turn in range(10):
+        numbers = range(turn * 100, turn * 100 + 100)
+        tasks = [asyncio.create_task(chat.send(n, sender="a")) for n in numbers]
+        for _ in range(dice.randrange(8)):
+            await asyncio.sleep(0)
+        for task in dice.sample(tasks, 50):
+            task.cancel()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        for n, each in zip(numbers, found, strict=True):
+            assert isinstance(each, int | asyncio.CancelledError)
+            outcomes[n] = each if isinstance(each, int) else None
+    assert await chat.send("last", sender="a") > 500
+    there = await kept(chat)
+    assert max(Counter(each.body for each in there.values()).values()) == 1
+    for n, seq in outcomes.items():
+        assert seq is None or there[seq].body == n
+
+
+async def test_a_full_server_tells_each(fresh_server: Server) -> None:
+    """With an error of its own; nothing is sent."""
+    async with AsyncHoldfast.from_url(fresh_server.url, namespace="full") as hf:
+        chat = await hf.create_chat(["a"], sender="a", body="first", chat_id="c")
+        await chat.send("second", sender="a")
+        fresh_server.execute("CONFIG", "SET", "maxmemory", "1")
+        crowd = [chat.send(n, sender="a") for n in range(10)]
+        found = await asyncio.gather(*crowd, return_exceptions=True)
+        assert {type(each) for each in found} == {ServerRefused}
+        assert len({id(each) for each in found}) == 10
+        fresh_server.execute("CONFIG", "SET", "maxmemory", "0")
+        assert len(await kept(chat)) == 2
+
+
+def test_each_loop_has_companies_of_its_own(direct: Holdfast, standalone: Server) -> None:
+    """Also after one has ended in the midst of sending."""
+    hf = AsyncHoldfast.from_url(standalone.url, namespace=direct.namespace)
+    chat = hf.chat("c")
+
+    async def begin() -> None:
+        crowd = [asyncio.create_task(chat.send(n, sender="a")) for n in range(10)]
+        await crowd[0]
+        await chat._post.caller.close()
+
+    async def send() -> list[int]:
+        numbers = await asyncio.gather(*[chat.send(n, sender="a") for n in range(10, 20)])
+        await hf.close()
+        return numbers
+
+    asyncio.run(begin())
+    numbers = asyncio.run(send())
+    there = read(direct)
+    assert [there[seq] for seq in numbers] == [*range(10, 20)]
