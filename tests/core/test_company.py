@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import types
+from collections.abc import Coroutine, Generator, Sequence
 from typing import Any
 
 import pytest
@@ -133,6 +134,37 @@ async def test_who_is_cancelled_harms_nobody(way: Way, company: Company[str, int
     found = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(each).__name__ for each in found] == ["int", *["CancelledError"] * 2, "int"]
     assert found[3] == 8
+
+
+@types.coroutine
+def rest(work: Coroutine[Any, Any, Any], awaited: Any) -> Generator[Any, Any, Any]:
+    """What *work* does that waits for what is *awaited*; None: it has ended."""
+    while awaited is not None:
+        yield awaited
+        try:
+            awaited = work.send(None)
+        except StopIteration as end:
+            return end.value
+    return None
+
+
+def begun_at_once(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
+    """A task that has begun, as `asyncio.eager_task_factory` of Python 3.12 makes it."""
+    try:
+        awaited = work.send(None)
+    except StopIteration:
+        awaited = None
+    return asyncio.Task(rest(work, awaited), loop=loop, **options)
+
+
+async def test_a_loop_may_begin_tasks_at_once(way: Way, company: Company[str, int, int]) -> None:
+    """Nobody is left behind, and they travel together all the same."""
+    asyncio.get_running_loop().set_task_factory(begun_at_once)
+    tasks = all_of(company, 1, 2, 3, 4)
+    await trips(way, 2)
+    assert way.trips == [[1], [2, 3, 4]]
+    way.open.set()
+    assert await asyncio.gather(*tasks) == [2, 4, 6, 8]
 
 
 @pytest.mark.parametrize("turns", [1, 2])

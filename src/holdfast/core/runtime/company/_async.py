@@ -58,7 +58,9 @@ class Company(Generic[Way, Item, Outcome]):
         if coach is None or coach.is_full(self._most, self._most_size - size):
             coach = self._boarding[way] = _Coach()
             self._under_way[way] += 1
-            task = self._loop.create_task(self._travel(way, coach), name="holdfast company")
+            # Not by `create_task`: what a loop makes may begin at once, before anybody is seated.
+            travel = self._travel(way, coach)
+            task = asyncio.Task(travel, loop=self._loop, name="holdfast company")
             self._tasks.add(task)
             task.add_done_callback(partial(self._ended, way, coach))
         future: asyncio.Future[Outcome] = self._loop.create_future()
