@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from fnmatch import fnmatchcase
 
 import pytest
@@ -101,6 +102,22 @@ def test_the_limit_counts_what_is_stored(name: str, *, fits: bool) -> None:
         encode_name(name)
     assert len(str(caught.value)) < 1000
     assert caught.value.name == name
+
+
+class Room(str, enum.Enum):  # noqa: UP042 (a `StrEnum` shows as its value)
+    """Names as applications collect them."""
+
+    LOBBY = "lobby"
+    HALL = "hall:1"
+
+
+@pytest.mark.parametrize("name", Room)
+def test_a_name_of_an_enum_is_its_value(name: Room) -> None:
+    """Who says the same in a plain text means the same unit."""
+    plain = str(name.value)
+    assert Namespace.of(name).prefix == Namespace.of(plain).prefix
+    said, meant = (Namespace.of("n").unit("queue", each) for each in (name, plain))
+    assert (said.key("x"), said.slot) == (meant.key("x"), meant.slot)
 
 
 @pytest.mark.parametrize("name", [None, b"email", 5, ["email"]])

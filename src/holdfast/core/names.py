@@ -40,7 +40,7 @@ def encode_name(name: str) -> str:
     """
     if not isinstance(name, str):
         raise TypeError(f"a name must be a str, got {type(name).__name__}")
-    if _PLAIN.fullmatch(name):
+    if type(name) is str and _PLAIN.fullmatch(name):  # a kind of str may show as something else
         return name
     try:
         raw = name.encode()
