@@ -176,6 +176,20 @@ async def test_each_goes_with_its_own_trace(hf: AsyncHoldfast) -> None:
     assert [there[seq].trace for seq in numbers] == traces
 
 
+async def test_a_trace_that_cannot_be_sent_harms_nobody_else(hf: AsyncHoldfast) -> None:
+    """It may be what a stranger said in a header."""
+    chat = await hf.create_chat(["a"], sender="a", body="first", chat_id="c")
+
+    async def send(n: int) -> int:
+        with use_trace(TraceContext("00-\udcff") if n == 2 else None):
+            return await chat.send(n, sender="a")
+
+    found = await asyncio.gather(*[send(n) for n in range(5)], return_exceptions=True)
+    assert isinstance(found[2], UnicodeEncodeError)
+    assert [each for each in found if isinstance(each, int)] == [2, 3, 4, 5]
+    assert [each.body for each in (await kept(chat)).values()] == ["first", 0, 1, 3, 4]
+
+
 @pytest.mark.parametrize("way", ["drop_reply", "drop_request"])
 async def test_what_is_unknown_of_all_each_repeats_by_itself(
     far: AsyncChat, direct: Holdfast, proxy: Proxy, way: str

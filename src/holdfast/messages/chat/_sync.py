@@ -78,7 +78,7 @@ class Chat:
         checked_name(sender, "a sender")
         stored = encoded_body(body, self._log.message)
         letter = Letter(
-            sender, stored, "", lambda op_id: self.send(body, sender=sender, op_id=op_id)
+            sender, stored, b"", lambda op_id: self.send(body, sender=sender, op_id=op_id)
         )
         reply = self._post.outbox.send(self._log, letter, op_id)
         if reply == b"missing":

@@ -38,7 +38,7 @@ class AsyncOutbox:
         """Send to the chat with that *log*: the number of the message; or missing, stranger."""
         telemetry = self._caller.settings.telemetry
         with during(telemetry, "send", log.unit) as sending:
-            letter.trace = stored(sending.trace)
+            letter.trace = stored(sending.trace).encode()  # what cannot be said, it alone hears of
             # A repeated one may still be under way; and whoever is told hears of each call.
             if op_id is None and telemetry is None:
                 reply = await self._company.here().go(log, letter, len(letter.body))

@@ -30,7 +30,7 @@ class Letter(msgspec.Struct, eq=False):
 
     sender: str
     body: bytes
-    trace: str
+    trace: bytes
     again: Callable[[str], Any]
 
 
