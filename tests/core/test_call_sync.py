@@ -82,15 +82,16 @@ def test_scripts_are_sent_again_when_the_server_forgot_them(
 
 def tried(caller: Caller, unit: Unit) -> Tried:
     """A call that was sent by the straight way."""
-    lane = caller.straight(unit)
+    routes = caller.straight
+    assert routes is not None
+    lane = routes.beaten(unit, "calls")
     assert lane is not None
     request = Request.of_script(INCREMENT.sha1, [unit.key("n")], [1])
-    return Tried(lane.submit(request), time.monotonic())
+    return Tried(lane.submit(request), time.monotonic(), routes)
 
 
 def test_what_was_tried_is_not_sent_again(site: Site, caller: Caller, unit: Unit) -> None:
     """Unless the server did nothing, such as when it does not know the script."""
-    assert caller.straight(unit) is None  # nobody knows the way yet
     assert increment(caller, unit) == 1
     keys = [unit.key("n")]
     first = tried(caller, unit)
@@ -104,14 +105,24 @@ def test_what_was_tried_is_not_sent_again(site: Site, caller: Caller, unit: Unit
 def test_what_was_tried_may_be_lost(caller: Caller, unit: Unit) -> None:
     """As any call; one that does no harm is sent again, for as long as it may take in all."""
     assert increment(caller, unit) == 1
-    keys, lost = [unit.key("n")], Lost("the line broke")
+    keys, lost, routes = [unit.key("n")], Lost("the line broke"), caller.straight
     with pytest.raises(OutcomeUnknown, match="the line broke"):
-        caller.call(INCREMENT, unit, keys, [1], tried=Tried(lost, time.monotonic()))
-    late = Tried(lost, time.monotonic() - 3600)
+        caller.call(INCREMENT, unit, keys, [1], tried=Tried(lost, time.monotonic(), routes))
+    late = Tried(lost, time.monotonic() - 3600, routes)
     with pytest.raises(ServerUnavailable, match="the line broke"):
         caller.call(INCREMENT, unit, keys, [1], harmless=True, tried=late)
-    now = Tried(lost, time.monotonic())
+    now = Tried(lost, time.monotonic(), routes)
     assert caller.call(INCREMENT, unit, keys, [1], harmless=True, tried=now) == 2
+
+
+def test_what_was_tried_ends_with_its_client(site: Site, caller: Caller, unit: Unit) -> None:
+    """It opens nothing anew, though the server did nothing."""
+    assert increment(caller, unit) == 1
+    site.client.script_flush()
+    first = tried(caller, unit)
+    caller.close()
+    with pytest.raises(ServerUnavailable, match="closed"):
+        caller.call(INCREMENT, unit, [unit.key("n")], [1], tried=first)
 
 
 def test_a_connection_that_the_server_closed_is_replaced(

@@ -136,12 +136,15 @@ async def test_a_call_that_its_client_overtakes_opens_nothing(
     with Proxy(fresh_server.address) as proxy:
         caller = AsyncCaller(Settings.from_url(proxy.url))
         await caller.read(unit, "GET", unit.key("k"))
-        proxy.delay(0.3)
+        fresh_server.pause()
         calls = [caller.call(ECHO, unit, [unit.key("k")], ["x"])]
         calls.append(caller.call_many(ECHO, [(unit, [unit.key("k")], ["x"])] * 2))
         tasks = [asyncio.ensure_future(call) for call in calls]
         await eventually_async(lambda: proxy.commands["EVALSHA"])
-        await caller.close()
+        closing = asyncio.ensure_future(caller.close())
+        await asyncio.sleep(0)
+        fresh_server.resume()
+        await closing
         with pytest.raises(ServerUnavailable):
             await tasks[0]
         assert [type(each) for each in await tasks[1]] == [ServerUnavailable] * 2

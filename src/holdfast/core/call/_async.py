@@ -13,7 +13,6 @@ from typing import Any, Final
 from ...errors import HoldfastError, ServerUnavailable, Unsupported
 from ..clock import backoff_s
 from ..connections._async import AsyncRoutes
-from ..connections.lane._async import AsyncLane
 from ..connections.outcome import (
     Busy,
     Lost,
@@ -69,12 +68,10 @@ class AsyncCaller:
         """
         return self._sessions.here().crowd
 
-    def straight(self, unit: Unit, kind: str = "calls") -> AsyncLane | None:
-        """The lane to *unit*, if it is known and a call there is just sent and answered."""
-        settings = self.settings
-        if settings.durability is None and settings.telemetry is None:
-            return self._sessions.here().routes.beaten(unit, kind)
-        return None
+    @property
+    def straight(self) -> AsyncRoutes | None:
+        """The ways of calls that are just sent and answered; None where there is more to a call."""
+        return self._sessions.here().routes if self.settings.plain else None
 
     async def call(
         self,
@@ -100,7 +97,7 @@ class AsyncCaller:
                 for again, as of a script that only reads.
             durable: whether it is to be as durable as the settings say. Hints need not be, nor what
                 lasts for a moment only, such as the renewal of a lease.
-            tried: the same call was sent on the lane of `straight`, and this became of it.
+            tried: the same call was sent `straight`, and this became of it.
 
         Returns:
             What the script returned.
@@ -111,14 +108,14 @@ class AsyncCaller:
             OutcomeUnknown: it may have run, or may not be durable.
         """
         request = Request.of_script(script.sha1, keys, args)
-        since, first = monotonic(), None
+        settings, since, first = self.settings, monotonic(), None
+        routes = self._sessions.here().routes if tried is None else tried.routes
         if tried is not None:
             since, first = tried.since, tried.outcome
-        elif lane := self.straight(unit, kind):
+        elif settings.plain and (lane := routes.beaten(unit, kind)) is not None:
             first = await lane.submit(request)
         if isinstance(first, Replied):  # as nearly always: nothing is left to be decided
             return first.value
-        settings, routes = self.settings, self._sessions.here().routes
         until, reading = since + settings.timeout_s, script.readonly
         sealed = self._seals(script, wanted=durable)
         attempt = Attempt(script.name, unit, kind, until, reading, harmless or reading, sealed)

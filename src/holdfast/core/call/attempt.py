@@ -67,10 +67,12 @@ class Tried(msgspec.Struct):
     Attributes:
         outcome: what became of it.
         since: by the local monotonic clock, when that was.
+        routes: by which it went: those of a client that was closed since open nothing any more.
     """
 
     outcome: Outcome
     since: float
+    routes: Any
 
 
 def value(outcome: Outcome, attempt: Attempt) -> Any:

@@ -161,6 +161,11 @@ class Settings:
         return _of_many(base, topology, rest)
 
     @property
+    def plain(self) -> bool:
+        """Whether calls are just sent and answered: nothing waits for replicas, nobody is told."""
+        return self.durability is None and self.telemetry is None
+
+    @property
     def patience_s(self) -> float:
         """How long a connection may take to open."""
         return max(self.timeout_s, self.opening_s)

@@ -63,14 +63,15 @@ class Places:
             became of the call, for `ask` or `give_back` to go on from. None when it was not sent,
             because somebody waits in this process, or there is more to a call.
         """
-        lane = None if self.lobby.channel(self.unit) else self.caller.straight(self.unit)
+        routes = None if self.lobby.channel(self.unit) else self.caller.straight
+        lane = None if routes is None else routes.beaten(self.unit, "calls")
         if lane is None:
             return None
         since = monotonic()
         outcome = lane.submit(form.filled(member))
         if isinstance(outcome, Replied) and isinstance(outcome.value, bytes):
             return outcome.value
-        return Tried(outcome, since)
+        return Tried(outcome, since, routes)
 
     def ask(self, member: str, ticket: str, *, again: bool, tried: Tried | None = None) -> Any:
         """One call of `acquire.lua`: its reply; just the fence if nobody else is there.
