@@ -94,8 +94,8 @@ async def test_only_what_is_known_and_wrong_is_said(
     unit = Namespace.of("eviction").unit("lock", "item")
     for _ in range(2):
         caller = AsyncCaller(settings)
-        await caller.look(unit)
-        await caller.look(unit)
+        await caller.look([unit])
+        await caller.look([unit])
         await caller.close()
     assert len(warnings(caplog)) == times
     assert settings.looked_at == {("127.0.0.1", fresh_server.port)}
@@ -108,13 +108,26 @@ async def test_a_server_that_was_away_is_asked_the_next_time(
     limited(fresh_server, "allkeys-lru").pause()
     settings = Settings.from_url(f"{fresh_server.url}?socket_timeout=0.05")
     unit, caller = Namespace.of("eviction").unit("lock", "item"), AsyncCaller(settings)
-    await caller.look(unit)
+    await caller.look([unit])
     assert settings.looked_at == set()
     fresh_server.resume()
 
     async def said() -> list[str]:
-        await caller.look(unit)
+        await caller.look([unit])
         return warnings(caplog)
 
     await eventually_async(said)
     await caller.close()
+
+
+async def test_a_server_that_hangs_is_asked_once_for_many_units(fresh_server: Server) -> None:
+    """Who closes a client waits for the end of this."""
+    settings = Settings.from_url(f"{fresh_server.url}?socket_timeout=0.1")
+    namespace, caller = Namespace.of("eviction"), AsyncCaller(settings)
+    units = [namespace.unit("lock", f"l{n}") for n in range(1000)]
+    fresh_server.pause()
+    async with asyncio.timeout(30):
+        await caller.look(units)
+        await caller.close()
+    fresh_server.resume()
+    assert settings.looked_at == set()

@@ -238,7 +238,7 @@ class _Rounds:
         try:
             for unit in news:
                 await catalog.note(unit)
-                await self._caller(_NOTING_LEASE_MS).look(unit, kind="renewals")
+            await self._caller(_NOTING_LEASE_MS).look(news, kind="renewals")
         finally:
             del self._under_way[_NOTING]
 

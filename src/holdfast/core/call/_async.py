@@ -222,9 +222,9 @@ class AsyncCaller:
         pending = lane.submit_all(Request.of(*command) for command in commands)
         return [value(await outcome, attempt) for outcome in pending]
 
-    async def look(self, unit: Unit, *, kind: str = "calls") -> None:
-        """Warn, once per client and server, if that of *unit* may drop keys. Raises nothing."""
-        await self._sessions.here().routes.look(unit, kind)
+    async def look(self, units: Iterable[Unit], *, kind: str = "calls") -> None:
+        """Warn, once per client and server, if one of those of *units* may drop keys."""
+        await self._sessions.here().routes.look(units, kind)
 
     async def close(self) -> None:
         """Close every connection of this process and loop, once nothing is under way."""

@@ -223,9 +223,9 @@ class Caller:
         pending = lane.submit_all(Request.of(*command) for command in commands)
         return [value(outcome, attempt) for outcome in pending]
 
-    def look(self, unit: Unit, *, kind: str = "calls") -> None:
-        """Warn, once per client and server, if that of *unit* may drop keys. Raises nothing."""
-        self._sessions.here().routes.look(unit, kind)
+    def look(self, units: Iterable[Unit], *, kind: str = "calls") -> None:
+        """Warn, once per client and server, if one of those of *units* may drop keys."""
+        self._sessions.here().routes.look(units, kind)
 
     def close(self) -> None:
         """Close every connection of this process and loop, once nothing is under way."""

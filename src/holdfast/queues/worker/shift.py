@@ -136,8 +136,8 @@ class Shift:
         while True:
             for unit in self._plan.weights:
                 await catalog.note(unit)
-                await self._caller.look(unit)
             await self._sign.give(len(self._running))
+            await self._caller.look(self._plan.weights)
             await sleep(EVERY_S)
 
     async def end(self) -> None:
