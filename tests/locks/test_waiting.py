@@ -129,7 +129,8 @@ async def test_a_much_larger_limit_lets_all_in_who_wait(
         await semaphore.redefine(limit=300)
         leases = await asyncio.wait_for(asyncio.gather(*tasks), 60)
     for lease in leases:
-        await lease.release()
+        with suppress(LeaseLost):  # on a busy machine a claim may end before it was confirmed
+            await lease.release()
 
 
 async def test_a_place_that_was_handed_over_is_kept(
