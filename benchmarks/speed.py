@@ -104,7 +104,7 @@ LINES: Final = (
         "queue",
         "one worker, no-op tasks, coroutines",
         "holdfast",
-        ["taskiq", "SAQ", "arq"],
+        ["SAQ, 100", "taskiq", "arq"],
     ),
     Line(
         "likewise, threads",
