@@ -18,10 +18,8 @@ from holdfast.core.connections.lane._async import AsyncLane
 from holdfast.core.connections.outcome import Replied, Unsent
 from holdfast.core.connections.request import Request
 from holdfast.core.connections.settings import Settings
-from holdfast.core.connections.stream._async import open_stream
 from holdfast.core.names import Namespace
 from holdfast.core.renewer import _Rounds
-from holdfast.core.runtime.loops import new_loop
 from holdfast.core.runtime.thread import LoopThread
 
 PING = Request.of("PING")
@@ -124,22 +122,6 @@ async def test_what_nobody_waits_for_any_more_is_closed_at_once(standalone: Serv
         async with asyncio.timeout(30):
             await lane.close()
         assert not lane.opening
-
-
-def test_a_loop_may_end_in_the_midst_of_an_opening(fresh_server: Server) -> None:
-    """Behind TLS, before the server has said hello; nothing of it is left in the loop."""
-    with Tls(fresh_server.address) as tls, asyncio.Runner(loop_factory=new_loop) as runner:
-        fresh_server.pause()
-        settings = Settings.from_url(tls.url)
-
-        async def given_up() -> None:
-            opening = asyncio.ensure_future(open_stream(settings, settings.addresses[0], list, str))
-            await eventually_async(lambda: tls.visits)
-            opening.cancel()
-            await asyncio.wait([opening])
-            await asyncio.sleep(0)  # what was aborted is closed in the next turn
-
-        runner.run(given_up())
 
 
 async def test_a_map_is_asked_for_on_the_connection_that_was_begun(cluster: Cluster) -> None:

@@ -46,11 +46,6 @@ class Tls:
         """Where clients find it."""
         return f"rediss://{LOOPBACK}:{self.port}?ssl_ca_certs={self.authority}"
 
-    @property
-    def visits(self) -> int:
-        """How many connections there are that have shaken hands."""
-        return len(self._visits)
-
     def cut(self) -> None:
         """End all present connections without a word of TLS; new ones are welcome."""
         asyncio.run_coroutine_threadsafe(self._cut(), self._loop).result()

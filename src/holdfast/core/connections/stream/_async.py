@@ -12,7 +12,7 @@ from redis.asyncio import connection as flavour
 
 from ..outcome import ErrorReply
 from ..settings import Address, Settings
-from .redispy import BROKEN, ERROR_REPLIES, cut, error_reply, native, taken_over
+from .redispy import BROKEN, ERROR_REPLIES, error_reply, native, taken_over
 
 Heard = Callable[[Sequence[Any]], None]
 """Given the replies, in the order in which they come: those together that came together."""
@@ -206,6 +206,5 @@ async def open_stream(
 
 
 async def _disconnect(connection: Any) -> None:
-    cut(connection)
     with contextlib.suppress(*BROKEN):
         await connection.disconnect(nowait=True)

@@ -53,12 +53,6 @@ async def taken_over(connection: Any) -> asyncio.StreamWriter:
     return cast("asyncio.StreamWriter", writer)
 
 
-def cut(connection: Any) -> None:
-    """Hang up at once, if an asyncio connection is open: TLS ends slower than loops."""
-    if native(connection) and connection._writer is not None:  # noqa: SLF001
-        connection._writer.transport.abort()  # noqa: SLF001
-
-
 def socket_of(connection: Any) -> socket.socket:
     """The socket of an open blocking connection, which goes on to own it."""
     return cast("socket.socket", connection._sock)  # noqa: SLF001
