@@ -14,6 +14,11 @@ from holdfast import AsyncHoldfast, Holdfast
 
 HALVES = {"sync": Holdfast, "async": AsyncHoldfast}
 
+LULL = 0.1
+LONGER = 100
+"""This share of all awaits the storm lets go on for so much longer: however slow the machine is,
+something gets done."""
+
 
 class Interrupted(Exception):
     """The storm cancelled what was awaited: nobody knows whether it was applied."""
@@ -24,7 +29,8 @@ class Half:
 
     Args:
         name: `sync` or `async`.
-        storm_s: seconds after which, at most, what is awaited is cancelled; 0: never.
+        storm_s: seconds after which, at most, what is awaited is cancelled, but for a lull now and
+            then; 0: never.
     """
 
     def __init__(self, name: str, *, storm_s: float = 0.0) -> None:
@@ -55,8 +61,9 @@ class Half:
         """
         if not inspect.isawaitable(answer):
             return answer
-        storm_s = random.uniform(0, self._storm_s) if self._storm_s else None
-        return asyncio.run_coroutine_threadsafe(_awaited(answer, storm_s), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(
+            _awaited(answer, self._let_s()), self._loop
+        ).result()
 
     def close(self) -> None:
         """Close every client, then the loop."""
@@ -68,6 +75,12 @@ class Half:
             self._thread.join()
         self._runner.close()
 
+    def _let_s(self) -> float | None:
+        """How long the storm lets something go on; None: to its end."""
+        if not self._storm_s:
+            return None
+        return random.uniform(0, self._storm_s) * (LONGER if random.random() < LULL else 1)
+
     def _turn(self) -> None:
         self._runner.run(self._live())
 
@@ -75,11 +88,11 @@ class Half:
         await self._ended.wait()
 
 
-async def _awaited(answer: Awaitable[Any], storm_s: float | None) -> Any:
-    if storm_s is None:
+async def _awaited(answer: Awaitable[Any], let_s: float | None) -> Any:
+    if let_s is None:
         return await answer
     task = asyncio.ensure_future(answer)
-    done, _ = await asyncio.wait({task}, timeout=storm_s)
+    done, _ = await asyncio.wait({task}, timeout=let_s)
     if not done:
         task.cancel()
     try:

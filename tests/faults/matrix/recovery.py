@@ -24,14 +24,14 @@ class Recovery:
         what: in words.
         measure: what a verdict calls it.
         faults: in whose cells.
-        bound_s: what it is to be at most; None: it is only told.
+        bound_s: what it is to be at most.
         block: in whose cells; empty: of all.
     """
 
     what: str
     measure: Literal["recovered_s", "longest_s"]
     faults: Sequence[str]
-    bound_s: float | None = None
+    bound_s: float
     block: str = ""
 
     def concerns(self, fault: str, block: str) -> bool:
@@ -63,6 +63,7 @@ RECOVERIES = [
         "a primary killed: a task in a queue on another one, from enqueueing until it is done",
         "longest_s",
         ["F10b"],
+        5.0,
     ),
 ]
 
@@ -71,10 +72,6 @@ def late(verdict: Verdict) -> str:
     """What took longer in a cell than it may; empty: nothing did."""
     for each in RECOVERIES:
         seconds: float = getattr(verdict, each.measure)
-        if (
-            each.concerns(verdict.fault, verdict.block)
-            and each.bound_s is not None
-            and seconds > each.bound_s
-        ):
+        if each.concerns(verdict.fault, verdict.block) and seconds > each.bound_s:
             return f"late: {seconds:.2f} s, and at most {each.bound_s:g} s for {each.what}"
     return ""

@@ -180,9 +180,9 @@ def _recovery(rows: Rows) -> list[list[str]]:
         }
         worst = max(seconds, key=seconds.__getitem__, default="-")
         longest = f"{seconds[worst]:.2f}" if seconds else "-"
-        if each.bound_s is not None and seconds and seconds[worst] > each.bound_s:
+        if seconds and seconds[worst] > each.bound_s:
             longest = f"**{longest}**"
-        table.append([each.what, str(each.bound_s or "-"), longest, worst, str(len(seconds))])
+        table.append([each.what, str(each.bound_s), longest, worst, str(len(seconds))])
     return table
 
 

@@ -35,7 +35,7 @@ FAULTS = {
         lasting=(1.2 * LEASE_S, 1.8 * LEASE_S),
     ),
     "F14": Fault(
-        "what asyncio clients await is cancelled after 0 to 10 ms, again and again",
+        "what asyncio clients await is cancelled after 0 to 10 ms, rarely up to a second",
         standalone(),
         how={"storm_s": STORM_S},
     ),

@@ -30,6 +30,11 @@ POISONER = "producer-sync.0"
 DRAINED_S = 40.0
 WORKERS = 2
 
+SHORT_S = 0.05
+LONG_S = 0.5
+LONG = 0.1
+"""This share of the tasks is long, so that who kills a worker interrupts one."""
+
 
 def produce(**about: Any) -> None:
     """Put tasks in line until the end: threads and coroutines, short and not so short."""
@@ -42,7 +47,8 @@ def _produce(poison: Path, client: Client, me: str) -> None:
     while not client.over:
         key = f"{me}-{number}"
         task = client.dice.choice([chores.plain, chores.on_the_loop, chores.told_at_once])
-        call = task.call(key, client.dice.uniform(0, 0.05))
+        longest_s = LONG_S if client.dice.random() < LONG else SHORT_S
+        call = task.call(key, client.dice.uniform(0, longest_s))
         with client.operation("enqueue", key, number=number) as op:
             op.result = client.write(partial(_enqueue, client.hf, call), op).task_id
         number += 1
