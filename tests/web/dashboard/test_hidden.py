@@ -120,9 +120,9 @@ async def test_what_is_left_out_cannot_be_guessed(url: str, state: str) -> None:
 async def test_the_password_is_on_no_page(url: str) -> None:
     """Nor in what a program reads."""
     async with looking(url, arguments=False) as client:
-        for page in PAGES:
-            for path in (page, f"{page or 'overview'}.json"):
-                assert CANARY not in (await client.get(f"/{path}")).text
+        plain = (path for page in PAGES for path in (page, f"{page or 'overview'}.json"))
+        for path in (*plain, *SHOWING, "queue?name=work", "failures?queue=work"):
+            assert CANARY not in (await client.get(f"/{path}")).text
     passes = Passes(secrets.token_bytes(32))
     async with (
         AsyncHoldfast.from_url(url, namespace="hidden") as hf,
