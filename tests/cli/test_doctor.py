@@ -70,6 +70,23 @@ def test_the_rule_can_be_pasted(standalone: Server, site: Site) -> None:
             client.execute_command("ACL", "DELUSER", "pasted")
 
 
+def test_who_may_not_ask_is_told_what_is_missing(standalone: Server) -> None:
+    """Without INFO there is nothing else to judge by."""
+    with standalone.client() as client:
+        rule = (*acl_rule("asking").split(), "-info")
+        client.execute_command("ACL", "SETUSER", "asking", "on", ">secret", *rule)
+        try:
+            url = standalone.url.replace("://", "://asking:secret@")
+            asked = ["doctor", "--url", url, "--namespace", "asking"]
+            result = CliRunner().invoke(app, asked)
+            assert (result.exit_code, result.stderr) == (6, "")
+            assert result.stdout.startswith("error user 'asking' may not INFO\n  why  ")
+            assert f"  do   ACL SETUSER asking {acl_rule('asking')}\n" in result.stdout
+            assert result.stdout.endswith("\n1 error\n")
+        finally:
+            client.execute_command("ACL", "DELUSER", "asking")
+
+
 def test_the_rule_alone_goes_into_other_tools() -> None:
     """On standard output, with nothing beside it."""
     result = CliRunner().invoke(app, ["acl", "--namespace", "shop"])

@@ -12,9 +12,15 @@ from faults.servers import Server
 
 @dataclass
 class Watch:
-    """Commands as the server saw them: the connection they came on, and their words."""
+    """Commands as the server saw them: the connection they came on, and their words.
+
+    Attributes:
+        commands: of clients.
+        scripted: those that scripts ran, their words only.
+    """
 
     commands: list[tuple[str, list[str]]] = field(default_factory=list)
+    scripted: list[list[str]] = field(default_factory=list)
 
     def after(self, sha1: str) -> list[list[str]]:
         """For each call of a script: the names of what came later on its connection."""
@@ -27,7 +33,7 @@ class Watch:
 
 @contextmanager
 def watching(server: Server) -> Iterator[Watch]:
-    """Collect the commands that clients send within the context."""
+    """Collect the commands that clients send, and that scripts run, within the context."""
     watch, end = Watch(), secrets.token_hex(8)
     with server.client() as client, client.monitor() as monitor:
         yield watch
@@ -36,5 +42,7 @@ def watching(server: Server) -> Iterator[Watch]:
             words = str(told["command"]).split(" ")
             if end in words:
                 return
-            if told["client_type"] != "lua":
+            if told["client_type"] == "lua":
+                watch.scripted.append(words)
+            else:
                 watch.commands.append((f"{told['client_address']}:{told['client_port']}", words))

@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from conftest import Site
-from holdfast import AsyncHoldfast, Retry, TaskFailed, TaskRegistry
+from holdfast import AsyncHoldfast, ResultTimeout, Retry, TaskFailed, TaskRegistry
 from holdfast.testing import AsyncTaskBench, Drained
 from holdfast.testing.inline._async import AsyncInlineHoldfast
 
@@ -155,8 +155,13 @@ async def test_inline_tasks_run_when_they_are_enqueued(site: Site) -> None:
         handles = await hf.enqueue_many([send.call("a"), where.call()])
         assert [(await each.status()).state for each in handles] == ["done", "done"]
         assert await hf.enqueue_many([]) == []
-        assert (await (await hf.enqueue(fail.call())).status()).state == "dead"
-        again = await (await hf.enqueue(retry.call())).status()
+        with pytest.raises(TaskFailed, match="as it was told to"):
+            await (await hf.enqueue(fail.call())).result(timeout=0)
+        failed = await hf.enqueue(retry.call())
+        again = await failed.status()
         assert (again.state, again.attempts) == ("delayed", 1)
+        assert again.reason == "failed: ValueError: and again in an hour"
+        with pytest.raises(ResultTimeout):
+            await failed.result(timeout=0)
         later = await hf.enqueue(send.call("later").options(delay=3600))
         assert (await later.status()).state == "delayed"

@@ -10,7 +10,7 @@ from datetime import date
 import pytest
 
 from conftest import Site
-from holdfast import Holdfast, Retry, TaskFailed, TaskRegistry
+from holdfast import Holdfast, ResultTimeout, Retry, TaskFailed, TaskRegistry
 from holdfast.testing import Drained, TaskBench
 from holdfast.testing.inline._sync import InlineHoldfast
 
@@ -156,8 +156,13 @@ def test_inline_tasks_run_when_they_are_enqueued(site: Site) -> None:
         handles = hf.enqueue_many([send.call("a"), where.call()])
         assert [(each.status()).state for each in handles] == ["done", "done"]
         assert hf.enqueue_many([]) == []
-        assert ((hf.enqueue(fail.call())).status()).state == "dead"
-        again = (hf.enqueue(retry.call())).status()
+        with pytest.raises(TaskFailed, match="as it was told to"):
+            (hf.enqueue(fail.call())).result(timeout=0)
+        failed = hf.enqueue(retry.call())
+        again = failed.status()
         assert (again.state, again.attempts) == ("delayed", 1)
+        assert again.reason == "failed: ValueError: and again in an hour"
+        with pytest.raises(ResultTimeout):
+            failed.result(timeout=0)
         later = hf.enqueue(send.call("later").options(delay=3600))
         assert (later.status()).state == "delayed"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import typer
 from rich.text import Text
 
+from .. import ServerRefused
 from .connection import Embedded, Namespace, Url, connected
 from .help import Commands
 from .output import AsJson, counted, fields, say, show, show_json, stranger
@@ -35,15 +37,16 @@ def doctor(
     The exit code is 0 if none is worse than a note, 5 with warnings, and 6 with errors.
     """
     with connected(url, embedded, namespace, create=False) as hf:
-        found = hf.diagnose()
-        servers = len(hf.servers())
+        found, of = hf.diagnose(), ""
+        with suppress(ServerRefused):  # who may not ask them has a finding that says so
+            of = f"{counted(len(hf.servers()), 'server')}: "
     for finding in found:
         if as_json:
             show_json(finding)
         else:
             _show(finding)
     if not as_json:
-        say(f"{counted(servers, 'server')}: {_summary(found)}")
+        say(f"{of}{_summary(found)}")
     raise typer.Exit(max((CODES[finding.level] for finding in found), default=0))
 
 

@@ -59,7 +59,8 @@ def raises(what: str) -> None:
 def hf(site: Site) -> Iterator[Holdfast]:
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         hf.enqueue(note.call(0))
-        drain(hf)  # what is imported late is imported now
+        drain(hf)
+        hf.queue("work").dead()  # what is imported late is imported now
         ran.clear()
         yield hf
 

@@ -43,8 +43,8 @@ def settings(one: Examined) -> Iterator[Finding]:
         yield Finding(
             "note",
             "this user may not look at the settings",
-            "whether each write is on disk before it is answered, and how connections are limited, "
-            "stays unknown here",
+            "whether each write is on disk before it is answered, whether it goes on writing when "
+            "it is cut off, and how connections are limited, stays unknown here",
             f"ACL SETUSER {one.login.user} +config|get, or run this as an administrator",
             one.address,
         )

@@ -6,6 +6,7 @@ import inspect
 import logging
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -14,8 +15,8 @@ from ...core.codec import JSON, encoded
 from ...core.names import Unit
 from ...core.runtime._async import Cancelled, being_cancelled, time_limit
 from ...core.runtime.threads import Threads
-from ...core.telemetry import Fact, Telemetry, during
-from ...core.trace import current_trace, enter_trace
+from ...core.telemetry import Activity, Fact, Telemetry, during
+from ...core.trace import TraceContext, current_trace, enter_trace
 from ...errors import DecodeError, PayloadTooLarge, UnknownTask, on_one_line
 from ..envelope import Envelope, is_newer
 from ..registry import Task, TaskRegistry
@@ -61,30 +62,22 @@ class Runner:
             Cancelled: the worker stops, or has lost the lease.
         """
         started = time.monotonic()
-        name = ""
+        envelope: Envelope | None = None
         raised: BaseException | None = None
         try:
             envelope = Envelope.unpacked(claim.body, claim.task_id)
-            name = envelope.task
-            task = self._registry.get(name)
+            task = self._registry.get(envelope.task)
             args, kwargs = task.converted(envelope.args, envelope.kwargs)
-        except DecodeError as error:
-            if not name and is_newer(claim.body):
-                verdict = self._parked(claim, "unknown-version", error)
-            else:
-                verdict = _dead(claim, "bad-arguments" if name else "undecodable", error)
-        except UnknownTask as error:
-            verdict = self._parked(claim, "unknown-task", error)
+        except (DecodeError, UnknownTask) as error:
+            verdict = self._refused(claim, envelope, error)
         else:
             enter_trace(envelope.trace)
-            facts: dict[str, Fact] = {"id": claim.task_id, "task": name, "attempt": claim.attempt}
-            told = during(self._telemetry, "process", self._unit, trace=envelope.trace, facts=facts)
-            with told as work:
+            with self._told(claim, envelope.trace, task.name) as work:
                 enter_trace(work.trace)
                 try:
                     running = RunningTask(
                         claim.task_id,
-                        name,
+                        task.name,
                         self._unit.name,
                         claim.attempt,
                         claim.token,
@@ -98,6 +91,7 @@ class Runner:
                     raised = error
                     verdict = _failed(claim, task, error)
                 work.ended(verdict.verb, type(raised).__name__ if raised else "")
+        name = envelope.task if envelope else ""
         level = _LEVELS[verdict.verb]
         if verdict.verb == "park":
             level = logging.DEBUG if name in self._unknown else level
@@ -137,6 +131,33 @@ class Runner:
                 raise
             raise RuntimeError("the task cancelled itself") from error
         return result
+
+    def _refused(
+        self, claim: Claim, envelope: Envelope | None, error: DecodeError | UnknownTask
+    ) -> Verdict:
+        """What nobody here can run is counted as well; never under a name that is a stranger's."""
+        name = ""
+        if isinstance(error, UnknownTask):
+            verdict = self._parked(claim, "unknown-task", error)
+        elif envelope is not None:
+            name = envelope.task
+            verdict = _dead(claim, "bad-arguments", error)
+        elif is_newer(claim.body):
+            verdict = self._parked(claim, "unknown-version", error)
+        else:
+            verdict = _dead(claim, "undecodable", error)
+        with self._told(claim, envelope.trace if envelope else None, name) as work:
+            work.ended(verdict.verb, type(error).__name__)
+        return verdict
+
+    def _told(
+        self, claim: Claim, trace: TraceContext | None, name: str
+    ) -> AbstractContextManager[Activity]:
+        """One attempt at a task; *name* is empty for one that is not in the registry."""
+        facts: dict[str, Fact] = {"id": claim.task_id, "attempt": claim.attempt}
+        if name:
+            facts["task"] = name
+        return during(self._telemetry, "process", self._unit, trace=trace, facts=facts)
 
     def _parked(self, claim: Claim, kind: str, error: Exception) -> Verdict:
         return Verdict(claim, "park", self._unknown_ms, _reason(kind, str(error)))

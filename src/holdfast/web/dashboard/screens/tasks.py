@@ -40,13 +40,13 @@ async def show_tasks(look: Look) -> dict[str, Any]:
     listed = await queue.tasks(state, page * SIZE if everything else SEEN)
     kept = [
         status
-        for status in listed
+        for status in (_without_arguments(look, each) for each in listed)
         if (not task or status.task == task)
         and (not reason or is_like(status.reason, reason))
         and (not search or _mentions(status, search))
     ]
     total = _counted(stats, state) if everything else len(kept)
-    shown = [_without_arguments(look, each) for each in kept[(page - 1) * SIZE : page * SIZE]]
+    shown = kept[(page - 1) * SIZE : page * SIZE]
     return {**found, "stats": stats, "total": min(total, SEEN), "tasks": shown}
 
 
@@ -70,6 +70,7 @@ def _mentions(status: TaskStatus, search: str) -> bool:
 
 
 def _without_arguments(look: Look, status: TaskStatus) -> TaskStatus:
+    """As it may be shown; what may not cannot be searched either, or searching would tell it."""
     return status if look.arguments else replace(status, args=(), kwargs={})
 
 

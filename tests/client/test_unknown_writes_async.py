@@ -1,0 +1,158 @@
+"""A write that too few replicas confirm is unknown, and repeated it is applied once."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from faults.servers import Server
+from holdfast import AsyncHoldfast, OutcomeUnknown, Replicated, Retry, TaskRegistry
+
+tasks = TaskRegistry()
+
+
+@tasks.task(queue="work", retry=Retry(attempts=1))
+def work(n: int) -> None:
+    raise ValueError(n)
+
+
+class Case(NamedTuple):
+    """One write.
+
+    Attributes:
+        write: it, with or without an `op_id`.
+        look: what shows how often it was applied.
+        once: what that is after one time.
+        before: what has to be there.
+    """
+
+    write: Callable[..., Awaitable[Any]]
+    look: Callable[[AsyncHoldfast], Awaitable[Any]]
+    once: Any
+    before: Callable[[AsyncHoldfast], Awaitable[Any]] | None = None
+
+
+async def two_tasks(hf: AsyncHoldfast) -> None:
+    await hf.enqueue_many([work.call(1).options(task_id="one"), work.call(2)])
+
+
+async def one_dead(hf: AsyncHoldfast) -> None:
+    await hf.enqueue(work.call(1).options(task_id="one"))
+    await hf.worker(tasks).run(until_idle=True)
+
+
+async def a_chat(hf: AsyncHoldfast) -> None:
+    await hf.create_chat(["ann", "ben"], sender="ann", body=1, chat_id="talk")
+
+
+async def a_name(hf: AsyncHoldfast) -> None:
+    await hf.completions("guild").add("jill")
+
+
+async def in_line(hf: AsyncHoldfast) -> int:
+    return (await hf.queue("work").stats()).ready
+
+
+async def dead(hf: AsyncHoldfast) -> int:
+    return len(await hf.queue("work").dead())
+
+
+async def unread(hf: AsyncHoldfast) -> int:
+    return (await hf.mailbox("jack").status()).unread
+
+
+async def talked(hf: AsyncHoldfast) -> int:
+    return len(await hf.chat("talk").history())
+
+
+async def members(hf: AsyncHoldfast) -> list[str]:
+    return sorted(await hf.chat("talk").members())
+
+
+CASES = {
+    "fenced": Case(
+        lambda hf, **op: hf.fenced("l").set("v", 7, **op), lambda hf: hf.fenced("l").get(), "v"
+    ),
+    "enqueue": Case(lambda hf, **op: hf.enqueue(work.call(1), **op), in_line, 1),
+    "enqueue many": Case(
+        lambda hf, **op: hf.enqueue_many([work.call(1), work.call(2)], **op), in_line, 2
+    ),
+    "cancel": Case(
+        lambda hf, **op: hf.queue("work").handle("one").cancel(**op), in_line, 1, two_tasks
+    ),
+    "purge": Case(lambda hf, **op: hf.queue("work").purge(**op), in_line, 0, two_tasks),
+    "replay": Case(lambda hf, **op: hf.queue("work").replay(**op), dead, 0, one_dead),
+    "send": Case(lambda hf, **op: hf.mailbox("jack").send(1, sender="jill", **op), unread, 1),
+    "create": Case(
+        lambda hf, **op: hf.create_chat(["ann"], sender="ann", body=1, chat_id="talk", **op),
+        talked,
+        1,
+    ),
+    "post": Case(lambda hf, **op: hf.chat("talk").send(2, sender="ann", **op), talked, 2, a_chat),
+    "join": Case(
+        lambda hf, **op: hf.chat("talk").join("cem", **op), members, ["ann", "ben", "cem"], a_chat
+    ),
+    "leave": Case(lambda hf, **op: hf.chat("talk").leave("ben", **op), members, ["ann"], a_chat),
+    "touch": Case(
+        lambda hf, **op: hf.recent("ann").touch("jill", **op),
+        lambda hf: hf.recent("ann").all(),
+        ["jill"],
+    ),
+    "add a name": Case(
+        lambda hf, **op: hf.completions("guild").add("jack", **op),
+        lambda hf: hf.completions("guild").count(),
+        2,
+        a_name,
+    ),
+    "remove a name": Case(
+        lambda hf, **op: hf.completions("guild").remove("jill", **op),
+        lambda hf: hf.completions("guild").count(),
+        0,
+        a_name,
+    ),
+    "count": Case(
+        lambda hf, **op: hf.counter("hits").add(3, **op),
+        lambda hf: hf.counter("hits").total(3600),
+        3,
+    ),
+}
+"""Writes that take an `op_id`. Settings, and plans of rows, are the same when they are made twice;
+before a row is planned its cache is defined, which is harmless, and waits by itself."""
+
+
+@pytest.fixture
+def namespace() -> str:
+    """Nobody else's."""
+    return secrets.token_hex(4)
+
+
+@pytest.fixture
+async def hf(standalone: Server, namespace: str) -> AsyncIterator[AsyncHoldfast]:
+    """Of a client that waits for nobody."""
+    async with AsyncHoldfast.from_url(standalone.url, namespace=namespace) as hf:
+        yield hf
+
+
+@pytest.mark.parametrize("kind", CASES)
+async def test_it_is_applied_once(
+    standalone: Server, namespace: str, hf: AsyncHoldfast, kind: str
+) -> None:
+    """Where there is no replica: repeated it is unknown again, and then repeated elsewhere."""
+    case = CASES[kind]
+    if case.before is not None:
+        await case.before(hf)
+    alone = Replicated(1, timeout=0.01)
+    async with AsyncHoldfast.from_url(
+        standalone.url, namespace=namespace, durability=alone
+    ) as durable:
+        with pytest.raises(OutcomeUnknown, match="0 of 1 replicas") as unknown:
+            await case.write(durable)
+        assert await case.look(hf) == case.once
+        with pytest.raises(OutcomeUnknown, match="0 of 1 replicas") as again:
+            await unknown.value.repeat()
+    assert unknown.value.op_id == again.value.op_id
+    await case.write(hf, op_id=unknown.value.op_id)
+    assert await case.look(hf) == case.once

@@ -1,0 +1,93 @@
+"""What a worker cannot read, or does not know, is refused, and counted like what it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from conftest import Site
+from holdfast import Holdfast, PrometheusMetrics, TaskRegistry
+from holdfast.core.telemetry import Telemetry
+from telemetry.recording import TRACE, Recording, parent_of
+
+SOUND = {"v": 1, "id": "bad", "queue": "work", "task": "note", "args": [1]}
+ran: list[int] = []
+tasks = TaskRegistry()
+
+
+@tasks.task(queue="work")
+def note(value: int) -> None:
+    """Must not be called."""
+    ran.append(value)
+
+
+def as_json(**fields: object) -> bytes:
+    """The sound envelope in JSON, some fields replaced."""
+    return msgspec.json.encode(SOUND | fields)
+
+
+REFUSED: dict[str, tuple[bytes, str, str, str]] = {
+    "MessagePack": (msgspec.msgpack.encode(SOUND), "dead", "DecodeError", ""),
+    "encrypted": (b"gAAAAAB" + os.urandom(64).hex().encode(), "dead", "DecodeError", ""),
+    "of a later version": (as_json(v=2), "park", "DecodeError", ""),
+    "of another signature": (as_json(args=["one"]), "dead", "DecodeError", "note"),
+    "of another program": (as_json(task="canary"), "park", "UnknownTask", ""),
+}
+"""Kind → the payload, what becomes of it, why, and under which name it is counted."""
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """Each test begins with nothing that ran, and nothing may have."""
+    ran.clear()
+    yield
+    assert ran == []
+
+
+def refuse(site: Site, body: bytes, telemetry: Telemetry) -> None:
+    """Put *body* in line, as any raw client may, and let a worker meet it."""
+    prefix = f"{site.namespace}:{{queue:work}}:"
+    site.client.hset(prefix + "bodies", "bad", body)
+    site.client.rpush(prefix + "ready:m", "bad")
+    with Holdfast.from_url(site.url, namespace=site.namespace, telemetry=telemetry) as hf:
+        hf.worker(tasks).run(until_idle=True)
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_opentelemetry_is_told(site: Site, kind: str) -> None:
+    """By the type of the error; the names that strangers write are in no metric."""
+    body, outcome, error, name = REFUSED[kind]
+    recording = Recording()
+    refuse(site, body, recording.telemetry)
+    [(told, count)] = recording.metric("messaging.process.duration")
+    assert count == 1
+    assert told.get("holdfast.task.name", "") == name
+    assert (told["holdfast.outcome"], told["error.type"]) == (outcome, error)
+    assert (told["messaging.destination.name"], told["messaging.operation.name"]) == (
+        "work",
+        "process",
+    )
+    assert "canary" not in recording.everything()
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_prometheus_is_told(site: Site, kind: str) -> None:
+    """One attempt more of that outcome."""
+    body, outcome, _, name = REFUSED[kind]
+    registry = CollectorRegistry()
+    refuse(site, body, PrometheusMetrics(registry))
+    labels = f'{{outcome="{outcome}",queue="work",task="{name}"}}'
+    told = generate_latest(registry).decode()
+    assert f"holdfast_task_duration_seconds_count{labels} 1.0" in told
+    assert "canary" not in told
+
+
+def test_it_stays_in_its_trace(site: Site) -> None:
+    """So whoever sent what is refused can find out."""
+    recording = Recording()
+    refuse(site, as_json(args=["one"], traceparent=TRACE.traceparent), recording.telemetry)
+    assert parent_of(recording.span("process work")) == int(TRACE.span_id, 16)
