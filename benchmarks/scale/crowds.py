@@ -13,7 +13,7 @@ from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
 
 SENT_AT_ONCE: Final = 10_000
 BODY: Final = "x" * 100
-MESSAGES_EACH: Final = 100
+IN_A_CHAT: Final = 100
 CHATS_USED: Final = 10
 
 
@@ -101,47 +101,70 @@ class Messages(Crowd):
 
 
 class Chats(Crowd):
-    """Of a hundred messages and two members each, who are in no other.
+    """Very many things, a hundred in each chat.
 
-    As many are used in each size: the first message of a client to a chat costs it more.
+    As many chats are used in each size: the first message of a client to a chat costs it more.
     """
-
-    name = f"messages in chats of {MESSAGES_EACH}"
 
     def __init__(self, hf: Holdfast, size: int, url: str) -> None:
         super().__init__(hf, size, url)
         self.operations = {"send": self._send, "fetch 10 of them": self._fetch}
         self._next = count()
-        self._chats = max(1, size // MESSAGES_EACH)
+        self._chats = max(1, size // IN_A_CHAT)
 
     def fill(self) -> None:
         asyncio.run(self._fill())
 
     async def _fill(self) -> None:
-        """Many messages at a time: one by one a million would take very long."""
         async with AsyncHoldfast.from_url(self._url, namespace="benchmarks") as hf:
             for n in range(self._chats):
-                reader, sender = self._members(n)
-                chat = await hf.create_chat([reader], sender=sender, body=BODY, chat_id=reader)
-                sent = (chat.send(BODY, sender=sender) for _ in range(MESSAGES_EACH - 1))
-                await asyncio.gather(*sent)
+                await self._make(hf, n)
+
+    @abstractmethod
+    async def _make(self, hf: AsyncHoldfast, n: int) -> None:
+        """One of them, with a hundred of what is counted."""
 
     def _send(self, times: int) -> None:
         for _ in range(times):
-            reader, sender = self._members(self._used())
-            self._hf.chat(reader).send(BODY, sender=sender)
+            n = self._used()
+            self._hf.chat(self._chat(n)).send(BODY, sender=self._member(n, 0))
 
     def _fetch(self, times: int) -> None:
         for _ in range(times):
-            reader, _sender = self._members(self._used())
-            self._hf.inbox(reader).fetch(limit=10)
+            self._hf.inbox(self._member(self._used(), 1)).fetch(limit=10)
 
     def _used(self) -> int:
         """The next of a few, from all over the crowd."""
         return next(self._next) % CHATS_USED * self._chats // CHATS_USED
 
-    def _members(self, n: int) -> tuple[str, str]:
-        return f"reader-{self.size}-{n}", f"sender-{self.size}-{n}"
+    def _chat(self, n: int) -> str:
+        return f"{self.name}-{self.size}-{n}"
+
+    def _member(self, n: int, which: int) -> str:
+        return f"{self._chat(n)}-{which}"
+
+
+class MessagesOfChats(Chats):
+    """Each chat has two members, who are in no other."""
+
+    name = f"messages in chats of {IN_A_CHAT}"
+
+    async def _make(self, hf: AsyncHoldfast, n: int) -> None:
+        """With many messages at a time: one by one a million would take very long."""
+        sender, reader = self._member(n, 0), self._member(n, 1)
+        chat = await hf.create_chat([reader], sender=sender, body=BODY, chat_id=self._chat(n))
+        sent = (chat.send(BODY, sender=sender) for _ in range(IN_A_CHAT - 1))
+        await asyncio.gather(*sent)
+
+
+class MembersOfChats(Chats):
+    """Nobody is in two, and each chat has one message."""
+
+    name = f"members of chats of {IN_A_CHAT}"
+
+    async def _make(self, hf: AsyncHoldfast, n: int) -> None:
+        everybody = [self._member(n, which) for which in range(IN_A_CHAT)]
+        await hf.create_chat(everybody, sender=everybody[0], body=BODY, chat_id=self._chat(n))
 
 
 class Members(Crowd):
@@ -236,4 +259,13 @@ class Locks(Crowd):
                 pass
 
 
-CROWDS: Final = (Tasks, Messages, Chats, Members, Names, Counters, Locks)
+CROWDS: Final = (
+    Tasks,
+    Messages,
+    MessagesOfChats,
+    Members,
+    MembersOfChats,
+    Names,
+    Counters,
+    Locks,
+)
