@@ -91,7 +91,7 @@ def test_a_thousand_readers_in_eight_processes(standalone: Server, postgres: Pos
 async def test_a_thousand_tasks(site: Site) -> None:
     """Likewise, in one loop and in every topology."""
     table = Table({n: {"n": n} for n in range(3)})
-    patient = f"{site.url}?socket_timeout=60"
+    patient = f"{site.url}{'&' if '?' in site.url else '?'}socket_timeout=60"
     async with AsyncHoldfast.from_url(patient, namespace=site.namespace) as hf:
         cache = hf.row_cache("cold", source=table, shards=2)
         rows = await asyncio.gather(*(cache.get(n % 3, timeout=60) for n in range(600)))
