@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from ..core.checks import checked_int
 from ..core.clock import Duration, to_seconds
 from ..core.names import encode_name
 from ..core.runtime._async import in_thread
@@ -220,9 +221,7 @@ class AsyncFileFeed:
         Args:
             limit: among how many of those begun last, 1 to 1,000.
         """
-        if not 1 <= limit <= MOST_LISTED:
-            raise ValueError(f"limit must be 1 to {MOST_LISTED:,}, got {limit}")
-        return await self._desk.files(limit)
+        return await self._desk.files(checked_int(limit, "limit", 1, MOST_LISTED))
 
     async def redefine(self, *, budget: int | None = None, lease: Duration | None = None) -> None:
         """Change settings for everyone.

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from ..core.checks import checked_int
 from ..core.clock import Duration, to_seconds
 from ..core.names import encode_name
 from ..core.runtime._sync import in_thread
@@ -221,9 +222,7 @@ class FileFeed:
         Args:
             limit: among how many of those begun last, 1 to 1,000.
         """
-        if not 1 <= limit <= MOST_LISTED:
-            raise ValueError(f"limit must be 1 to {MOST_LISTED:,}, got {limit}")
-        return self._desk.files(limit)
+        return self._desk.files(checked_int(limit, "limit", 1, MOST_LISTED))
 
     def redefine(self, *, budget: int | None = None, lease: Duration | None = None) -> None:
         """Change settings for everyone.
