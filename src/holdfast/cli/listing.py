@@ -7,7 +7,8 @@ from typing import Protocol
 
 import typer
 
-from .connection import WRONG_USAGE, Embedded, Namespace, Url, fail, on_command_line
+from .codes import WRONG_USAGE
+from .connection import Embedded, Namespace, Url, fail, on_command_line
 from .help import Commands
 from .output import AsJson
 

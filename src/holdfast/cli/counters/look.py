@@ -11,7 +11,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ..connection import NOT_FOUND, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
+from ..codes import NOT_FOUND, WRONG_USAGE
+from ..connection import Embedded, Namespace, Url, connected, fail
 from ..found import like
 from ..instants import utc
 from ..output import AsJson, columns, counted, fields, say, show, show_json, stranger, warn

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from ..connection import WRONG_USAGE, fail, on_command_line
+from ..codes import WRONG_USAGE
+from ..connection import fail, on_command_line
 from ..help import Commands
 from .chat.command import chat
 from .logs.command import logs

@@ -9,7 +9,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ..connection import NOT_FOUND, Embedded, Namespace, Url, connected
+from ..codes import NOT_FOUND
+from ..connection import Embedded, Namespace, Url, connected
 from ..found import like
 from ..output import AsJson, fields, say, show, show_json, stranger, warn
 from .places import IsSemaphore, Name, Places, in_use, told, who

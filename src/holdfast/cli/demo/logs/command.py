@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .... import Holdfast, HoldfastError
+from ...codes import INTERRUPTED
 from ...connection import fail
 from ...output import console, counted
-from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..interruption import end_as_by_ctrl_c
 from ..own_server import own_server
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...codes import INTERRUPTED
 from ...connection import Embedded, Url, fail
 from ...output import console
-from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..interruption import end_as_by_ctrl_c
 
 if TYPE_CHECKING:
     from .events import Event

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...connection import WRONG_USAGE, Embedded, Url, connected, fail
+from ...codes import INTERRUPTED, WRONG_USAGE
+from ...connection import Embedded, Url, connected, fail
 from ...output import console
-from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..interruption import end_as_by_ctrl_c
 from ..own_server import own_server
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .... import HoldfastError
-from ...connection import WRONG_USAGE, Embedded, Url, fail
+from ...codes import INTERRUPTED, WRONG_USAGE
+from ...connection import Embedded, Url, fail
 from ...output import console, counted, say
-from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..interruption import end_as_by_ctrl_c
 from ..own_server import own_server
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .... import Holdfast, HoldfastError
+from ...codes import INTERRUPTED
 from ...connection import fail
 from ...output import console, say
-from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..interruption import end_as_by_ctrl_c
 
 if TYPE_CHECKING:
     from rich.console import Console
