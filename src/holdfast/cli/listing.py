@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import typer
 
@@ -11,6 +11,9 @@ from .codes import WRONG_USAGE
 from .connection import Embedded, Namespace, Url, fail, on_command_line
 from .help import Commands
 from .output import AsJson
+
+LISTED: Final = 1_000
+"""Names of one kind that the server tells at most."""
 
 
 class Ls(Protocol):
