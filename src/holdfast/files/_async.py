@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from ..core.checks import checked_int
-from ..core.clock import Duration, to_seconds
+from ..core.clock import Duration, to_timeout_s
 from ..core.names import encode_name
 from ..core.runtime._async import in_thread
 from ..core.script import Script
@@ -116,7 +116,7 @@ class AsyncFileFeed:
             name = Path(source).name
         packing = packing_of(name) if unpack else None
         stored = encoded_name(published_name(name, packing))
-        timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
+        timeout_s = to_timeout_s(timeout)
         shipment = await in_thread(_opened, source, packing, max_unpacked, compress)
         try:
             publishing = AsyncPublishing(self._desk, stored, shipment, timeout_s, on_progress)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from ..core.checks import checked_int
-from ..core.clock import Duration, to_seconds
+from ..core.clock import Duration, to_timeout_s
 from ..core.names import encode_name
 from ..core.runtime._sync import in_thread
 from ..core.script import Script
@@ -117,7 +117,7 @@ class FileFeed:
             name = Path(source).name
         packing = packing_of(name) if unpack else None
         stored = encoded_name(published_name(name, packing))
-        timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
+        timeout_s = to_timeout_s(timeout)
         shipment = in_thread(_opened, source, packing, max_unpacked, compress)
         try:
             publishing = Publishing(self._desk, stored, shipment, timeout_s, on_progress)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ..core.checks import checked_int
-from ..core.clock import Duration, to_ms, to_seconds
+from ..core.clock import Duration, to_ms
 from ..core.names import encode_name
 from ..errors import InvalidName, TooManyMembers
 from .message import Position
@@ -124,11 +124,6 @@ def checked_start(start: Start) -> str:
     if checked_seq(start, "start") == 0:
         raise ValueError("start must be the number of a message, 1 or more; or 'now' or 'floor'")
     return str(start)
-
-
-def checked_timeout(timeout: Duration | None) -> float | None:
-    """Seconds to wait; None for ever."""
-    return None if timeout is None else to_seconds(timeout, "timeout")
 
 
 @dataclass(frozen=True, slots=True)
