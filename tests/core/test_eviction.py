@@ -12,6 +12,7 @@ from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
 from holdfast.core.call._async import AsyncCaller
 from holdfast.core.connections.settings import Settings
+from holdfast.core.eviction import Lookout
 from holdfast.core.names import Namespace
 
 POLICY = "maxmemory-policy"
@@ -86,19 +87,19 @@ async def test_only_what_is_known_and_wrong_is_said(
     rights: list[str],
     times: int,
 ) -> None:
-    """Once, by all callers with the same settings; least rights are no mistake."""
+    """Once, by whatever callers; least rights are no mistake."""
     limited(fresh_server, policy, limit)
     allowed = ["allkeys", "allchannels", "allcommands", *rights]
     fresh_server.execute("ACL", "SETUSER", "app", "on", ">secret", *allowed)
     settings = Settings.from_url(f"redis://app:secret@127.0.0.1:{fresh_server.port}")
-    unit = Namespace.of("eviction").unit("lock", "item")
+    unit, lookout = Namespace.of("eviction").unit("lock", "item"), Lookout()
     for _ in range(2):
         caller = AsyncCaller(settings)
-        await caller.look([unit])
-        await caller.look([unit])
+        await lookout.look(caller, [unit])
+        await lookout.look(caller, [unit])
         await caller.close()
     assert len(warnings(caplog)) == times
-    assert settings.looked_at == {("127.0.0.1", fresh_server.port)}
+    assert lookout._known == {("127.0.0.1", fresh_server.port)}
 
 
 async def test_a_server_that_was_away_is_asked_the_next_time(
@@ -108,12 +109,13 @@ async def test_a_server_that_was_away_is_asked_the_next_time(
     limited(fresh_server, "allkeys-lru").pause()
     settings = Settings.from_url(f"{fresh_server.url}?socket_timeout=0.05")
     unit, caller = Namespace.of("eviction").unit("lock", "item"), AsyncCaller(settings)
-    await caller.look([unit])
-    assert settings.looked_at == set()
+    lookout = Lookout()
+    await lookout.look(caller, [unit])
+    assert lookout._known == set()
     fresh_server.resume()
 
     async def said() -> list[str]:
-        await caller.look([unit])
+        await lookout.look(caller, [unit])
         return warnings(caplog)
 
     await eventually_async(said)
@@ -123,11 +125,11 @@ async def test_a_server_that_was_away_is_asked_the_next_time(
 async def test_a_server_that_hangs_is_asked_once_for_many_units(fresh_server: Server) -> None:
     """Who closes a client waits for the end of this."""
     settings = Settings.from_url(f"{fresh_server.url}?socket_timeout=0.1")
-    namespace, caller = Namespace.of("eviction"), AsyncCaller(settings)
+    namespace, caller, lookout = Namespace.of("eviction"), AsyncCaller(settings), Lookout()
     units = [namespace.unit("lock", f"l{n}") for n in range(1000)]
     fresh_server.pause()
     async with asyncio.timeout(30):
-        await caller.look(units)
+        await lookout.look(caller, units)
         await caller.close()
     fresh_server.resume()
-    assert settings.looked_at == set()
+    assert lookout._known == set()

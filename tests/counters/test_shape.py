@@ -26,9 +26,9 @@ def test_a_shape_is_kept_as_text() -> None:
         ((), 1, "1 to 16 precisions, got 0"),
         (range(1, 18), 1, "1 to 16 precisions, got 17"),
         ((1, 1), 1, "twice"),
-        ((0, 1), 1, "1 to 31622400 seconds"),
-        ((-1,), 1, "1 to 31622400 seconds"),
-        ((10**9,), 1, "1 to 31622400 seconds"),
+        ((0, 1), 1, "1 to 31,622,400 seconds"),
+        ((-1,), 1, "1 to 31,622,400 seconds"),
+        ((10**9,), 1, "1 to 31,622,400 seconds"),
         ((1,), 0, "1 to 1,000 samples"),
         ((1,), 1001, "1 to 1,000 samples"),
     ],
@@ -44,7 +44,7 @@ def test_shapes_out_of_range(precisions: Any, keep: int, problem: str) -> None:
 )
 def test_shapes_of_other_things(precisions: Any, keep: Any) -> None:
     """Seconds are whole."""
-    with pytest.raises(TypeError, match="must be ints"):
+    with pytest.raises(TypeError, match="must be an int"):
         Shape.checked(precisions, keep)
 
 

@@ -647,7 +647,7 @@ def test_wrong_arguments_are_refused_before_any_io() -> None:
             with pytest.raises(ValueError, match="timeout must be 0 seconds or more"):
                 handle.result(timeout=timeout)
         for limit in (0, 1001):
-            with pytest.raises(ValueError, match="limit must be 1 to 1000"):
+            with pytest.raises(ValueError, match="limit must be 1 to 1,000"):
                 queue.tasks(limit=limit)
         with pytest.raises(ValueError, match="state must be one of"):
             queue.tasks("done")

@@ -215,8 +215,8 @@ def test_retries_take_times_as_everything_public_does(options: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("options", "error", "problem"),
     [
-        ({"attempts": 0}, ValueError, "attempts must be at least 1, got 0"),
-        ({"attempts": -1}, ValueError, "attempts must be at least 1, got -1"),
+        ({"attempts": 0}, ValueError, "attempts must be 1 or more, got 0"),
+        ({"attempts": -1}, ValueError, "attempts must be 1 or more, got -1"),
         ({"attempts": True}, TypeError, "attempts must be an int, got bool"),
         ({"attempts": 2.0}, TypeError, "attempts must be an int, got float"),
         ({"attempts": None}, TypeError, "attempts must be an int, got NoneType"),

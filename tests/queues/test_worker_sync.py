@@ -214,7 +214,7 @@ def test_until_idle_waits_for_what_the_tasks_enqueue(hf: Holdfast, site: Site) -
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"concurrency": 0}, "concurrency must be 1 to 10000"),
+        ({"concurrency": 0}, "concurrency must be 1 to 10,000"),
         ({"lease": 0.5}, "lease must be at least 1 s"),
         ({"lease": float("nan")}, "finite"),
         ({"grace": -1}, "grace must be 0 seconds or more"),

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from .. import acl_rule
-from .connection import WRONG_USAGE, Namespace, errors_told, fail
+from .codes import WRONG_USAGE
+from .connection import Namespace, errors_told, fail
 from .help import Commands
 from .output import warn
 

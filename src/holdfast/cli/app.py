@@ -1,9 +1,4 @@
-"""The commands, one file each, and what they share: exit codes and errors without a traceback.
-
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused; commands that look for what is
-wrong have two more, see `weights.py`, and so have `locks run` and `locks wait`, see
-`locks/codes.py`.
-"""
+"""The commands, each loaded when it is called."""
 
 from __future__ import annotations
 

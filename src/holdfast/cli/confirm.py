@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .connection import REFUSED, fail
+from .codes import REFUSED
+from .connection import fail
 from .output import printable
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]

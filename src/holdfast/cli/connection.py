@@ -6,23 +6,19 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from .. import HoldfastError, InvalidName, OutcomeUnknown, ServerRefused, ServerUnavailable
 from .address import server_name, url_problem, without_password
+from .codes import FAILED, NOT_FOUND, WRONG_USAGE
 from .output import console, stranger
 
 if TYPE_CHECKING:
     from .. import AsyncHoldfast, Holdfast, Telemetry
 
 Client = TypeVar("Client", "Holdfast", "AsyncHoldfast")
-
-FAILED: Final = 1
-WRONG_USAGE: Final = 2
-NOT_FOUND: Final = 3
-REFUSED: Final = 4
 
 
 def _one_server(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> Any:

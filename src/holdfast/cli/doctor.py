@@ -10,10 +10,10 @@ import typer
 from rich.text import Text
 
 from .. import ServerRefused
+from .codes import WARNED, WRONG
 from .connection import Embedded, Namespace, Url, connected
 from .help import Commands
 from .output import AsJson, counted, fields, say, show, show_json, stranger
-from .weights import WARNED, WRONG
 
 if TYPE_CHECKING:
     from .. import Finding

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NoReturn
 
-from .connection import NOT_FOUND, fail
+from .codes import NOT_FOUND
+from .connection import fail
 
 if TYPE_CHECKING:
     from .. import Holdfast, QueueStats

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 import typer
 from rich.text import Text
 
+from .codes import WARNED, WRONG
 from .connection import Embedded, Namespace, Url, connected
 from .help import Commands
 from .output import AsJson, counted, say, show, show_json, stranger, warn
-from .weights import WARNED, WRONG
 
 if TYPE_CHECKING:
     from .. import Damage

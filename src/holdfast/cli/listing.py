@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import typer
 
-from .connection import WRONG_USAGE, Embedded, Namespace, Url, fail, on_command_line
+from .codes import WRONG_USAGE
+from .connection import Embedded, Namespace, Url, fail, on_command_line
 from .help import Commands
 from .output import AsJson
+
+LISTED: Final = 1_000
+"""Names of one kind that the server tells at most."""
 
 
 class Ls(Protocol):

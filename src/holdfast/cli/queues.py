@@ -13,7 +13,7 @@ from rich.text import Text
 from .confirm import Yes, confirm
 from .connection import Embedded, Namespace, Url, connected
 from .found import found_stats, is_used
-from .listing import listing
+from .listing import LISTED, listing
 from .output import AsJson, counted, fields, say, show, show_json, stranger, warn
 from .task_lines import section
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 GLIMPSE: Final = 5
 """Tasks that `show` gives an idea of a queue by."""
-
-LISTED: Final = 1000
-"""Names that the server tells at most."""
 
 NAME_COLUMNS: Final = 28
 """What is left for names on a screen of 80 columns."""

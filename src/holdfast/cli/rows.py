@@ -12,7 +12,8 @@ import typer
 from rich.table import Table
 
 from .. import DecodeError, HoldfastError
-from .connection import NOT_FOUND, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
+from .codes import NOT_FOUND, WRONG_USAGE
+from .connection import Embedded, Namespace, Url, connected, fail
 from .found import like
 from .listing import listing
 from .logs import log_to_stderr

@@ -7,21 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from .. import HoldfastError, ServerInUse, server
 from ..server import ServerStatus
+from .codes import NOT_FOUND, REFUSED
 from .connection import fail
 from .help import Commands
 from .output import console, visible
-
-EXIT_NOT_RUNNING: Final = 3
-"""Of `status`, as init scripts have it."""
-
-EXIT_REFUSED: Final = 4
-"""Of `stop`, while processes have the server open."""
 
 app = Commands(
     name="server",
@@ -73,7 +68,7 @@ def status(
         for name, value in _rows(state):
             _say(f"{name:8}{value}")
     if not state.running:
-        raise typer.Exit(EXIT_NOT_RUNNING)
+        raise typer.Exit(NOT_FOUND)  # as init scripts have it
 
 
 def _rows(state: ServerStatus) -> Iterator[tuple[str, str]]:
@@ -105,6 +100,6 @@ def _errors_told() -> Iterator[None]:
     try:
         yield
     except ServerInUse as error:
-        fail(str(error), code=EXIT_REFUSED)
+        fail(str(error), code=REFUSED)
     except HoldfastError as error:
         fail(str(error))

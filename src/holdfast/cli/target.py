@@ -12,7 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NoReturn
 
-from .connection import WRONG_USAGE, fail
+from .codes import WRONG_USAGE
+from .connection import fail
 
 
 @dataclass(frozen=True, slots=True)

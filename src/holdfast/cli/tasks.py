@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NoReturn
 
 import typer
 
+from .codes import FAILED, NOT_FOUND
 from .confirm import Yes, confirm
-from .connection import FAILED, NOT_FOUND, Embedded, Namespace, Url, connected, fail
+from .connection import Embedded, Namespace, Url, connected, fail
 from .found import found_stats, is_used, not_found
 from .help import Commands
 from .output import AsJson, counted, fields, say, show, show_json

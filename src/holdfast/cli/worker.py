@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .address import server_name
-from .connection import WRONG_USAGE, Embedded, Namespace, Url, connected, fail
+from .codes import WRONG_USAGE
+from .connection import Embedded, Namespace, Url, connected, fail
 from .found import like
 from .help import Commands
 from .logs import log_to_stderr

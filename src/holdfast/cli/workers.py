@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from .connection import Embedded, Namespace, Url, connected
 from .instants import distance, duration
-from .listing import listing
+from .listing import LISTED, listing
 from .output import AsJson, say, show, show_json, stranger, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .. import WorkerStatus
-
-LISTED: Final = 1000
-"""Workers that the server tells at most."""
 
 
 def ls(

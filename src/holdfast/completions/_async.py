@@ -102,7 +102,7 @@ class AsyncCompletions:
         rest, new, done = iter(names), 0, 0
         while chunk := [_pair(each) for each in islice(rest, AT_ONCE)]:
             members = _members(chunk)
-            with self._caller.writers.operation(None, _never, verb="add") as write:
+            with self._caller.writers.operation(None, ledger.never, verb="add") as write:
                 args: list[Argument] = [write.writer, write.number, len(chunk), *members]
                 new += await self._call(ADD, args, harmless=True)
             await self._catalog.note(self._unit)
@@ -218,8 +218,3 @@ def _members(names: Iterable[tuple[str, str | None]]) -> list[str]:
         whole.append(first + ending)
         words += [place + ending for place in others]
     return whole + words
-
-
-def _never(op_id: str) -> None:
-    """Calls that are repeated here until they are answered leave nothing to repeat."""
-    raise AssertionError(op_id)

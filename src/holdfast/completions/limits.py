@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..core.checks import checked_int
+
 USUAL_LIMIT: Final = 100
 """Recent names that are kept where nobody has said."""
 
@@ -18,10 +20,4 @@ def checked_limit(limit: int | None) -> int | None:
         TypeError: it is not an int.
         ValueError: it is out of range.
     """
-    if limit is None:
-        return None
-    if isinstance(limit, bool) or not isinstance(limit, int):
-        raise TypeError(f"limit must be an int, got {type(limit).__name__}")
-    if not 1 <= limit <= MAX_LIMIT:
-        raise ValueError(f"limit must be 1 to {MAX_LIMIT:,}, got {limit}")
-    return limit
+    return None if limit is None else checked_int(limit, "limit", 1, MAX_LIMIT)

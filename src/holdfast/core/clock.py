@@ -46,6 +46,11 @@ def to_seconds(duration: Duration, what: str = "a duration") -> float:
     return float(duration)
 
 
+def to_timeout_s(timeout: Duration | None) -> float | None:
+    """How long somebody will wait, in seconds; None for ever. Raises as `to_seconds`."""
+    return None if timeout is None else to_seconds(timeout, "timeout")
+
+
 def to_ms(duration: Duration, what: str = "a duration") -> int:
     """*duration* in whole milliseconds, at least one: a short lease must not become none at all.
 

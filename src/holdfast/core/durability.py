@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .checks import checked_int
 from .clock import Duration, to_ms
 
 
@@ -51,8 +52,5 @@ Durability = Replicated | Fsynced
 
 
 def _check(replicas: int, least: int, timeout: Duration) -> None:
-    if isinstance(replicas, bool) or not isinstance(replicas, int):
-        raise TypeError(f"replicas must be an int, got {type(replicas).__name__}")
-    if replicas < least:
-        raise ValueError(f"replicas must be {least} or more, got {replicas}")
+    checked_int(replicas, "replicas", least)
     to_ms(timeout, "timeout")

@@ -28,6 +28,7 @@ from .call._async import AsyncCaller
 from .catalog._async import AsyncCatalog
 from .clock import since_boot
 from .connections.settings import Settings
+from .eviction import Lookout
 from .names import Namespace, Unit
 from .runtime._async import Event, spawn
 from .runtime.forks import process_id
@@ -128,11 +129,18 @@ class Renewer:
     Args:
         settings: where the server is.
         namespace: whose catalog lists the units of the leases; None: nobody's.
+        lookout: looks at the servers of these units.
     """
 
-    def __init__(self, settings: Settings, namespace: Namespace | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        namespace: Namespace | None = None,
+        lookout: Lookout | None = None,
+    ) -> None:
         self._settings = settings
         self._namespace = namespace
+        self._lookout = lookout or Lookout()
         self._rounds: dict[int, _Rounds] = {}
 
     def keep(self, lease: Lease) -> None:
@@ -159,7 +167,7 @@ class Renewer:
             rounds.thread.leave()
 
     def _begun(self) -> _Rounds:
-        made = _Rounds(self._settings, self._namespace, LoopThread.enter())
+        made = _Rounds(self._settings, self._namespace, self._lookout, LoopThread.enter())
         rounds = self._rounds.setdefault(process_id(), made)
         if rounds is made:
             made.thread.submit(made.run())
@@ -171,11 +179,18 @@ class Renewer:
 class _Rounds:
     """The work of the renewer, all in the private loop of one process."""
 
-    def __init__(self, settings: Settings, namespace: Namespace | None, thread: LoopThread) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        namespace: Namespace | None,
+        lookout: Lookout,
+        thread: LoopThread,
+    ) -> None:
         self.thread = thread
         self.leases: dict[int, Lease] = {}  # shared with the holders; single steps are atomic
         self.asleep = False
         self._settings = settings
+        self._lookout = lookout
         self._callers: dict[float, AsyncCaller] = {}
         self._catalog: AsyncCatalog | None = None
         if namespace is not None:
@@ -238,7 +253,7 @@ class _Rounds:
         try:
             for unit in news:
                 await catalog.note(unit)
-            await self._caller(_NOTING_LEASE_MS).look(news, kind="renewals")
+            await self._lookout.look(self._caller(_NOTING_LEASE_MS), news, kind="renewals")
         finally:
             del self._under_way[_NOTING]
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from ..core import ledger
 from ..core.call._sync import Argument, Caller, Step
 from ..core.catalog._sync import Catalog
+from ..core.checks import checked_int
 from ..core.clock import Duration, Instant, from_epoch_ms, to_epoch_ms, to_seconds
 from ..core.ledger import Operation
 from ..core.names import Unit
@@ -125,8 +126,7 @@ class Counter:
             TypeError: *precision* is not an int.
             ValueError: the counter has no such precision.
         """
-        if isinstance(precision, bool) or not isinstance(precision, int):
-            raise TypeError(f"precision must be an int, got {type(precision).__name__}")
+        checked_int(precision, "precision")
         first_s = None if start is None else to_epoch_ms(start, "start") // 1000
         last_s = None if end is None else to_epoch_ms(end, "end") // 1000
         shape, now_s, counts = self._read(precision)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Self
 
+from ..core.checks import checked_int
 from ..core.names import Unit
 from . import keys
 
@@ -41,17 +42,13 @@ class Shape:
             ValueError: none, too many, one twice, or out of range.
         """
         given = tuple(precisions)
-        for value in (*given, keep):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"precisions and keep must be ints, got {value!r}")
+        for precision in given:
+            checked_int(precision, "a precision", 1, MAX_PRECISION_S, unit="seconds")
         if not 0 < len(given) <= MAX_PRECISIONS:
             raise ValueError(f"a counter has 1 to {MAX_PRECISIONS} precisions, got {len(given)}")
         if len(set(given)) < len(given):
             raise ValueError(f"a precision is given twice: {given}")
-        if min(given) < 1 or max(given) > MAX_PRECISION_S:
-            raise ValueError(f"precisions must be 1 to {MAX_PRECISION_S} seconds, got {given}")
-        if not 1 <= keep <= MAX_KEEP:
-            raise ValueError(f"keep must be 1 to {MAX_KEEP:,} samples, got {keep}")
+        checked_int(keep, "keep", 1, MAX_KEEP, unit="samples")
         return cls(tuple(sorted(given)), keep)
 
     @classmethod

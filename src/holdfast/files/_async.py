@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from ..core.clock import Duration, to_seconds
+from ..core.checks import checked_int
+from ..core.clock import Duration, to_timeout_s
 from ..core.names import encode_name
 from ..core.runtime._async import in_thread
 from ..core.script import Script
@@ -115,7 +116,7 @@ class AsyncFileFeed:
             name = Path(source).name
         packing = packing_of(name) if unpack else None
         stored = encoded_name(published_name(name, packing))
-        timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
+        timeout_s = to_timeout_s(timeout)
         shipment = await in_thread(_opened, source, packing, max_unpacked, compress)
         try:
             publishing = AsyncPublishing(self._desk, stored, shipment, timeout_s, on_progress)
@@ -220,9 +221,7 @@ class AsyncFileFeed:
         Args:
             limit: among how many of those begun last, 1 to 1,000.
         """
-        if not 1 <= limit <= MOST_LISTED:
-            raise ValueError(f"limit must be 1 to {MOST_LISTED:,}, got {limit}")
-        return await self._desk.files(limit)
+        return await self._desk.files(checked_int(limit, "limit", 1, MOST_LISTED))
 
     async def redefine(self, *, budget: int | None = None, lease: Duration | None = None) -> None:
         """Change settings for everyone.

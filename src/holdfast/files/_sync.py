@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from ..core.clock import Duration, to_seconds
+from ..core.checks import checked_int
+from ..core.clock import Duration, to_timeout_s
 from ..core.names import encode_name
 from ..core.runtime._sync import in_thread
 from ..core.script import Script
@@ -116,7 +117,7 @@ class FileFeed:
             name = Path(source).name
         packing = packing_of(name) if unpack else None
         stored = encoded_name(published_name(name, packing))
-        timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
+        timeout_s = to_timeout_s(timeout)
         shipment = in_thread(_opened, source, packing, max_unpacked, compress)
         try:
             publishing = Publishing(self._desk, stored, shipment, timeout_s, on_progress)
@@ -221,9 +222,7 @@ class FileFeed:
         Args:
             limit: among how many of those begun last, 1 to 1,000.
         """
-        if not 1 <= limit <= MOST_LISTED:
-            raise ValueError(f"limit must be 1 to {MOST_LISTED:,}, got {limit}")
-        return self._desk.files(limit)
+        return self._desk.files(checked_int(limit, "limit", 1, MOST_LISTED))
 
     def redefine(self, *, budget: int | None = None, lease: Duration | None = None) -> None:
         """Change settings for everyone.

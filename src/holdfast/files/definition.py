@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
+from ..core.checks import checked_int
 from ..core.clock import Duration, to_ms
 from ..core.names import encode_name
 from ..errors import DecodeError
@@ -86,11 +87,7 @@ class Definition(msgspec.Struct, frozen=True):
 
 def checked_budget(budget: Any) -> int:
     """*budget*, if it is one."""
-    if isinstance(budget, bool) or not isinstance(budget, int):
-        raise TypeError(f"budget must be an int, got {type(budget).__name__} {budget!r}")
-    if not MIN_BUDGET <= budget <= MAX_BUDGET:
-        raise ValueError(f"budget must be {MIN_BUDGET:,} to {MAX_BUDGET:,} bytes, got {budget:,}")
-    return budget
+    return checked_int(budget, "budget", MIN_BUDGET, MAX_BUDGET, unit="bytes")
 
 
 def checked_lease(lease: Duration) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from ..core.checks import checked_int
 from .chunk import BLOCK
 
 MAX_LINE: Final = 64 << 10
@@ -147,17 +148,9 @@ def lines_of(data: bytes) -> list[bytes]:
 
 def checked_offset(offset: Any, name: str) -> int:
     """*offset*, if it is one; the argument is called *name*."""
-    if isinstance(offset, bool) or not isinstance(offset, int):
-        raise TypeError(f"{name} must be an int, got {type(offset).__name__}")
-    if offset < 0:
-        raise ValueError(f"{name} must be 0 or more, got {offset:,}")
-    return offset
+    return checked_int(offset, name, 0)
 
 
 def checked_max_line(max_line: Any) -> int:
     """*max_line*, if it is one."""
-    if isinstance(max_line, bool) or not isinstance(max_line, int):
-        raise TypeError(f"max_line must be an int, got {type(max_line).__name__}")
-    if not 1 <= max_line <= BLOCK:
-        raise ValueError(f"max_line must be 1 to {BLOCK:,} bytes, got {max_line:,}")
-    return max_line
+    return checked_int(max_line, "max_line", 1, BLOCK, unit="bytes")

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Final
 
 from ..core.call._async import Argument
-from ..core.clock import Deadline, Duration, to_seconds
+from ..core.clock import Deadline, Duration, to_timeout_s
 from ..core.script import Script
 from .lease._async import AsyncLease
 from .places._async import AsyncPlaces
@@ -45,7 +45,7 @@ class _AsyncHeld:
             LeaseLost: at the end of the block: the lease was lost while it ran. Not if the body
                 raised something else.
         """
-        return _AsyncHold(self._places, None if timeout is None else to_seconds(timeout, "timeout"))
+        return _AsyncHold(self._places, to_timeout_s(timeout))
 
     async def acquire(self, *, timeout: Duration | None = None) -> AsyncLease:
         """Wait for a place: first come, first served.
@@ -64,7 +64,7 @@ class _AsyncHeld:
             ServerUnavailable: the server cannot be asked. If it went away in the middle of the
                 call, a place may stay taken until a lease has passed.
         """
-        timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
+        timeout_s = to_timeout_s(timeout)
         got = await first_try(self._places, timeout_s)
         return got if isinstance(got, AsyncLease) else await got.lease()
 
@@ -185,7 +185,7 @@ class AsyncLockAll:
             LockTimeout: one was not free in time; those taken before it are given back.
             LeaseLost: one was lost, before the block or while it ran.
         """
-        deadline = Deadline(None if timeout is None else to_seconds(timeout, "timeout"))
+        deadline = Deadline(to_timeout_s(timeout))
         leases: dict[str, AsyncLease] = {}
         async with AsyncExitStack() as stack:
             for lock in self._locks:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Final
 
 from ..core.call._sync import Argument
-from ..core.clock import Deadline, Duration, to_seconds
+from ..core.clock import Deadline, Duration, to_timeout_s
 from ..core.script import Script
 from .lease._sync import Lease
 from .places._sync import Places
@@ -46,7 +46,7 @@ class _AsyncHeld:
             LeaseLost: at the end of the block: the lease was lost while it ran. Not if the body
                 raised something else.
         """
-        return _AsyncHold(self._places, None if timeout is None else to_seconds(timeout, "timeout"))
+        return _AsyncHold(self._places, to_timeout_s(timeout))
 
     def acquire(self, *, timeout: Duration | None = None) -> Lease:
         """Wait for a place: first come, first served.
@@ -65,7 +65,7 @@ class _AsyncHeld:
             ServerUnavailable: the server cannot be asked. If it went away in the middle of the
                 call, a place may stay taken until a lease has passed.
         """
-        timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
+        timeout_s = to_timeout_s(timeout)
         got = first_try(self._places, timeout_s)
         return got if isinstance(got, Lease) else got.lease()
 
@@ -184,7 +184,7 @@ class LockAll:
             LockTimeout: one was not free in time; those taken before it are given back.
             LeaseLost: one was lost, before the block or while it ran.
         """
-        deadline = Deadline(None if timeout is None else to_seconds(timeout, "timeout"))
+        deadline = Deadline(to_timeout_s(timeout))
         leases: dict[str, Lease] = {}
         with ExitStack() as stack:
             for lock in self._locks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from ..core.checks import checked_int
 from ..core.clock import Duration, to_ms, to_seconds
 
 MIN_LEASE_MS: Final = 1_000
@@ -70,8 +71,4 @@ class Terms:
 
 def checked_limit(limit: int) -> int:
     """*limit* as a user gives it."""
-    if isinstance(limit, bool) or not isinstance(limit, int):
-        raise TypeError(f"limit must be an int, got {type(limit).__name__}")
-    if not 1 <= limit <= MAX_LIMIT:
-        raise ValueError(f"limit must be 1 to {MAX_LIMIT:,}, got {limit}")
-    return limit
+    return checked_int(limit, "limit", 1, MAX_LIMIT)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..core.checks import checked_int
 from ..core.clock import Duration
 from ..core.names import Unit
 from ..core.script import Script
@@ -25,7 +26,6 @@ from .terms import (
     MAX_LIMIT,
     Overflow,
     check_edges,
-    checked_count,
     checked_name,
     checked_overflow,
     checked_positions,
@@ -51,7 +51,9 @@ class Mailbox(Reader):
         self._log = post.mailbox(name)
         super().__init__(post, self._log.unit)
         self._units = frozenset([self._log.unit])
-        self._capacity = None if capacity is None else checked_count(capacity, "capacity", MAX_KEPT)
+        if capacity is not None:
+            checked_int(capacity, "capacity", 1, MAX_KEPT)
+        self._capacity = capacity
         self._overflow = None if overflow is None else checked_overflow(overflow)
 
     def __repr__(self) -> str:
@@ -143,7 +145,7 @@ class Mailbox(Reader):
             before: of those before this number, to go back page by page.
             after: instead the oldest ones after this number, to follow what is sent.
         """
-        checked_count(limit, "limit", MAX_LIMIT)
+        checked_int(limit, "limit", 1, MAX_LIMIT)
         check_edges(before, after)
         return self._log.page(limit, before=before, after=after)
 
@@ -168,7 +170,7 @@ class Mailbox(Reader):
         """
         settings: list[tuple[str, str | bytes | int]] = []
         if capacity is not None:
-            settings.append(("capacity", checked_count(capacity, "capacity", MAX_KEPT)))
+            settings.append(("capacity", checked_int(capacity, "capacity", 1, MAX_KEPT)))
         if overflow is not None:
             settings.append(("overflow", checked_overflow(overflow)))
         if not settings:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from ..core.clock import Duration, to_ms, to_seconds
+from ..core.checks import checked_int
+from ..core.clock import Duration, to_ms
 from ..core.names import encode_name
 from ..errors import InvalidName, TooManyMembers
 from .message import Position
@@ -67,27 +68,13 @@ def check_count(members: int) -> None:
         raise TooManyMembers("a chat", members, MAX_MEMBERS)
 
 
-def checked_count(value: int, what: str, most: int) -> int:
-    """*value*, an int from 1 to *most*.
-
-    Raises:
-        ValueError, TypeError: it is not.
-    """
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{what} must be an int, got {type(value).__name__}")
-    if not 1 <= value <= most:
-        raise ValueError(f"{what} must be 1 to {most:,}, got {value}")
-    return value
-
-
 def checked_seq(seq: int, what: str = "seq") -> int:
     """The number of a message, or 0.
 
     Raises:
         ValueError, TypeError: it cannot be one.
     """
-    if isinstance(seq, bool) or not isinstance(seq, int):
-        raise TypeError(f"{what} must be an int, got {type(seq).__name__}")
+    checked_int(seq, what)
     if not 0 <= seq <= MAX_SEQ:
         raise ValueError(f"{what} must be the number of a message, got {seq}")
     return seq
@@ -102,7 +89,7 @@ def check_edges(before: int | None, after: int | None) -> None:
     if before is not None and after is not None:
         raise ValueError("before and after exclude each other: read on from one of them")
     if before is not None:
-        checked_count(before, "before", MAX_SEQ)
+        checked_int(before, "before", 1, MAX_SEQ)
     if after is not None:
         checked_seq(after, "after")
 
@@ -119,7 +106,7 @@ def checked_keep(keep: Keep) -> str:
     if keep == UNTIL_READ:
         return UNTIL_READ
     if not isinstance(keep, str):
-        return str(checked_count(keep, "keep", MAX_KEPT))
+        return str(checked_int(keep, "keep", 1, MAX_KEPT))
     raise ValueError(f"keep must be a number of messages or {UNTIL_READ!r}, got {keep!r}")
 
 
@@ -137,11 +124,6 @@ def checked_start(start: Start) -> str:
     if checked_seq(start, "start") == 0:
         raise ValueError("start must be the number of a message, 1 or more; or 'now' or 'floor'")
     return str(start)
-
-
-def checked_timeout(timeout: Duration | None) -> float | None:
-    """Seconds to wait; None for ever."""
-    return None if timeout is None else to_seconds(timeout, "timeout")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from ..core import ledger
 from ..core.bell import Bell
 from ..core.call._async import Argument, AsyncCaller
 from ..core.catalog._async import AsyncCatalog
+from ..core.checks import checked_int
 from ..core.clock import MAX_MS, from_epoch_ms
 from ..core.names import Namespace
 from ..core.script import Script
@@ -86,8 +87,7 @@ class AsyncQueue:
 
         The last one is not over yet. For people and dashboards: it is kept for two hours.
         """
-        if not 1 <= minutes <= MOST_MINUTES:
-            raise ValueError(f"minutes must be 1 to {MOST_MINUTES}, got {minutes}")
+        checked_int(minutes, "minutes", 1, MOST_MINUTES)
         unit = self._unit
         minute, values = await self._caller.call(PACE, unit, [keys.pace(unit)], [])
         return paces(minute, values, minutes)
@@ -102,8 +102,7 @@ class AsyncQueue:
         """
         if state not in LISTED_STATES:
             raise ValueError(f"state must be one of {', '.join(LISTED_STATES)}, got {state!r}")
-        if not 1 <= limit <= LIST_LIMIT:
-            raise ValueError(f"limit must be 1 to {LIST_LIMIT}, got {limit}")
+        checked_int(limit, "limit", 1, LIST_LIMIT)
         unit = self._unit
         names = [keys.bodies(unit), keys.state(unit), *keys.ready(unit), *keys.due(unit)]
         names += [keys.leases(unit), keys.dead(unit), keys.left_over(unit)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack
 
+from ..core.checks import checked_int
 from ..core.clock import (
     Duration,
     Instant,
@@ -50,10 +51,7 @@ class Retry:
     longest: float = 3600.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.attempts, bool) or not isinstance(self.attempts, int):
-            raise TypeError(f"attempts must be an int, got {type(self.attempts).__name__}")
-        if self.attempts < 1:
-            raise ValueError(f"attempts must be at least 1, got {self.attempts}")
+        checked_int(self.attempts, "attempts", 1)
         for name in ("backoff", "longest"):
             object.__setattr__(self, name, to_seconds(getattr(self, name), name))
 
@@ -251,13 +249,7 @@ def checked_task_id(task_id: str) -> str:
 
 def checked_capacity(capacity: int | None) -> int | None:
     """*capacity*, or why it is none."""
-    if capacity is None:
-        return None
-    if isinstance(capacity, bool) or not isinstance(capacity, int):
-        raise TypeError(f"capacity must be an int or None, got {type(capacity).__name__}")
-    if not 1 <= capacity <= MAX_CAPACITY:
-        raise ValueError(f"capacity must be 1 to {MAX_CAPACITY:,}, got {capacity}")
-    return capacity
+    return None if capacity is None else checked_int(capacity, "capacity", 1, MAX_CAPACITY)
 
 
 def checked_priority(priority: str) -> Priority:

@@ -8,7 +8,7 @@ from typing import Any
 from ..core.bell import Bell
 from ..core.call._async import AsyncCaller
 from ..core.catalog._async import AsyncCatalog
-from ..core.clock import Deadline, Duration, to_seconds
+from ..core.clock import Deadline, Duration, to_seconds, to_timeout_s
 from ..core.ledger import partly
 from ..core.names import Namespace
 from ..core.runtime._async import runs_here
@@ -293,7 +293,7 @@ class AsyncRowCache:
 
 def _until(timeout: Duration | None) -> Deadline | None:
     """Until when to try; None: not at all."""
-    seconds = None if timeout is None else to_seconds(timeout, "timeout")
+    seconds = to_timeout_s(timeout)
     return None if seconds == 0 else Deadline(seconds)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.bell import Bell
 from ..core.call._sync import Caller
 from ..core.catalog._sync import Catalog
-from ..core.clock import Deadline, Duration, to_seconds
+from ..core.clock import Deadline, Duration, to_seconds, to_timeout_s
 from ..core.ledger import partly
 from ..core.names import Namespace
 from ..core.runtime._sync import runs_here
@@ -292,7 +292,7 @@ class RowCache:
 
 def _until(timeout: Duration | None) -> Deadline | None:
     """Until when to try; None: not at all."""
-    seconds = None if timeout is None else to_seconds(timeout, "timeout")
+    seconds = to_timeout_s(timeout)
     return None if seconds == 0 else Deadline(seconds)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Self
 
+from ..core.checks import checked_int
 from ..core.clock import Duration, to_ms, to_seconds
 from ..core.codec import Codec
 from .row import JITTER
@@ -63,10 +64,7 @@ class Terms:
             TypeError, ValueError: they make no sense.
         """
         if shards is not None:
-            if isinstance(shards, bool) or not isinstance(shards, int):
-                raise TypeError(f"shards must be an int, got {shards!r}")
-            if not 1 <= shards <= MAX_SHARDS:
-                raise ValueError(f"shards must be 1 to {MAX_SHARDS}, got {shards}")
+            checked_int(shards, "shards", 1, MAX_SHARDS)
         lease_ms = to_ms(lease, "lease")
         if lease_ms < LEAST_LEASE_MS:
             raise ValueError(f"lease must be at least 1 second, got {lease}")
@@ -104,11 +102,7 @@ def checked_every(every: Any) -> int:
 
 def checked_limit(limit: Any) -> int:
     """How many rows one step takes at most, if it is such a number."""
-    if isinstance(limit, bool) or not isinstance(limit, int):
-        raise TypeError(f"limit must be an int, got {limit!r}")
-    if not 1 <= limit <= MAX_BATCH:
-        raise ValueError(f"limit must be 1 to {MAX_BATCH} rows, got {limit}")
-    return limit
+    return checked_int(limit, "limit", 1, MAX_BATCH, unit="rows")
 
 
 def jitter_permille() -> int:

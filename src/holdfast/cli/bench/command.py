@@ -10,20 +10,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from ... import AsyncHoldfast, Holdfast, HoldfastError, ServerFacts, ServerRefused, __version__
 from ..address import server_name
-from ..connection import REFUSED, Embedded, Url, client, errors_told, fail
+from ..codes import INTERRUPTED, REFUSED
+from ..connection import Embedded, Url, client, errors_told, fail
 from ..help import Commands
 from ..output import AsJson, counted, say, show_json, size, warn
 from .measure import Measure
 from .stations import STATIONS, Work, blocking, concurrent
 from .verdict import limits
-
-INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
 
 app = Commands()
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ... import Mailbox
 from ..connection import Embedded, Namespace, Url, connected
+from ..listing import LISTED
 from ..output import AsJson, fields, say, show, show_json, warn
 from .chats import ChatStanding, readers_table
 from .mailboxes import MailboxStanding
@@ -19,9 +20,6 @@ from .posts import post_fields, posts_table
 
 GLIMPSE: Final = 10
 """Members and messages that `show` tells; JSON has all members that the server tells."""
-
-LISTED: Final = 1_000
-"""Names that the server tells at most."""
 
 
 def ls(

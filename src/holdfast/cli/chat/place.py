@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 import typer
 
 from ... import Chat, Mailbox, Message, NoSuchChat, Undecodable
-from ..connection import NOT_FOUND, connected, fail
+from ..codes import NOT_FOUND
+from ..connection import connected, fail
 from ..found import like
 
 if TYPE_CHECKING:

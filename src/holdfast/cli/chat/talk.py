@@ -9,15 +9,14 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from ... import MailboxFull, NotAMember
-from ..connection import REFUSED, WRONG_USAGE, Embedded, Namespace, Url, fail
+from ..codes import INTERRUPTED, REFUSED, WRONG_USAGE
+from ..connection import Embedded, Namespace, Url, fail
 from ..output import AsJson, say, show_json, warn
 from .place import IsMailbox, Name, Place, Post, opened
 from .posts import post_fields, post_line
 
 LOOK_S: Final = 0.5
 """Between two looks: a listener who is no member is not woken by the server."""
-
-INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
 
 Sender = Annotated[
     str, typer.Option("--as", metavar="USER", help="Who says it; in a chat a member.")

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ... import InvalidName
-from ..connection import NOT_FOUND, Embedded, Namespace, Url, connected
+from ..codes import INTERRUPTED, NOT_FOUND
+from ..connection import Embedded, Namespace, Url, connected
 from ..help import Commands
 from ..output import AsJson, printable, show_json, warn
 
 if TYPE_CHECKING:
     from ... import Completions, Match
-
-INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The completions, such as guild:3.")]
 Prefix = Annotated[

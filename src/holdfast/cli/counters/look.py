@@ -11,18 +11,17 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ..connection import NOT_FOUND, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
+from ..codes import NOT_FOUND, WRONG_USAGE
+from ..connection import Embedded, Namespace, Url, connected, fail
 from ..found import like
 from ..instants import utc
+from ..listing import LISTED
 from ..output import AsJson, columns, counted, fields, say, show, show_json, stranger, warn
 from .chart import chart, gathered
 from .spans import span, told
 
 if TYPE_CHECKING:
     from ... import Counter, CounterState, Sample
-
-LISTED: Final = 1_000
-"""Names that the server tells at most."""
 
 WINDOWS: Final = {"last_minute": 60, "last_hour": 3600, "last_day": 86_400}
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import typer
 
-from ..connection import WRONG_USAGE, fail, on_command_line
+from ..codes import WRONG_USAGE
+from ..connection import fail, on_command_line
 from ..help import Commands
 from .chat.command import chat
 from .logs.command import logs
 from .mail.command import mail
 from .market.command import market
+from .options import AsJson
 from .sale.command import sale
 from .traffic.command import traffic
-from .world.command import AsJson, Checked, Port, Seconds, Seed, world
+from .world.command import Checked, Port, Seconds, Seed, world
 
 HELP = """See Holdfast at work.
 

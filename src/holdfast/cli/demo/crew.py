@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Self
 
 GRACE_S = 15.0  # from SIGTERM to SIGKILL; a mail that hangs gives up after 10 s
@@ -59,12 +58,7 @@ class Crew:
         self._processes = {name: self._start(name) for name in self.commands}
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         end_all(list(self._processes.values()))
 
     @property

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from ..connection import fail
+
 HERE = Path(__file__).resolve()
 PLACES = (HERE.parents[1] / "examples", HERE.parents[4] / "examples")
 
@@ -25,6 +27,14 @@ def example_file(name: str) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise FileNotFoundError(f"cannot find the example {name} in {PLACES[0]} or {PLACES[1]}")
+
+
+def needed_example(name: str) -> Path:
+    """The same for a command, which it ends if the examples were not installed."""
+    try:
+        return example_file(name)
+    except FileNotFoundError as error:
+        fail(str(error))
 
 
 def load_example(path: Path) -> ModuleType:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import signal
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells report it
-
 
 def end_as_by_ctrl_c() -> None:
     """Have SIGTERM and a closed terminal end the demo in good order, too."""

@@ -9,8 +9,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ..connection import NOT_FOUND, Embedded, Namespace, Url, connected
+from ..codes import NOT_FOUND
+from ..connection import Embedded, Namespace, Url, connected
 from ..found import like
+from ..listing import LISTED
 from ..output import AsJson, fields, say, show, show_json, stranger, warn
 from .places import IsSemaphore, Name, Places, in_use, told, who
 
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
 
 GLIMPSE: Final = 10
 """Holders and waiters that `show` names; JSON has all."""
-
-LISTED: Final = 1000
-"""Locks, and semaphores, that the server tells at most."""
 
 NAME_COLUMNS: Final = 40
 """What is left for names on a screen of 80 columns."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from ... import HoldfastError, LeaseLost, LockTimeout, NotDefined
-from ..connection import WRONG_USAGE, Embedded, Namespace, Url, connected, fail
+from ..codes import WRONG_USAGE
+from ..connection import Embedded, Namespace, Url, connected, fail
 from ..output import warn
 from .codes import LOST, NO_COMMAND, NOT_EXECUTABLE, SIGNALLED, TIMED_OUT, UNABLE
 from .command import Ended, can_run, run_under

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Final, Self
 
 from .codes import SIGNALLED
@@ -36,12 +36,7 @@ class Signals:
                 self._before[number] = signal.signal(number, self._come)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ... import DamagedFile, DefinitionConflict, NotDefined
-from ..connection import FAILED, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
+from ..codes import FAILED, WRONG_USAGE
+from ..connection import Embedded, Namespace, Url, connected, fail
 from ..output import AsJson, counted, printable, say, show_json, size, warn
 from .progress import Progress, watched
 from .standing import FEED, Feed

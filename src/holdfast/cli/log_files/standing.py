@@ -9,7 +9,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ..connection import NOT_FOUND, Embedded, Namespace, Url, connected, fail
+from ..codes import NOT_FOUND
+from ..connection import Embedded, Namespace, Url, connected, fail
 from ..output import AsJson, counted, fields, show_json, size, stranger
 from ..output import show as show_it
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ... import BadGeoData, GeoKey, GeoTable, LocalFiles
-from ..connection import FAILED, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
+from ..codes import FAILED, WRONG_USAGE
+from ..connection import Embedded, Namespace, Url, connected, fail
 from ..logs import log_to_stderr
 from ..output import AsJson, counted, say, show_json, size
 from .crew import run

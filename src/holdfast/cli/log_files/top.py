@@ -9,7 +9,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ..connection import NOT_FOUND, WRONG_USAGE, Embedded, Namespace, Url, connected, fail
+from ..codes import NOT_FOUND, WRONG_USAGE
+from ..connection import Embedded, Namespace, Url, connected, fail
 from ..output import AsJson, say, show, show_json, stranger
 
 if TYPE_CHECKING:

@@ -13,16 +13,8 @@ import typer
 
 from ... import AsyncHoldfast
 from ..address import server_name
-from ..connection import (
-    WRONG_USAGE,
-    Embedded,
-    Namespace,
-    Url,
-    client,
-    errors_told,
-    fail,
-    on_command_line,
-)
+from ..codes import WRONG_USAGE
+from ..connection import Embedded, Namespace, Url, client, errors_told, fail, on_command_line
 from ..help import Commands
 from ..logs import log_to_stderr
 from ..loop import run_async

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from ..connection import WRONG_USAGE, fail
+from ..codes import WRONG_USAGE
+from ..connection import fail
 
 if TYPE_CHECKING:
     from ...web import Passes, Tokens

@@ -8,7 +8,6 @@ import sys
 import termios
 import tty
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Final, Self
 
 _MOST: Final = 64
@@ -41,12 +40,7 @@ class Keyboard:
             asyncio.get_running_loop().add_reader(sys.stdin, self._read)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         if self._before:
             asyncio.get_running_loop().remove_reader(sys.stdin)
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)

@@ -7,7 +7,6 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from typing import Any, Final
 
 from ...core.call._sync import Argument, Caller
@@ -19,7 +18,7 @@ from . import needs
 from .examined import Delay, Examined, Login, Ping
 from .finding import Finding, worst_first
 from .health import health
-from .security import rights, security
+from .security import is_loopback, rights, security
 from .settings import ASKED, settings
 from .standing import coverage, of_cluster, standing
 from .timing import drift, timing
@@ -142,12 +141,7 @@ def _has_secret(settings: Settings) -> bool:
 
 def _is_local(address: Address) -> bool:
     host, port = address
-    if not port or host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return not port or is_loopback(host)
 
 
 def _pairs(flat: Sequence[bytes]) -> dict[str, str]:

@@ -77,10 +77,11 @@ def _is_open(one: Examined) -> bool:
         return False
     if one.info["tcp_port"] == "0":
         return False
-    return bound == "" or any(not _is_loopback(name.lstrip("-")) for name in bound.split())
+    return bound == "" or any(not is_loopback(name.lstrip("-")) for name in bound.split())
 
 
-def _is_loopback(name: str) -> bool:
+def is_loopback(name: str) -> bool:
+    """Whether only programs of this machine reach the host of that *name*."""
     try:
         return ip_address(name).is_loopback
     except ValueError:

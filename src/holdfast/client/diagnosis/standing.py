@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
+from ...core.connections.slots import SLOTS
 from .examined import Examined
 from .finding import Finding
-
-SLOTS: Final = 16384
 
 
 def standing(one: Examined) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from ...core.catalog._async import AsyncCatalog
 from ...core.codec import JSON, Codec
 from ...core.connections.settings import Client, Settings
 from ...core.durability import Durability
+from ...core.eviction import Lookout
 from ...core.names import Namespace
 from ...core.renewer import Renewer
 from ...core.runtime._async import at_construction, in_thread
@@ -134,7 +135,8 @@ class AsyncOpening:
         self._caller = AsyncCaller(settings)
         self._catalog = AsyncCatalog(self._caller, self._namespace)
         self._bell = Bell(settings)
-        self._renewer = Renewer(settings, self._namespace)
+        self._lookout = Lookout()
+        self._renewer = Renewer(settings, self._namespace, self._lookout)
         self._buffers: set[AsyncCounterBuffer] = set()
         self._opened = ExitStack()
         at_construction(self._caller.check_durability)

@@ -16,6 +16,7 @@ from ...core.catalog._sync import Catalog
 from ...core.codec import JSON, Codec
 from ...core.connections.settings import Client, Settings
 from ...core.durability import Durability
+from ...core.eviction import Lookout
 from ...core.names import Namespace
 from ...core.renewer import Renewer
 from ...core.runtime._sync import at_construction, in_thread
@@ -135,7 +136,8 @@ class Opening:
         self._caller = Caller(settings)
         self._catalog = Catalog(self._caller, self._namespace)
         self._bell = Bell(settings)
-        self._renewer = Renewer(settings, self._namespace)
+        self._lookout = Lookout()
+        self._renewer = Renewer(settings, self._namespace, self._lookout)
         self._buffers: set[CounterBuffer] = set()
         self._opened = ExitStack()
         at_construction(self._caller.check_durability)

@@ -187,26 +187,31 @@ class AsyncCaller:
         routes = self._sessions.here().routes
         return value(await self._attempt(routes, attempt, Request.of(*command)), attempt)
 
+    def home(self, unit: Unit) -> Address | None:
+        """Where *unit* lives; None while this is not known here."""
+        return self._sessions.here().routes.known(unit)
+
     async def primaries(self) -> list[Address]:
         """Every server that holds data.
 
         Raises:
             ServerUnavailable: nobody says where they are.
         """
-        routes = self._sessions.here().routes
-        found = await routes.primaries()
+        found = await self._sessions.here().routes.primaries()
         if not found:
             raise ServerUnavailable("looking for the servers", self.settings.nowhere, harmless=True)
         return found
 
-    async def ask(self, address: Address, unit: Unit, *command: Argument) -> Any:
+    async def ask(
+        self, address: Address, unit: Unit, *command: Argument, kind: str = "calls"
+    ) -> Any:
         """Run one command on the server at *address*, which may be repeated; *unit* names it.
 
         Raises:
             ServerUnavailable: it could not be answered.
         """
-        attempt = self._reading(str(command[0]), unit)
-        lane = self._sessions.here().routes.lane(address, "calls")
+        attempt = self._reading(str(command[0]), unit, kind)
+        lane = self._sessions.here().routes.lane(address, kind)
         return value(await lane.submit(Request.of(*command)), attempt)
 
     async def ask_many(
@@ -221,10 +226,6 @@ class AsyncCaller:
         lane = self._sessions.here().routes.lane(address, "calls")
         pending = lane.submit_all(Request.of(*command) for command in commands)
         return [value(await outcome, attempt) for outcome in pending]
-
-    async def look(self, units: Iterable[Unit], *, kind: str = "calls") -> None:
-        """Warn, once per client and server, if one of those of *units* may drop keys."""
-        await self._sessions.here().routes.look(units, kind)
 
     async def close(self) -> None:
         """Close every connection of this process and loop, once nothing is under way."""

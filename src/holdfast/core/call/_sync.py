@@ -188,26 +188,29 @@ class Caller:
         routes = self._sessions.here().routes
         return value(self._attempt(routes, attempt, Request.of(*command)), attempt)
 
+    def home(self, unit: Unit) -> Address | None:
+        """Where *unit* lives; None while this is not known here."""
+        return self._sessions.here().routes.known(unit)
+
     def primaries(self) -> list[Address]:
         """Every server that holds data.
 
         Raises:
             ServerUnavailable: nobody says where they are.
         """
-        routes = self._sessions.here().routes
-        found = routes.primaries()
+        found = self._sessions.here().routes.primaries()
         if not found:
             raise ServerUnavailable("looking for the servers", self.settings.nowhere, harmless=True)
         return found
 
-    def ask(self, address: Address, unit: Unit, *command: Argument) -> Any:
+    def ask(self, address: Address, unit: Unit, *command: Argument, kind: str = "calls") -> Any:
         """Run one command on the server at *address*, which may be repeated; *unit* names it.
 
         Raises:
             ServerUnavailable: it could not be answered.
         """
-        attempt = self._reading(str(command[0]), unit)
-        lane = self._sessions.here().routes.lane(address, "calls")
+        attempt = self._reading(str(command[0]), unit, kind)
+        lane = self._sessions.here().routes.lane(address, kind)
         return value(lane.submit(Request.of(*command)), attempt)
 
     def ask_many(
@@ -222,10 +225,6 @@ class Caller:
         lane = self._sessions.here().routes.lane(address, "calls")
         pending = lane.submit_all(Request.of(*command) for command in commands)
         return [value(outcome, attempt) for outcome in pending]
-
-    def look(self, units: Iterable[Unit], *, kind: str = "calls") -> None:
-        """Warn, once per client and server, if one of those of *units* may drop keys."""
-        self._sessions.here().routes.look(units, kind)
 
     def close(self) -> None:
         """Close every connection of this process and loop, once nothing is under way."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from ..names import Unit
 from ..runtime._async import Mutex
-from . import eviction
 from .lane._async import AsyncLane
-from .outcome import Moved, Outcome, Refused, Replied
+from .outcome import Moved, Outcome, Replied
 from .request import Request
 from .seal import Seal
 from .settings import Address, Settings
@@ -105,24 +103,6 @@ class AsyncRoutes:
             else:
                 await self._ask_nodes()
             self._generation += 1
-
-    async def look(self, units: Iterable[Unit], kind: str) -> None:
-        """Warn of servers of *units* that may drop keys, as far as it is known where they live.
-
-        One that does not answer is asked again the next time, but not for each of its units: those
-        may be many, a timeout each, and who closes the client waits for the end of this.
-        """
-        seen, asked = self._settings.looked_at, set[Address]()
-        for unit in units:
-            address = self.known(unit)
-            if address is None or address in seen or address in asked:
-                continue
-            asked.add(address)
-            outcome = await self.lane(address, kind).submit(Request.of(*eviction.ASKED))
-            if isinstance(outcome, Replied | Refused) and address not in seen:
-                seen.add(address)
-                if isinstance(outcome, Replied):  # else its user may not ask
-                    eviction.warn(self._settings.where(address), outcome.value)
 
     async def close(self) -> None:
         """Close every connection; none is opened any more."""

@@ -97,7 +97,6 @@ class Settings:
         telemetry: who is told what the client does; None: nobody.
         opening_s: how long a connection may take to open, if that is longer than a call may take:
             who calls gives up before, and the next call finds it open, or further.
-        looked_at: servers of which it is known whether they may drop keys, to the whole client.
     """
 
     topology: str
@@ -113,7 +112,6 @@ class Settings:
     durability: Durability | None = None
     telemetry: Telemetry | None = field(default=None, repr=False)
     opening_s: float = 0.0
-    looked_at: set[Address] = field(default_factory=set, repr=False, compare=False)
 
     @classmethod
     def of(cls, client: Client) -> Settings:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Self
 from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
 from ...core.clock import Duration, to_seconds
-from ...core.ledger import Operation
+from ...core.ledger import Operation, never
 from ...core.runtime._async import Guard, Repeating
 from ...core.runtime.forks import begins_anew
 from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
@@ -167,7 +167,7 @@ class AsyncCounterBuffer:
     async def _settle(self, part: Sequence[_Due]) -> list[HoldfastError]:
         """Add *part*, or keep what may be added later; what stood in the way."""
         writers = self._caller.writers
-        left = [(one, writers.operation(one.op_id, _never, verb="add")) for one in part]
+        left = [(one, writers.operation(one.op_id, never, verb="add")) for one in part]
         problems: list[HoldfastError] = []
         try:
             while left:  # a second time only those whose shape was another one
@@ -244,8 +244,3 @@ class AsyncCounterBuffer:
 
 def _is_away(error: HoldfastError) -> bool:
     return isinstance(error, ServerUnavailable | OutcomeUnknown)
-
-
-def _never(op_id: str) -> None:
-    """Flushes are repeated here until they are answered, which leaves nothing to repeat."""
-    raise AssertionError(op_id)

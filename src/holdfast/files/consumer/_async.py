@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Final
 
-from ...core.clock import Deadline, Duration, to_seconds
+from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.runtime._async import seen_through
 from ..desk._async import AsyncDesk
 from ..reading._async import AsyncFeedFile
@@ -45,7 +45,7 @@ class AsyncConsumer:
             FeedLost: the server lost it.
             UnknownConsumer: it is none of this feed's.
         """
-        timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
+        timeout_s = to_timeout_s(timeout)
         session = AsyncSession(self._desk, self.name)
         try:
             while (grant := await session.next(Deadline(timeout_s))) is not None:

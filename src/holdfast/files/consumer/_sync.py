@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...core.clock import Deadline, Duration, to_seconds
+from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.runtime._sync import seen_through
 from ..desk._sync import Desk
 from ..reading._sync import FeedFile
@@ -46,7 +46,7 @@ class Consumer:
             FeedLost: the server lost it.
             UnknownConsumer: it is none of this feed's.
         """
-        timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
+        timeout_s = to_timeout_s(timeout)
         session = Session(self._desk, self.name)
         try:
             while (grant := session.next(Deadline(timeout_s))) is not None:

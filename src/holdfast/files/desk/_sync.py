@@ -114,7 +114,7 @@ class Desk:
     def settle(self, script: Script, *args: Argument) -> Any:
         """One step that counts once, and whose reply is asked for again."""
         names = (*self.keys, *ledger.keys(self.unit))
-        with self._caller.writers.operation(None, lambda _: None) as write:
+        with self._caller.writers.operation(None, ledger.never) as write:
             steps = [write.writer, write.number, *args]
             return self._caller.call(script, self.unit, names, steps, harmless=True)
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ...core import ledger
 from ...core.call._sync import Argument, Caller
+from ...core.checks import checked_int
 from ...core.codec import JSON, decoded, encoded
 from ...core.names import Unit
 from ...core.script import Script
@@ -46,10 +47,7 @@ class Fenced:
         Raises:
             StaleFence: one was; nothing is changed.
         """
-        if isinstance(fence, bool) or not isinstance(fence, int):
-            raise TypeError(f"fence must be an int, got {type(fence).__name__}")
-        if not 0 < fence <= MAX_FENCE:
-            raise ValueError(f"fence must be 1 to {MAX_FENCE}, got {fence}")
+        checked_int(fence, "fence", 1, MAX_FENCE)
         data = encoded(JSON, value, str(self._unit))
         with self._caller.writers.operation(
             op_id, lambda op_id: self.set(value, fence, op_id=op_id), verb="set"

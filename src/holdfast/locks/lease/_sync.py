@@ -10,7 +10,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ...core.clock import Duration, from_epoch_ms, since_boot, to_seconds
+from ...core.clock import Duration, from_epoch_ms, since_boot, to_timeout_s
 from ...core.runtime._sync import Aside, Event, Revocation, seen_through
 from ...core.runtime.forks import process_id
 from ...errors import HoldfastError, LeaseLost
@@ -93,7 +93,7 @@ class Lease:
         Returns:
             Whether it is lost: False at the end of the time, and when it was released.
         """
-        timeout_s = None if timeout is None else to_seconds(timeout, "timeout")
+        timeout_s = to_timeout_s(timeout)
         told = Event()
         self._watchers.add(told)  # first this, then the look: `release` does it the other way round
         self._loss.heard_by(told.set)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ...core.checks import checked_int
 from ...core.clock import Duration
 from ...core.script import Script
 from ...errors import (
@@ -28,7 +29,6 @@ from ..terms import (
     Keep,
     Start,
     check_edges,
-    checked_count,
     checked_idle_ms,
     checked_keep,
     checked_name,
@@ -215,7 +215,7 @@ class AsyncChat:
             NoSuchChat: there is none.
         """
         unit, caller = self._log.unit, self._post.caller
-        checked_count(limit, "limit", MAX_LIMIT)
+        checked_int(limit, "limit", 1, MAX_LIMIT)
         names = [keys.meta(unit), keys.cursors(unit), keys.active(unit)]
         reply = await caller.call(SURVEY, unit, names, [limit])
         if not reply[2]:
@@ -243,7 +243,7 @@ class AsyncChat:
             NoSuchChat: there is none.
             NotAMember: *reader* is no member.
         """
-        checked_count(limit, "limit", MAX_LIMIT)
+        checked_int(limit, "limit", 1, MAX_LIMIT)
         check_edges(before, after)
         who = checked_reader(reader)
         return await self._log.page(limit, before=before, after=after, reader=who)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ...core.checks import checked_int
 from ...core.clock import Duration
 from ...core.script import Script
 from ...errors import (
@@ -29,7 +30,6 @@ from ..terms import (
     Keep,
     Start,
     check_edges,
-    checked_count,
     checked_idle_ms,
     checked_keep,
     checked_name,
@@ -214,7 +214,7 @@ class Chat:
             NoSuchChat: there is none.
         """
         unit, caller = self._log.unit, self._post.caller
-        checked_count(limit, "limit", MAX_LIMIT)
+        checked_int(limit, "limit", 1, MAX_LIMIT)
         names = [keys.meta(unit), keys.cursors(unit), keys.active(unit)]
         reply = caller.call(SURVEY, unit, names, [limit])
         if not reply[2]:
@@ -242,7 +242,7 @@ class Chat:
             NoSuchChat: there is none.
             NotAMember: *reader* is no member.
         """
-        checked_count(limit, "limit", MAX_LIMIT)
+        checked_int(limit, "limit", 1, MAX_LIMIT)
         check_edges(before, after)
         who = checked_reader(reader)
         return self._log.page(limit, before=before, after=after, reader=who)

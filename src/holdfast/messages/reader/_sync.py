@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from ...core.bell import RECHECK_S
-from ...core.clock import Deadline, Duration
+from ...core.checks import checked_int
+from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.names import Unit
 from ...core.runtime._sync import Nudge
 from ...core.telemetry import during
@@ -17,7 +18,7 @@ from ...errors import ServerUnavailable
 from ..memory import Memory
 from ..message import Batch, Position, traces_of
 from ..post._sync import Post
-from ..terms import MAX_LIMIT, checked_count, checked_timeout
+from ..terms import MAX_LIMIT
 
 LOOK_S: Final = 300.0
 """About so often one who waits looks by itself. As long as the line holds it misses nothing, and
@@ -36,8 +37,8 @@ class Reader(ABC):
         self, limit: int, timeout: Duration | None, after: Mapping[str, Position]
     ) -> list[Batch]:
         """What is new, beyond *after* where a device said what it has; waits for it."""
-        checked_count(limit, "limit", MAX_LIMIT)
-        deadline = Deadline(checked_timeout(timeout))
+        checked_int(limit, "limit", 1, MAX_LIMIT)
+        deadline = Deadline(to_timeout_s(timeout))
         with during(self._post.caller.settings.telemetry, "receive", self._unit) as receiving:
             batches = self._next(limit, deadline, after)
             count = sum(len(batch.messages) for batch in batches)

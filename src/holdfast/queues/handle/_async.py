@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 from ...core import ledger
 from ...core.bell import RECHECK_S, Bell
 from ...core.call._async import Argument, AsyncCaller
-from ...core.clock import Deadline, Duration, to_seconds
+from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.names import Unit
 from ...core.runtime._async import Event
 from ...core.script import Script
@@ -64,7 +64,7 @@ class AsyncTaskHandle(Generic[R]):
             ServerUnavailable: the server cannot be asked now; ask again.
             DecodeError: its result is not of the annotated type.
         """
-        deadline = Deadline(None if timeout is None else to_seconds(timeout, "timeout"))
+        deadline = Deadline(to_timeout_s(timeout))
         reply = await self._standing()
         if reply[0].decode() in WAITING_STATES and not deadline.passed:
             reply = await self._end(deadline)

@@ -247,7 +247,7 @@ class Claimer:
             self._let_go(verdict, accepted=False)
             return
         self.telling.add(verdict.claim)
-        with self._caller.writers.operation(None, _never_again) as write:
+        with self._caller.writers.operation(None, ledger.never) as write:
             _, reply = await self._answered(Step(write.writer, write.number, verdicts=[verdict]))
         self.telling.discard(verdict.claim)
         self._let_go(verdict, accepted=reply[2] == b"1")
@@ -381,8 +381,3 @@ class Claimer:
 
 def _claim(key: bytes, token: bytes, attempt: int, crashes: int, body: bytes) -> Claim:
     return Claim(key, int(token), attempt, crashes, body)
-
-
-def _never_again(op_id: str) -> None:
-    """A step that was given up is not repeated: the lease ends by itself."""
-    raise AssertionError(op_id)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
+from ...core.checks import checked_int
 from ...core.clock import Duration, to_ms, to_seconds
 from ...core.names import Namespace, Unit
 from .. import keys
@@ -55,10 +56,7 @@ class Plan:
         Raises:
             ValueError, TypeError: one of them is wrong; the message says which, and why.
         """
-        if isinstance(concurrency, bool) or not isinstance(concurrency, int):
-            raise TypeError(f"concurrency must be an int, got {type(concurrency).__name__}")
-        if not 1 <= concurrency <= MAX_CONCURRENCY:
-            raise ValueError(f"concurrency must be 1 to {MAX_CONCURRENCY}, got {concurrency}")
+        checked_int(concurrency, "concurrency", 1, MAX_CONCURRENCY)
         lease_ms = to_ms(lease, "lease")
         if lease_ms < MIN_LEASE_MS:
             raise ValueError(f"lease must be at least {MIN_LEASE_MS / 1000:g} s, got {lease!r}")

@@ -16,6 +16,7 @@ from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
 from ...core.clock import Deadline
 from ...core.connections.settings import Settings
+from ...core.eviction import Lookout
 from ...core.renewer import Renewer
 from ...core.runtime._async import (
     Cancelled,
@@ -61,11 +62,15 @@ class Shift:
         settings: where the server is.
         plan: what to do.
         worker: the worker's name, for people to read.
+        lookout: looks at the servers of the queues.
         until_idle: stop by itself once the queues hold nothing to be done.
     """
 
-    def __init__(self, settings: Settings, plan: Plan, worker: str, *, until_idle: bool) -> None:
+    def __init__(
+        self, settings: Settings, plan: Plan, worker: str, lookout: Lookout, *, until_idle: bool
+    ) -> None:
         self._plan = plan
+        self._lookout = lookout
         self._worker = worker
         self._until_idle = until_idle
         self._caller = AsyncCaller(settings)
@@ -137,7 +142,7 @@ class Shift:
             for unit in self._plan.weights:
                 await catalog.note(unit)
             await self._sign.give(len(self._running))
-            await self._caller.look(self._plan.weights)
+            await self._lookout.look(self._caller, self._plan.weights)
             await sleep(EVERY_S)
 
     async def end(self) -> None:

@@ -8,6 +8,7 @@ import socket
 
 from ...core.clock import Duration, to_seconds
 from ...core.connections.settings import Settings
+from ...core.eviction import Lookout
 from ...core.runtime._async import run_loop
 from .plan import Plan
 from .shift import Shift
@@ -22,12 +23,14 @@ class AsyncWorker:
     Args:
         settings: where the server is.
         plan: what to do.
+        lookout: looks at the servers of the queues.
     """
 
-    def __init__(self, settings: Settings, plan: Plan) -> None:
+    def __init__(self, settings: Settings, plan: Plan, lookout: Lookout) -> None:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self._settings = settings
         self._plan = plan
+        self._lookout = lookout
         self._shift: Shift | None = None
         self._grace_s: float | None = None  # once it was asked to stop
 
@@ -56,7 +59,9 @@ class AsyncWorker:
         """
         if self._shift is not None:
             raise RuntimeError(f"worker {self.name} is running already")
-        self._shift = shift = Shift(self._settings, self._plan, self.name, until_idle=until_idle)
+        self._shift = shift = Shift(
+            self._settings, self._plan, self.name, self._lookout, until_idle=until_idle
+        )
         try:
             if self._grace_s is None:
                 await shift.work()
@@ -73,10 +78,11 @@ class Worker:
     Args:
         settings: where the server is.
         plan: what to do.
+        lookout: looks at the servers of the queues.
     """
 
-    def __init__(self, settings: Settings, plan: Plan) -> None:
-        self._worker = AsyncWorker(settings, plan)
+    def __init__(self, settings: Settings, plan: Plan, lookout: Lookout) -> None:
+        self._worker = AsyncWorker(settings, plan, lookout)
 
     @property
     def name(self) -> str:

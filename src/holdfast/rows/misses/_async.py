@@ -181,8 +181,10 @@ class _Search:
             self._asked_ms.setdefault(member, now_ms)
 
     def see(self, copies: Mapping[str, Copy]) -> None:
-        """Take what serves of what the cache has now: how long we have waited is not held against
-        it, or each of those who wait would have to load what takes long by himself."""
+        """Take what serves of what the cache has now.
+
+        How long it was waited for is not held against it: else each waiter would load it in turn.
+        """
         for member in list(self.copies):
             copy = copies.get(member)
             if copy is not None:

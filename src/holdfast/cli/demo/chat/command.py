@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import tempfile
 from contextlib import ExitStack
@@ -13,9 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...codes import INTERRUPTED
 from ...connection import fail
 from ...output import console, counted
-from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..interruption import end_as_by_ctrl_c
+from ..options import AsJson, chosen, seed_option
 from ..own_server import own_server
 
 if TYPE_CHECKING:
@@ -23,11 +24,7 @@ if TYPE_CHECKING:
 
     from .report import Report
 
-SEEDS = 10_000
-
-Seed = Annotated[
-    int | None, typer.Option("--seed", metavar="N", min=0, help="The same day as another time.")
-]
+Seed = Annotated[int | None, seed_option("day")]
 Clients = Annotated[
     int, typer.Option("--clients", metavar="N", min=4, max=400, help="How many phones, 4 to 400.")
 ]
@@ -35,7 +32,6 @@ Seconds = Annotated[
     float,
     typer.Option("--seconds", metavar="S", min=1.0, max=600.0, help="How long the day lasts."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
 
 
 def chat(
@@ -53,16 +49,18 @@ def chat(
     acknowledging it.
     """
     # Imported here: no other command needs the phones.
+    from ..examples import load_example, needed_example
     from .summary import print_summary
 
     end_as_by_ctrl_c()
-    seed = random.randrange(SEEDS) if seed is None else seed
+    seed = chosen(seed)
     screen = console(stderr=as_json)
     with ExitStack() as cleaning:
         folder = Path(tempfile.mkdtemp(prefix="holdfast-"))
         cleaning.callback(shutil.rmtree, folder, ignore_errors=True)
         try:
-            report = _live(_package(), seed, clients, seconds, folder, screen)
+            example = load_example(needed_example("fakegarage/__init__.py"))
+            report = _live(example, seed, clients, seconds, folder, screen)
         except KeyboardInterrupt:
             screen.print("  stopped; nothing is kept")
             raise typer.Exit(INTERRUPTED) from None
@@ -73,16 +71,6 @@ def chat(
     else:
         print_summary(report, screen)
     raise typer.Exit(1 if report.problems else 0)
-
-
-def _package() -> ModuleType:
-    """The example, with its modules."""
-    from ..examples import example_file, load_example
-
-    try:
-        return load_example(example_file("fakegarage/__init__.py"))
-    except FileNotFoundError as error:
-        fail(str(error))
 
 
 def _introduction(day: Any) -> str:

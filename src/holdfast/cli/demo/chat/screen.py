@@ -7,12 +7,12 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from ...output import counted
 from .. import live
+from ..bars import bars
 from ..live import Screen
 
 OPENS_AT_H, HOURS = 7, 12  # of the day in fast motion
@@ -40,20 +40,14 @@ def drawn(garage: Any) -> RenderableType:
 
 
 def _bars(garage: Any) -> Table:
-    bars = Table.grid(padding=(0, 2), expand=True)
-    bars.add_column(style="dim", width=LEFT_WIDTH)
-    bars.add_column(ratio=1)
-    bars.add_column(justify="right", no_wrap=True)
     one, many = garage.mailboxes, garage.chats
-    for name, count, total in (
-        ("written", one.written + many.written, one.to_write + many.to_write),
-        ("one-to-one", one.delivered, one.to_deliver),
-        ("group chats", many.delivered, many.to_deliver),
-    ):
-        bar = ProgressBar(total, count, complete_style="cyan", finished_style="green")
-        what = "" if name == "written" else " delivered"
-        bars.add_row(name, bar, f"{count:,} of {total:,}{what}")
-    return bars
+    rows = (
+        ("written", one.written + many.written, one.to_write + many.to_write, ""),
+        ("one-to-one", one.delivered, one.to_deliver, " delivered"),
+        ("group chats", many.delivered, many.to_deliver, " delivered"),
+    )
+    told = ((name, n, total, f"{n:,} of {total:,}{what}") for name, n, total, what in rows)
+    return bars(told, names_width=LEFT_WIDTH)
 
 
 def _rows(garage: Any) -> Iterator[tuple[str, Text]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Console, Group
-from rich.padding import Padding
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ...output import counted, printable
+from ..printing import bad, good, notes, print_report
 from .report import Report, Row
 
 NAMED = 5  # so many problems are told
@@ -17,11 +17,7 @@ NAMED = 5  # so many problems are told
 
 def print_summary(report: Report, console: Console) -> None:
     """Print the table, what happened meanwhile, and the verdict."""
-    parts = Group(_table(report), "", _notes(report), "", *_verdict(report))
-    with console.capture() as capture:
-        console.print(Padding(parts, (1, 2)))
-    # Rich fills every line up with blanks, which a log file does not want.
-    console.file.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+    print_report(console, _table(report), "", notes(_facts(report)), "", *_verdict(report))
 
 
 def _table(report: Report) -> Table:
@@ -41,15 +37,6 @@ def _cells(name: str, row: Row) -> Iterator[str | Text]:
     yield Text(f"{missing:,}", "bold red" if missing else "")
 
 
-def _notes(report: Report) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
-    for name, note in _facts(report):
-        grid.add_row(name, note)
-    return grid
-
-
 def _facts(report: Report) -> Iterator[tuple[str, str]]:
     sends, repeats = counted(report.unsure, "send"), counted(report.repeats, "message")
     yield (
@@ -65,7 +52,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
 
 def _verdict(report: Report) -> Iterator[Text]:
     if report.problems:
-        yield _line("✗", "red", f"{counted(len(report.problems), 'thing')} must not have happened")
+        yield bad(f"{counted(len(report.problems), 'thing')} must not have happened")
         for problem in report.problems[:NAMED]:
             yield Text(f"  {printable(problem)}")
         if len(report.problems) > NAMED:
@@ -73,10 +60,6 @@ def _verdict(report: Report) -> Iterator[Text]:
         yield Text(f"  What the phones have on disk: {report.folder}", "dim", overflow="fold")
     else:
         delivered = report.mailboxes.delivered + report.chats.delivered
-        yield _line("✓", "green", f"{report.clients} phones have every message, each in order")
+        yield good(f"{report.clients} phones have every message, each in order")
         yield Text(f"  {delivered:,} deliveries: none lost, none again once acknowledged", "dim")
     yield Text(f"  The same day again: --seed {report.seed}", "dim")
-
-
-def _line(sign: str, colour: str, text: str) -> Text:
-    return Text.assemble((sign, f"bold {colour}"), (f" {text}", "bold"))

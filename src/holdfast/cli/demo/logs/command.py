@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import tempfile
 from contextlib import ExitStack
@@ -14,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .... import Holdfast, HoldfastError
+from ...codes import INTERRUPTED
 from ...connection import fail
 from ...output import console, counted
-from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..interruption import end_as_by_ctrl_c
+from ..options import AsJson, chosen, seed_option
 from ..own_server import own_server
 
 if TYPE_CHECKING:
@@ -25,11 +26,7 @@ if TYPE_CHECKING:
     from .report import Report
 
 NAMESPACE = "fakegame"
-SEEDS = 10_000
-
-Seed = Annotated[
-    int | None, typer.Option("--seed", metavar="N", min=0, help="The same days as another time.")
-]
+Seed = Annotated[int | None, seed_option("days")]
 Days = Annotated[int, typer.Option("--days", metavar="N", min=1, max=31, help="How many, 1 to 31.")]
 Lines = Annotated[
     int,
@@ -41,7 +38,6 @@ Lines = Annotated[
         help="Events a day, 100,000 to 10,000,000.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
 
 
 def logs(
@@ -58,16 +54,18 @@ def logs(
     value: the exit code is 1 if a line is missing, or counts twice.
     """
     # Imported here: no other command needs those who count.
+    from ..examples import load_example, needed_example
     from .summary import print_summary
 
     end_as_by_ctrl_c()
-    seed = random.randrange(SEEDS) if seed is None else seed
+    seed = chosen(seed)
     screen = console(stderr=as_json)
     with ExitStack() as cleaning:
         folder = Path(tempfile.mkdtemp(prefix="holdfast-"))
         cleaning.callback(shutil.rmtree, folder, ignore_errors=True)
         try:
-            report = _counted(_example(), folder, screen, days=days, lines=lines, seed=seed)
+            example = load_example(needed_example("logs.py"))
+            report = _counted(example, folder, screen, days=days, lines=lines, seed=seed)
         except KeyboardInterrupt:
             screen.print("  stopped; nothing is kept")
             raise typer.Exit(INTERRUPTED) from None
@@ -76,15 +74,6 @@ def logs(
     else:
         print_summary(report)
     raise typer.Exit(1 if report.problems else 0)
-
-
-def _example() -> ModuleType:
-    from ..examples import example_file, load_example
-
-    try:
-        return load_example(example_file("logs.py"))
-    except FileNotFoundError as error:
-        fail(str(error))
 
 
 def _counted(

@@ -7,7 +7,6 @@ import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from ..crew import end_all, on_the_leash
@@ -52,12 +51,7 @@ class Counters:
             self._processes[name] = process
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         end_all(list(self._processes.values()))
 
     def kill(self, name: str) -> None:

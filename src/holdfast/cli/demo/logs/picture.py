@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from ...log_files.top import chart
 from ...output import size
+from ..bars import bars
 from .counting import BUDGET, Counting
 
 LEFT_WIDTH = 10
@@ -38,18 +38,12 @@ def told(counting: Counting) -> str:
 
 
 def _bars(counting: Counting) -> Table:
-    bars = Table.grid(padding=(0, 2), expand=True)
-    bars.add_column(style="dim", width=LEFT_WIDTH)
-    bars.add_column(ratio=1)
-    bars.add_column(justify="right", no_wrap=True)
-    for name, done, total, note in (
+    rows = (
         ("sent", counting.sent, counting.size, f"{size(counting.sent)} of {size(counting.size)}"),
         ("counted", counting.counted, counting.lines, f"{counting.counted:,} lines"),
         ("memory", counting.used, BUDGET, f"{size(counting.used)} of {size(BUDGET)}"),
-    ):
-        bar = ProgressBar(total, done, complete_style="cyan", finished_style="green")
-        bars.add_row(name, bar, note)
-    return bars
+    )
+    return bars(rows, names_width=LEFT_WIDTH)
 
 
 def _counters(counting: Counting) -> Table:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...codes import INTERRUPTED
 from ...connection import Embedded, Url, fail
 from ...output import console
-from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..interruption import end_as_by_ctrl_c
+from ..options import AsJson
 
 if TYPE_CHECKING:
     from .events import Event
@@ -50,7 +52,6 @@ Smtp = Annotated[
     str | None,
     typer.Option("--smtp", metavar="HOST:PORT", help="Your SMTP server instead of the demo's own."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
 
 
 def mail(
@@ -80,13 +81,14 @@ def mail(
     """
     # Imported here: no other command needs the SMTP server and the screen.
     from ..crew import WorkersFailed
+    from ..examples import needed_example
     from .run import Plan, run
     from .screen import ProgressScreen
     from .summary import print_summary
 
     end_as_by_ctrl_c()
     screen = console(stderr=as_json)
-    example = _example_folder()
+    example = needed_example("fakegame/mail.py").parent
     if smtp:
         _greet(smtp)
     with ExitStack() as cleaning:
@@ -114,15 +116,6 @@ def mail(
     else:
         print_summary(report, screen)
     raise typer.Exit(0 if report.ok else 1)
-
-
-def _example_folder() -> Path:
-    from .events import example_folder
-
-    try:
-        return example_folder()
-    except FileNotFoundError as error:
-        fail(str(error))
 
 
 def _greet(smtp: str) -> None:

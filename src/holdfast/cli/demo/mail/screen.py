@@ -7,15 +7,14 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from ..bars import bars
 from ..live import screen_on
 from .events import LABELS
 from .smtp import Refused
@@ -88,13 +87,8 @@ class ProgressScreen:
         self._screen.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._screen.__exit__(kind, error, traceback)
+    def __exit__(self, *ended: object) -> None:
+        self._screen.__exit__(*ended)
 
     def show(self, progress: Progress) -> None:
         """Show where the mails are now."""
@@ -113,17 +107,15 @@ class ProgressScreen:
 
     def _drawn(self) -> RenderableType:
         progress = self._progress
-        bars = Table.grid(padding=(0, 2), expand=True)
-        bars.add_column(style="dim", width=NAMES_WIDTH)
-        bars.add_column(ratio=1)
-        bars.add_column(justify="right", no_wrap=True)
         kinds = progress.kinds or {"sent": (progress.sent, progress.events)}
-        for name, (count, total) in {
-            "enqueued": (progress.enqueued, progress.events),
-            **{LABELS.get(kind, kind): counts for kind, counts in kinds.items()},
-        }.items():
-            bar = ProgressBar(total, count, complete_style="cyan", finished_style="green")
-            bars.add_row(name, bar, f"{count:,} of {total:,}")
+        counts = {"enqueued": (progress.enqueued, progress.events), **kinds}
+        above = bars(
+            (
+                (LABELS.get(kind, kind), count, total, f"{count:,} of {total:,}")
+                for kind, (count, total) in counts.items()
+            ),
+            names_width=NAMES_WIDTH,
+        )
 
         rows = Table.grid(padding=(0, 2))
         rows.add_column(style="dim", width=NAMES_WIDTH)
@@ -135,7 +127,7 @@ class ProgressScreen:
         rows.add_row("workers", _workers_line(progress))
 
         whole = Table.grid()
-        for part in bars, "", rows:
+        for part in above, "", rows:
             whole.add_row(part)
         return Padding(whole, (1, 2))
 

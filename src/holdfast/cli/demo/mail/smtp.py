@@ -21,7 +21,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from email.message import Message
-from types import TracebackType
 from typing import Self
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
@@ -176,12 +175,7 @@ class MailServer:
         self._listening.result(START_TIMEOUT_S)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         self._loop.call_soon_threadsafe(self._ending.set)
         self._thread.join()
         self._intake.close()

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from pathlib import Path
 
-from rich.console import Console, Group
-from rich.padding import Padding
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ...output import visible
+from ..printing import bad, good, notes, print_report
 from .events import LABELS
 from .report import SLICES, Figures, Report
 from .screen import BLOCKS
@@ -25,11 +25,7 @@ NAMED = 5  # so many missing or dead tasks are listed
 
 def print_summary(report: Report, console: Console) -> None:
     """Print the table, what lies behind it, and the verdict."""
-    parts = Group(_table(report), "", _notes(report), "", *_verdict(report))
-    with console.capture() as capture:
-        console.print(Padding(parts, (1, 2)))
-    # Rich fills every line up with blanks, which a log file does not want.
-    console.file.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+    print_report(console, _table(report), "", notes(_facts(report)), "", *_verdict(report))
 
 
 def _table(report: Report) -> Table:
@@ -74,15 +70,6 @@ def _strip(counts: Sequence[int]) -> str:
     return "".join(BLOCKS[ceil(8 * count / top) - 1] if count else "·" for count in counts)
 
 
-def _notes(report: Report) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
-    for name, note in _facts(report):
-        grid.add_row(name, note)
-    return grid
-
-
 def _facts(report: Report) -> Iterator[tuple[str, str]]:
     pace = f"{report.mails_per_second:,.0f} mails/s: {report.sent_now:,} in {report.seconds:.1f} s"
     yield "pace", f"{pace}, first enqueue to last mail"
@@ -105,11 +92,11 @@ def _verdict(report: Report) -> list[Text]:
         return _failures(report)
     if report.maildir is None:
         return [
-            _line("✓", "green", f"{events:,} tasks done, none given up"),
+            good(f"{events:,} tasks done, none given up"),
             Text("  Nobody looked for the mails: only your SMTP server has them."),
         ]
     twice = f"{len(report.twice):,} twice" if report.twice else "none twice"
-    lines = [_line("✓", "green", f"{events:,} events, {events:,} mails: none missing, {twice}")]
+    lines = [good(f"{events:,} events, {events:,} mails: none missing, {twice}")]
     lines += _kept(report)
     if Path(report.maildir).is_dir():
         lines.append(Text(f"  {report.maildir}", style="dim", overflow="fold"))
@@ -124,11 +111,11 @@ def _kept(report: Report) -> Iterator[Text]:
         row = report.kinds["sale"]
         late = f"{_seconds(row.wait_median_s)} late"
         most = f"(median; most {_seconds(row.wait_longest_s)})"
-        yield _line("✓", "green", f"sales: none of {delayed:,} mailed early; {late} {most}")
+        yield good(f"sales: none of {delayed:,} mailed early; {late} {most}")
     if not report.order.judged:
         yield Text("  The order was not judged: the records of this run do not tell.", style="dim")
         return
-    yield _line("✓", "green", f"claims: none of {report.order.claims:,} out of order")
+    yield good(f"claims: none of {report.order.claims:,} out of order")
     for kind, found in report.order.overtaking.items():
         front, behind = OVERTAKING[kind]
         yield Text(f"  {front} overtook {found.median:,.0f} {behind} (median; most {found.most:,})")
@@ -142,7 +129,7 @@ def _failures(report: Report) -> list[Text]:
     lines = list(_broken(report))
     if report.missing or report.unfinished:
         text = f"{len(report.missing):,} of {events:,} mails are missing"
-        lines.append(_line("✗", "red", text))
+        lines.append(bad(text))
     for task_id in report.missing[:NAMED]:
         reason = report.dead.get(task_id, "not in the maildir, not among the dead")
         lines.append(Text.from_markup(f"  {visible(task_id)}  {visible(reason)}"))
@@ -165,10 +152,6 @@ def _broken(report: Report) -> Iterator[Text]:
         (report.order.out_of_turn, "claimed before one that was in the same line earlier"),
     ):
         if found:
-            yield _line("✗", "red", f"mails {text}: {len(found):,}")
+            yield bad(f"mails {text}: {len(found):,}")
             named = ", ".join(map(visible, found[:NAMED]))
             yield Text.from_markup(f"  {named}{', …' if len(found) > NAMED else ''}")
-
-
-def _line(sign: str, colour: str, text: str) -> Text:
-    return Text.assemble((sign, f"bold {colour}"), (f" {text}", "bold"))

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...connection import WRONG_USAGE, Embedded, Url, connected, fail
+from ...codes import INTERRUPTED, WRONG_USAGE
+from ...connection import Embedded, Url, connected, fail
 from ...output import console
-from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..interruption import end_as_by_ctrl_c
+from ..options import AsJson
 from ..own_server import own_server
 
 if TYPE_CHECKING:
@@ -32,7 +34,6 @@ Seconds = Annotated[
         help="How long each of the nine runs trades, 0.1 to 60.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")]
 
 
 def market(
@@ -77,15 +78,11 @@ def market(
 
 
 def _plan(url: str, seconds: float) -> Plan:
-    from ..examples import example_file
+    from ..examples import needed_example
     from .contest import Plan
 
-    try:
-        example = example_file("market.py")
-    except FileNotFoundError as error:
-        fail(str(error))
     # On a server that others use too, every contest keeps to a namespace of its own.
-    return Plan(url, f"fakegame-{secrets.token_hex(4)}", seconds, example)
+    return Plan(url, f"fakegame-{secrets.token_hex(4)}", seconds, needed_example("market.py"))
 
 
 def _play(plan: Plan, screen: Console) -> list[Run]:

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, Self
 
 LOG_LINES = 8
@@ -43,12 +42,7 @@ class Crowd:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         self._end()
 
     def ask(self, orders: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

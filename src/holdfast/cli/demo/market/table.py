@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console, Group
-from rich.padding import Padding
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ...output import printable
+from ..printing import bad, good, print_report
 from .figures import WAYS, Run
 
 
 def print_table(runs: Sequence[Run], console: Console) -> None:
     """Print the table, what its columns mean, and whether all was conserved."""
-    parts = Group(_table(runs), "", *_notes(runs), "", *_verdict(runs))
-    with console.capture() as capture:
-        console.print(Padding(parts, (1, 2)))
-    # Rich fills every line up with blanks, which a log file does not want.
-    console.file.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+    print_report(console, _table(runs), "", *_notes(runs), "", *_verdict(runs))
 
 
 def _table(runs: Sequence[Run]) -> Table:
@@ -57,12 +53,8 @@ def _verdict(runs: Sequence[Run]) -> Iterator[Text]:
     broken = [run for run in runs if run.problems]
     if not broken:
         items = sum(run.items for run in runs)
-        yield _line("✓", "green", f"money and items are conserved in all {len(runs)} runs")
+        yield good(f"money and items are conserved in all {len(runs)} runs")
         yield Text(f"  {items:,} items, each with one owner; no gold lost, none made", "dim")
     for run in broken:
-        yield _line("✗", "red", f"{run.sellers} × {run.buyers}, {WAYS[run.way]}")
+        yield bad(f"{run.sellers} × {run.buyers}, {WAYS[run.way]}")
         yield from (Text(f"  {printable(problem)}") for problem in run.problems)
-
-
-def _line(sign: str, colour: str, text: str) -> Text:
-    return Text.assemble((sign, f"bold {colour}"), (f" {text}", "bold"))

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .... import HoldfastError
-from ...connection import WRONG_USAGE, Embedded, Url, fail
+from ...codes import INTERRUPTED, WRONG_USAGE
+from ...connection import Embedded, Url, fail
 from ...output import console, counted, say
-from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..interruption import end_as_by_ctrl_c
+from ..options import AsJson
 from ..own_server import own_server
 
 if TYPE_CHECKING:
@@ -32,7 +34,6 @@ Database = Annotated[
     str | None,
     typer.Option("--database", metavar="URL", help="Your database, as SQLAlchemy writes its URL."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")]
 
 
 def sale(
@@ -80,12 +81,10 @@ def sale(
 
 def _package() -> ModuleType:
     """The example, with its modules."""
-    from ..examples import example_file, load_example
+    from ..examples import load_example, needed_example
 
     try:
-        return load_example(example_file("fakeshop/__init__.py"))
-    except FileNotFoundError as error:
-        fail(str(error))
+        return load_example(needed_example("fakeshop/__init__.py"))
     except ModuleNotFoundError as error:
         fail(f"the sale needs {error.name}: pip install 'holdfast[sql]'")
 

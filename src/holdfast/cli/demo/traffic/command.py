@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .... import Holdfast, HoldfastError
+from ...codes import INTERRUPTED
 from ...connection import fail
 from ...output import console, say
-from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..interruption import end_as_by_ctrl_c
+from ..options import AsJson, chosen, seed_option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from .evening import Evening
 
-SEEDS = 10_000
 FRAME_S = 0.2
 NAMED = 5
 """So many problems are told."""
 
-Seed = Annotated[
-    int | None, typer.Option("--seed", metavar="N", min=0, help="The same players as another time.")
-]
+Seed = Annotated[int | None, seed_option("players")]
 Players = Annotated[
     int, typer.Option("--players", metavar="N", min=1, max=64, help="How many play, 1 to 64.")
 ]
@@ -36,7 +33,6 @@ Seconds = Annotated[
     float,
     typer.Option("--seconds", metavar="S", min=1.0, max=60.0, help="How long they play, up to 60."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
 
 
 def traffic(
@@ -54,7 +50,7 @@ def traffic(
     names, or mail went to anybody else.
     """
     end_as_by_ctrl_c()
-    seed = random.randrange(SEEDS) if seed is None else seed
+    seed = chosen(seed)
     screen = console(stderr=as_json)
     try:
         with _client() as hf:
@@ -81,22 +77,15 @@ def _client() -> Iterator[Holdfast]:
         yield hf
 
 
-def _example() -> ModuleType:
-    from ..examples import example_file, load_example
-
-    try:
-        return load_example(example_file("guild.py"))
-    except FileNotFoundError as error:
-        fail(str(error))
-
-
 def _play(hf: Holdfast, screen: Console, *, players: int, seconds: float, seed: int) -> Evening:
     """Show the evening while it lasts."""
+    from ..examples import load_example, needed_example
     from ..live import screen_on
     from .evening import Evening, played
     from .picture import drawn, told
 
-    evening = Evening(hf, _example(), players=players, seed=seed)
+    example = load_example(needed_example("guild.py"))
+    evening = Evening(hf, example, players=players, seed=seed)
     screen.print(f"\n  {players} players open pages and look for their guild mates.\n")
     with screen_on(
         screen, drawn=lambda: drawn(hf, evening), told=lambda: f"  {told(evening)}"

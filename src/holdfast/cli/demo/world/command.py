@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import chain
@@ -12,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from .... import HoldfastError
+from ...codes import INTERRUPTED
 from ...connection import fail
 from ...output import console
-from ..interruption import INTERRUPTED, end_as_by_ctrl_c
+from ..interruption import end_as_by_ctrl_c
+from ..options import chosen, seed_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from .part import Verdict
     from .world import World
 
-SEEDS: Final = 10_000
 LONGEST_S: Final = 7_200.0
 SHOWN_S: Final = 600.0
 CHECKED_S: Final = 60.0
@@ -42,16 +42,13 @@ Seconds = Annotated[
 Checked = Annotated[
     bool, typer.Option("--check", help="Kill some of it, and verify every promise at the end.")
 ]
-Seed = Annotated[
-    int | None, typer.Option("--seed", metavar="N", min=0, help="The same world as another time.")
-]
+Seed = Annotated[int | None, seed_option("world")]
 Port = Annotated[
     int,
     typer.Option(
         "--port", metavar="N", min=0, max=65535, help="Of the dashboard; 0 takes a free one."
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
 
 
 def world(
@@ -59,7 +56,7 @@ def world(
 ) -> None:
     """Let the world go on, and tell what came of it; see `holdfast demo --help`."""
     end_as_by_ctrl_c()
-    seed = random.randrange(SEEDS) if seed is None else seed
+    seed = chosen(seed)
     screen = console(stderr=as_json)
     seconds = seconds or (SHOWN_S if screen.is_interactive and not check else CHECKED_S)
     try:

@@ -7,7 +7,6 @@ import urllib.error
 import urllib.request
 from contextlib import suppress
 from itertools import cycle
-from types import TracebackType
 from typing import Final, Self
 
 SCREENS: Final = (
@@ -41,12 +40,7 @@ class Visitor:
         self._looking.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         self._over.set()
         self._looking.join()
 
