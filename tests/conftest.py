@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -90,12 +92,44 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep what is collected out of every later search for garbage: it stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what wants a `site` in each topology that was asked for."""
     chosen_by_the_test = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     if "site" in metafunc.fixturenames and "site" not in chosen_by_the_test:
         chosen = metafunc.config.getoption("--topology") or USUAL
         metafunc.parametrize("site", chosen, indirect=True)
+
+
+class Rotated(pytest.Dir):
+    """The folders of tests, for one of several workers: each begins with another one.
+
+    Whoever imports a module of tests first rewrites its assertions, and keeps them for all; in a
+    fresh checkout that takes as long as everything else. In step, all would rewrite everything.
+    """
+
+    def collect(self) -> list[pytest.Item | pytest.Collector]:
+        """Its folders and files, from the worker's own part on."""
+        nodes = [*super().collect()]
+        worker = self.config.workerinput
+        begin = int(worker["workerid"].removeprefix("gw")) * len(nodes) // worker["workercount"]
+        return nodes[begin:] + nodes[:begin]
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir | None:
+    """See `Rotated`."""
+    is_shared = path == Path(__file__).parent and hasattr(parent.config, "workerinput")
+    return Rotated.from_parent(parent, path=path) if is_shared else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -106,6 +140,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     the other pairs have the mark `long`. With `--topology` all run. What takes long to start is
     started for one worker only.
     """
+    items.sort(key=lambda item: item.path)  # which all workers must agree on
     all_pairs = config.getoption("--topology")
     for item in items:
         if isinstance(item, pytest.Function):

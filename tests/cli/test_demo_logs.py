@@ -75,6 +75,7 @@ def tampered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tampered:
         monkeypatch.setattr(
             "holdfast.cli.demo.examples.example_file", lambda name: tmp_path / "logs.py"
         )
+        monkeypatch.setattr("holdfast.cli.demo.logs.counting.NAMES", ("geo-1", "geo-2"))
         return CliRunner(env={"COLUMNS": "120"}).invoke(app, SMALL)
 
     return run

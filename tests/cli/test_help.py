@@ -28,7 +28,7 @@ def commands(command: object, *path: str) -> Iterator[tuple[str, ...]]:
             yield from commands(each, *path, name)
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.long)])
 @pytest.mark.parametrize("path", list(commands(get_command(app))), ids=" ".join)
 def test_an_option_says_what_it_takes_in_words(path: tuple[str, ...], columns: int) -> None:
     """No types of Python, no inequations; flags take nothing. And it fits on the screen."""

@@ -1,4 +1,4 @@
-"""Processes whose threads all read one cold row at once: `reader.py URL NS DATABASE VIEW`."""
+"""Processes whose threads all read one cold row at once: `reader.py N URL NS DATABASE VIEW`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import sqlalchemy as sa
 
 from holdfast import Holdfast, SqlRows
 
-PROCESSES = 8
 THREADS = 125
 
 
 def main() -> None:
     """Have all of them read at once; fails if any does not get the row."""
     context = get_context("fork")  # so that what they need is imported once
-    barrier = context.Barrier(PROCESSES)
-    crew = [context.Process(target=read, args=(barrier, *sys.argv[1:])) for _ in range(PROCESSES)]
+    processes, *where = sys.argv[1:]
+    barrier = context.Barrier(int(processes))
+    crew = [context.Process(target=read, args=(barrier, *where)) for _ in range(int(processes))]
     for process in crew:
         process.start()
     for process in crew:

@@ -71,8 +71,11 @@ def reading(cache: RowCache, row_id: Any = 1, **options: Any) -> Callable[[], An
     return wait
 
 
-def test_a_thousand_readers_in_eight_processes(standalone: Server, postgres: Postgres) -> None:
-    """One SELECT for all of them: the database says so itself."""
+@pytest.mark.parametrize("processes", ["3", pytest.param("8", marks=pytest.mark.long)])
+def test_a_crowd_of_readers_in_many_processes(
+    standalone: Server, postgres: Postgres, processes: str
+) -> None:
+    """One SELECT for all of them, a thousand in the end: the database says so itself."""
     namespace = secrets.token_hex(4)
     view = f"cold_{namespace}"
     engine = sa.create_engine(postgres.url())
@@ -83,7 +86,8 @@ def test_a_thousand_readers_in_eight_processes(standalone: Server, postgres: Pos
         )
     engine.dispose()
     database = postgres.url() + "?options=-c%20log_statement%3Dall"
-    with Process.python(READER, standalone.url, namespace, database, view) as readers:
+    where = standalone.url, namespace, database, view
+    with Process.python(READER, processes, *where) as readers:
         assert readers.wait(110) == 0, readers.output
     assert len(re.findall(rf"\bFROM {view}\b", postgres.log)) == 1
 

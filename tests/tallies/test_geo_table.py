@@ -20,9 +20,10 @@ def from_csv(folder: Path) -> GeoTable:
     return GeoTable.from_geolite2_csv(blocks, locations)
 
 
-@pytest.fixture(params=[small_table, from_csv], ids=["mmdb", "csv"])
-def table(request: pytest.FixtureRequest, tmp_path: Path) -> GeoTable:
-    made: GeoTable = request.param(tmp_path)
+@pytest.fixture(params=[small_table, from_csv], ids=["mmdb", "csv"], scope="module")
+def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> GeoTable:
+    """To be looked into, not to be reloaded: it is shared."""
+    made: GeoTable = request.param(tmp_path_factory.mktemp("table"))
     return made
 
 

@@ -106,7 +106,10 @@ def run(server: Server, seed: int) -> None:
             cutting.result()
 
 
-@pytest.mark.parametrize("number", range(30))
+LATER = [pytest.param(number, marks=pytest.mark.long) for number in range(8, 30)]
+
+
+@pytest.mark.parametrize("number", [*range(8), *LATER])
 def test_cut_connections_lose_nothing(standalone: Server, number: int) -> None:
     """Thirty rounds, each with its own dice."""
     run(standalone, number)

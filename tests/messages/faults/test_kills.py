@@ -16,8 +16,8 @@ from faults.servers import Server
 from messages.faults.round import Plan, Round
 from messages.faults.testimony import check, nothing_is_lost
 
-ROUNDS = 10
-LATER = [pytest.param(part, marks=pytest.mark.long) for part in (1, 2)]
+ROUNDS = 5  # of each kind one
+LATER = [pytest.param(part, marks=pytest.mark.long) for part in range(1, 6)]
 
 pytestmark = pytest.mark.timeout(600)  # so many rounds on a busy machine
 
@@ -39,7 +39,7 @@ def play(server: Server, nursery: Nursery, folder: Path, plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("part", [0, *LATER])
-def test_nothing_is_lost_in_ten_rounds_of_kills(
+def test_nothing_is_lost_in_rounds_of_kills_of_each_kind(
     fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int, part: int
 ) -> None:
     """Each round has a seed of its own; the next one's is one higher."""

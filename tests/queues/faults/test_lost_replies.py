@@ -174,6 +174,17 @@ def test_an_enqueue_many_that_breaks_off_in_any_step_counts_once(
     assert [n for n in ran if n >= 703] == list(range(703, 710))
 
 
+def weighing(ballast: int) -> list[Any]:
+    return [note.call(n, "x" * ballast) for n in range(100, 160)]
+
+
+def room_in_a_step(ballast: int) -> int:
+    """Bytes that the first step of such tasks leaves: in some cases it is full to the last ones."""
+    calls = weighing(ballast)
+    first, *_ = packing.batched(calls, [f"{'w' * 13}.1.{n}" for n in range(60)])
+    return packing.BATCH_BYTES - first.size
+
+
 @pytest.mark.parametrize(
     ("first_s", "second_s"),
     [
@@ -194,8 +205,8 @@ def test_a_repeated_enqueue_many_is_cut_into_the_same_steps(
     monkeypatch.setattr(packing, "time", clock)
     monkeypatch.setattr(packing, "BATCH_BYTES", 10_000)
     with Holdfast.from_url(proxy.url, namespace=direct.namespace) as hf:
-        for ballast in range(300, 340):  # in some of these a step is full to the last byte
-            calls = [note.call(n, "x" * ballast) for n in range(100, 160)]
+        for ballast in sorted(range(300, 340), key=room_in_a_step)[:3]:
+            calls = weighing(ballast)
             ran.clear()
             clock.now_s = first_s
             proxy.drop_request(2, match=ENQUEUE.sha1.encode())
