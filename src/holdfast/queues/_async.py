@@ -86,8 +86,7 @@ class AsyncQueue:
 
         The last one is not over yet. For people and dashboards: it is kept for two hours.
         """
-        if not 1 <= minutes <= MOST_MINUTES:
-            raise ValueError(f"minutes must be 1 to {MOST_MINUTES}, got {minutes}")
+        _check_count(minutes, "minutes", MOST_MINUTES)
         unit = self._unit
         minute, values = await self._caller.call(PACE, unit, [keys.pace(unit)], [])
         return paces(minute, values, minutes)
@@ -102,8 +101,7 @@ class AsyncQueue:
         """
         if state not in LISTED_STATES:
             raise ValueError(f"state must be one of {', '.join(LISTED_STATES)}, got {state!r}")
-        if not 1 <= limit <= LIST_LIMIT:
-            raise ValueError(f"limit must be 1 to {LIST_LIMIT}, got {limit}")
+        _check_count(limit, "limit", LIST_LIMIT)
         unit = self._unit
         names = [keys.bodies(unit), keys.state(unit), *keys.ready(unit), *keys.due(unit)]
         names += [keys.leases(unit), keys.dead(unit), keys.left_over(unit)]
@@ -216,3 +214,10 @@ class AsyncQueue:
         names = [keys.settings(unit), keys.idle(unit), *ledger.keys(unit)]
         await self._caller.call(PAUSE, unit, names, [write.writer, write.number, paused])
         await self._catalog.note(unit)
+
+
+def _check_count(count: Any, what: str, most: int) -> None:
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise TypeError(f"{what} must be an int, got {type(count).__name__}")
+    if not 1 <= count <= most:
+        raise ValueError(f"{what} must be 1 to {most}, got {count}")
