@@ -95,6 +95,11 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         {"stored": 5, "given": 8, "enqueued": 3},
     ),
     (
+        DefinitionConflict("the shards of row_cache 'stock'", 4, 2, fixed=True),
+        r"is 4, not 2 as given here; leave it out to take what is stored, it cannot be changed$",
+        {"stored": 4, "given": 2},
+    ),
+    (
         CounterOverflow("counter 'hits'"),
         r"^counter 'hits' would overflow: a sample is less than 2\^63; count less at once$",
         {"counter": "counter 'hits'"},

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -111,8 +112,9 @@ async def test_an_overflow_counts_nothing(hf: AsyncHoldfast) -> None:
 async def test_the_shape_is_kept_by_the_server(hf: AsyncHoldfast) -> None:
     """Who says otherwise is told; who says nothing takes it; `redefine` changes it for all."""
     await hf.counter("c", precisions=(10, 100), keep=5).add()
-    with pytest.raises(DefinitionConflict, match="'10,100 5', not '1 120'"):
+    with pytest.raises(DefinitionConflict, match=r"the precisions of counter 'c' is") as caught:
         await hf.counter("c", precisions=[1]).add()
+    assert (caught.value.stored, caught.value.given) == ((10, 100), (1,))
     plain = hf.counter("c")
     await plain.add(2)
     assert [sample.value for sample in await plain.samples(10)][-2:].count(0) <= 1
@@ -124,6 +126,44 @@ async def test_the_shape_is_kept_by_the_server(hf: AsyncHoldfast) -> None:
     assert sum(sample.value for sample in await plain.samples(10)) == 7
     with pytest.raises(DefinitionConflict):
         await hf.counter("c", precisions=(10, 100), keep=5).add()
+
+
+async def test_who_says_a_part_of_the_shape_takes_the_rest(hf: AsyncHoldfast) -> None:
+    """And is told only if that part is another one."""
+    await hf.counter("c", precisions=(10, 100), keep=5).add()
+    await hf.counter("c", keep=5).add()
+    await hf.counter("c", precisions=(100, 10)).add()
+    assert await hf.counter("c", keep=5).total(400) == 3
+    for wrong in (hf.counter("c", keep=6), hf.counter("c", precisions=(10, 100), keep=6)):
+        for asking in (wrong.add, partial(wrong.total, 400), partial(wrong.samples, 10)):
+            with pytest.raises(DefinitionConflict, match="the keep of counter 'c' is 5, not 6"):
+                await asking()
+    assert await hf.counter("c").total(400) == 3
+
+
+async def test_a_part_of_the_shape_is_redefined(hf: AsyncHoldfast) -> None:
+    """The rest stays; who redefines it says the new one from then on."""
+    hits = hf.counter("c", precisions=(10, 100), keep=5)
+    await hits.add()
+    await hits.redefine(keep=7)
+    await hits.add()
+    assert await hf.counter("c").inspect() == CounterState((10, 100), 7)
+    await hits.redefine(precisions=[1000, 10], op_id="finer")
+    await hits.redefine(keep=8)
+    await hits.redefine(precisions=[1000, 10], op_id="finer")
+    assert await hits.inspect() == CounterState((10, 1000), 8)
+    await hits.add()
+    assert await hits.total(2000) == 1  # a new precision begins empty
+    await hf.counter("c").redefine(keep=9)
+    with pytest.raises(DefinitionConflict, match="is 9, not 8"):
+        await hits.add()
+    fresh = hf.counter("d")
+    await fresh.redefine(keep=9)
+    assert await fresh.inspect() == CounterState((1, 5, 60, 300, 3600, 18_000, 86_400), 9)
+    await hf.counter("d").redefine(keep=4)
+    await fresh.add()  # it has only changed it, and says nothing itself
+    with pytest.raises(ValueError, match="say what is to change"):
+        await hits.redefine()
 
 
 @pytest.mark.parametrize("keep", range(101, 107))

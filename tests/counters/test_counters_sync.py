@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -112,8 +113,9 @@ def test_an_overflow_counts_nothing(hf: Holdfast) -> None:
 def test_the_shape_is_kept_by_the_server(hf: Holdfast) -> None:
     """Who says otherwise is told; who says nothing takes it; `redefine` changes it for all."""
     hf.counter("c", precisions=(10, 100), keep=5).add()
-    with pytest.raises(DefinitionConflict, match="'10,100 5', not '1 120'"):
+    with pytest.raises(DefinitionConflict, match=r"the precisions of counter 'c' is") as caught:
         hf.counter("c", precisions=[1]).add()
+    assert (caught.value.stored, caught.value.given) == ((10, 100), (1,))
     plain = hf.counter("c")
     plain.add(2)
     assert [sample.value for sample in plain.samples(10)][-2:].count(0) <= 1
@@ -125,6 +127,44 @@ def test_the_shape_is_kept_by_the_server(hf: Holdfast) -> None:
     assert sum(sample.value for sample in plain.samples(10)) == 7
     with pytest.raises(DefinitionConflict):
         hf.counter("c", precisions=(10, 100), keep=5).add()
+
+
+def test_who_says_a_part_of_the_shape_takes_the_rest(hf: Holdfast) -> None:
+    """And is told only if that part is another one."""
+    hf.counter("c", precisions=(10, 100), keep=5).add()
+    hf.counter("c", keep=5).add()
+    hf.counter("c", precisions=(100, 10)).add()
+    assert hf.counter("c", keep=5).total(400) == 3
+    for wrong in (hf.counter("c", keep=6), hf.counter("c", precisions=(10, 100), keep=6)):
+        for asking in (wrong.add, partial(wrong.total, 400), partial(wrong.samples, 10)):
+            with pytest.raises(DefinitionConflict, match="the keep of counter 'c' is 5, not 6"):
+                asking()
+    assert hf.counter("c").total(400) == 3
+
+
+def test_a_part_of_the_shape_is_redefined(hf: Holdfast) -> None:
+    """The rest stays; who redefines it says the new one from then on."""
+    hits = hf.counter("c", precisions=(10, 100), keep=5)
+    hits.add()
+    hits.redefine(keep=7)
+    hits.add()
+    assert hf.counter("c").inspect() == CounterState((10, 100), 7)
+    hits.redefine(precisions=[1000, 10], op_id="finer")
+    hits.redefine(keep=8)
+    hits.redefine(precisions=[1000, 10], op_id="finer")
+    assert hits.inspect() == CounterState((10, 1000), 8)
+    hits.add()
+    assert hits.total(2000) == 1  # a new precision begins empty
+    hf.counter("c").redefine(keep=9)
+    with pytest.raises(DefinitionConflict, match="is 9, not 8"):
+        hits.add()
+    fresh = hf.counter("d")
+    fresh.redefine(keep=9)
+    assert fresh.inspect() == CounterState((1, 5, 60, 300, 3600, 18_000, 86_400), 9)
+    hf.counter("d").redefine(keep=4)
+    fresh.add()  # it has only changed it, and says nothing itself
+    with pytest.raises(ValueError, match="say what is to change"):
+        hits.redefine()
 
 
 @pytest.mark.parametrize("keep", range(101, 107))

@@ -10,12 +10,12 @@ import pytest
 
 from holdfast import Sample, Samples
 from holdfast.counters._sync import checked_count
-from holdfast.counters.shape import Shape
+from holdfast.counters.shape import Given, Shape
 
 
 def test_a_shape_is_kept_as_text() -> None:
     """And read again; precisions ascend."""
-    shape = Shape.checked([60, 1], 10)
+    shape = Given.checked([60, 1], 10).over(Shape())
     assert str(shape) == "1,60 10"
     assert Shape.parse("1,60 10") == shape
 
@@ -36,7 +36,7 @@ def test_a_shape_is_kept_as_text() -> None:
 def test_shapes_out_of_range(precisions: Any, keep: int, problem: str) -> None:
     """Named, before any I/O."""
     with pytest.raises(ValueError, match=problem):
-        Shape.checked(precisions, keep)
+        Given.checked(precisions, keep)
 
 
 @pytest.mark.parametrize(
@@ -45,19 +45,19 @@ def test_shapes_out_of_range(precisions: Any, keep: int, problem: str) -> None:
 def test_shapes_of_other_things(precisions: Any, keep: Any) -> None:
     """Seconds are whole."""
     with pytest.raises(TypeError, match="must be an int"):
-        Shape.checked(precisions, keep)
+        Given.checked(precisions, keep)
 
 
 @pytest.mark.parametrize(("window_s", "precision"), [(1, 1), (10, 1), (10.5, 5), (50, 5), (51, 60)])
 def test_the_finest_precision_for_a_window(window_s: float, precision: int) -> None:
     """That has so many samples."""
-    assert Shape.checked([1, 5, 60], 10).finest(window_s) == precision
+    assert Shape((1, 5, 60), 10).finest(window_s) == precision
 
 
 def test_a_window_that_is_too_long() -> None:
     """It says how long one may be."""
     with pytest.raises(ValueError, match="601 s are more than it keeps, 600 s"):
-        Shape.checked([1, 60], 10).finest(601)
+        Shape((1, 60), 10).finest(601)
 
 
 @pytest.mark.parametrize("count", [True, 1.0, math.nan, "1", None])

@@ -15,7 +15,7 @@ import redis
 
 from faults.servers import Server
 from faults.waiting import eventually
-from holdfast import FeedCrowded, FeedSealed, FileFeed, FilesMissed, Holdfast
+from holdfast import DefinitionConflict, FeedCrowded, FeedSealed, FileFeed, FilesMissed, Holdfast
 from holdfast.files.chunk import BLOCK
 from holdfast.files.definition import MIN_BUDGET
 from holdfast.files.session._sync import LEAVE
@@ -56,6 +56,21 @@ def read(feed: FileFeed, name: str) -> list[str]:
 def let_many_pass(hf: Holdfast, client: redis.Redis) -> None:
     """As if so many files more had been published, and read by everybody."""
     client.hincrby(key(hf, "meta"), "top", LOOKED_AT)
+
+
+def test_who_says_otherwise_is_told(hf: Holdfast) -> None:
+    """And whether that can be changed."""
+    hf.file_feed("logs", consumers=["a", "b"]).publish(io.BytesIO(b"x"), name="x")
+    with pytest.raises(DefinitionConflict, match="or change it for everyone with redefine") as told:
+        hf.file_feed("logs", consumers=["b", "a"], budget=MIN_BUDGET).publish(
+            io.BytesIO(), name="y"
+        )
+    assert "268,435,456 bytes" in str(told.value.stored)
+    assert "1,048,576 bytes" in str(told.value.given)
+    for other in (hf.file_feed("logs", consumers=["a"]), hf.file_feed("logs", mode="share")):
+        with pytest.raises(DefinitionConflict, match="take what is stored, it cannot be changed"):
+            other.publish(io.BytesIO(), name="y")
+    assert hf.file_feed("logs").status().files == 1
 
 
 def test_who_holds_a_feed_up_is_found_behind_many_files(hf: Holdfast, client: redis.Redis) -> None:

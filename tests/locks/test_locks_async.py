@@ -123,6 +123,17 @@ async def test_the_server_keeps_the_limit(hf: AsyncHoldfast) -> None:
     assert (caught.value.stored, caught.value.given) == (2, 3)
 
 
+async def test_who_redefines_says_the_new_limit(hf: AsyncHoldfast) -> None:
+    """The same object goes on; only who still says the old one is told."""
+    semaphore, other = hf.semaphore("api", limit=1), hf.semaphore("api", limit=1)
+    async with semaphore.hold(timeout=0):
+        await semaphore.redefine(limit=2)
+        async with semaphore.hold(timeout=0):
+            assert await semaphore.try_acquire() is None
+        with pytest.raises(DefinitionConflict, match="is 2, not 1"):
+            await other.try_acquire()
+
+
 async def test_a_smaller_limit_takes_nobodys_place(hf: AsyncHoldfast) -> None:
     """Nobody comes in until enough have left."""
     semaphore = hf.semaphore("api", limit=3)

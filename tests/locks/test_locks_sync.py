@@ -124,6 +124,17 @@ def test_the_server_keeps_the_limit(hf: Holdfast) -> None:
     assert (caught.value.stored, caught.value.given) == (2, 3)
 
 
+def test_who_redefines_says_the_new_limit(hf: Holdfast) -> None:
+    """The same object goes on; only who still says the old one is told."""
+    semaphore, other = hf.semaphore("api", limit=1), hf.semaphore("api", limit=1)
+    with semaphore.hold(timeout=0):
+        semaphore.redefine(limit=2)
+        with semaphore.hold(timeout=0):
+            assert semaphore.try_acquire() is None
+        with pytest.raises(DefinitionConflict, match="is 2, not 1"):
+            other.try_acquire()
+
+
 def test_a_smaller_limit_takes_nobodys_place(hf: Holdfast) -> None:
     """Nobody comes in until enough have left."""
     semaphore = hf.semaphore("api", limit=3)

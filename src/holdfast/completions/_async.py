@@ -44,8 +44,9 @@ Named = str | tuple[str, str | None]
 class AsyncCompletions:
     """Names of any script and language, found by their beginning and by that of their words.
 
-    Case and accents do not matter. Reading writes nothing, so it works on a replica and for a user
-    who may not write. Names stay until they are removed.
+    Names are folded (NFKD without case), and so is what is looked for: `STRASSE` finds `Straße`;
+    `e`, `é` and `écl` find `Éclair`, but `ecl` does not. Reading writes nothing, so it works on a
+    replica and for a user who may not write. Names stay until they are removed.
 
     Made by `AsyncHoldfast.completions`.
     """
@@ -150,7 +151,7 @@ class AsyncCompletions:
         Within both in the order of their folded forms.
 
         Args:
-            prefix: whatever case and accents; empty for the first names of all.
+            prefix: in whatever case, folded; empty for the first names of all.
             limit: how many at most, 1 to 1,000.
 
         Raises:

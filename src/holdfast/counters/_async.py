@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any, Final
 
 from ..core import ledger
@@ -17,7 +18,7 @@ from ..core.script import Script
 from ..errors import CounterOverflow, DefinitionConflict, TimeOutOfRange
 from . import keys
 from .sample import Sample, Samples
-from .shape import Shape
+from .shape import Given, Shape
 from .state import CounterState
 
 ADD: Final = Script.load("holdfast.counters", "add")
@@ -41,13 +42,12 @@ class AsyncCounter:
     """
 
     def __init__(
-        self, caller: AsyncCaller, catalog: AsyncCatalog, unit: Unit, shape: Shape | None
+        self, caller: AsyncCaller, catalog: AsyncCatalog, unit: Unit, given: Given
     ) -> None:
         self._caller = caller
         self._catalog = catalog
         self.unit = unit
-        self._given = shape
-        self._shape = shape  # as far as is known here
+        self._say(given)
         # Of each add, what depends on the shape only: two dozen strings.
         self._parts: tuple[Shape, tuple[str, ...], tuple[Argument, ...]] | None = None
 
@@ -85,7 +85,7 @@ class AsyncCounter:
 
     def step(self, write: Operation, amount: int, at_ms: Argument) -> Step:
         """What `ADD` is called with. The shape may be guessed: the server says if it is wrong."""
-        shape = self._shape or USUAL
+        shape = self._shape or self._guess
         if self._parts is None or self._parts[0] is not shape:
             names = (*self._names(), *shape.chunks(self.unit))
             self._parts = shape, names, (str(shape), shape.keep, *shape.precisions)
@@ -100,7 +100,7 @@ class AsyncCounter:
         """
         verdict, _, told = reply.decode().partition(" ")
         if verdict == "shape":
-            self._learn(told)
+            self._learn(Shape.parse(told))
         return verdict != "shape"
 
     def judge(self, reply: bytes) -> None:
@@ -153,7 +153,7 @@ class AsyncCounter:
         window_s = to_seconds(window, "window")
         if window_s == 0:
             raise ValueError("window must be more than 0 seconds")
-        shape = self._shape or await self._stored()
+        shape = self._shape or self._learn(await self._stored() or self._guess)
         precision = shape.finest(window_s)
         _, now_s, counts = await self._read(precision)
         current = now_s // precision
@@ -166,42 +166,44 @@ class AsyncCounter:
 
     async def inspect(self) -> CounterState | None:
         """What it keeps; None: nobody has added to it, or not for so long that all is gone."""
-        told = await self._caller.call(DEFINITION, self.unit, [keys.definition(self.unit)], [])
-        if told is None:
-            return None
-        shape = Shape.parse(told.decode())
-        return CounterState(shape.precisions, shape.keep)
+        shape = await self._stored()
+        return None if shape is None else CounterState(shape.precisions, shape.keep)
 
     async def redefine(
-        self, *, precisions: tuple[int, ...], keep: int, op_id: str | None = None
+        self,
+        *,
+        precisions: Iterable[int] | None = None,
+        keep: int | None = None,
+        op_id: str | None = None,
     ) -> None:
         """Change for everyone what is kept. A new precision begins empty.
 
         Args:
-            precisions: seconds of one sample, each.
-            keep: samples of each that are there at least.
+            precisions: seconds of one sample, each; None leaves them as they are.
+            keep: samples of each that are there at least; None leaves it as it is.
             op_id: see `OutcomeUnknown`.
         """
-        shape = Shape.checked(precisions, keep)
+        given = Given.checked(precisions, keep)
+        if given == Given():
+            raise ValueError("say what is to change: precisions, keep or both")
         with self._caller.writers.operation(
             op_id,
-            lambda op_id: self.redefine(precisions=precisions, keep=keep, op_id=op_id),
+            lambda op_id: self.redefine(precisions=given.precisions, keep=given.keep, op_id=op_id),
             verb="redefine",
         ) as write:
-            kept_s = 2 * shape.keep * shape.precisions[-1]
-            args: list[Argument] = [write.writer, write.number, str(shape), kept_s]
+            said = ",".join(map(str, given.precisions or ())), given.keep or ""
+            args: list[Argument] = [write.writer, write.number, *said, str(USUAL)]
             await self._caller.call(REDEFINE, self.unit, self._names(), args)
         self._catalog.doubt(self.unit)
         await self._catalog.note(self.unit)
-        self._shape = shape
-        self._given = shape if self._given is not None else None
+        self._say(self._given.after(given))
 
     async def _read(self, precision: int) -> tuple[Shape, int, dict[int, int]]:
         """The shape, the server's time (s), and the samples of *precision* by bucket."""
         chunks = [keys.chunk(self.unit, precision, parity) for parity in (0, 1)]
         names = [keys.definition(self.unit), *chunks]
         told, now_s, even, odd = await self._caller.call(SAMPLES, self.unit, names, [])
-        shape = self._learn(told.decode()) if told else self._shape or Shape()
+        shape = self._learn(Shape.parse(told.decode())) if told else self._shape or self._guess
         if precision not in shape.precisions:
             known = ", ".join(map(str, shape.precisions))
             raise ValueError(f"{self.unit} has no precision of {precision} s; it has {known}")
@@ -211,17 +213,21 @@ class AsyncCounter:
             counts[bucket] += value  # after `redefine` a bucket may lie in both
         return shape, int(now_s), counts
 
-    async def _stored(self) -> Shape:
-        """What the server keeps; the usual where it keeps nothing."""
-        state = await self.inspect()
-        self._shape = Shape() if state is None else Shape(state.precisions, state.keep)
-        return self._shape
+    async def _stored(self) -> Shape | None:
+        """What the server keeps; None: nothing."""
+        told = await self._caller.call(DEFINITION, self.unit, [keys.definition(self.unit)], [])
+        return None if told is None else Shape.parse(told.decode())
 
-    def _learn(self, told: str) -> Shape:
+    def _say(self, given: Given) -> None:
+        """Take what the user says; the rest is guessed until the server tells."""
+        self._given, self._guess = given, given.over(USUAL)
+        self._shape = None if None in (given.precisions, given.keep) else self._guess
+
+    def _learn(self, stored: Shape) -> Shape:
         """Take what is stored; DefinitionConflict if the user has said otherwise."""
-        stored = Shape.parse(told)
-        if self._given not in (None, stored):
-            raise DefinitionConflict(f"the shape of {self.unit}", told, str(self._given))
+        if part := self._given.unmet(stored):
+            what, given = f"the {part} of {self.unit}", getattr(self._given, part)
+            raise DefinitionConflict(what, getattr(stored, part), given)
         self._shape = stored
         return stored
 

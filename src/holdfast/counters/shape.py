@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 from ..core.checks import checked_int
 from ..core.names import Unit
@@ -34,24 +34,6 @@ class Shape:
     keep: int = USUAL_KEEP
 
     @classmethod
-    def checked(cls, precisions: Iterable[int], keep: int) -> Self:
-        """The shape that a user asks for.
-
-        Raises:
-            TypeError: not whole numbers.
-            ValueError: none, too many, one twice, or out of range.
-        """
-        given = tuple(precisions)
-        for precision in given:
-            checked_int(precision, "a precision", 1, MAX_PRECISION_S, unit="seconds")
-        if not 0 < len(given) <= MAX_PRECISIONS:
-            raise ValueError(f"a counter has 1 to {MAX_PRECISIONS} precisions, got {len(given)}")
-        if len(set(given)) < len(given):
-            raise ValueError(f"a precision is given twice: {given}")
-        checked_int(keep, "keep", 1, MAX_KEEP, unit="samples")
-        return cls(tuple(sorted(given)), keep)
-
-    @classmethod
     def parse(cls, text: str) -> Self:
         """The shape that the server keeps as *text*."""
         precisions, _, keep = text.partition(" ")
@@ -75,3 +57,57 @@ class Shape:
                 return precision
         longest_s = self.precisions[-1] * self.keep
         raise ValueError(f"{window_s:g} s are more than it keeps, {longest_s:,} s")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What somebody says of a shape; None: nothing.
+
+    Attributes:
+        precisions: as of `Shape`.
+        keep: likewise.
+    """
+
+    precisions: tuple[int, ...] | None = None
+    keep: int | None = None
+
+    @classmethod
+    def checked(cls, precisions: Iterable[int] | None, keep: int | None) -> Self:
+        """What a user says.
+
+        Raises:
+            TypeError: not whole numbers.
+            ValueError: none, too many, one twice, or out of range.
+        """
+        return cls(
+            None if precisions is None else _checked_precisions(precisions),
+            None if keep is None else checked_int(keep, "keep", 1, MAX_KEEP, unit="samples"),
+        )
+
+    def over(self, shape: Shape) -> Shape:
+        """*shape*, but for what is said."""
+        return Shape(self.precisions or shape.precisions, self.keep or shape.keep)
+
+    def after(self, change: Given) -> Given:
+        """What one says who said this, once *change* is made."""
+        return Given(
+            self.precisions and (change.precisions or self.precisions),
+            self.keep and (change.keep or self.keep),
+        )
+
+    def unmet(self, shape: Shape) -> Literal["precisions", "keep"] | None:
+        """What of *shape* is not as is said; None: nothing."""
+        if self.precisions not in (None, shape.precisions):
+            return "precisions"
+        return "keep" if self.keep not in (None, shape.keep) else None
+
+
+def _checked_precisions(precisions: Iterable[int]) -> tuple[int, ...]:
+    given = tuple(precisions)
+    for precision in given:
+        checked_int(precision, "a precision", 1, MAX_PRECISION_S, unit="seconds")
+    if not 0 < len(given) <= MAX_PRECISIONS:
+        raise ValueError(f"a counter has 1 to {MAX_PRECISIONS} precisions, got {len(given)}")
+    if len(set(given)) < len(given):
+        raise ValueError(f"a precision is given twice: {given}")
+    return tuple(sorted(given))

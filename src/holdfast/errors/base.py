@@ -150,11 +150,14 @@ class DefinitionConflict(HoldfastError, ValueError):
         enqueued: how many tasks of the same `enqueue_many` came before, and are in their queues.
     """
 
-    def __init__(self, what: str, stored: object, given: object, enqueued: int = 0) -> None:
+    def __init__(
+        self, what: str, stored: object, given: object, enqueued: int = 0, *, fixed: bool = False
+    ) -> None:
         before = f" ({enqueued:,} tasks of this call are in their queues)" if enqueued else ""
+        change = "it cannot be changed" if fixed else "or change it for everyone with redefine()"
         super().__init__(
             f"{what} is {stored!r}, not {given!r} as given here{before}; leave it out to take what "
-            "is stored, or change it for everyone with redefine()"
+            f"is stored, {change}"
         )
         self.what = what
         self.stored = stored

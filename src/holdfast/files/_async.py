@@ -227,20 +227,24 @@ class AsyncFileFeed:
         """Change settings for everyone.
 
         Args:
-            budget: bytes; less than is used now makes publishers wait.
-            lease: seconds.
+            budget: bytes; less than is used now makes publishers wait. None leaves it as it is.
+            lease: seconds; None leaves it as it is.
 
         Raises:
             NotDefined: there is no such feed.
         """
+        if budget is None and lease is None:
+            raise ValueError("say what is to change: budget, lease or both")
+        size = None if budget is None else checked_budget(budget)
+        lease_ms = None if lease is None else checked_lease(lease)
         for _ in range(_REDEFINE_TRIES):
             before = await self._desk.definition()
             if before is None:
                 raise NotDefined(f"what {self._desk.unit} is to be")
             after = Definition(
                 before.mode,
-                before.budget if budget is None else checked_budget(budget),
-                before.lease_ms if lease is None else checked_lease(lease),
+                size or before.budget,
+                lease_ms or before.lease_ms,
                 before.consumers,
             )
             reply = await self._desk.replace(REDEFINE, before.packed(), after.packed())

@@ -76,6 +76,10 @@ class Definition(msgspec.Struct, frozen=True):
         except msgspec.DecodeError as error:
             raise DecodeError("the definition of a feed", str(error)) from None
 
+    def becomes(self, other: Definition) -> bool:
+        """Whether `redefine` can make this *other*."""
+        return (self.mode, self.consumers) == (other.mode, other.consumers)
+
     def packed(self) -> bytes:
         """As it is stored."""
         return msgspec.msgpack.encode(self)

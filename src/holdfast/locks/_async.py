@@ -140,8 +140,9 @@ class AsyncSemaphore(_AsyncHeld):
         """Change how many may hold at once, for everyone.
 
         With a higher limit those who wait get the new places at once. With a lower one nobody loses
-        a place: nobody gets one until enough were given back. Who still says the old limit gets
-        `DefinitionConflict`, whoever is waiting as well when it asks next.
+        a place: nobody gets one until enough were given back. This object says the new limit from
+        now on; who still says the old one gets `DefinitionConflict`, whoever is waiting as well
+        when it asks next.
 
         Args:
             limit: how many.
@@ -153,6 +154,8 @@ class AsyncSemaphore(_AsyncHeld):
         ) as write:
             args: list[Argument] = [write.writer, write.number, size]
             await places.caller.call(REDEFINE, places.unit, places.names, args)
+        if places.terms.limit is not None:
+            self._places = places.limited(size)
 
 
 class AsyncLockAll:

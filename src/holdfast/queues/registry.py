@@ -24,6 +24,7 @@ import msgspec
 import msgspec.inspect
 
 from ..core.clock import Duration, to_ms, to_seconds
+from ..core.names import encode_name
 from ..errors import DecodeError, UnknownTask
 from .task import Call, Priority, Retry, checked_priority
 
@@ -277,10 +278,12 @@ class TaskRegistry:
 
         Raises:
             ValueError: the name is taken, or an option is out of its range.
+            InvalidName: there can be no such queue.
             TypeError: the function is a generator: calling it would not run it.
         """
         if misplaced:
             raise TypeError("write @tasks.task(), with parentheses; all options go by their names")
+        encode_name(queue)  # a wrong one is told here, not when the first call is enqueued
         checked_priority(priority)
         if retry is not None and not isinstance(retry, Retry):
             raise TypeError(f"retry must be a Retry(attempts=…), got {retry!r}")

@@ -65,6 +65,8 @@ class AsyncTally:
             ServerUnavailable: what was not committed is not counted; call again.
         """
         counter_of(key)
+        if not hasattr(source, "files"):
+            raise TypeError(f"expected feed.consumer(…) or AsyncLocalFiles(…), got {source!r}")
         await self._catalog.note(self._unit)
         await self._book.settle()
         counter = partial(counter_of, key)
@@ -73,8 +75,9 @@ class AsyncTally:
 
     async def total(self, day: str | date) -> int:
         """How many lines of *day* are counted."""
+        text = given_day(day)
         await self._book.settle()
-        return await self._score(keys.days(self._unit), given_day(day))
+        return await self._score(keys.days(self._unit), text)
 
     async def days(self) -> dict[str, int]:
         """The days that have lines, in order, and how many."""
@@ -83,8 +86,9 @@ class AsyncTally:
 
     async def dimensions(self, day: str | date) -> dict[str, int]:
         """The dimensions of *day*, and how many lines have any value of each; most lines first."""
+        place = keys.sums(self._unit, dimensions_of(given_day(day)))
         await self._book.settle()
-        return await self._best(keys.sums(self._unit, dimensions_of(given_day(day))), MAX_LIMIT)
+        return await self._best(place, MAX_LIMIT)
 
     async def top(self, dimension: str, *, day: str | date, limit: int = 10) -> list[Count]:
         """The values of *dimension* that most lines of *day* have, the most frequent first.
@@ -94,14 +98,18 @@ class AsyncTally:
             day: as in `2011-10-10`.
             limit: how many values, up to 10,000.
         """
+        place, most = self._sums(day, dimension), checked_limit(limit)
         await self._book.settle()
-        best = await self._best(self._sums(day, dimension), checked_limit(limit))
+        best = await self._best(place, most)
         return [Count(value, lines) for value, lines in best.items()]
 
     async def count(self, dimension: str, value: str, *, day: str | date) -> int:
         """How many lines of *day* have that *value* of *dimension*."""
+        place = self._sums(day, dimension)
+        if not isinstance(value, str):
+            raise TypeError(f"value must be a str, got {type(value).__name__}")
         await self._book.settle()
-        return await self._score(self._sums(day, dimension), value)
+        return await self._score(place, value)
 
     async def share_of(self, dimension: str, value: str, *, day: str | date) -> float:
         """Which part of the lines of *day* that is, 0 to 1; 0 where the day has none."""
@@ -119,9 +127,10 @@ class AsyncTally:
             dimension: such as `country`.
             limit: values of each day, up to 10,000.
         """
-        await self._book.settle()
         places = [self._sums(day, dimension) for day in (before, after)]
-        found = [await self._best(place, checked_limit(limit)) for place in places]
+        most = checked_limit(limit)
+        await self._book.settle()
+        found = [await self._best(place, most) for place in places]
         values = list(dict.fromkeys([*found[1], *found[0]]))
         both = [await self._scores(place, values) for place in places]
         changes = [Change(*each) for each in zip(values, *both, strict=True)]
@@ -133,8 +142,8 @@ class AsyncTally:
         Args:
             day: as in `2011-10-10`; None: those whose day could not be read, or cannot be right.
         """
-        await self._book.settle()
         text = "" if day is None else given_day(day)
+        await self._book.settle()
         reasons = await self._best(keys.sums(self._unit, rejects_of(text)), MAX_LIMIT)
         place = keys.samples(self._unit, text)
         samples = await self._caller.read(self._unit, "ZRANGE", place, 0, SAMPLES - 1)

@@ -75,16 +75,11 @@ class AsyncData(AsyncLogs):
         """
         from holdfast.counters._async import AsyncCounter
         from holdfast.counters.keys import KIND
-        from holdfast.counters.shape import USUAL_KEEP, USUAL_PRECISIONS, Shape
+        from holdfast.counters.shape import Given
 
-        shape = None
-        if precisions is not None or keep is not None:
-            shape = Shape.checked(
-                USUAL_PRECISIONS if precisions is None else precisions,
-                USUAL_KEEP if keep is None else keep,
-            )
+        given = Given.checked(precisions, keep)
         unit = self._namespace.unit(KIND, name)
-        return AsyncCounter(self._caller, self._catalog, unit, shape)
+        return AsyncCounter(self._caller, self._catalog, unit, given)
 
     def counter_buffer(self, *, flush_every: Duration = 1.0) -> AsyncCounterBuffer:
         """A buffer that adds to counters of this client once in a while; close it, or the client.

@@ -21,7 +21,7 @@ REDEFINE: Final = Script.load("holdfast.completions", "redefine")
 class AsyncRecent:
     """A short list of names, the latest used first.
 
-    A name is known by its exact spelling; looking for it overlooks case and accents.
+    A name is known by its exact spelling; looked for it is folded, as for `AsyncCompletions`.
 
     Made by `AsyncHoldfast.recent`.
     """
@@ -81,7 +81,7 @@ class AsyncRecent:
         return [name.decode() for name in names]
 
     async def match(self, prefix: str, *, limit: int | None = None) -> list[str]:
-        """Those that begin with *prefix*, whatever case and accents, the latest first.
+        """Those whose folded form begins with that of *prefix*, the latest first.
 
         Args:
             prefix: empty for all.

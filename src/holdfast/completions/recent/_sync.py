@@ -22,7 +22,7 @@ REDEFINE: Final = Script.load("holdfast.completions", "redefine")
 class Recent:
     """A short list of names, the latest used first.
 
-    A name is known by its exact spelling; looking for it overlooks case and accents.
+    A name is known by its exact spelling; looked for it is folded, as for `Completions`.
 
     Made by `Holdfast.recent`.
     """
@@ -80,7 +80,7 @@ class Recent:
         return [name.decode() for name in names]
 
     def match(self, prefix: str, *, limit: int | None = None) -> list[str]:
-        """Those that begin with *prefix*, whatever case and accents, the latest first.
+        """Those whose folded form begins with that of *prefix*, the latest first.
 
         Args:
             prefix: empty for all.

@@ -6,15 +6,20 @@
 -- KEYS[3]  HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  shape     the new definition
--- ARGV[4]  int     kept_s    how long it is kept without an add
+-- ARGV[3]  string  precisions  the new ones, ascending; empty: as they are
+-- ARGV[4]  string  keep        samples of each; empty: as many as are kept
+-- ARGV[5]  string  usual       the definition of a counter that has none
 -- returns  int     1
 -- include clock
 -- include ledger
 
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
 if not ledger_answer(ledger, ARGV[1], ARGV[2]) then
-  redis.call('SET', KEYS[1], ARGV[3], 'EX', ARGV[4])
+  local stored = redis.call('GET', KEYS[1]) or ARGV[5]
+  local precisions = ARGV[3] ~= '' and ARGV[3] or string.match(stored, '^%S+')
+  local keep = ARGV[4] ~= '' and ARGV[4] or string.match(stored, '%d+$')
+  local kept_s = 2 * keep * string.match(precisions, '%d+$') -- without an add
+  redis.call('SET', KEYS[1], precisions .. ' ' .. keep, 'EX', string.format('%.0f', kept_s))
   ledger_write(ledger, ARGV[1], ARGV[2], 1)
 end
 return 1

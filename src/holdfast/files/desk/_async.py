@@ -148,10 +148,9 @@ class AsyncDesk:
             case b"undefined":
                 raise NotDefined(f"what {self.unit} is to be")
             case b"conflict":
-                stored = Definition.parse(reply[1])
-                raise DefinitionConflict(
-                    f"the definition of {self.unit}", str(stored), str(self.given)
-                )
+                stored, what = Definition.parse(reply[1]), f"the definition of {self.unit}"
+                fixed = self.given is not None and not stored.becomes(self.given)
+                raise DefinitionConflict(what, str(stored), str(self.given), fixed=fixed)
             case b"sealed":
                 raise FeedSealed(self.name)
             case b"aborted":

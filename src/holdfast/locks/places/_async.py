@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import Any, Final
 
@@ -53,6 +54,11 @@ class AsyncPlaces:
         self._limit: Argument = "" if terms.limit is None else terms.limit
         self.taking = Form(ACQUIRE.sha1, self.names, terms.lease_ms, self._limit)
         self.giving = Form(RELEASE.sha1, self.names)
+
+    def limited(self, limit: int) -> AsyncPlaces:
+        """The same places, for who says that there are *limit*."""
+        terms = replace(self.terms, limit=limit)
+        return AsyncPlaces(self.caller, self._renewer, self.lobby, self.unit, terms)
 
     async def shortly(self, form: Form, member: str) -> bytes | Tried | None:
         """Ask for a place (`taking`), or give it back (`giving`), as it is nearly always enough.

@@ -90,7 +90,8 @@ class AsyncShelf:
             return ()
         number = int(told)
         if self.terms.shards not in (None, number):
-            raise DefinitionConflict(f"the shards of {self._cache}", number, self.terms.shards)
+            what = f"the shards of {self._cache}"
+            raise DefinitionConflict(what, number, self.terms.shards, fixed=True)
         if number != len(self._shards):
             names = [f"{self.name}/{i}" for i in range(number)]
             units = [self._namespace.unit(keys.SHARD, name) for name in names]
