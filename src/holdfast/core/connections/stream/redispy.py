@@ -50,7 +50,8 @@ def curt(connection: Any) -> None:
     would not live to see the answer, and end with a socket open.
     """
     if isinstance(connection, SSLConnection):
-        connection.ssl_context.get().sslobject_class = _Curt
+        with contextlib.suppress(Exception):  # `connect` will say what is wrong with the files
+            connection.ssl_context.get().sslobject_class = _Curt
 
 
 class _Curt(ssl.SSLObject):
