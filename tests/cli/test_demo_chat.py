@@ -164,7 +164,7 @@ def test_phones_do_not_outlive_it(number: signal.Signals) -> None:
 
 def children(demo: int) -> list[int]:
     lines = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+        ["ps", "-A", "-ww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
     ).stdout.splitlines()
     processes = [line.split(None, 2) for line in lines]
     return [int(pid) for pid, parent, args in processes if int(parent) == demo and "phones" in args]

@@ -147,7 +147,7 @@ def test_a_killed_worker_costs_no_mail(tmp_path: Path) -> None:
 
 def worker_pids(demo: int) -> list[int]:
     lines = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+        ["ps", "-A", "-ww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
     ).stdout.splitlines()
     processes = [line.split(None, 2) for line in lines]
     return [int(pid) for pid, parent, args in processes if int(parent) == demo and "leash" in args]

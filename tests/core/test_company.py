@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import types
 from collections.abc import Coroutine, Generator, Sequence
 from typing import Any
@@ -136,16 +137,21 @@ async def test_who_is_cancelled_harms_nobody(way: Way, company: Company[str, int
     assert found[3] == 8
 
 
-@types.coroutine
-def rest(work: Coroutine[Any, Any, Any], awaited: Any) -> Generator[Any, Any, Any]:
+async def rest(work: Coroutine[Any, Any, Any], awaited: Any) -> Any:
     """What *work* does that waits for what is *awaited*; None: it has ended."""
     while awaited is not None:
-        yield awaited
+        await handed_on(awaited)
         try:
             awaited = work.send(None)
         except StopIteration as end:
             return end.value
     return None
+
+
+@types.coroutine
+def handed_on(awaited: Any) -> Generator[Any, Any, None]:
+    """The task goes on when *awaited*, a future that was yielded before, is done."""
+    yield awaited
 
 
 def begun_at_once(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
@@ -157,9 +163,17 @@ def begun_at_once(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) ->
     return asyncio.Task(rest(work, awaited), loop=loop, **options)
 
 
-async def test_a_loop_may_begin_tasks_at_once(way: Way, company: Company[str, int, int]) -> None:
+FACTORIES = [begun_at_once]
+if sys.version_info >= (3, 12):
+    FACTORIES.append(asyncio.eager_task_factory)
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+async def test_a_loop_may_begin_tasks_at_once(
+    way: Way, company: Company[str, int, int], factory: Any
+) -> None:
     """Nobody is left behind, and they travel together all the same."""
-    asyncio.get_running_loop().set_task_factory(begun_at_once)
+    asyncio.get_running_loop().set_task_factory(factory)
     tasks = all_of(company, 1, 2, 3, 4)
     await trips(way, 2)
     assert way.trips == [[1], [2, 3, 4]]

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import gc
+import socket
+import ssl
+import warnings
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import trustme
 
 from faults.clusters import Cluster
 from faults.ports import LOOPBACK
@@ -18,8 +26,10 @@ from holdfast.core.connections.lane._async import AsyncLane
 from holdfast.core.connections.outcome import Replied, Unsent
 from holdfast.core.connections.request import Request
 from holdfast.core.connections.settings import Settings
+from holdfast.core.connections.stream._async import open_stream
 from holdfast.core.names import Namespace
 from holdfast.core.renewer import _Rounds
+from holdfast.core.runtime.loops import new_loop
 from holdfast.core.runtime.thread import LoopThread
 
 PING = Request.of("PING")
@@ -89,6 +99,12 @@ def hasty(url: str) -> Settings:
     return replace(Settings.from_url(url), timeout_s=CALL_S, opening_s=60.0)
 
 
+def patient(*lanes: AsyncLane) -> None:
+    """Have calls wait from now on: one that gives up once it is sent takes the connection along."""
+    for lane in lanes:
+        lane._settings = replace(lane._settings, timeout_s=60.0)
+
+
 async def test_a_handshake_goes_on_behind_the_calls_that_gave_up(standalone: Server) -> None:
     """They share it: each learns in time that it was not sent, and the last finds it done."""
     with Tls(standalone.address) as tls:
@@ -101,6 +117,7 @@ async def test_a_handshake_goes_on_behind_the_calls_that_gave_up(standalone: Ser
                 assert f"no answer within {CALL_S:g} s" in outcome.reason
                 assert lane.opening
             assert gate.visitors == 1
+            patient(lane)
             gate.opened.set()
             await eventually_async(lambda: not lane.opening)
 
@@ -124,6 +141,42 @@ async def test_what_nobody_waits_for_any_more_is_closed_at_once(standalone: Serv
         assert not lane.opening
 
 
+@pytest.mark.parametrize("make_loop", [new_loop, asyncio.new_event_loop])
+def test_a_loop_may_end_in_the_midst_of_an_opening(
+    make_loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path
+) -> None:
+    """Behind TLS, where the other side says nothing, not even goodbye: no socket stays open."""
+    authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(LOOPBACK).configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    with socket.create_server((LOOPBACK, 0)) as door, contextlib.ExitStack() as visits:
+        door.settimeout(30)
+        url = f"rediss://{LOOPBACK}:{door.getsockname()[1]}?ssl_ca_certs={tmp_path}/ca.pem"
+
+        def welcome() -> None:
+            """Take one, until it has shaken hands and asks."""
+            came = door.accept()[0]
+            came.settimeout(30)
+            visitor = visits.enter_context(context.wrap_socket(came, server_side=True))
+            assert visitor.recv(1)
+
+        async def given_up() -> None:
+            settings = hasty(url)
+            opening = asyncio.ensure_future(open_stream(settings, settings.addresses[0], list, str))
+            await asyncio.to_thread(welcome)
+            opening.cancel()
+            await asyncio.wait([opening])
+
+        gc.collect()  # what others left open is no news of this one
+        # Not as errors: a loop of uvloop that cannot say what is open goes on for ever.
+        with warnings.catch_warnings(record=True) as complaints:
+            warnings.simplefilter("always", ResourceWarning)
+            with asyncio.Runner(loop_factory=make_loop) as runner:
+                runner.run(given_up())
+            gc.collect()
+        assert not [str(complaint.message) for complaint in complaints]
+
+
 async def test_a_map_is_asked_for_on_the_connection_that_was_begun(cluster: Cluster) -> None:
     """Else nobody would ever know where the units are, behind handshakes that are too slow."""
     unit = Namespace.of("slow").unit("echo", "x")
@@ -132,6 +185,7 @@ async def test_a_map_is_asked_for_on_the_connection_that_was_begun(cluster: Clus
         assert await routes.address(unit) is None
         assert await routes.address(unit) is None
         assert gate.visitors == 1
+        patient(*routes._asking.values())
         gate.opened.set()
 
         async def known() -> bool:

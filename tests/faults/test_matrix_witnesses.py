@@ -33,7 +33,8 @@ def test_the_bystander_notices_that_it_is_struck(cluster: Cluster) -> None:
     """Here by a fault of its own node: an implementation that asks all nodes would feel any."""
     with (
         cluster.proxied() as proxies,
-        pytest.raises(AssertionError, match="a queue elsewhere was struck too: ServerUnavailable"),
+        # A call that is under way just then may have been applied.
+        pytest.raises(AssertionError, match=r"struck too: (ServerUnavailable|OutcomeUnknown)"),
         Bystander(cluster, cluster.nodes[1]) as bystander,
         proxies[cluster.owner(bystander.slot)].refuse(),
     ):

@@ -283,7 +283,7 @@ def test_a_claim_that_the_worker_never_heard_of_and_the_ledger_forgot_is_taken_b
             if is_claimed(direct.queue("lost")):
                 break
             proxy.heal()  # that step had left before the task came: repeated, it claims none
-            eventually(lambda n=orphan: n in ran)
+            eventually(lambda n=orphan: n in ran and not direct.queue("lost").stats().running)
         proxy.refuse()
         time.sleep(1.5)
         with standalone.client() as client:

@@ -12,7 +12,7 @@ from redis.asyncio import connection as flavour
 
 from ..outcome import ErrorReply
 from ..settings import Address, Settings
-from .redispy import BROKEN, ERROR_REPLIES, error_reply, native, taken_over
+from .redispy import BROKEN, ERROR_REPLIES, curt, error_reply, native, taken_over
 
 Heard = Callable[[Sequence[Any]], None]
 """Given the replies, in the order in which they come: those together that came together."""
@@ -192,6 +192,8 @@ async def open_stream(
     """
     connection = settings.connection(flavour, address, sentinel=sentinel)
     try:
+        if native(connection):
+            curt(connection)
         async with asyncio.timeout(settings.patience_s):
             await connection.connect()
         if native(connection):

@@ -7,9 +7,12 @@ lies underneath: nothing else here knows its private names, and a test fails whe
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import ssl
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from redis.asyncio.connection import SSLConnection
 from redis.exceptions import (
     AuthenticationError,
     BusyLoadingError,
@@ -38,6 +41,26 @@ def error_reply(error: Exception) -> ErrorReply:
 def native(connection: Any) -> bool:
     """Whether a connection is of a class of redis-py's own, so that it can be taken over."""
     return type(connection).__module__.partition(".")[0] == "redis"
+
+
+def curt(connection: Any) -> None:
+    """Have an asyncio connection with TLS not wait for the answer to its goodbye.
+
+    redis-py says goodbye when an opening is given up. That may be the last thing in its loop, which
+    would not live to see the answer, and end with a socket open.
+    """
+    if isinstance(connection, SSLConnection):
+        with contextlib.suppress(Exception):  # `connect` will say what is wrong with the files
+            connection.ssl_context.get().sslobject_class = _Curt
+
+
+class _Curt(ssl.SSLObject):
+    """Ends when it has said goodbye, as TLS allows where nothing is to be heard any more."""
+
+    def unwrap(self) -> None:
+        """Say goodbye."""
+        with contextlib.suppress(ssl.SSLWantReadError):
+            super().unwrap()
 
 
 async def taken_over(connection: Any) -> asyncio.StreamWriter:
