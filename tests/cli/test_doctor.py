@@ -82,7 +82,7 @@ def test_who_may_not_ask_is_told_what_is_missing(standalone: Server) -> None:
             assert (result.exit_code, result.stderr) == (6, "")
             assert result.stdout.startswith("error user 'asking' may not INFO\n  why  ")
             assert f"  do   ACL SETUSER asking {acl_rule('asking')}\n" in result.stdout
-            assert result.stdout.endswith("\n1 error\n")
+            assert result.stdout.splitlines()[-1].startswith("1 error")  # it may be slow, too
         finally:
             client.execute_command("ACL", "DELUSER", "asking")
 

@@ -6,11 +6,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
 
+import pytest
 import redis
 
 from faults.waiting import eventually
 from holdfast.server import EmbeddedServer
 from holdfast.server.folder import Folder
+from holdfast.server.keeper import _taken
+from holdfast.server.lock import is_held
 from server.processes import Process, linux_only, living_in, server_of, user_of
 
 COME_AND_GO = """
@@ -91,3 +94,13 @@ def test_threads_may_open_and_close_at_once(folder: Path) -> None:
     assert failures == []
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
         assert client.get("count") == b"12"
+
+
+def test_a_keeper_that_looks_is_no_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who leaves in the midst of its look at a seat waits for the end of the server all the same."""
+    seat, held = tmp_path / "1-seat", list[bool]()
+    seat.touch()
+    unlink = Path.unlink
+    monkeypatch.setattr(Path, "unlink", lambda path: held.append(is_held(path)) or unlink(path))
+    assert not _taken(seat)
+    assert (held, seat.exists()) == ([False], False)

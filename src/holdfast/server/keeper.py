@@ -185,7 +185,8 @@ def _in_use() -> bool:
 def _taken(seat: Path) -> bool:
     descriptor = os.open(seat, os.O_RDWR)
     try:
-        if not _lock(descriptor):
+        # Shared, so that who leaves just then does not take our look for another user.
+        if not _lock(descriptor, fcntl.LOCK_SH):
             return True
         seat.unlink()
         return False
@@ -193,10 +194,10 @@ def _taken(seat: Path) -> bool:
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool:
-    """Lock the open file for us alone, if nobody else holds it."""
+def _lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
+    """Lock the open file for us alone, if nobody else holds it; or shared, if nobody does alone."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
