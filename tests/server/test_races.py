@@ -97,7 +97,7 @@ def test_threads_may_open_and_close_at_once(folder: Path) -> None:
 
 
 def test_a_keeper_that_looks_is_no_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who leaves in the midst of its look at a seat waits for the end of the server all the same."""
+    """Who leaves in the midst of its look at a seat waits for the end of the server too."""
     seat, held = tmp_path / "1-seat", list[bool]()
     seat.touch()
     unlink = Path.unlink
