@@ -78,7 +78,7 @@ def test_who_may_not_ask_is_told_what_is_missing(standalone: Server) -> None:
         try:
             url = standalone.url.replace("://", "://asking:secret@")
             asked = ["doctor", "--url", url, "--namespace", "asking"]
-            result = CliRunner().invoke(app, asked)
+            result = CliRunner(env={"COLUMNS": None}).invoke(app, asked)
             assert (result.exit_code, result.stderr) == (6, "")
             assert result.stdout.startswith("error user 'asking' may not INFO\n  why  ")
             assert f"  do   ACL SETUSER asking {acl_rule('asking')}\n" in result.stdout

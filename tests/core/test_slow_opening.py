@@ -27,6 +27,7 @@ from holdfast.core.connections.outcome import Replied, Unsent
 from holdfast.core.connections.request import Request
 from holdfast.core.connections.settings import Settings
 from holdfast.core.connections.stream._async import open_stream
+from holdfast.core.eviction import Lookout
 from holdfast.core.names import Namespace
 from holdfast.core.renewer import _Rounds
 from holdfast.core.runtime.loops import new_loop
@@ -200,7 +201,7 @@ async def test_renewals_are_hasty_and_their_connections_are_not() -> None:
     """A lease of 6 s is asked for again after a second, on the connection that was begun."""
     settings = replace(Settings.from_url("redis://localhost"), timeout_s=5.0)
     thread = LoopThread.enter()
-    rounds = _Rounds(settings, None, thread)
+    rounds = _Rounds(settings, None, Lookout(), thread)
     renewing = rounds._caller(6000).settings
     thread.leave()
     assert (renewing.timeout_s, renewing.patience_s) == (1.0, 5.0)
