@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from faults.halves import HALVES, Half
-from holdfast import TaskRegistry
+from holdfast import LocalFiles, TaskRegistry
 
 NOBODY = "redis://127.0.0.1:1"
 """There is no server: a call to it would be `ServerUnavailable`."""
@@ -52,6 +52,16 @@ CASES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     ),
     "what is aggregated": (
         lambda hf: hf.tally("t").aggregate(["a.log"], key=lambda line: None),
+        TypeError,
+        "expected feed.consumer",
+    ),
+    "a feed instead of its consumer": (
+        lambda hf: hf.tally("t").aggregate(hf.file_feed("f"), key=lambda line: None),
+        TypeError,
+        "expected feed.consumer",
+    ),
+    "a class that is aggregated": (
+        lambda hf: hf.tally("t").aggregate(LocalFiles, key=lambda line: None),
         TypeError,
         "expected feed.consumer",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum, IntEnum
 from typing import Any
 
 import pytest
@@ -13,6 +14,27 @@ from holdfast.core.checks import checked_int
 def test_a_whole_number_in_range_is_taken_as_it_is(value: int) -> None:
     """Both ends are in range."""
     assert checked_int(value, "limit", 1, 1_000) == value
+
+
+class Few(IntEnum):
+    """A number with a name."""
+
+    THREE = 3
+
+
+class Some(int, Enum):
+    """One that says its name where its number is wanted."""
+
+    THREE = 3
+
+
+@pytest.mark.parametrize("value", [Few.THREE, Some.THREE])
+def test_a_number_of_a_kind_of_its_own_becomes_plain(value: int) -> None:
+    """The wire knows nothing else."""
+    plain = checked_int(value, "limit", 1, 5)
+    assert (plain, type(plain)) == (3, int)
+    with pytest.raises(ValueError, match=r"^limit must be 1 to 2, got 3$"):
+        checked_int(value, "limit", 1, 2)
 
 
 @pytest.mark.parametrize("value", [True, 1.0, "1", None])

@@ -166,6 +166,31 @@ async def test_a_part_of_the_shape_is_redefined(hf: AsyncHoldfast) -> None:
         await hits.redefine()
 
 
+async def test_who_redefines_knows_the_shape(hf: AsyncHoldfast, site: Site) -> None:
+    """When the server has forgotten it, that is what it is told."""
+    hits = hf.counter("c")
+    await hits.add()
+    await hits.redefine(precisions=(1, 60))
+    await hits.redefine(keep=10)
+    for key in site.client.scan_iter(match=f"{site.namespace}:{{counter:c}}:*"):
+        site.client.delete(key)
+    await hits.add()
+    assert await hf.counter("c").inspect() == CounterState((1, 60), 10)
+
+
+async def test_a_total_after_others_redefined(hf: AsyncHoldfast) -> None:
+    """It is of the precision that is the finest now, also for who knew another one."""
+    hits, other = hf.counter("c", keep=120), hf.counter("c")
+    plain = hf.counter("c")
+    await hits.add(5)
+    assert await plain.total(60) == 5
+    await other.redefine(precisions=(60, 3600))
+    await other.add(2)
+    assert await plain.total(60) in {2, 5 + 2}  # a new precision begins empty
+    await other.redefine(precisions=(3600,))
+    assert await plain.total(3600) == await other.total(3600)
+
+
 @pytest.mark.parametrize("keep", range(101, 107))
 async def test_nothing_is_lost_when_another_number_is_kept(hf: AsyncHoldfast, keep: int) -> None:
     """Though a bucket may then lie in both chunks."""

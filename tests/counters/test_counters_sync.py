@@ -167,6 +167,31 @@ def test_a_part_of_the_shape_is_redefined(hf: Holdfast) -> None:
         hits.redefine()
 
 
+def test_who_redefines_knows_the_shape(hf: Holdfast, site: Site) -> None:
+    """When the server has forgotten it, that is what it is told."""
+    hits = hf.counter("c")
+    hits.add()
+    hits.redefine(precisions=(1, 60))
+    hits.redefine(keep=10)
+    for key in site.client.scan_iter(match=f"{site.namespace}:{{counter:c}}:*"):
+        site.client.delete(key)
+    hits.add()
+    assert hf.counter("c").inspect() == CounterState((1, 60), 10)
+
+
+def test_a_total_after_others_redefined(hf: Holdfast) -> None:
+    """It is of the precision that is the finest now, also for who knew another one."""
+    hits, other = hf.counter("c", keep=120), hf.counter("c")
+    plain = hf.counter("c")
+    hits.add(5)
+    assert plain.total(60) == 5
+    other.redefine(precisions=(60, 3600))
+    other.add(2)
+    assert plain.total(60) in {2, 5 + 2}  # a new precision begins empty
+    other.redefine(precisions=(3600,))
+    assert plain.total(3600) == other.total(3600)
+
+
 @pytest.mark.parametrize("keep", range(101, 107))
 def test_nothing_is_lost_when_another_number_is_kept(hf: Holdfast, keep: int) -> None:
     """Though a bucket may then lie in both chunks."""

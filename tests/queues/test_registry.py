@@ -367,6 +367,30 @@ def test_arguments_of_another_signature_are_a_decode_error(
         function.converted(args, kwargs)
 
 
+@pytest.mark.parametrize(
+    ("value", "kind", "problem"),
+    [
+        ("hunter2", Literal["x", "y"], "Invalid enum value"),
+        ("hunt'er2", Literal["x", "y"], "Invalid enum value"),
+        (4711, Literal[1, 2], "Invalid enum value"),
+        ({"hunter2": 1}, dict[Literal["x"], int], "Invalid enum value - at `key` in `$`"),
+        ("hunter2", int, "Expected `int`, got `str`"),
+    ],
+)
+def test_a_wrong_argument_is_not_quoted(
+    tasks: TaskRegistry, value: Any, kind: Any, problem: str
+) -> None:
+    """Why a task died is logged, and shown to who may not see what it was told."""
+
+    def function(what: Any) -> None: ...
+
+    function.__annotations__ = {"what": kind}
+    with pytest.raises(DecodeError) as caught:
+        tasks.task()(function).converted([value], {})
+    assert str(caught.value).endswith(problem)
+    assert caught.value.__cause__ is None
+
+
 @pytest.mark.parametrize("kind", [datetime | date, Callable, type, complex, Opaque], ids=str)
 def test_an_annotation_that_json_cannot_become_does_no_harm_to_others(
     tasks: TaskRegistry, kind: Any

@@ -19,6 +19,7 @@ from conftest import Site
 from faults.processes import Process
 from faults.proxy import Proxy
 from faults.servers import Server
+from faults.urls import patient
 from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, CachedRow, Holdfast, LoadFailed, RowCache
 from rows.postgres import Postgres
@@ -95,8 +96,8 @@ def test_a_crowd_of_readers_in_many_processes(
 async def test_a_thousand_tasks(site: Site) -> None:
     """Likewise, in one loop and in every topology."""
     table = Table({n: {"n": n} for n in range(3)})
-    patient = f"{site.url}{'&' if '?' in site.url else '?'}socket_timeout=60"
-    async with AsyncHoldfast.from_url(patient, namespace=site.namespace) as hf:
+    url = patient(site.url, 60)
+    async with AsyncHoldfast.from_url(url, namespace=site.namespace) as hf:
         cache = hf.row_cache("cold", source=table, shards=2)
         rows = await asyncio.gather(*(cache.get(n % 3, timeout=60) for n in range(600)))
         assert [row.value["n"] for row in rows] == [n % 3 for n in range(600)]

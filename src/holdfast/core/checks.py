@@ -25,5 +25,5 @@ def checked_int(
         raise TypeError(f"{what} must be an int, got {type(value).__name__}")
     if least is not None and (value < least or (most is not None and value > most)):
         allowed = f"{least:,} or more" if most is None else f"{least:,} to {most:,}"
-        raise ValueError(f"{what} must be {allowed}{unit and f' {unit}'}, got {value:,}")
-    return value
+        raise ValueError(f"{what} must be {allowed}{unit and f' {unit}'}, got {int(value):,}")
+    return int(value)

@@ -61,7 +61,8 @@ class Telemetry(Protocol):
             unit: with which lock, queue, mailbox …
             amount: tasks, messages or rows that it is about.
             trace: it was sent in.
-            facts: of a call the `script`; of a task its `id`, `task` and `attempt`.
+            facts: of a call the `script`; of a task its `id`, `task` (its
+                name; empty if no worker here knows it) and `attempt`.
         """
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:

@@ -47,7 +47,7 @@ class AsyncCounter:
         self._caller = caller
         self._catalog = catalog
         self.unit = unit
-        self._say(given)
+        self._say(given, USUAL)
         # Of each add, what depends on the shape only: two dozen strings.
         self._parts: tuple[Shape, tuple[str, ...], tuple[Argument, ...]] | None = None
 
@@ -129,10 +129,13 @@ class AsyncCounter:
             TypeError: *precision* is not an int.
             ValueError: the counter has no such precision.
         """
-        checked_int(precision, "precision")
+        precision = checked_int(precision, "precision")
         first_s = None if start is None else to_epoch_ms(start, "start") // 1000
         last_s = None if end is None else to_epoch_ms(end, "end") // 1000
         shape, now_s, counts = await self._read(precision)
+        if precision not in shape.precisions:
+            known = ", ".join(map(str, shape.precisions))
+            raise ValueError(f"{self.unit} has no precision of {precision} s; it has {known}")
         current = now_s // precision
         oldest = (current // shape.keep - 1) * shape.keep
         first = current - shape.keep + 1 if first_s is None else first_s // precision
@@ -154,8 +157,10 @@ class AsyncCounter:
         if window_s == 0:
             raise ValueError("window must be more than 0 seconds")
         shape = self._shape or self._learn(await self._stored() or self._guess)
-        precision = shape.finest(window_s)
-        _, now_s, counts = await self._read(precision)
+        precision = 0
+        while precision != shape.finest(window_s):  # others may redefine it meanwhile
+            precision = shape.finest(window_s)
+            shape, now_s, counts = await self._read(precision)
         current = now_s // precision
         first = current - math.ceil(window_s / precision) + 1
         return sum(value for bucket, value in counts.items() if first <= bucket <= current)
@@ -196,7 +201,7 @@ class AsyncCounter:
             await self._caller.call(REDEFINE, self.unit, self._names(), args)
         self._catalog.doubt(self.unit)
         await self._catalog.note(self.unit)
-        self._say(self._given.after(given))
+        self._say(self._given.after(given), given.over(self._shape or self._guess))
 
     async def _read(self, precision: int) -> tuple[Shape, int, dict[int, int]]:
         """The shape, the server's time (s), and the samples of *precision* by bucket."""
@@ -204,9 +209,6 @@ class AsyncCounter:
         names = [keys.definition(self.unit), *chunks]
         told, now_s, even, odd = await self._caller.call(SAMPLES, self.unit, names, [])
         shape = self._learn(Shape.parse(told.decode())) if told else self._shape or self._guess
-        if precision not in shape.precisions:
-            known = ", ".join(map(str, shape.precisions))
-            raise ValueError(f"{self.unit} has no precision of {precision} s; it has {known}")
         flat = list(map(int, [*even, *odd]))
         counts: defaultdict[int, int] = defaultdict(int)
         for bucket, value in zip(flat[::2], flat[1::2], strict=True):
@@ -218,9 +220,9 @@ class AsyncCounter:
         told = await self._caller.call(DEFINITION, self.unit, [keys.definition(self.unit)], [])
         return None if told is None else Shape.parse(told.decode())
 
-    def _say(self, given: Given) -> None:
-        """Take what the user says; the rest is guessed until the server tells."""
-        self._given, self._guess = given, given.over(USUAL)
+    def _say(self, given: Given, known: Shape) -> None:
+        """Take what the user says; the rest is guessed, as *known*, until the server tells."""
+        self._given, self._guess = given, given.over(known)
         self._shape = None if None in (given.precisions, given.keep) else self._guess
 
     def _learn(self, stored: Shape) -> Shape:
@@ -245,5 +247,5 @@ def checked_count(count: Any) -> int:
     if isinstance(count, bool) or not isinstance(count, int):
         raise TypeError(f"count must be an int, got {type(count).__name__} {count!r}")
     if not MIN_COUNT <= count <= MAX_COUNT:
-        raise ValueError(f"count must be within ±{MAX_COUNT}, got {count}")
-    return count
+        raise ValueError(f"count must be within ±{MAX_COUNT}, got {int(count)}")
+    return int(count)

@@ -103,9 +103,10 @@ class Given:
 
 
 def _checked_precisions(precisions: Iterable[int]) -> tuple[int, ...]:
-    given = tuple(precisions)
-    for precision in given:
+    given = tuple(
         checked_int(precision, "a precision", 1, MAX_PRECISION_S, unit="seconds")
+        for precision in precisions
+    )
     if not 0 < len(given) <= MAX_PRECISIONS:
         raise ValueError(f"a counter has 1 to {MAX_PRECISIONS} precisions, got {len(given)}")
     if len(set(given)) < len(given):

@@ -52,7 +52,7 @@ class Mailbox(Reader):
         super().__init__(post, self._log.unit)
         self._units = frozenset([self._log.unit])
         if capacity is not None:
-            checked_int(capacity, "capacity", 1, MAX_KEPT)
+            capacity = checked_int(capacity, "capacity", 1, MAX_KEPT)
         self._capacity = capacity
         self._overflow = None if overflow is None else checked_overflow(overflow)
 
@@ -145,7 +145,7 @@ class Mailbox(Reader):
             before: of those before this number, to go back page by page.
             after: instead the oldest ones after this number, to follow what is sent.
         """
-        checked_int(limit, "limit", 1, MAX_LIMIT)
+        limit = checked_int(limit, "limit", 1, MAX_LIMIT)
         check_edges(before, after)
         return self._log.page(limit, before=before, after=after)
 

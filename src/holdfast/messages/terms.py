@@ -74,7 +74,7 @@ def checked_seq(seq: int, what: str = "seq") -> int:
     Raises:
         ValueError, TypeError: it cannot be one.
     """
-    checked_int(seq, what)
+    seq = checked_int(seq, what)
     if not 0 <= seq <= MAX_SEQ:
         raise ValueError(f"{what} must be the number of a message, got {seq}")
     return seq
@@ -89,7 +89,7 @@ def check_edges(before: int | None, after: int | None) -> None:
     if before is not None and after is not None:
         raise ValueError("before and after exclude each other: read on from one of them")
     if before is not None:
-        checked_int(before, "before", 1, MAX_SEQ)
+        before = checked_int(before, "before", 1, MAX_SEQ)
     if after is not None:
         checked_seq(after, "after")
 

@@ -87,7 +87,7 @@ class AsyncQueue:
 
         The last one is not over yet. For people and dashboards: it is kept for two hours.
         """
-        checked_int(minutes, "minutes", 1, MOST_MINUTES)
+        minutes = checked_int(minutes, "minutes", 1, MOST_MINUTES)
         unit = self._unit
         minute, values = await self._caller.call(PACE, unit, [keys.pace(unit)], [])
         return paces(minute, values, minutes)
@@ -102,7 +102,7 @@ class AsyncQueue:
         """
         if state not in LISTED_STATES:
             raise ValueError(f"state must be one of {', '.join(LISTED_STATES)}, got {state!r}")
-        checked_int(limit, "limit", 1, LIST_LIMIT)
+        limit = checked_int(limit, "limit", 1, LIST_LIMIT)
         unit = self._unit
         names = [keys.bodies(unit), keys.state(unit), *keys.ready(unit), *keys.due(unit)]
         names += [keys.leases(unit), keys.dead(unit), keys.left_over(unit)]

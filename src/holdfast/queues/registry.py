@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import update_wrapper
 from types import SimpleNamespace
@@ -37,6 +38,11 @@ RESULT_TTL_S: Final = 600.0
 """Ten minutes: a result is for whoever waits for it, not an archive."""
 
 _UNREAD: Final = object()
+
+_VALUE: Final = re.compile(
+    r"""^(Invalid (?:enum )?value) (?:'.*'|".*"|-?\d+)(?= - at |$)""", re.DOTALL
+)
+"""Where msgspec quotes an argument, which is nothing for a log."""
 
 _EITHER_WAY: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _BY_POSITION: Final = {inspect.Parameter.POSITIONAL_ONLY, _EITHER_WAY}
@@ -156,7 +162,7 @@ class Task(Generic[P, R]):
             return msgspec.convert(value, kind, str_keys=True)
         except (TypeError, ValueError, RecursionError) as error:
             what = f"argument {name!r} of task {self.name!r}"
-            raise DecodeError(what, str(error)) from error
+            raise DecodeError(what, _VALUE.sub(r"\1", str(error))) from None
 
     def _whole(self) -> Any:
         """What all arguments together are converted to, when each is given by its position.

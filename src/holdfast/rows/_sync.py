@@ -113,7 +113,7 @@ class RowCache:
         Raises:
             LoadFailed: some cannot be had; the others are in `error.rows`.
         """
-        if isinstance(row_ids, str):
+        if isinstance(row_ids, str | bytes):
             raise TypeError("get_many takes several ids; for a single one use get")
         members = {member_of(row_id): row_id for row_id in row_ids}
         max_age_ms, deadline = _in_ms(max_age), _until(timeout)

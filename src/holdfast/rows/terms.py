@@ -64,7 +64,7 @@ class Terms:
             TypeError, ValueError: they make no sense.
         """
         if shards is not None:
-            checked_int(shards, "shards", 1, MAX_SHARDS)
+            shards = checked_int(shards, "shards", 1, MAX_SHARDS)
         lease_ms = to_ms(lease, "lease")
         if lease_ms < LEAST_LEASE_MS:
             raise ValueError(f"lease must be at least 1 second, got {lease}")

@@ -65,7 +65,7 @@ class AsyncTally:
             ServerUnavailable: what was not committed is not counted; call again.
         """
         counter_of(key)
-        if not hasattr(source, "files"):
+        if not hasattr(source, "files") or isinstance(source, type) or hasattr(source, "consumer"):
             raise TypeError(f"expected feed.consumer(…) or AsyncLocalFiles(…), got {source!r}")
         await self._catalog.note(self._unit)
         await self._book.settle()

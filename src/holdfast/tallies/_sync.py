@@ -66,7 +66,7 @@ class Tally:
             ServerUnavailable: what was not committed is not counted; call again.
         """
         counter_of(key)
-        if not hasattr(source, "files"):
+        if not hasattr(source, "files") or isinstance(source, type) or hasattr(source, "consumer"):
             raise TypeError(f"expected feed.consumer(…) or LocalFiles(…), got {source!r}")
         self._catalog.note(self._unit)
         self._book.settle()

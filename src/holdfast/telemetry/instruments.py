@@ -75,7 +75,7 @@ class Instruments:
             case "process":
                 of = _messaging(unit, "process", "process")
                 self._consumed.add(amount, of)
-                of |= {names.TASK: facts["task"]} if "task" in facts else {}
+                of |= {names.TASK: facts["task"]} if facts.get("task") else {}
                 of |= {names.OUTCOME: outcome} if outcome else {}
                 self._processes.record(seconds, of | failed)
             case "send" | "receive":

@@ -219,7 +219,7 @@ def _described(verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]) -
     if amount != 1:
         found[names.BATCH] = amount
     for fact, attribute in _FACTS.items():
-        if fact in facts:
+        if facts.get(fact, "") != "":
             found[attribute] = facts[fact]
     return found
 

@@ -20,6 +20,7 @@ from faults.history import Operation, Recorder, read
 from faults.processes import Process
 from faults.servers import Server
 from faults.stubborn import insist
+from faults.urls import patient
 from faults.waiting import eventually
 from holdfast import (
     Holdfast,
@@ -72,7 +73,7 @@ class Crew:
         self.namespace = namespace or f"crew-{secrets.token_hex(4)}"
         self.unit = Namespace.of(self.namespace).unit(keys.KIND, QUEUE)
         self.folder = folder / self.namespace
-        self.url = f"{url or server.url}?socket_timeout=1"
+        self.url = patient(url or server.url, 1)
         self.raw = server.client()
         self._open = ExitStack()
         about = [self.url, self.namespace]

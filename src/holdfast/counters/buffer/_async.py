@@ -102,7 +102,7 @@ class AsyncCounterBuffer:
             ValueError: the buffer is closed.
         """
         if count.__class__ is not int or not MIN_COUNT <= count <= MAX_COUNT:
-            checked_count(count)
+            count = checked_count(count)
         self._guard.acquire()  # this way a third less than `with`, for all of an add
         try:
             self._counts[name] += count

@@ -46,7 +46,7 @@ class AsyncFenced:
         Raises:
             StaleFence: one was; nothing is changed.
         """
-        checked_int(fence, "fence", 1, MAX_FENCE)
+        fence = checked_int(fence, "fence", 1, MAX_FENCE)
         data = encoded(JSON, value, str(self._unit))
         with self._caller.writers.operation(
             op_id, lambda op_id: self.set(value, fence, op_id=op_id), verb="set"

@@ -215,7 +215,7 @@ class AsyncChat:
             NoSuchChat: there is none.
         """
         unit, caller = self._log.unit, self._post.caller
-        checked_int(limit, "limit", 1, MAX_LIMIT)
+        limit = checked_int(limit, "limit", 1, MAX_LIMIT)
         names = [keys.meta(unit), keys.cursors(unit), keys.active(unit)]
         reply = await caller.call(SURVEY, unit, names, [limit])
         if not reply[2]:
@@ -243,7 +243,7 @@ class AsyncChat:
             NoSuchChat: there is none.
             NotAMember: *reader* is no member.
         """
-        checked_int(limit, "limit", 1, MAX_LIMIT)
+        limit = checked_int(limit, "limit", 1, MAX_LIMIT)
         check_edges(before, after)
         who = checked_reader(reader)
         return await self._log.page(limit, before=before, after=after, reader=who)

@@ -214,7 +214,7 @@ class Chat:
             NoSuchChat: there is none.
         """
         unit, caller = self._log.unit, self._post.caller
-        checked_int(limit, "limit", 1, MAX_LIMIT)
+        limit = checked_int(limit, "limit", 1, MAX_LIMIT)
         names = [keys.meta(unit), keys.cursors(unit), keys.active(unit)]
         reply = caller.call(SURVEY, unit, names, [limit])
         if not reply[2]:
@@ -242,7 +242,7 @@ class Chat:
             NoSuchChat: there is none.
             NotAMember: *reader* is no member.
         """
-        checked_int(limit, "limit", 1, MAX_LIMIT)
+        limit = checked_int(limit, "limit", 1, MAX_LIMIT)
         check_edges(before, after)
         who = checked_reader(reader)
         return self._log.page(limit, before=before, after=after, reader=who)

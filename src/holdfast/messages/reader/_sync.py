@@ -37,7 +37,7 @@ class Reader(ABC):
         self, limit: int, timeout: Duration | None, after: Mapping[str, Position]
     ) -> list[Batch]:
         """What is new, beyond *after* where a device said what it has; waits for it."""
-        checked_int(limit, "limit", 1, MAX_LIMIT)
+        limit = checked_int(limit, "limit", 1, MAX_LIMIT)
         deadline = Deadline(to_timeout_s(timeout))
         with during(self._post.caller.settings.telemetry, "receive", self._unit) as receiving:
             batches = self._next(limit, deadline, after)

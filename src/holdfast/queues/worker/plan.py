@@ -56,7 +56,7 @@ class Plan:
         Raises:
             ValueError, TypeError: one of them is wrong; the message says which, and why.
         """
-        checked_int(concurrency, "concurrency", 1, MAX_CONCURRENCY)
+        concurrency = checked_int(concurrency, "concurrency", 1, MAX_CONCURRENCY)
         lease_ms = to_ms(lease, "lease")
         if lease_ms < MIN_LEASE_MS:
             raise ValueError(f"lease must be at least {MIN_LEASE_MS / 1000:g} s, got {lease!r}")

@@ -154,9 +154,7 @@ class Runner:
         self, claim: Claim, trace: TraceContext | None, name: str
     ) -> AbstractContextManager[Activity]:
         """One attempt at a task; *name* is empty for one that is not in the registry."""
-        facts: dict[str, Fact] = {"id": claim.task_id, "attempt": claim.attempt}
-        if name:
-            facts["task"] = name
+        facts: dict[str, Fact] = {"id": claim.task_id, "task": name, "attempt": claim.attempt}
         return during(self._telemetry, "process", self._unit, trace=trace, facts=facts)
 
     def _parked(self, claim: Claim, kind: str, error: Exception) -> Verdict:
