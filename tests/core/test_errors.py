@@ -96,7 +96,7 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
     ),
     (
         DefinitionConflict("the shards of row_cache 'stock'", 4, 2, fixed=True),
-        r"is 4, not 2 as given here; leave it out to take what is stored, it cannot be changed$",
+        r"is 4, not 2 as given here; leave it out to take what is stored; it cannot be changed$",
         {"stored": 4, "given": 2},
     ),
     (

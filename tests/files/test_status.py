@@ -68,7 +68,7 @@ def test_who_says_otherwise_is_told(hf: Holdfast) -> None:
     assert "268,435,456 bytes" in str(told.value.stored)
     assert "1,048,576 bytes" in str(told.value.given)
     for other in (hf.file_feed("logs", consumers=["a"]), hf.file_feed("logs", mode="share")):
-        with pytest.raises(DefinitionConflict, match="take what is stored, it cannot be changed"):
+        with pytest.raises(DefinitionConflict, match="take what is stored; it cannot be changed"):
             other.publish(io.BytesIO(), name="y")
     assert hf.file_feed("logs").status().files == 1
 
