@@ -154,7 +154,9 @@ class DefinitionConflict(HoldfastError, ValueError):
         self, what: str, stored: object, given: object, enqueued: int = 0, *, fixed: bool = False
     ) -> None:
         before = f" ({enqueued:,} tasks of this call are in their queues)" if enqueued else ""
-        change = "; it cannot be changed" if fixed else ", or change it for everyone with redefine()"
+        change = (
+            "; it cannot be changed" if fixed else ", or change it for everyone with redefine()"
+        )
         super().__init__(
             f"{what} is {stored!r}, not {given!r} as given here{before}; leave it out to take what "
             f"is stored{change}"
