@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from redis import Redis
 from redis.sentinel import Sentinel
 
 from faults.fixtures import PATIENT_MS
+from faults.halves import HALVES, Half
 from faults.ports import Port
 from faults.sentinels import SERVICE, Watched
+from faults.servers import Server
 from holdfast import Holdfast, ServerUnavailable, TaskRegistry
 
 tasks = TaskRegistry()
@@ -43,6 +47,24 @@ def test_calls_follow_a_failover(watched: Watched) -> None:
         assert by_url.queue("watched").stats().ready == 0
 
 
+@pytest.mark.parametrize("name", HALVES)
+def test_a_sentinel_that_is_late_leads_nobody_to_a_replica(watched: Watched, name: str) -> None:
+    """There even what is only read would be of long ago, so it is asked again, until it knows."""
+    url, primary = f"{watched.url}?socket_timeout=1", watched.primary
+    with (
+        closing(Half(name)) as half,
+        Holdfast.from_url(url, namespace="s") as hf,
+        Redis(*watched.address, protocol=2) as asked,
+    ):
+        hf.completions("guild").add("jill")
+        names = half.client(url, "s").completions("guild")
+        _names(asked, watched.replica)
+        with pytest.raises(ServerUnavailable, match="it is a replica"):
+            half.do(names.search("j"))
+        _names(asked, primary)
+        assert [match.name for match in half.do(names.search("j"))] == ["jill"]
+
+
 def test_without_a_sentinel_the_error_names_them() -> None:
     """And the service, of which a wrong name is the usual mistake."""
     with Port() as port:
@@ -63,3 +85,10 @@ def test_without_a_cluster_the_error_names_its_nodes() -> None:
             pytest.raises(ServerUnavailable, match=f"no node of .*{port.number} says who owns"),
         ):
             hf.lock("l").inspect()
+
+
+def _names(sentinel: Redis, server: Server) -> None:
+    """Whom the sentinel takes for the primary."""
+    sentinel.execute_command("SENTINEL", "REMOVE", SERVICE)
+    sentinel.execute_command("SENTINEL", "MONITOR", SERVICE, *server.address, 1)
+    sentinel.execute_command("SENTINEL", "SET", SERVICE, "down-after-milliseconds", PATIENT_MS)

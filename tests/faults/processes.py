@@ -80,10 +80,10 @@ class Process:
             return self._last_output
         return self._output.read_text(errors="replace")
 
-    def start(self) -> None:
-        """Start it; does nothing while it runs."""
+    def start(self, *more: str) -> None:
+        """Start it, with *more* arguments this time; does nothing while it runs."""
         if not self.is_running:
-            self._popen = _starter.submit(self._open).result()
+            self._popen = _starter.submit(self._open, [*self.argv, *more]).result()
 
     def kill(self) -> None:
         """End it by SIGKILL, as a crash would, and wait until it is gone."""
@@ -171,16 +171,16 @@ class Process:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _open(self) -> subprocess.Popen[bytes] | warm.Child:
+    def _open(self, argv: list[str]) -> subprocess.Popen[bytes] | warm.Child:
         runner = [sys.executable, "-I", "-S", str(MORTAL), str(os.getpid())]
         with self._output.open("ab") as output:
-            program = self.argv[1:]
-            if self.argv[0] == sys.executable and warm.can_start(program, self._env):
+            program = argv[1:]
+            if argv[0] == sys.executable and warm.can_start(program, self._env):
                 with Path(os.devnull).open() as nothing:
                     streams = nothing.fileno(), output.fileno(), output.fileno()
                     return warm.start(program, env=self._env, streams=streams)
             return subprocess.Popen(
-                [*runner, *self.argv],
+                [*runner, *argv],
                 env=self._env,
                 stdin=subprocess.DEVNULL,
                 stdout=output,

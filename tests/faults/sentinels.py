@@ -178,8 +178,9 @@ class Watched:
         eventually(lambda: _role(new) == "master", READY_S)
         self.elected_ns = time.monotonic_ns()
         old.resume()
-        old.start()
-        old.execute("REPLICAOF", *new.address)  # the sentinel says so only after some eight seconds
+        host, port = new.address
+        old.start("--replicaof", f"{host} {port}")  # else it would be an empty primary at first
+        old.execute("REPLICAOF", host, port)  # the sentinel says so only after some eight seconds
 
     def _primary(self) -> tuple[str, int]:
         """Who the sentinel says it is."""

@@ -129,13 +129,16 @@ class Server:
         ) as client:
             return client.execute_command(*command)
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
         """Start the server, and return when it answers and has loaded its data.
+
+        Args:
+            options: of this run, beside those of all.
 
         Raises:
             AssertionError: It ended, or did not answer in time; with the end of its log.
         """
-        self._process.start()
+        self._process.start(*options)
         eventually(
             lambda: not self.is_running or self._answers(), READY_S, reason=f"{self.name} answers"
         )

@@ -85,7 +85,7 @@ def _played(
         assert verdict.strikes, "the fault did not happen"
     told = workload.nursery.output[printed:]
     crashes = [Violation("astray", f"a client failed: {told[-2000:]}")] if CRASH in told else []
-    unsound = [] if fault.lossy else insist(lambda: audited(workload))
+    unsound = insist(lambda: audited(workload))
     return crashes + unsound + insist(lambda: workload.judge(history)), began_ns
 
 

@@ -30,9 +30,15 @@ is over, every kind of operation must succeed again; then all is drained, and a 
 clients recorded with what the server has. Operations of unknown end are repeated as documented.
 
 Locks, tasks, feeds and rows have leases of a second here. Seconds to recover are counted from the
-end of the fault until each kind of operation was begun and done again: from when a server that was
-away answers, from when a lost primary has a successor. All of it was measured on a busy machine. A
-cell that takes longer than its bound below has failed.
+end of the fault until each kind of operation was begun and done again by any client: from when a
+server that was away answers, from when a lost primary has a successor. All of it was measured on a
+busy machine. A cell that takes longer than its bound below has failed.
+
+Beside the matrix: `tests/core/test_zombie_primary.py` has a primary go on after its successor was
+elected, and shows what is lost without `Replicated` and kept with it; `tests/locks/faults` steps
+clocks and flushes servers at the very moment that a cell meets by chance; eviction policies are in
+`tests/core/test_eviction.py`, older envelopes and definitions in the tests of each block. A server
+killed under `appendfsync everysec` loses less than F5 cuts off.
 
 | mark | |
 |---|---|

@@ -108,12 +108,12 @@ AS = {"F9": "F5", "F10": "F5", "F10b": "F5", "F15b": "F5", "F9d": "F5d", "F10d":
 
 SURE = {
     *("F5 completions", "F5 counter"),
-    *("F9 completions", "F9 counter", "F9 chat"),
+    *("F9 completions", "F9 counter"),
     *("F15b completions", "F15b counter"),
 }
 """Where something is lost whatever happens: a run that shows nothing has not played the fault."""
 
-HEARD = "a replica on the same machine has heard nearly all when its primary dies"
+HEARD = "a replica on the same machine has heard nearly all when its primary dies; F9 makes sure"
 
 CHANCE = {
     "F5 lock": "somebody must hold it by an acquisition that is lost, and another one ask",

@@ -12,7 +12,16 @@ from redis.asyncio import connection as flavour
 
 from ..outcome import ErrorReply
 from ..settings import Address, Settings
-from .redispy import BROKEN, ERROR_REPLIES, curt, error_reply, native, taken_over
+from .redispy import (
+    BROKEN,
+    ERROR_REPLIES,
+    ROLE_ASKED,
+    check_role,
+    curt,
+    error_reply,
+    native,
+    taken_over,
+)
 
 Heard = Callable[[Sequence[Any]], None]
 """Given the replies, in the order in which they come: those together that came together."""
@@ -196,6 +205,8 @@ async def open_stream(
             curt(connection)
         async with asyncio.timeout(settings.patience_s):
             await connection.connect()
+            if settings.topology == "sentinel" and not sentinel:
+                await _check_role(connection)
         if native(connection):
             return AsyncStream(await taken_over(connection), heard, ended)
         return AsyncPlainStream(connection, heard, ended)
@@ -205,6 +216,13 @@ async def open_stream(
     except BaseException:
         await _disconnect(connection)
         raise
+
+
+async def _check_role(connection: Any) -> None:
+    """Raises ConnectionError: it is a replica. Who may not ask is not told."""
+    await connection.send_packed_command([ROLE_ASKED], check_health=False)
+    with contextlib.suppress(*ERROR_REPLIES):
+        check_role(await connection.read_response(disconnect_on_error=False))
 
 
 async def _disconnect(connection: Any) -> None:

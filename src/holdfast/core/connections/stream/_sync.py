@@ -13,7 +13,7 @@ from redis import connection as flavour
 
 from ..outcome import ErrorReply
 from ..settings import DEFAULT_TIMEOUT_S, Address, Settings
-from .redispy import BROKEN, ERROR_REPLIES, error_reply, native, socket_of
+from .redispy import BROKEN, ERROR_REPLIES, ROLE_ASKED, check_role, error_reply, native, socket_of
 
 _CHUNK: Final = 65536
 
@@ -149,6 +149,8 @@ def open_stream(
     connection = settings.connection(flavour, address, sentinel=sentinel)
     try:
         connection.connect()
+        if settings.topology == "sentinel" and not sentinel:
+            _check_role(connection)
         return Stream(connection) if native(connection) else PlainStream(connection)
     except BROKEN as error:
         connection.disconnect()
@@ -156,3 +158,10 @@ def open_stream(
     except BaseException:
         connection.disconnect()
         raise
+
+
+def _check_role(connection: Any) -> None:
+    """Raises ConnectionError: it is a replica. Who may not ask is not told."""
+    connection.send_packed_command([ROLE_ASKED], check_health=False)
+    with contextlib.suppress(*ERROR_REPLIES):
+        check_role(connection.read_response(disconnect_on_error=False))

@@ -38,6 +38,22 @@ def error_reply(error: Exception) -> ErrorReply:
     return ErrorReply(f"{code} {error}" if code else str(error))
 
 
+ROLE_ASKED: Final = b"*2\r\n$4\r\nINFO\r\n$11\r\nreplication\r\n"
+
+
+def check_role(reply: Any) -> None:
+    """Refuse a replica, by its *reply* to `ROLE_ASKED` (guidelines for clients of Sentinel).
+
+    A sentinel that has not heard of a failover yet names the primary of before: when that one is
+    back as a replica, it would answer what is only read, from long ago.
+
+    Raises:
+        ConnectionError: it is one.
+    """
+    if (b"role:slave" if isinstance(reply, bytes) else "role:slave") in reply:
+        raise ConnectionError("it is a replica, and the sentinel that named it was late")
+
+
 def native(connection: Any) -> bool:
     """Whether a connection is of a class of redis-py's own, so that it can be taken over."""
     return type(connection).__module__.partition(".")[0] == "redis"
