@@ -17,6 +17,9 @@ POISON = "poison"
 """While there is a file of this name beside the histories: what no worker and no loader survives is
 wanted."""
 
+MUTANT = "faults.matrix.mutants:act"
+"""Who plays the part of a client that is to be broken."""
+
 
 class Workload(ABC):
     """The clients of one block in one cell, and the judgement of what they did.
@@ -25,7 +28,7 @@ class Workload(ABC):
         scene: where.
         nursery: where they come from.
         seed: of their choices.
-        how: of the fault: `storm_s`, `twice`.
+        how: of the fault: `storm_s`, `twice`, `mutant`.
     """
 
     kinds: ClassVar[frozenset[str]]
@@ -94,4 +97,7 @@ class Workload(ABC):
         about = {"url": self.url, "namespace": self.namespace, "folder": str(self.folder)}
         half = "async" if self.how.get("storm_s") else half
         about |= {"name": name, "half": half, **self.about, **more}
-        return Actor(self.nursery, f"{self.module}:{play}", seed=str(self.seed), **about)
+        play = f"{self.module}:{play}"
+        if "mutant" in about:
+            play, about["part"] = MUTANT, play
+        return Actor(self.nursery, play, seed=str(self.seed), **about)

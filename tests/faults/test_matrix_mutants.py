@@ -1,0 +1,66 @@
+"""Cells in which clients are broken on purpose: the judge of each block bites, in its own word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from faults.matrix import mutants
+from faults.matrix.cell import MODULES, play
+from faults.matrix.nemeses import FAULTS
+from faults.matrix.table import CELLS
+from faults.matrix.verdict import Kind
+from faults.nursery import Nursery
+
+FAULT = "F7"
+"""Replies are lost, and sound clients bear it: `test_matrix.py`."""
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with Nursery(*MODULES, mutants.__name__) as nursery:
+        yield nursery
+
+
+@pytest.mark.parametrize(
+    ("block", "mutant", "kind"),
+    [
+        ("lock", mutants.parts, "overlap"),
+        ("semaphore", mutants.parts, "overlap"),
+        ("queue", mutants.renames, "doubled"),
+        ("queue", mutants.forgets, "lost"),
+        ("completions", mutants.forgets, "lost"),
+        ("completions", mutants.keeps, "stale"),
+        ("counter", mutants.renames, "doubled"),
+        ("counter", mutants.forgets, "lost"),
+        ("rows", mutants.keeps, "stale"),
+        ("files", mutants.forgets, "lost"),
+        ("files", mutants.spills, "disordered"),
+        ("files", mutants.repeats, "doubled"),
+        ("tallies", mutants.forgets, "stale"),
+        ("tallies", mutants.spills, "lost"),
+        ("tallies", mutants.repeats, "doubled"),
+    ],
+)
+def test_a_broken_client_is_caught(
+    block: str,
+    mutant: mutants.Mutant,
+    kind: Kind,
+    nursery: Nursery,
+    tmp_path: Path,
+    seed: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Though the server, the network and the schedule are those of a cell that holds."""
+    broken = replace(FAULTS[FAULT], how={"mutant": mutant.__name__})
+    monkeypatch.setitem(FAULTS, FAULT, broken)
+    verdict = play(CELLS[FAULT, block], seed=seed, folder=tmp_path, nursery=nursery)
+    print(verdict, *verdict.seen, sep="\n")
+    assert verdict.word.startswith("broken: ")
+    assert kind in verdict.violations
+    assert "astray" not in verdict.violations, "it did not even play its part"
