@@ -31,6 +31,7 @@ class Watched:
         down_after_ms: silence of so long is death, say the sentinels.
 
     Attributes:
+        nodes: all servers, whoever is the primary.
         elected_ns: when the last primary that was lost had a successor.
     """
 
@@ -39,14 +40,14 @@ class Watched:
     ) -> None:
         self._folder = folder
         self._down_after_ms = down_after_ms
-        self._servers = [Server(*SOON) for _ in range(1 + replicas)]
+        self.nodes = [Server(*SOON) for _ in range(1 + replicas)]
         self._ports = [Port() for _ in range(sentinels)]
         self._stack = ExitStack()
         self.elected_ns = 0
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            first, *others = (stack.enter_context(server) for server in self._servers)
+            first, *others = (stack.enter_context(server) for server in self.nodes)
             for other in others:
                 other.execute("REPLICAOF", *first.address)
             for port in self._ports:
@@ -84,7 +85,7 @@ class Watched:
             known = sentinel.execute_command("SENTINEL", "MASTER", SERVICE)
         except redis.RedisError:
             return False
-        others = len(self._servers) - 1, len(self._ports) - 1
+        others = len(self.nodes) - 1, len(self._ports) - 1
         return (int(known[b"num-slaves"]), int(known[b"num-other-sentinels"])) == others
 
     def __exit__(self, *_: object) -> None:
@@ -130,7 +131,7 @@ class Watched:
     @property
     def primary(self) -> Server:
         """The server that the sentinel calls so."""
-        return next(server for server in self._servers if server.address == self._primary())
+        return next(server for server in self.nodes if server.address == self._primary())
 
     @property
     def replica(self) -> Server:
@@ -140,7 +141,7 @@ class Watched:
     @property
     def replicas(self) -> list[Server]:
         """All but the primary."""
-        return [server for server in self._servers if server.address != self._primary()]
+        return [server for server in self.nodes if server.address != self._primary()]
 
     def client(self, **options: Any) -> redis.Redis:
         """A plain client of the present primary, to be closed by who asked."""

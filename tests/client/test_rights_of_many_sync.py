@@ -1,0 +1,90 @@
+# Generated from test_rights_of_many_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""The user of `holdfast acl` may do all of Holdfast where servers are many, if each knows it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from client.uses._sync import READS, WRITES
+from faults.clusters import Cluster
+from faults.sentinels import Watched
+from faults.servers import Server
+from holdfast import Holdfast, Replicated, acl_rule
+from holdfast.core.names import Namespace
+from holdfast.locks import keys
+
+LOGGED = 128
+"""What a server remembers of denials."""
+
+
+@dataclass(frozen=True)
+class User:
+    """One that every server knows, by the rule for the namespace of its name."""
+
+    name: str
+    url: str
+    nodes: list[Server]
+
+    @property
+    def denials(self) -> list[tuple[object, object]]:
+        """What a server refused it, also where Holdfast went on as if nothing had been."""
+        told = [each for node in self.nodes for each in node.shared_client.acl_log(LOGGED)]
+        return [(each["reason"], each["object"]) for each in told if each["username"] == self.name]
+
+
+@pytest.fixture(params=["replicated", "sentinel"])
+def user(request: pytest.FixtureRequest) -> Iterator[User]:
+    """Of a cluster with replicas, or of a primary with replicas under open Sentinels."""
+    place: Cluster | Watched = request.getfixturevalue(request.param)
+    name = f"test-{secrets.token_hex(4)}"
+    with ExitStack() as ending:
+        for node in place.nodes:
+            node.execute("ACL", "SETUSER", name, "on", ">secret", *acl_rule(name).split())
+            ending.callback(node.execute, "ACL", "DELUSER", name)
+        yield User(name, place.url.replace("://", f"://{name}:secret@"), place.nodes)
+
+
+@pytest.fixture
+def hf(user: User) -> Iterator[Holdfast]:
+    """As this user, and with `WAIT` after each write."""
+    durability = Replicated(1, timeout=30.0)
+    with Holdfast.from_url(user.url, namespace=user.name, durability=durability) as hf:
+        yield hf
+
+
+@pytest.mark.parametrize("block", WRITES)
+def test_every_block_works(user: User, hf: Holdfast, tmp_path: Path, block: str) -> None:
+    """Its writes, its reads and what waits; nothing is refused in silence."""
+    WRITES[block](hf, tmp_path)
+    READS[block](hf)
+    assert user.denials == []
+
+
+def test_its_data_are_looked_after(user: User, hf: Holdfast) -> None:
+    """On all servers; and the doctor finds that it may all it must, and no more."""
+    hf.counter("hits").add()
+    assert (hf.audit()).units > 0
+    assert {facts.slow for facts in hf.servers()} == {None}
+    assert [each.title for each in hf.diagnose() if repr(user.name) in each.title] == []
+    assert hf.erase_namespace() > 0
+
+
+@pytest.mark.parametrize("user", ["replicated"], indirect=True)
+def test_a_slot_on_its_way_is_followed(user: User, hf: Holdfast, replicated: Cluster) -> None:
+    """It may say `ASKING`; in the end the slot is where it was."""
+    hf.fenced("stock").set("here", 1)
+    slot = Namespace.of(user.name).unit(keys.FENCED, "stock").slot
+    home = replicated.owner(slot)
+    try:
+        with replicated.moving_slot(slot, replicated.stranger(slot)) as move:
+            move.migrate()
+            assert hf.fenced("stock").get() == "here"
+    finally:
+        replicated.move_slot(slot, home)
+    assert user.denials == []
