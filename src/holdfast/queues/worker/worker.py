@@ -106,7 +106,7 @@ class _Closing:
 
     def set(self) -> None:
         """Give back at once what runs. From any thread."""
-        self.stopped = not self._worker.stopping
+        self.stopped = self.stopped or not self._worker.stopping
         self._worker.stop(grace=0)
 
 
