@@ -252,7 +252,7 @@ class AsyncHoldfast(AsyncOperations):
             grace=grace,
             unknown_timeout=unknown_timeout,
         )
-        return AsyncWorker(self._settings, plan, self._lookout)
+        return AsyncWorker(self._caller, plan, self._lookout)
 
     # Mailboxes and chats
 

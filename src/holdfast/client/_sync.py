@@ -251,7 +251,7 @@ class Holdfast(Operations):
             grace=grace,
             unknown_timeout=unknown_timeout,
         )
-        return Worker(self._settings, plan, self._lookout)
+        return Worker(self._caller, plan, self._lookout)
 
     # Mailboxes and chats
 

@@ -22,13 +22,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Final
 
 import msgspec
 
 from .clock import backoff_s
 from .connections._async import AsyncRoutes
 from .connections.settings import Address, Settings
+from .lifetime import Flag, Lifetime
 from .line import Line
 from .names import Unit
 from .rooms import Rooms
@@ -42,23 +43,22 @@ IDLE_AUDIENCES: Final = 1024
 """Broadcasts that a process goes on to hear though nobody follows them now."""
 
 
-class Flag(Protocol):
-    """What a ring raises: the event of either half."""
-
-    def set(self) -> None: ...
-
-
 class Bell:
     """Hears the rings that are meant for this process.
 
     Args:
         settings: where the server is.
         where: makes what the subscriptions live in, once per process.
+        lifetime: of the client; its end raises the flags of all who wait.
     """
 
     def __init__(
-        self, settings: Settings, where: Callable[[], LoopThread | OwnLoop] = LoopThread.enter
+        self,
+        settings: Settings,
+        where: Callable[[], LoopThread | OwnLoop] = LoopThread.enter,
+        lifetime: Lifetime | None = None,
     ) -> None:
+        self.lifetime = lifetime or Lifetime()
         self._settings = settings
         self._where = where
         self._exchanges: dict[int, _Exchange] = {}
@@ -78,13 +78,14 @@ class Bell:
         Yields:
             The channel on which this listener is rung.
         """
-        exchange = self._here()
-        channel = unit.key(f"bell:{exchange.name}.{next(exchange.numbers)}")
-        exchange.loop.call_soon(exchange.join, unit, channel, _Listener(flag, told))
-        try:
-            yield channel
-        finally:
-            exchange.loop.call_soon(exchange.leave, channel)
+        with self.lifetime.wakes(flag):
+            exchange = self._here(unit)
+            channel = unit.key(f"bell:{exchange.name}.{next(exchange.numbers)}")
+            exchange.tell(exchange.join, unit, channel, _Listener(flag, told))
+            try:
+                yield channel
+            finally:
+                exchange.tell(exchange.leave, channel)
 
     @contextmanager
     def follows(self, units: Iterable[Unit], flag: Flag) -> Iterator[None]:
@@ -93,32 +94,48 @@ class Bell:
         Look after entering, and whenever the flag is raised: by a broadcast, and when one may have
         been missed. While the line holds there is no need to look by oneself.
         """
-        audiences, entered = self._here().audiences, list[Unit]()
-        try:
-            for unit in units:
-                audiences.enter(unit, lambda audience: audience.flags.add(flag))
-                entered.append(unit)
-            yield
-        finally:
-            for unit in entered:
-                audiences.leave(unit, lambda audience: audience.flags.discard(flag))
+        followed, entered = [*units], list[Unit]()
+        with self.lifetime.wakes(flag):
+            audiences = self._here(*followed[:1]).audiences
+            try:
+                for unit in followed:
+                    audiences.enter(unit, lambda audience: audience.flags.add(flag))
+                    entered.append(unit)
+                yield
+            finally:
+                for unit in entered:
+                    audiences.leave(unit, lambda audience: audience.flags.discard(flag))
 
     def close(self) -> None:
-        """Hang up. Idempotent. Not from the loop in which the subscriptions live."""
+        """Wake all who wait, and hang up. Idempotent. Not from the loop of the subscriptions."""
+        self.lifetime.end()
         exchange = self._exchanges.pop(os.getpid(), None)
         if exchange is not None:
             exchange.audiences.close()
             exchange.loop.submit(exchange.close()).result()
             exchange.loop.leave()
 
-    def _here(self) -> _Exchange:
-        """The exchange of this process: what a parent has left here is of no use to a child."""
+    def abandon(self) -> None:
+        """Hang up soon. Takes no lock and waits for nothing: for the garbage collector."""
+        exchange = self._exchanges.pop(os.getpid(), None)
+        if exchange is not None:
+            exchange.loop.leave_after(exchange.close())
+
+    def _here(self, *units: Unit) -> _Exchange:
+        """The exchange of this process: what a parent has left here is of no use to a child.
+
+        Raises:
+            ClientClosed: there is none any more, for *units*.
+        """
         exchange = self._exchanges.get(os.getpid())
         if exchange is None:
             made = _Exchange(self._settings, self._where())
             exchange = self._exchanges.setdefault(os.getpid(), made)
             if exchange is not made:  # another thread was faster
                 made.loop.leave()
+        if self.lifetime.closed:  # first that, then the look: `close` does it the other way round
+            self.close()
+            self.lifetime.check(f"waiting for {', '.join(map(str, units)) or 'nothing'}")
         return exchange
 
 
@@ -181,10 +198,13 @@ class _Exchange:
         self._listening: dict[str, Running[None]] = {}
         self._routes = AsyncRoutes(settings)
         self._lines: dict[Address, Line] = {}
+        self._closed = False
         self._dialling: defaultdict[Address, Mutex] = defaultdict(Mutex)
 
     def join(self, unit: Unit, channel: str, listener: _Listener | _Audience) -> None:
         """Keep *channel* subscribed where *unit* lives, wherever that moves, until `leave`."""
+        if self._closed:
+            return
         before = self._listening.get(channel)
         work = self._listen(unit, channel, listener, before)
         task = spawn(work, f"holdfast bell of {unit}")
@@ -201,14 +221,20 @@ class _Exchange:
             del self._listening[channel]
 
     def _audience(self, unit: Unit) -> _Audience:
-        channel, soon = unit.key("bell"), self.loop.call_soon
+        channel = unit.key("bell")
         return _Audience(
-            lambda audience: soon(self.join, unit, channel, audience),
-            lambda: soon(self.leave, channel),
+            lambda audience: self.tell(self.join, unit, channel, audience),
+            lambda: self.tell(self.leave, channel),
         )
+
+    def tell(self, function: Callable[..., object], *args: object) -> None:
+        """Call *function* in the loop of the subscriptions, soon; not after its end."""
+        with contextlib.suppress(RuntimeError):  # it was closed with the last client
+            self.loop.call_soon(function, *args)
 
     async def close(self) -> None:
         """Unsubscribe everyone, then hang up."""
+        self._closed = True
         await cancelled(*self._listening.values())
         for line in self._lines.values():
             await line.close()

@@ -142,14 +142,22 @@ class Renewer:
         self._namespace = namespace
         self._lookout = lookout or Lookout()
         self._rounds: dict[int, _Rounds] = {}
+        self._closed = False
 
     def keep(self, lease: Lease) -> None:
-        """Renew *lease* from now on, until `drop` or its loss. Costs no I/O by itself."""
+        """Renew *lease* from now on, until `drop` or its loss. Costs no I/O by itself.
+
+        It is lost at once if this is closed.
+        """
         rounds = self._rounds.get(process_id()) or self._begun()
         rounds.leases[id(lease)] = lease
         if rounds.asleep or lease.lease_ms < 6000 * LONGEST_NAP_S:
             rounds.asleep = False  # once is enough for all who come now
-            rounds.thread.call_soon(rounds.wake)
+            with contextlib.suppress(RuntimeError):  # it is closed just now, and its thread ended
+                rounds.thread.call_soon(rounds.wake)
+        if self._closed:  # first that, then the look: `close` does it the other way round
+            rounds.lose(lease)
+            self.close()
 
     def drop(self, lease: Lease) -> None:
         """Stop renewing *lease*."""
@@ -159,12 +167,19 @@ class Renewer:
 
     def close(self) -> None:
         """Stop renewing altogether. What is still held ends by itself: told as lost. Idempotent."""
+        self._closed = True
         rounds = self._rounds.pop(process_id(), None)
         if rounds is not None:
             for lease in list(rounds.leases.values()):
                 rounds.lose(lease)
             rounds.thread.submit(rounds.close()).result()
             rounds.thread.leave()
+
+    def abandon(self) -> None:
+        """Stop soon. Takes no lock and waits for nothing: for the garbage collector."""
+        rounds = self._rounds.pop(process_id(), None)
+        if rounds is not None:
+            rounds.thread.leave_after(rounds.close())
 
     def _begun(self) -> _Rounds:
         made = _Rounds(self._settings, self._namespace, self._lookout, LoopThread.enter())

@@ -32,6 +32,10 @@ class _AsyncHeld:
         """As it was given."""
         return self._places.unit.name
 
+    def check_client(self) -> None:
+        """Raise `ClientClosed` if its client was closed."""
+        self._places.caller.lifetime.check(f"holding {self._places.unit}")
+
     def hold(self, *, timeout: Duration | None = None) -> AbstractContextManager[Lease]:
         """Hold a place while the block runs.
 
@@ -185,6 +189,7 @@ class LockAll:
 
         Raises:
             LockTimeout: one was not free in time; those taken before it are given back.
+            ClientClosed: the client was closed before all were held.
             LeaseLost: one was lost, before the block or while it ran.
         """
         deadline = Deadline(to_timeout_s(timeout))
@@ -193,7 +198,11 @@ class LockAll:
             for lock in self._locks:
                 left_s = None if timeout is None else deadline.left_s()
                 held = lock.hold(timeout=left_s)
-                leases[lock.name] = stack.enter_context(held)
+                try:
+                    leases[lock.name] = stack.enter_context(held)
+                except BaseException:  # perhaps cancelled, as a client that is closed lost a lease
+                    lock.check_client()
+                    raise
             for lease in leases.values():
                 if lease.lost:  # while the others were waited for
                     lease.release()

@@ -18,7 +18,8 @@ from contextlib import ExitStack, contextmanager
 from itertools import count
 from typing import Final
 
-from ..core.bell import Bell, Flag
+from ..core.bell import Bell
+from ..core.lifetime import Flag
 from ..core.names import Unit
 from ..core.rooms import Rooms
 from ..core.runtime.forks import begins_anew

@@ -16,9 +16,10 @@ from ...core.codec import JSON, Codec
 from ...core.connections.settings import Client, Settings
 from ...core.durability import Durability
 from ...core.eviction import Lookout
+from ...core.lifetime import Lifetime
 from ...core.names import Namespace
 from ...core.renewer import Renewer
-from ...core.runtime._async import at_construction, in_thread
+from ...core.runtime._async import at_construction, in_full, in_thread
 from ...core.telemetry import Telemetry
 from ...errors import HoldfastError
 from ..shared import shared
@@ -132,9 +133,10 @@ class AsyncOpening:
         self._settings = settings = replace(settings, durability=durability, telemetry=telemetry)
         self._namespace = Namespace.of(namespace)
         self._codec = codec
-        self._caller = AsyncCaller(settings)
+        self._lifetime = Lifetime()
+        self._caller = AsyncCaller(settings, self._lifetime)
         self._catalog = AsyncCatalog(self._caller, self._namespace)
-        self._bell = Bell(settings)
+        self._bell = Bell(settings, lifetime=self._lifetime)
         self._lookout = Lookout()
         self._renewer = Renewer(settings, self._namespace, self._lookout)
         self._buffers: set[AsyncCounterBuffer] = set()
@@ -173,10 +175,17 @@ class AsyncOpening:
     async def close(self) -> None:
         """Close what this client opened. Idempotent.
 
-        What is still held is renewed no more: its holders are told that it is lost, and the places
-        are free when their leases end. Counts that are buffered are added.
+        Counts that are buffered are added first. From then on every call raises `ClientClosed`,
+        also of objects that the client made before. Calls that wait in other threads or tasks end
+        with it at once. Workers stop and give back what still runs. What is held is renewed no
+        more: the holders see that it is lost, and it is free on the server when its lease ends.
         """
+        await in_full(self._end())  # the loss of a lease may cancel who closes
+
+    async def _end(self) -> None:
         await self._close_buffers()
+        self._lifetime.end()
+        await self._close_buffers()  # of which another thread has made one meanwhile
         await in_thread(self._renewer.close)
         if "_lobby" in vars(self):  # somebody has used locks
             self._lobby.close()
@@ -193,6 +202,7 @@ class AsyncOpening:
                 logger.warning("counts are lost with their buffer: %s", error)
 
     async def __aenter__(self) -> Self:
+        self._lifetime.check("entering its context")
         await self._caller.check_durability()
         return self
 

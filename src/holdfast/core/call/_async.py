@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from time import monotonic
 from typing import Any, Final
 
-from ...errors import HoldfastError, ServerUnavailable, Unsupported
+from ...errors import ClientClosed, HoldfastError, ServerUnavailable, Unsupported
 from ..clock import backoff_s
 from ..connections._async import AsyncRoutes
 from ..connections.outcome import (
@@ -28,11 +28,12 @@ from ..connections.request import Request
 from ..connections.seal import is_for_good, mark
 from ..connections.settings import Address, Settings
 from ..ledger import Writers
+from ..lifetime import Lifetime
 from ..names import Unit
 from ..runtime._async import Gate, Local, sleep
 from ..script import Script
 from ..telemetry import during
-from .attempt import PLAIN_REDIRECTS, Attempt, Tried, said, value
+from .attempt import PLAIN_REDIRECTS, Attempt, Tried, not_applied, said, value
 
 Argument = str | bytes | int
 Step = tuple[Unit, Sequence[str | bytes], Sequence[Argument]]
@@ -47,18 +48,22 @@ _LONGEST_PAUSE_S: Final = 0.25
 class AsyncCaller:
     """Calls scripts where their units live. Starts afresh after a fork and in another event loop.
 
+    Once it is closed, every call raises `ClientClosed`.
+
     Args:
         settings: where the server is and how to talk to it.
+        lifetime: of the client whose calls these are; by default one of its own.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, lifetime: Lifetime | None = None) -> None:
         self.settings = settings
-        self._sessions = Local(lambda: _Session(settings))
+        self.lifetime = lifetime or Lifetime()
+        self.sessions = Local(lambda: _Session(settings))
 
     @property
     def writers(self) -> Writers:
         """The identities of the writes of this process and loop."""
-        return self._sessions.here().writers
+        return self.sessions.here().writers
 
     @property
     def crowd(self) -> Gate:
@@ -66,12 +71,13 @@ class AsyncCaller:
 
         Thousands that were sent at once would wait for each other longer than a call may take.
         """
-        return self._sessions.here().crowd
+        return self.sessions.here().crowd
 
     @property
     def straight(self) -> AsyncRoutes | None:
         """The ways of calls that are just sent and answered; None where there is more to a call."""
-        return self._sessions.here().routes if self.settings.plain else None
+        routes = self.sessions.here().routes if self.settings.plain else None
+        return None if self.lifetime.closed else routes
 
     async def call(
         self,
@@ -103,13 +109,14 @@ class AsyncCaller:
             What the script returned.
 
         Raises:
+            ClientClosed: it did not run.
             ServerUnavailable: it did not run; `ServerRefused` when the server said why, and
                 `Unsupported` when it cannot be as durable there.
             OutcomeUnknown: it may have run, or may not be durable.
         """
         request = Request.of_script(script.sha1, keys, args)
         settings, since, first = self.settings, monotonic(), None
-        routes = self._sessions.here().routes if tried is None else tried.routes
+        routes = self._routes(script.name, unit) if tried is None else tried.routes
         if tried is not None:
             since, first = tried.since, tried.outcome
         elif settings.plain and (lane := routes.beaten(unit, kind)) is not None:
@@ -124,7 +131,7 @@ class AsyncCaller:
             if isinstance(outcome, NoScript):
                 whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
                 outcome = await self._attempt(routes, attempt, whole)
-            return value(outcome, attempt)
+            return self._value(outcome, attempt)
 
     async def call_many(
         self,
@@ -147,7 +154,7 @@ class AsyncCaller:
         """
         if not steps:
             return []
-        routes = self._sessions.here().routes
+        routes = self._routes(script.name, steps[0][0])
         sealed = self._seals(script, wanted=durable)
         with during(self.settings.telemetry, "call", steps[0][0], facts=script.facts):
             first = await self._together(routes, script, steps, durable=sealed)
@@ -175,7 +182,7 @@ class AsyncCaller:
         harmless = harmless or script.readonly
         attempt = Attempt(script.name, unit, "calls", monotonic(), script.readonly, harmless)
         if not self._worth_waiting(routes, outcome, attempt):
-            value(outcome, attempt)
+            self._value(outcome, attempt)
 
     async def read(self, unit: Unit, *command: Argument, kind: str = "calls") -> Any:
         """Run one command that changes nothing.
@@ -184,12 +191,12 @@ class AsyncCaller:
             ServerUnavailable: it could not be answered.
         """
         attempt = self._reading(str(command[0]), unit, kind)
-        routes = self._sessions.here().routes
-        return value(await self._attempt(routes, attempt, Request.of(*command)), attempt)
+        routes = self._routes(str(command[0]), unit)
+        return self._value(await self._attempt(routes, attempt, Request.of(*command)), attempt)
 
     def home(self, unit: Unit) -> Address | None:
         """Where *unit* lives; None while this is not known here."""
-        return self._sessions.here().routes.known(unit)
+        return self.sessions.here().routes.known(unit)
 
     async def primaries(self) -> list[Address]:
         """Every server that holds data.
@@ -197,7 +204,10 @@ class AsyncCaller:
         Raises:
             ServerUnavailable: nobody says where they are.
         """
-        found = await self._sessions.here().routes.primaries()
+        routes = self.sessions.here().routes
+        self.lifetime.check("looking for the servers")
+        found = await routes.primaries()
+        self.lifetime.check("looking for the servers")
         if not found:
             raise ServerUnavailable("looking for the servers", self.settings.nowhere, harmless=True)
         return found
@@ -211,8 +221,8 @@ class AsyncCaller:
             ServerUnavailable: it could not be answered.
         """
         attempt = self._reading(str(command[0]), unit, kind)
-        lane = self._sessions.here().routes.lane(address, kind)
-        return value(await lane.submit(Request.of(*command)), attempt)
+        lane = self._routes(str(command[0]), unit).lane(address, kind)
+        return self._value(await lane.submit(Request.of(*command)), attempt)
 
     async def ask_many(
         self, address: Address, unit: Unit, commands: Iterable[Sequence[Argument]]
@@ -223,15 +233,42 @@ class AsyncCaller:
             ServerUnavailable: one of them could not be answered.
         """
         attempt = self._reading("reading", unit)
-        lane = self._sessions.here().routes.lane(address, "calls")
+        lane = self._routes("reading", unit).lane(address, "calls")
         pending = lane.submit_all(Request.of(*command) for command in commands)
-        return [value(await outcome, attempt) for outcome in pending]
+        return [self._value(await outcome, attempt) for outcome in pending]
 
     async def close(self) -> None:
+        """Refuse further calls, and close every connection of this process. Idempotent.
+
+        Those of this loop are closed once nothing is under way on them. Other loops are told to
+        close theirs; what is under way there is lost.
+        """
+        self.lifetime.end()
+        await self._hang_up()
+        hang_up(self.sessions)
+
+    async def _hang_up(self) -> None:
         """Close every connection of this process and loop, once nothing is under way."""
-        session = self._sessions.taken()
+        session = self.sessions.taken()
         if session is not None:
             await session.routes.close()
+
+    def _routes(self, verb: str, unit: Unit) -> AsyncRoutes:
+        """Return the routes of this process and loop, for the call that does *verb* to *unit*.
+
+        Raises:
+            ClientClosed: there are none any more.
+        """
+        routes = self.sessions.here().routes
+        if self.lifetime.closed:  # first that, then the look: `close` does it the other way round
+            raise ClientClosed(f"{verb} on {unit}")
+        return routes
+
+    def _value(self, outcome: Outcome, attempt: Attempt) -> Any:
+        """Return the answer, or raise the error that *outcome* is to the user."""
+        if self.lifetime.closed and not_applied(outcome, attempt):
+            raise ClientClosed(attempt.action)
+        return value(outcome, attempt)
 
     def _seals(self, script: Script, *, wanted: bool) -> bool:
         """Whether calls of *script* wait for their seal."""
@@ -346,11 +383,11 @@ class AsyncCaller:
             found = await self.primaries()
         except ServerUnavailable:
             return
-        routes = self._sessions.here().routes
+        routes = self.sessions.here().routes
         for address in found:
             problem = await self._problem(routes, address)
             if isinstance(problem, Unable):
-                await self.close()
+                await self._hang_up()
                 raise Unsupported("opening the client", problem.reason, harmless=True)
 
     async def _problem(self, routes: AsyncRoutes, address: Address) -> Outcome | None:
@@ -371,7 +408,7 @@ class AsyncCaller:
 
     def _worth_waiting(self, routes: AsyncRoutes, outcome: Outcome, attempt: Attempt) -> bool:
         """Whether another try does no harm and may end better."""
-        if routes.closed:
+        if routes.closed or self.lifetime.closed:
             return False
         match outcome:
             case Lost():
@@ -389,6 +426,11 @@ class AsyncCaller:
         await routes.discover(generation)
 
 
+def hang_up(sessions: Local[_Session]) -> None:
+    """Have each of *sessions* close its connections, without waiting. Takes no lock."""
+    sessions.dismiss(_Session.hang_up)
+
+
 class _Session:
     """What belongs to one process, and in asyncio to one loop."""
 
@@ -398,3 +440,7 @@ class _Session:
         self.routes = AsyncRoutes(settings)
         self.writers = Writers()
         self.crowd = Gate(CROWD)
+
+    def hang_up(self) -> None:
+        """Close its connections at once."""
+        self.routes.abort()

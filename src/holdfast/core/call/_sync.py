@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from time import monotonic
 from typing import Any, Final
 
-from ...errors import HoldfastError, ServerUnavailable, Unsupported
+from ...errors import ClientClosed, HoldfastError, ServerUnavailable, Unsupported
 from ..clock import backoff_s
 from ..connections._sync import Routes
 from ..connections.outcome import (
@@ -29,11 +29,12 @@ from ..connections.request import Request
 from ..connections.seal import is_for_good, mark
 from ..connections.settings import Address, Settings
 from ..ledger import Writers
+from ..lifetime import Lifetime
 from ..names import Unit
 from ..runtime._sync import Gate, Local, sleep
 from ..script import Script
 from ..telemetry import during
-from .attempt import PLAIN_REDIRECTS, Attempt, Tried, said, value
+from .attempt import PLAIN_REDIRECTS, Attempt, Tried, not_applied, said, value
 
 Argument = str | bytes | int
 Step = tuple[Unit, Sequence[str | bytes], Sequence[Argument]]
@@ -48,18 +49,22 @@ _LONGEST_PAUSE_S: Final = 0.25
 class Caller:
     """Calls scripts where their units live. Starts afresh after a fork and in another event loop.
 
+    Once it is closed, every call raises `ClientClosed`.
+
     Args:
         settings: where the server is and how to talk to it.
+        lifetime: of the client whose calls these are; by default one of its own.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, lifetime: Lifetime | None = None) -> None:
         self.settings = settings
-        self._sessions = Local(lambda: _Session(settings))
+        self.lifetime = lifetime or Lifetime()
+        self.sessions = Local(lambda: _Session(settings))
 
     @property
     def writers(self) -> Writers:
         """The identities of the writes of this process and loop."""
-        return self._sessions.here().writers
+        return self.sessions.here().writers
 
     @property
     def crowd(self) -> Gate:
@@ -67,12 +72,13 @@ class Caller:
 
         Thousands that were sent at once would wait for each other longer than a call may take.
         """
-        return self._sessions.here().crowd
+        return self.sessions.here().crowd
 
     @property
     def straight(self) -> Routes | None:
         """The ways of calls that are just sent and answered; None where there is more to a call."""
-        return self._sessions.here().routes if self.settings.plain else None
+        routes = self.sessions.here().routes if self.settings.plain else None
+        return None if self.lifetime.closed else routes
 
     def call(
         self,
@@ -104,13 +110,14 @@ class Caller:
             What the script returned.
 
         Raises:
+            ClientClosed: it did not run.
             ServerUnavailable: it did not run; `ServerRefused` when the server said why, and
                 `Unsupported` when it cannot be as durable there.
             OutcomeUnknown: it may have run, or may not be durable.
         """
         request = Request.of_script(script.sha1, keys, args)
         settings, since, first = self.settings, monotonic(), None
-        routes = self._sessions.here().routes if tried is None else tried.routes
+        routes = self._routes(script.name, unit) if tried is None else tried.routes
         if tried is not None:
             since, first = tried.since, tried.outcome
         elif settings.plain and (lane := routes.beaten(unit, kind)) is not None:
@@ -125,7 +132,7 @@ class Caller:
             if isinstance(outcome, NoScript):
                 whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
                 outcome = self._attempt(routes, attempt, whole)
-            return value(outcome, attempt)
+            return self._value(outcome, attempt)
 
     def call_many(
         self,
@@ -148,7 +155,7 @@ class Caller:
         """
         if not steps:
             return []
-        routes = self._sessions.here().routes
+        routes = self._routes(script.name, steps[0][0])
         sealed = self._seals(script, wanted=durable)
         with during(self.settings.telemetry, "call", steps[0][0], facts=script.facts):
             first = self._together(routes, script, steps, durable=sealed)
@@ -176,7 +183,7 @@ class Caller:
         harmless = harmless or script.readonly
         attempt = Attempt(script.name, unit, "calls", monotonic(), script.readonly, harmless)
         if not self._worth_waiting(routes, outcome, attempt):
-            value(outcome, attempt)
+            self._value(outcome, attempt)
 
     def read(self, unit: Unit, *command: Argument, kind: str = "calls") -> Any:
         """Run one command that changes nothing.
@@ -185,12 +192,12 @@ class Caller:
             ServerUnavailable: it could not be answered.
         """
         attempt = self._reading(str(command[0]), unit, kind)
-        routes = self._sessions.here().routes
-        return value(self._attempt(routes, attempt, Request.of(*command)), attempt)
+        routes = self._routes(str(command[0]), unit)
+        return self._value(self._attempt(routes, attempt, Request.of(*command)), attempt)
 
     def home(self, unit: Unit) -> Address | None:
         """Where *unit* lives; None while this is not known here."""
-        return self._sessions.here().routes.known(unit)
+        return self.sessions.here().routes.known(unit)
 
     def primaries(self) -> list[Address]:
         """Every server that holds data.
@@ -198,7 +205,10 @@ class Caller:
         Raises:
             ServerUnavailable: nobody says where they are.
         """
-        found = self._sessions.here().routes.primaries()
+        routes = self.sessions.here().routes
+        self.lifetime.check("looking for the servers")
+        found = routes.primaries()
+        self.lifetime.check("looking for the servers")
         if not found:
             raise ServerUnavailable("looking for the servers", self.settings.nowhere, harmless=True)
         return found
@@ -210,8 +220,8 @@ class Caller:
             ServerUnavailable: it could not be answered.
         """
         attempt = self._reading(str(command[0]), unit, kind)
-        lane = self._sessions.here().routes.lane(address, kind)
-        return value(lane.submit(Request.of(*command)), attempt)
+        lane = self._routes(str(command[0]), unit).lane(address, kind)
+        return self._value(lane.submit(Request.of(*command)), attempt)
 
     def ask_many(
         self, address: Address, unit: Unit, commands: Iterable[Sequence[Argument]]
@@ -222,15 +232,42 @@ class Caller:
             ServerUnavailable: one of them could not be answered.
         """
         attempt = self._reading("reading", unit)
-        lane = self._sessions.here().routes.lane(address, "calls")
+        lane = self._routes("reading", unit).lane(address, "calls")
         pending = lane.submit_all(Request.of(*command) for command in commands)
-        return [value(outcome, attempt) for outcome in pending]
+        return [self._value(outcome, attempt) for outcome in pending]
 
     def close(self) -> None:
+        """Refuse further calls, and close every connection of this process. Idempotent.
+
+        Those of this loop are closed once nothing is under way on them. Other loops are told to
+        close theirs; what is under way there is lost.
+        """
+        self.lifetime.end()
+        self._hang_up()
+        hang_up(self.sessions)
+
+    def _hang_up(self) -> None:
         """Close every connection of this process and loop, once nothing is under way."""
-        session = self._sessions.taken()
+        session = self.sessions.taken()
         if session is not None:
             session.routes.close()
+
+    def _routes(self, verb: str, unit: Unit) -> Routes:
+        """Return the routes of this process and loop, for the call that does *verb* to *unit*.
+
+        Raises:
+            ClientClosed: there are none any more.
+        """
+        routes = self.sessions.here().routes
+        if self.lifetime.closed:  # first that, then the look: `close` does it the other way round
+            raise ClientClosed(f"{verb} on {unit}")
+        return routes
+
+    def _value(self, outcome: Outcome, attempt: Attempt) -> Any:
+        """Return the answer, or raise the error that *outcome* is to the user."""
+        if self.lifetime.closed and not_applied(outcome, attempt):
+            raise ClientClosed(attempt.action)
+        return value(outcome, attempt)
 
     def _seals(self, script: Script, *, wanted: bool) -> bool:
         """Whether calls of *script* wait for their seal."""
@@ -345,11 +382,11 @@ class Caller:
             found = self.primaries()
         except ServerUnavailable:
             return
-        routes = self._sessions.here().routes
+        routes = self.sessions.here().routes
         for address in found:
             problem = self._problem(routes, address)
             if isinstance(problem, Unable):
-                self.close()
+                self._hang_up()
                 raise Unsupported("opening the client", problem.reason, harmless=True)
 
     def _problem(self, routes: Routes, address: Address) -> Outcome | None:
@@ -370,7 +407,7 @@ class Caller:
 
     def _worth_waiting(self, routes: Routes, outcome: Outcome, attempt: Attempt) -> bool:
         """Whether another try does no harm and may end better."""
-        if routes.closed:
+        if routes.closed or self.lifetime.closed:
             return False
         match outcome:
             case Lost():
@@ -388,6 +425,11 @@ class Caller:
         routes.discover(generation)
 
 
+def hang_up(sessions: Local[_Session]) -> None:
+    """Have each of *sessions* close its connections, without waiting. Takes no lock."""
+    sessions.dismiss(_Session.hang_up)
+
+
 class _Session:
     """What belongs to one process, and in asyncio to one loop."""
 
@@ -397,3 +439,7 @@ class _Session:
         self.routes = Routes(settings)
         self.writers = Writers()
         self.crowd = Gate(CROWD)
+
+    def hang_up(self) -> None:
+        """Close its connections at once."""
+        self.routes.abort()

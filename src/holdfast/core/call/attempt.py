@@ -90,6 +90,13 @@ def value(outcome: Outcome, attempt: Attempt) -> Any:
             raise ServerUnavailable(attempt.action, said(outcome), harmless=attempt.harmless)
 
 
+def not_applied(outcome: Outcome, attempt: Attempt) -> bool:
+    """Return whether *outcome* changed nothing, or nothing that a repeated call would double."""
+    return not isinstance(outcome, Replied | Lost | Refused) or (
+        isinstance(outcome, Lost) and attempt.harmless
+    )
+
+
 def said(outcome: Outcome) -> str:
     """Why it was not answered, and surely not applied."""
     if isinstance(outcome, Moved):

@@ -115,6 +115,12 @@ class Routes:
             _, lane = self._asking.popitem()
             lane.abort()
 
+    def abort(self) -> None:
+        """Close every connection at once; what is under way is lost."""
+        self.closed = True
+        for lane in [*self._lanes.values(), *self._asking.values()]:
+            lane.abort()
+
     def _ask_sentinels(self) -> None:
         request = Request.of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._settings.service)
         for address in self._settings.addresses:

@@ -93,6 +93,13 @@ class Local(Generic[Item]):
         """That of the loop which runs here, if there is one; the next to ask gets another."""
         return self._things.pop(asyncio.get_running_loop(), None)
 
+    def dismiss(self, let_go: Callable[[Item], object]) -> None:
+        """Take all, and have each loop that still runs *let_go* of its own. Takes no lock."""
+        things, self._things = self._things, {}
+        for loop, thing in things.items():
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(let_go, thing)
+
     def begin_anew(self) -> None:
         """Have none, in a forked child; but to let go of its parent's might do the parent harm."""
         self._inherited.append(self._things)
@@ -285,6 +292,20 @@ async def seen_through(work: Coroutine[Any, Any, Item]) -> Item:
     _seen_through.add(task)
     task.add_done_callback(_seen_through.discard)
     return await asyncio.shield(task)
+
+
+async def in_full(work: Coroutine[Any, Any, Item]) -> Item:
+    """Do *work*, and return or raise only after its end, also when the caller is cancelled."""
+    task, revoked = spawn(work, "holdfast end"), False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            revoked = True
+    if revoked and not task.cancelled():
+        task.exception()  # nobody else asks for it
+        raise asyncio.CancelledError
+    return task.result()
 
 
 async def ended(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> None:

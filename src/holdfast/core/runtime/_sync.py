@@ -43,6 +43,12 @@ class Local(Generic[Item]):
         """That of this process, if there is one; the next to ask gets another."""
         return self._things.pop(os.getpid(), None)
 
+    def dismiss(self, let_go: Callable[[Item], object]) -> None:
+        """Take that of this process, if there is one, and *let_go* of it."""
+        thing = self.taken()
+        if thing is not None:
+            let_go(thing)
+
 
 class Event:
     """A flag that any thread may raise and wait for."""
@@ -188,6 +194,11 @@ class Beside(Generic[Item]):
 
 def seen_through(outcome: Item) -> Item:
     """The outcome of work that was done to its end: nobody cancels a thread."""
+    return outcome
+
+
+def in_full(outcome: Item) -> Item:
+    """Return the outcome of work that was done to its end: a thread cannot be cancelled."""
     return outcome
 
 

@@ -28,6 +28,7 @@ class LoopThread:
     def __init__(self) -> None:
         self._users = 0
         self._under_way: set[Future[Any]] = set()
+        self._leaving: set[asyncio.Task[None]] = set()
         self._loop = new_loop()
         self._thread = threading.Thread(target=self._run, name="holdfast", daemon=True)
         self._thread.start()
@@ -52,6 +53,19 @@ class LoopThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
         if threading.current_thread() is not self._thread:
             self._thread.join()
+
+    def leave_after(self, work: Coroutine[Any, Any, None]) -> None:
+        """`leave` once *work* is done there. Takes no lock and waits for nothing."""
+        self._loop.call_soon_threadsafe(self._begin_to_leave, work)
+
+    def _begin_to_leave(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._leaving.add(task)
+        task.add_done_callback(self._left)
+
+    def _left(self, task: asyncio.Task[None]) -> None:
+        self._leaving.discard(task)
+        self.leave()
 
     @classmethod
     def _guard(cls) -> threading.Lock:
@@ -96,6 +110,10 @@ class OwnLoop:
 
     def leave(self) -> None:
         """The loop is its owner's: nothing ends."""
+
+    def leave_after(self, work: Coroutine[Any, Any, None]) -> None:
+        """Begin *work*; the loop is its owner's."""
+        self.submit(work)
 
     def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         """Run *work* there. Only another thread may wait for the future."""

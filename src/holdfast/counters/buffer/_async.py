@@ -99,6 +99,7 @@ class AsyncCounterBuffer:
 
         Raises:
             InvalidName: there can be no such counter.
+            ClientClosed: its client is closed.
             ValueError: the buffer is closed.
         """
         if count.__class__ is not int or not MIN_COUNT <= count <= MAX_COUNT:
@@ -115,8 +116,13 @@ class AsyncCounterBuffer:
         """Add what has come together to the counters.
 
         Raises:
+            ClientClosed: its client is closed.
             HoldfastError: something could not be added. What may be added later, is.
         """
+        self._caller.lifetime.check("adding to counters")
+        await self._flush()
+
+    async def _flush(self) -> None:
         now = time.monotonic()
         with self._guard:
             due, self._unsettled = self._unsettled, []
@@ -148,7 +154,7 @@ class AsyncCounterBuffer:
         self._closed = True
         await self._flushes.stop()
         try:
-            await self.flush()
+            await self._flush()
         finally:
             self._counts, self._unsettled = {}, []
             self._on_close(self)
@@ -225,6 +231,7 @@ class AsyncCounterBuffer:
 
     def _begin(self, name: str, count: int) -> None:
         """Take the first count of a name."""
+        self._caller.lifetime.check(f"adding to counter {name!r}")
         if self._closed:
             raise ValueError("the counter buffer is closed")
         if name not in self._counters:

@@ -100,6 +100,7 @@ class CounterBuffer:
 
         Raises:
             InvalidName: there can be no such counter.
+            ClientClosed: its client is closed.
             ValueError: the buffer is closed.
         """
         if count.__class__ is not int or not MIN_COUNT <= count <= MAX_COUNT:
@@ -116,8 +117,13 @@ class CounterBuffer:
         """Add what has come together to the counters.
 
         Raises:
+            ClientClosed: its client is closed.
             HoldfastError: something could not be added. What may be added later, is.
         """
+        self._caller.lifetime.check("adding to counters")
+        self._flush()
+
+    def _flush(self) -> None:
         now = time.monotonic()
         with self._guard:
             due, self._unsettled = self._unsettled, []
@@ -149,7 +155,7 @@ class CounterBuffer:
         self._closed = True
         self._flushes.stop()
         try:
-            self.flush()
+            self._flush()
         finally:
             self._counts, self._unsettled = {}, []
             self._on_close(self)
@@ -226,6 +232,7 @@ class CounterBuffer:
 
     def _begin(self, name: str, count: int) -> None:
         """Take the first count of a name."""
+        self._caller.lifetime.check(f"adding to counter {name!r}")
         if self._closed:
             raise ValueError("the counter buffer is closed")
         if name not in self._counters:

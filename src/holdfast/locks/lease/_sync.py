@@ -218,4 +218,6 @@ class Lease:
     def _lost(
         self, reason: str = "it was not renewed in time, its client was closed, or it was forgotten"
     ) -> LeaseLost:
+        if self._places.caller.lifetime.closed:
+            reason = "this client is closed"
         return LeaseLost(str(self._places.unit), self.fence, reason=reason)

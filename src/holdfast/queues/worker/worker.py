@@ -6,13 +6,17 @@ import os
 import secrets
 import socket
 
+from ...core.call._async import AsyncCaller
+from ...core.call._sync import Caller
 from ...core.clock import Duration, to_seconds
-from ...core.connections.settings import Settings
 from ...core.eviction import Lookout
 from ...core.runtime._async import run_loop
+from ...errors import ClientClosed
 from .plan import Plan
 from .shift import Shift
 from .signals import stopping_on_signals
+
+AnyCaller = AsyncCaller | Caller
 
 
 class AsyncWorker:
@@ -21,18 +25,23 @@ class AsyncWorker:
     Made by `AsyncHoldfast.worker`. Async functions run on the loop, plain ones in threads.
 
     Args:
-        settings: where the server is.
+        caller: of the client; its settings say where the server is.
         plan: what to do.
         lookout: looks at the servers of the queues.
     """
 
-    def __init__(self, settings: Settings, plan: Plan, lookout: Lookout) -> None:
+    def __init__(self, caller: AnyCaller, plan: Plan, lookout: Lookout) -> None:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
-        self._settings = settings
+        self._caller = caller
         self._plan = plan
         self._lookout = lookout
         self._shift: Shift | None = None
         self._grace_s: float | None = None  # once it was asked to stop
+
+    @property
+    def stopping(self) -> bool:
+        """Whether `stop` was called, and `run` has not ended since."""
+        return self._grace_s is not None
 
     def stop(self, *, grace: Duration | None = None) -> None:
         """Claim nothing more, let what runs finish, then end `run`. From any thread or handler.
@@ -53,21 +62,52 @@ class AsyncWorker:
 
         It survives every outage of the server, and goes on when it answers again.
 
+        When the client is closed, the worker gives back what still runs, as `stop(grace=0)` does,
+        without counting an attempt; then `run` raises `ClientClosed`, unless `stop` was called
+        before. `close` does not wait for that: to let tasks finish, stop the worker first.
+
         Args:
             until_idle: return once the queues hold no task that is ready, delayed or running. What
                 is in a paused queue, or not known to this worker, is not waited for.
+
+        Raises:
+            ClientClosed: the client was closed before, or while this ran.
         """
         if self._shift is not None:
             raise RuntimeError(f"worker {self.name} is running already")
+        lifetime, action = self._caller.lifetime, f"running worker {self.name}"
+        lifetime.check(action)
         self._shift = shift = Shift(
-            self._settings, self._plan, self.name, self._lookout, until_idle=until_idle
+            self._caller.settings, self._plan, self.name, self._lookout, until_idle=until_idle
         )
+        closing = _Closing(self)
         try:
-            if self._grace_s is None:
-                await shift.work()
+            with lifetime.wakes(closing):
+                lifetime.check(action)
+                if self._grace_s is None:
+                    await shift.work()
         finally:
             await shift.end()
             self._shift = self._grace_s = None
+        if closing.stopped:
+            raise ClientClosed(action)
+
+
+class _Closing:
+    """Stops a worker when its client closes.
+
+    Attributes:
+        stopped: whether it did, before anyone else stopped the worker.
+    """
+
+    def __init__(self, worker: AsyncWorker) -> None:
+        self.stopped = False
+        self._worker = worker
+
+    def set(self) -> None:
+        """Give back at once what runs. From any thread."""
+        self.stopped = self.stopped or not self._worker.stopping
+        self._worker.stop(grace=0)
 
 
 class Worker:
@@ -76,13 +116,13 @@ class Worker:
     Made by `Holdfast.worker`. Async functions run on that loop, plain ones in threads.
 
     Args:
-        settings: where the server is.
+        caller: of the client; its settings say where the server is.
         plan: what to do.
         lookout: looks at the servers of the queues.
     """
 
-    def __init__(self, settings: Settings, plan: Plan, lookout: Lookout) -> None:
-        self._worker = AsyncWorker(settings, plan, lookout)
+    def __init__(self, caller: AnyCaller, plan: Plan, lookout: Lookout) -> None:
+        self._worker = AsyncWorker(caller, plan, lookout)
 
     @property
     def name(self) -> str:

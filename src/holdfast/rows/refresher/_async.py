@@ -81,6 +81,12 @@ class AsyncRefresher:
             raise RuntimeError(f"row cache {self._shelf.name!r} is being refreshed by this already")
         self._flag = flag = Event()
         try:
+            await self._go_on(flag)
+        finally:
+            self._flag, self._stopped = None, False
+
+    async def _go_on(self, flag: Event) -> None:
+        with self._bell.lifetime.wakes(flag):
             while not self._stopped:
                 try:
                     units = [shard.unit for shard in await self._shelf.shards()]
@@ -88,8 +94,6 @@ class AsyncRefresher:
                         await self._work(flag)
                 except (ServerUnavailable, OutcomeUnknown) as error:
                     await self._pause(flag, str(error))
-        finally:
-            self._flag, self._stopped = None, False
 
     def stop(self) -> None:
         """Finish the batch that is being loaded, and end. From any thread or signal handler."""
@@ -120,7 +124,7 @@ class AsyncRefresher:
         level = logging.WARNING if self._failures == 1 else logging.DEBUG
         logger.log(level, "row cache %r is not refreshed: %s", self._shelf.name, why)
         over = Deadline(backoff_s(self._failures, _FIRST_PAUSE_S, _LONGEST_PAUSE_S))
-        while not (over.passed or self._stopped):
+        while not (over.passed or self._stopped or self._bell.lifetime.closed):
             flag.clear()
             if not self._stopped:
                 await flag.wait(over.left_s())

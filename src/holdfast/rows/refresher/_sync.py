@@ -82,6 +82,12 @@ class Refresher:
             raise RuntimeError(f"row cache {self._shelf.name!r} is being refreshed by this already")
         self._flag = flag = Event()
         try:
+            self._go_on(flag)
+        finally:
+            self._flag, self._stopped = None, False
+
+    def _go_on(self, flag: Event) -> None:
+        with self._bell.lifetime.wakes(flag):
             while not self._stopped:
                 try:
                     units = [shard.unit for shard in self._shelf.shards()]
@@ -89,8 +95,6 @@ class Refresher:
                         self._work(flag)
                 except (ServerUnavailable, OutcomeUnknown) as error:
                     self._pause(flag, str(error))
-        finally:
-            self._flag, self._stopped = None, False
 
     def stop(self) -> None:
         """Finish the batch that is being loaded, and end. From any thread or signal handler."""
@@ -121,7 +125,7 @@ class Refresher:
         level = logging.WARNING if self._failures == 1 else logging.DEBUG
         logger.log(level, "row cache %r is not refreshed: %s", self._shelf.name, why)
         over = Deadline(backoff_s(self._failures, _FIRST_PAUSE_S, _LONGEST_PAUSE_S))
-        while not (over.passed or self._stopped):
+        while not (over.passed or self._stopped or self._bell.lifetime.closed):
             flag.clear()
             if not self._stopped:
                 flag.wait(over.left_s())

@@ -1,0 +1,256 @@
+# Generated from test_closed_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""A closed client answers every call with `ClientClosed`, and opens no connection any more."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.uses._sync import Rows, by_word, tasks, work
+from faults.proxy import Proxy
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import (
+    ClientClosed,
+    Holdfast,
+    LeaseLost,
+    LocalFiles,
+)
+
+Uses = dict[str, Callable[[], Any]]
+
+
+def lock_uses(hf: Holdfast) -> Uses:
+    lock, semaphore, fenced = hf.lock("l"), hf.semaphore("s", limit=2), hf.fenced("f")
+    both = hf.lock_all(["a", "b"])
+    semaphore.redefine(limit=3)
+
+    def held(thing: Any) -> None:
+        with thing.hold():
+            raise AssertionError("it is held")
+
+    return {
+        "acquire": lock.acquire,
+        "try_acquire": lock.try_acquire,
+        "hold": lambda: held(lock),
+        "lock_all": lambda: held(both),
+        "inspect": lock.inspect,
+        "semaphore": semaphore.acquire,
+        "semaphore inspect": semaphore.inspect,
+        "redefine": lambda: semaphore.redefine(limit=4),
+        "set": lambda: fenced.set("v", 1),
+        "get": fenced.get,
+        "locks": hf.locks,
+        "semaphores": hf.semaphores,
+    }
+
+
+def queue_uses(hf: Holdfast) -> Uses:
+    queue, handle, worker = hf.queue("work"), hf.enqueue(work.call(1)), hf.worker(tasks)
+    return {
+        "enqueue": lambda: hf.enqueue(work.call(1)),
+        "enqueue_many": lambda: hf.enqueue_many([work.call(1), work.call(2)]),
+        "status": handle.status,
+        "result": handle.result,
+        "cancel": handle.cancel,
+        "stats": queue.stats,
+        "pace": queue.pace,
+        "tasks": lambda: queue.tasks("queued"),
+        "dead": queue.dead,
+        "pause": queue.pause,
+        "resume": queue.resume,
+        "replay": queue.replay,
+        "purge": queue.purge,
+        "redefine": lambda: queue.redefine(capacity=5),
+        "run": worker.run,
+        "run of a new worker": lambda: hf.worker(tasks).run(until_idle=True),
+        "queues": hf.queues,
+        "workers": hf.workers,
+    }
+
+
+def message_uses(hf: Holdfast) -> Uses:
+    box, inbox = hf.mailbox("jack"), hf.inbox("jeff")
+    box.send("hi", sender="jill")
+    batch = box.fetch()
+    chat = hf.create_chat(["jason", "jeff"], sender="jason", body="hello")
+    [news] = inbox.fetch()
+    return {
+        "send": lambda: box.send("hi", sender="jill"),
+        "fetch": box.fetch,
+        "wait": lambda: box.fetch(timeout=None),
+        "ack": lambda: box.ack(batch),
+        "latest": lambda: box.latest(1),
+        "status": box.status,
+        "redefine": lambda: box.redefine(capacity=10),
+        "create_chat": lambda: hf.create_chat(["jason"], sender="jason", body="hello"),
+        "chat send": lambda: chat.send("hi", sender="jason"),
+        "join": lambda: chat.join("jill"),
+        "leave": lambda: chat.leave("jeff"),
+        "members": chat.members,
+        "history": chat.history,
+        "read_by": lambda: chat.read_by(1),
+        "chat status": chat.status,
+        "inbox fetch": inbox.fetch,
+        "inbox wait": lambda: inbox.fetch(timeout=None),
+        "inbox ack": lambda: inbox.ack(news),
+        "unread": inbox.unread,
+        "inbox chats": inbox.chats,
+        "mailboxes": hf.mailboxes,
+        "chats": hf.chats,
+    }
+
+
+def data_uses(hf: Holdfast) -> Uses:
+    recent, names, hits = hf.recent("player"), hf.completions("guild"), hf.counter("hits")
+    buffer, cache = hf.counter_buffer(), hf.row_cache("stock", source=Rows(), shards=2)
+    hits.add()
+    cache.schedule(1, every=60.0)
+    buffer.add("hits")
+
+    def add() -> None:
+        buffer.add("hits")
+
+    def add_to_a_new_one() -> None:
+        hf.counter_buffer().add("hits")
+
+    return {
+        "touch": lambda: recent.touch("jill"),
+        "remove recent": lambda: recent.remove("jill"),
+        "match": lambda: recent.match("j"),
+        "all": recent.all,
+        "add name": lambda: names.add("jill"),
+        "add_many": lambda: names.add_many(["jill", "jack"]),
+        "remove": lambda: names.remove("jill"),
+        "search": lambda: names.search("j"),
+        "has": lambda: names.has("jill"),
+        "count": names.count,
+        "add": hits.add,
+        "samples": lambda: hits.samples(60),
+        "total": lambda: hits.total(60),
+        "inspect": hits.inspect,
+        "buffer add": add,
+        "buffer flush": buffer.flush,
+        "new buffer add": add_to_a_new_one,
+        "schedule": lambda: cache.schedule(2, every=60.0),
+        "unschedule": lambda: cache.unschedule(1),
+        "get": lambda: cache.get(1),
+        "get_many": lambda: cache.get_many([1, 2]),
+        "invalidate": lambda: cache.invalidate(1),
+        "refresh_due": cache.refresh_due,
+        "run": cache.run,
+        "explain": lambda: cache.explain(1),
+        "scheduled": cache.scheduled,
+        "rows status": cache.status,
+        "known_completions": hf.known_completions,
+        "known_counters": hf.known_counters,
+        "row_caches": hf.row_caches,
+    }
+
+
+def log_uses(hf: Holdfast, folder: Path) -> Uses:
+    feed, tally = hf.file_feed("logs", consumers=["geo", "slow"]), hf.tally("daily")
+    feed.publish(io.BytesIO(b"line\n"), name="a.log")
+    consumer = feed.consumer("geo")
+
+    def files() -> None:
+        for file in consumer.files():
+            raise AssertionError(file)
+
+    return {
+        "publish": lambda: feed.publish(io.BytesIO(b"line\n"), name="b.log"),
+        "seal": feed.seal,
+        "abort": feed.abort,
+        "feed status": feed.status,
+        "feed files": feed.files,
+        "redefine": lambda: feed.redefine(lease=60.0),
+        "files": files,
+        "aggregate": lambda: tally.aggregate(LocalFiles(folder), key=by_word),
+        "aggregate feed": lambda: tally.aggregate(consumer, key=by_word),
+        "days": tally.days,
+        "total": lambda: tally.total("2011-10-10"),
+        "top": lambda: tally.top("word", day="2011-10-10"),
+        "rejected": lambda: tally.rejected("2011-10-10"),
+        "file_feeds": hf.file_feeds,
+        "tallies": hf.tallies,
+        "servers": hf.servers,
+        "diagnose": hf.diagnose,
+        "audit": hf.audit,
+        "erase": hf.erase_namespace,
+        "enter": hf.__enter__,
+    }
+
+
+def test_every_call_of_a_closed_client_says_so(standalone: Server, tmp_path: Path) -> None:
+    """Also through what was made before. Nothing hangs, and no connection is opened."""
+    (tmp_path / "a.log").write_bytes(b"word\n")
+    with Proxy(standalone.address) as proxy:
+        hf = Holdfast.from_url(proxy.url, namespace="closed")
+        uses = {
+            **{f"locks: {name}": use for name, use in (lock_uses(hf)).items()},
+            **{f"queues: {name}": use for name, use in (queue_uses(hf)).items()},
+            **{f"messages: {name}": use for name, use in (message_uses(hf)).items()},
+            **{f"data: {name}": use for name, use in (data_uses(hf)).items()},
+            **{f"logs: {name}": use for name, use in (log_uses(hf, tmp_path)).items()},
+        }
+        hf.close()
+        hf.close()
+        eventually(lambda: not proxy.open_connections)
+        opened, wrong = proxy.connections, dict[str, str]()
+        for name, use in uses.items():
+            try:
+                answer = use()
+                wrong[name] = f"returned {answer!r}"
+            except ClientClosed as error:
+                if not str(error).startswith("this client is closed: "):
+                    wrong[name] = str(error)
+            except Exception as error:  # noqa: BLE001 (reported below)
+                wrong[name] = repr(error)
+        assert not wrong
+        assert proxy.connections == opened
+    standalone.execute("FLUSHALL")
+
+
+def test_a_lease_is_lost_with_its_client(standalone: Server) -> None:
+    """It is neither renewed nor given back: who holds it is told."""
+    with Proxy(standalone.address) as proxy:
+        hf = Holdfast.from_url(proxy.url, namespace="closed")
+        lease = hf.lock("lost").acquire()
+        kept = hf.lock("kept").acquire()
+        hf.close()
+        opened = proxy.connections
+        assert lease.lost
+        assert kept.wait_lost()
+        for call in (lease.renew, lease.release, lease.release):
+            with pytest.raises(LeaseLost, match="this client is closed"):
+                call()
+        with pytest.raises(LeaseLost, match="this client is closed"), kept:
+            pass
+        assert proxy.connections == opened
+
+
+def test_the_end_of_a_block_tells_of_a_client_closed_in_it(standalone: Server) -> None:
+    """The body may have gone on without its lock."""
+    hf = Holdfast.from_url(standalone.url, namespace="closed")
+    with pytest.raises(LeaseLost, match="this client is closed"), hf.lock("held").hold():
+        hf.close()
+
+
+def test_closing_flushes_buffers_first(
+    standalone: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What was added before the close counts, and nothing is said to be lost."""
+    caplog.set_level(logging.WARNING, "holdfast")
+    hf = Holdfast.from_url(standalone.url, namespace="flushed")
+    buffer = hf.counter_buffer(flush_every=60.0)
+    buffer.add("hits", 3)
+    hf.close()
+    buffer.close()
+    with Holdfast.from_url(standalone.url, namespace="flushed") as other:
+        assert other.counter("hits").total(3600) == 3
+    assert not caplog.messages
