@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import subprocess
+import sys
 
-from holdfast.core.connections.request import Form, Request
+import pytest
+from redis import connection as flavour
+
+from holdfast.core.connections.request import Form, Packer, Request, packed
+from holdfast.core.connections.settings import Settings
 
 SHA1 = "a" * 40
 
@@ -17,3 +22,53 @@ def test_a_filled_form_is_a_packed_call(
 ) -> None:
     """Byte for byte."""
     assert Form(SHA1, keys, *rest).filled(first) == Request.of_script(SHA1, keys, [first, *rest])
+
+
+INTERRUPTED = """
+import signal
+import sys
+import time
+
+from holdfast.core.connections.request import Form, Packer, Request
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+packer = Packer()
+signal.signal(signal.SIGALRM, interrupt)
+until, interrupts = time.monotonic() + 1.0, 0
+while time.monotonic() < until:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.00003)
+        while True:
+            Request.of_script("a" * 40, ["k"], [123_456, 2**60, -1])
+            Form("a" * 40, ["k"], 10_000, 3)
+            packer.pack("SELECT", 12_345)
+    except KeyboardInterrupt:
+        interrupts += 1
+print(interrupts)
+"""
+
+
+def test_a_signal_handler_that_raises_does_not_crash_the_packing_of_numbers() -> None:
+    """hiredis reads a null pointer when the handler raises while it formats a number."""
+    command = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 10
+
+
+def test_redis_py_packs_its_own_commands_with_ours() -> None:
+    """Such as `SELECT 3`, which holds a number."""
+    connection = Settings.from_url("redis://localhost/3").connection(flavour, ("localhost", 1))
+    assert isinstance(connection._command_packer, Packer)
+    assert connection.pack_command("CLIENT SETINFO", "db", 3) == [
+        packed(["CLIENT", "SETINFO", "db", "3"])
+    ]
+
+
+@pytest.mark.parametrize("part", [1.5, None, object()])
+def test_only_text_and_whole_numbers_are_packed(part: object) -> None:
+    """Other values raise TypeError, as hiredis does."""
+    with pytest.raises(TypeError):
+        packed(["SET", part])  # type: ignore[list-item]

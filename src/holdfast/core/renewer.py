@@ -19,7 +19,9 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
+from weakref import ref
 
 import msgspec
 
@@ -32,7 +34,7 @@ from .eviction import Lookout
 from .names import Namespace, Unit
 from .runtime._async import Event, spawn
 from .runtime.forks import process_id
-from .runtime.thread import LoopThread
+from .runtime.thread import LoopThread, Submitted
 from .script import Script
 
 logger: Final = logging.getLogger("holdfast.renewer")
@@ -58,8 +60,10 @@ _NOTING_LEASE_MS: Final = 10_000
 """Notes travel with the renewals of leases of this, the usual length: they share a connection."""
 
 
-class Lease(msgspec.Struct, eq=False):
+class Lease(msgspec.Struct, eq=False, weakref=True):
     """A right that ends by itself unless it is renewed.
+
+    It is renewed only while its holder has this object.
 
     Attributes:
         unit: what it is a lease of.
@@ -150,11 +154,17 @@ class Renewer:
         It is lost at once if this is closed.
         """
         rounds = self._rounds.get(process_id()) or self._begun()
-        rounds.leases[id(lease)] = lease
+        rounds.leases[id(lease)] = ref(lease, partial(rounds.leases.pop, id(lease)))
         if rounds.asleep or lease.lease_ms < 6000 * LONGEST_NAP_S:
-            rounds.asleep = False  # once is enough for all who come now
-            with contextlib.suppress(RuntimeError):  # it is closed just now, and its thread ended
-                rounds.thread.call_soon(rounds.wake)
+            try:
+                rounds.asleep = False  # once is enough for all who come now
+                with contextlib.suppress(
+                    RuntimeError
+                ):  # it is closed just now, and its thread ended
+                    rounds.thread.call_soon(rounds.wake)
+            except BaseException:  # the next lease wakes it
+                rounds.asleep = True
+                raise
         if self._closed:  # first that, then the look: `close` does it the other way round
             rounds.lose(lease)
             self.close()
@@ -170,7 +180,7 @@ class Renewer:
         self._closed = True
         rounds = self._rounds.pop(process_id(), None)
         if rounds is not None:
-            for lease in list(rounds.leases.values()):
+            for lease in rounds.held():
                 rounds.lose(lease)
             rounds.thread.submit(rounds.close()).result()
             rounds.thread.leave()
@@ -184,9 +194,7 @@ class Renewer:
     def _begun(self) -> _Rounds:
         made = _Rounds(self._settings, self._namespace, self._lookout, LoopThread.enter())
         rounds = self._rounds.setdefault(process_id(), made)
-        if rounds is made:
-            made.thread.submit(made.run())
-        else:  # another thread was faster
+        if rounds is not made:  # another thread was faster
             made.thread.leave()
         return rounds
 
@@ -202,8 +210,10 @@ class _Rounds:
         thread: LoopThread,
     ) -> None:
         self.thread = thread
-        self.leases: dict[int, Lease] = {}  # shared with the holders; single steps are atomic
-        self.asleep = False
+        # Shared with the holders; single steps are atomic. What an exception has made a holder
+        # forget is not renewed.
+        self.leases: dict[int, ref[Lease]] = {}
+        self.asleep = True
         self._settings = settings
         self._lookout = lookout
         self._callers: dict[float, AsyncCaller] = {}
@@ -212,6 +222,7 @@ class _Rounds:
             caller = self._caller(_NOTING_LEASE_MS)
             self._catalog = AsyncCatalog(caller, namespace, kind="renewals")
         self._seen: set[Unit] = set()
+        self._running: Submitted[None] | None = None
         self._woken: Event | None = None
         self._closed = False
         self._quiet = 0
@@ -222,14 +233,20 @@ class _Rounds:
         self._quiet = 0  # although it may be dropped by now: another one will follow soon
         if self._woken is not None:
             self._woken.set()
+        elif self._running is None and not self._closed:
+            self._running = self.thread.submit(self._run())
 
-    async def run(self) -> None:
+    def held(self) -> list[Lease]:
+        """Return the leases that still have a holder."""
+        return [lease for each in list(self.leases.values()) if (lease := each()) is not None]
+
+    async def _run(self) -> None:
         """Renew what is due, again and again."""
         self._woken = Event()
         while not self._closed:
             self._woken.clear()
             groups: dict[Any, list[Lease]] = {}
-            for lease in list(self.leases.values()):
+            for lease in self.held():
                 if lease.ended:
                     self.lose(lease)
                 elif lease.due_in_s <= 0:
@@ -246,7 +263,7 @@ class _Rounds:
         """How long nothing is due; None, to be woken, when there was no lease for a while."""
         # First this, then the look at the leases: `keep` does it the other way round.
         self.asleep = self._quiet >= _QUIET_TICKS
-        leases = list(self.leases.values())
+        leases = self.held()
         if not leases:
             self._quiet += 1
             return None if self.asleep else LONGEST_NAP_S
@@ -258,7 +275,7 @@ class _Rounds:
         """Begin to note what is held now, was held at the last look, and was not noted lately."""
         if self._catalog is None or _NOTING in self._under_way:
             return
-        seen = {lease.unit for lease in list(self.leases.values())[:_LOOKED_AT]}
+        seen = {lease.unit for lease in self.held()[:_LOOKED_AT]}
         news = [unit for unit in seen & self._seen if not self._catalog.has(unit)]
         self._seen = seen
         if news:

@@ -11,6 +11,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from ..core.connections.request import Packer
+
 ANSWER_S: Final = 1.0
 """How long an answer may take."""
 
@@ -54,13 +56,15 @@ def ask_to_stop(address: str) -> None:
 
 @contextmanager
 def _client(address: str) -> Iterator[redis.Redis]:
-    client = redis.Redis(
-        unix_socket_path=address,
+    pool = redis.ConnectionPool(
+        redis.UnixDomainSocketConnection,
+        path=address,
         socket_timeout=ANSWER_S,
         socket_connect_timeout=ANSWER_S,
         retry=Retry(NoBackoff(), 0),
+        command_packer=Packer(),
     )
     try:
-        yield client
+        yield redis.Redis(connection_pool=pool)
     finally:
-        client.close()
+        pool.close()

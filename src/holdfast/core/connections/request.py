@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import hiredis
 import msgspec
 
 Part = str | bytes | int
+
+_TEXT: Final = (str, bytes)
+
+
+def packed(command: Iterable[Part]) -> bytes:
+    """Return *command* in the protocol of the server.
+
+    Only text goes to hiredis. It formats a number with `str()`, which may run a signal handler, and
+    when that handler raises, hiredis 3 reads a null pointer: the process ends with a segmentation
+    fault.
+    """
+    text = [part if isinstance(part, _TEXT) else int.__repr__(part) for part in command]
+    whole: bytes = hiredis.pack_command(tuple(text))  # type: ignore[arg-type]
+    return whole
+
+
+class Packer:
+    """Packs the commands that redis-py sends by itself, such as `SELECT 3`."""
+
+    def pack(self, *command: Part) -> list[bytes]:
+        """Return the bytes of *command*. Its first part may hold several words."""
+        first, *rest = command
+        assert isinstance(first, _TEXT)
+        return [packed([*first.split(), *rest])]
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -27,13 +51,12 @@ class Request(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, *command: Part) -> Request:
         """One command."""
-        return cls(hiredis.pack_command(command))  # type: ignore[arg-type]
+        return cls(packed(command))
 
     @classmethod
     def of_script(cls, sha1: str, keys: Sequence[str | bytes], args: Sequence[Part]) -> Request:
         """One call of a script by its hash."""
-        command = ("EVALSHA", sha1, len(keys), *keys, *args)
-        return cls(hiredis.pack_command(command))  # type: ignore[arg-type]
+        return cls(packed(("EVALSHA", sha1, len(keys), *keys, *args)))
 
     def __add__(self, other: Request) -> Request:
         return Request(self.payload + other.payload, self.replies + other.replies)
@@ -57,8 +80,8 @@ class Form:
 
     def __init__(self, sha1: str, keys: Sequence[str | bytes], *rest: Part) -> None:
         before: tuple[Part, ...] = ("EVALSHA", sha1, len(keys), *keys)
-        self._before = b"*%d\r\n%b" % (len(before) + 1 + len(rest), _packed(before))
-        self._after = _packed(rest)
+        self._before = b"*%d\r\n%b" % (len(before) + 1 + len(rest), _parts(before))
+        self._after = _parts(rest)
 
     def filled(self, first: str) -> Request:
         """The call with this *first* argument."""
@@ -66,10 +89,9 @@ class Form:
         return Request(b"%b$%d\r\n%b\r\n%b" % (self._before, len(said), said, self._after))
 
 
-def _packed(parts: Sequence[Part]) -> bytes:
-    """*parts* of a command, without the header that counts them."""
-    whole: bytes = hiredis.pack_command(tuple(parts))  # type: ignore[arg-type]
-    return whole.partition(b"\r\n")[2]
+def _parts(parts: Sequence[Part]) -> bytes:
+    """Return *parts* of a command, without the header that counts them."""
+    return packed(parts).partition(b"\r\n")[2]
 
 
 ASKING: Final = Request.of("ASKING")

@@ -24,6 +24,7 @@ from redis.retry import Retry
 from ...version import __version__
 from ..durability import Durability
 from ..telemetry import Telemetry
+from .request import Packer
 
 DEFAULT_TIMEOUT_S: Final = 5.0
 """How long one call may take when the user's client does not say (`socket_timeout`)."""
@@ -212,6 +213,7 @@ class Settings:
             # In asyncio one limit around a whole exchange is cheaper than one for every reply.
             "socket_timeout": self.timeout_s if blocking else None,
             "driver_info": _driver(),
+            "command_packer": Packer(),
         }
         accepted = _parameters(kind)
         return kind(**{name: value for name, value in options.items() if name in accepted})

@@ -308,6 +308,11 @@ async def in_full(work: Coroutine[Any, Any, Item]) -> Item:
     return task.result()
 
 
+async def shielded(function: Callable[..., Coroutine[Any, Any, Item]], *args: Any) -> Item:
+    """Return what *function* returns, which also ends if the caller is cancelled here."""
+    return await seen_through(function(*args))
+
+
 async def ended(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> None:
     """Wait until *tasks* have ended, for so long at most."""
     if left := set(tasks):

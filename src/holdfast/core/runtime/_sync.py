@@ -13,13 +13,15 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from .detached import detached
+from .exclusion import Mutex as ThreadMutex
+from .exclusion import Semaphore
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 sleep = time.sleep
-Gate = threading.Semaphore
-Mutex = threading.RLock  # a signal handler may come to what its own thread holds
+Gate = Semaphore
+Mutex = ThreadMutex
 
 
 class Local(Generic[Item]):
@@ -51,32 +53,53 @@ class Local(Generic[Item]):
 
 
 class Event:
-    """A flag that any thread may raise and wait for."""
+    """A flag that any thread may raise and wait for.
+
+    Not a `threading.Event`: when an exception interrupts a thread that waits for one, its lock may
+    stay acquired, and the next thread that sets it hangs.
+    """
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        self._up = False
+        self._waiting: list[threading.Lock] = []  # each acquired until its thread is to be woken
 
     def set(self) -> None:
         """Raise the flag."""
-        self._event.set()
+        self._up = True
+        for waiting in list(self._waiting):
+            with suppress(RuntimeError):  # it was woken before
+                waiting.release()
 
     def set_from_handler(self) -> None:
         """Raise the flag from a signal handler."""
-        self._event.set()
+        self.set()
 
     def clear(self) -> None:
         """Lower the flag."""
-        self._event.clear()
+        self._up = False
 
     def is_set(self) -> bool:
         """Whether the flag is up."""
-        return self._event.is_set()
+        return self._up
 
     def wait(self, timeout_s: float | None) -> bool:
         """Wait until the flag is up, at most *timeout_s* (None: for ever). True when it is."""
-        if timeout_s is not None:  # some centuries at most, or the wait would overflow
-            timeout_s = min(timeout_s, threading.TIMEOUT_MAX)
-        return self._event.wait(timeout_s)
+        if self._up:
+            return True
+        woken = threading.Lock()
+        woken.acquire()
+        self._waiting.append(woken)  # first this, then the look: `set` does it the other way round
+        try:
+            if not self._up:
+                woken.acquire(timeout=_lock_timeout(timeout_s))
+        finally:
+            self._waiting.remove(woken)
+        return self._up
+
+
+def _lock_timeout(timeout_s: float | None) -> float:
+    """Return *timeout_s* as a lock takes it: -1 for None; some centuries at most."""
+    return -1 if timeout_s is None else min(max(timeout_s, 0.0), threading.TIMEOUT_MAX)
 
 
 class Nudge:
@@ -95,7 +118,7 @@ class Nudge:
 
     def wait(self, timeout_s: float | None) -> bool:
         """Wait until the flag is up, at most *timeout_s* (None: for ever), and lower it."""
-        return self._lowered.acquire(timeout=-1 if timeout_s is None else timeout_s)
+        return self._lowered.acquire(timeout=_lock_timeout(timeout_s))
 
 
 class Aside:
@@ -139,14 +162,15 @@ class Repeating:
         self._every_s = every_s
         self._name = name
         self._thread: threading.Thread | None = None
-        self._hurried = threading.Event()
+        self._hurried = Nudge()
         self._stopped = False
 
     def start(self) -> None:
         """Begin, unless it has begun."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            thread.start()
+            self._thread = thread  # only now: a start that was interrupted is repeated
             atexit.register(self._end)
 
     def hurry(self) -> None:
@@ -168,7 +192,6 @@ class Repeating:
     def _run(self) -> None:
         while not self._stopped:
             self._hurried.wait(self._every_s)
-            self._hurried.clear()
             if not self._stopped:
                 self._work()
 
@@ -200,6 +223,15 @@ def seen_through(outcome: Item) -> Item:
 def in_full(outcome: Item) -> Item:
     """Return the outcome of work that was done to its end: a thread cannot be cancelled."""
     return outcome
+
+
+def shielded(function: Callable[..., Item], *args: Any) -> Item:
+    """Return what *function* returns, which also ends if an exception interrupts the caller here.
+
+    It runs in a thread of its own.
+    """
+    done: Future[Item] = detached(function, *args)
+    return done.result()
 
 
 def at_construction(check: Callable[[], None]) -> None:

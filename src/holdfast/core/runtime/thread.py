@@ -10,12 +10,47 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
+from ._sync import Event
+from .exclusion import Mutex
 from .loops import new_loop
 
 Result = TypeVar("Result")
+
+
+class Submitted(Generic[Result]):
+    """Work that runs in another thread's loop. A future there would take a lock here."""
+
+    def __init__(self, work: Coroutine[Any, Any, Result], loop: asyncio.AbstractEventLoop) -> None:
+        self._work = work
+        self._loop = loop
+        self._task: asyncio.Task[Result] | None = None
+        self._ended = Event()
+
+    def begin(self, under_way: set[Submitted[Any]]) -> None:
+        """Begin, in the loop. *under_way* holds it until it ends, as the loop does not."""
+        under_way.add(self)
+        self._task = self._loop.create_task(self._work)
+        self._task.add_done_callback(lambda _: self._end(under_way))
+
+    def cancel(self) -> None:
+        """Cancel it, soon. From any thread."""
+        self._loop.call_soon_threadsafe(lambda: self._task is not None and self._task.cancel())
+
+    def done(self) -> bool:
+        """Return whether it has ended."""
+        return self._ended.is_set()
+
+    def result(self) -> Result:
+        """Wait until it ends, and return what it returned. Only from another thread."""
+        self._ended.wait(None)
+        assert self._task is not None
+        return self._task.result()
+
+    def _end(self, under_way: set[Submitted[Any]]) -> None:
+        under_way.discard(self)
+        self._ended.set()
 
 
 class LoopThread:
@@ -23,15 +58,15 @@ class LoopThread:
 
     # By process: a forked child starts its own, under a lock that nobody held when it was born.
     _mine: dict[int, LoopThread] = {}  # noqa: RUF012
-    _guards: dict[int, threading.Lock] = {}  # noqa: RUF012
+    _guards: dict[int, Mutex] = {}  # noqa: RUF012
 
     def __init__(self) -> None:
         self._users = 0
-        self._under_way: set[Future[Any]] = set()
+        self._under_way: set[Submitted[Any]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
         self._loop = new_loop()
-        self._thread = threading.Thread(target=self._run, name="holdfast", daemon=True)
-        self._thread.start()
+        self._unclaimed = [self._loop]
+        self._thread: threading.Thread | None = None
 
     @classmethod
     def enter(cls) -> LoopThread:
@@ -40,6 +75,10 @@ class LoopThread:
             thread = cls._mine.get(os.getpid())
             if thread is None:
                 thread = cls._mine[os.getpid()] = cls()
+            if thread._thread is None:  # perhaps because an exception interrupted its start
+                started = threading.Thread(target=thread._run, name="holdfast", daemon=True)
+                started.start()
+                thread._thread = started
             thread._users += 1
             return thread
 
@@ -51,7 +90,7 @@ class LoopThread:
                 return
             del self._mine[os.getpid()]
         self._loop.call_soon_threadsafe(self._loop.stop)
-        if threading.current_thread() is not self._thread:
+        if self._thread is not None and threading.current_thread() is not self._thread:
             self._thread.join()
 
     def leave_after(self, work: Coroutine[Any, Any, None]) -> None:
@@ -68,22 +107,25 @@ class LoopThread:
         self.leave()
 
     @classmethod
-    def _guard(cls) -> threading.Lock:
-        return cls._guards.setdefault(os.getpid(), threading.Lock())
+    def _guard(cls) -> Mutex:
+        return cls._guards.setdefault(os.getpid(), Mutex())
 
-    def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
-        """Run *work* there; the future is of this side."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        # A loop holds its tasks weakly: one that sleeps would vanish with a client nobody closed.
-        self._under_way.add(future)
-        future.add_done_callback(self._under_way.discard)
-        return future
+    def submit(self, work: Coroutine[Any, Any, Result]) -> Submitted[Result]:
+        """Run *work* there."""
+        submitted = Submitted(work, self._loop)
+        self._loop.call_soon_threadsafe(submitted.begin, self._under_way)
+        return submitted
 
     def call_soon(self, function: Any, *args: Any) -> None:
         """Call *function* there, soon."""
         self._loop.call_soon_threadsafe(function, *args)
 
     def _run(self) -> None:
+        try:
+            self._unclaimed.pop()
+        except IndexError:  # another thread runs it, whose start was interrupted
+            return
+        self._thread = threading.current_thread()
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
@@ -107,6 +149,7 @@ class OwnLoop:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
+        self._under_way: set[Submitted[Any]] = set()
 
     def leave(self) -> None:
         """The loop is its owner's: nothing ends."""
@@ -115,9 +158,11 @@ class OwnLoop:
         """Begin *work*; the loop is its owner's."""
         self.submit(work)
 
-    def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
-        """Run *work* there. Only another thread may wait for the future."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+    def submit(self, work: Coroutine[Any, Any, Result]) -> Submitted[Result]:
+        """Run *work* there. Only another thread may wait for its result."""
+        submitted = Submitted(work, self._loop)
+        self._loop.call_soon_threadsafe(submitted.begin, self._under_way)
+        return submitted
 
     def call_soon(self, function: Any, *args: Any) -> None:
         """Call *function* there, soon. From any thread."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Iterable
+from functools import partial
 from time import monotonic
 from typing import Final
-from weakref import WeakSet
+from weakref import ref
 
 from ..outcome import Lost, Outcome, Replied, Unsent, outcome_of, outcome_of_all, unsafe
 from ..request import Request
 from ..seal import Seal
 from ..settings import Address, Settings
 from ..stream._sync import PlainStream, Stream, open_stream
+from ..stream.interruption import interruption_in
 from ..stream.redispy import BROKEN
 
 _TOGETHER: Final = 64
@@ -42,8 +43,7 @@ class Lane:
         self._sentinel = sentinel
         self._seal = seal
         self._own = _Own()
-        self._wires: WeakSet[_Wire] = WeakSet()
-        self._listing = threading.RLock()  # a signal handler may call in the middle of a call
+        self._wires: dict[int, ref[_Wire]] = {}  # each step on it is atomic, so there is no lock
         self._closed = False
 
     @property
@@ -66,10 +66,10 @@ class Lane:
     def close(self) -> None:
         """Close the connections of all threads; nothing is sent any more."""
         self._closed = True
-        with self._listing:
-            wires = list(self._wires)
-        for wire in wires:
-            wire.close()
+        for each in list(self._wires.values()):
+            wire = each()
+            if wire is not None:
+                wire.close()
 
     abort = close
 
@@ -88,8 +88,7 @@ class Lane:
 
     def _wire(self) -> _Wire:
         wire = _Wire(self._settings, self._address, self._sentinel, self._seal)
-        with self._listing:
-            self._wires.add(wire)
+        self._wires[id(wire)] = ref(wire, partial(self._wires.pop, id(wire)))
         return wire
 
 
@@ -119,6 +118,7 @@ class _Wire:
         self._sentinel = sentinel
         self._seal = seal
         self._stream: Stream | PlainStream | None = None
+        self._between = True  # two exchanges, so no reply is outstanding
         self._used_at = 0.0
 
     def exchange(self, requests: list[Request]) -> list[Outcome]:
@@ -129,6 +129,7 @@ class _Wire:
             return [Unsent(str(error))] * len(requests)
         outcomes: list[Outcome] = []
         seal = self._seal
+        self._between = False
         try:
             payloads = [request.payload for request in requests]
             stream.write(b"".join(payloads if seal is None else [*payloads, seal.request.payload]))
@@ -146,6 +147,7 @@ class _Wire:
                     outcomes = _doubted(outcomes, self._lost(problem))
         except Exception as error:  # noqa: BLE001 (a class of the user's may raise anything)
             self.close()
+            _raise_interruption(error, stream)
             reason = "" if isinstance(error, TimeoutError) else str(error) or repr(error)
             lost = self._lost(reason)
             if seal is not None:
@@ -155,6 +157,7 @@ class _Wire:
             self.close()
             raise
         self._used_at = monotonic()
+        self._between = True  # last, so that an exchange which was interrupted anywhere is noticed
         return outcomes
 
     def close(self) -> None:
@@ -174,14 +177,26 @@ class _Wire:
         """
         stream = self._stream
         if stream is not None:
-            if monotonic() - self._used_at < _FRESH_S:
-                return stream
-            with contextlib.suppress(*BROKEN):
-                if not stream.stale():
+            if self._between:
+                if monotonic() - self._used_at < _FRESH_S:
                     return stream
+                try:
+                    if not stream.stale():
+                        return stream
+                except BROKEN as error:
+                    _raise_interruption(error, stream)
             self.close()
         stream = self._stream = open_stream(self._settings, self._address, sentinel=self._sentinel)
         return stream
+
+
+def _raise_interruption(error: Exception, stream: Stream | PlainStream) -> None:
+    """Raise what a signal handler or a timeout has raised here, if that is what *error* is."""
+    interruption = interruption_in(error)
+    if interruption is not None:
+        raise interruption
+    if isinstance(stream, Stream) and not isinstance(error, BROKEN):
+        raise error
 
 
 def _doubted(outcomes: list[Outcome], lost: Lost) -> list[Outcome]:

@@ -1,0 +1,136 @@
+"""Semaphores and mutexes for threads that an exception may interrupt anywhere.
+
+A signal handler, or a timeout, may raise between any two bytecodes: after a lock was acquired and
+before `with` or `try` protects it, or in place of its release. The lock then stays acquired for
+ever. So these hold no lock. Each entry is known by the frame of the function that made it, and a
+thread that waits skips the entries whose frame has left the stack of its thread.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from contextlib import suppress
+from itertools import islice
+from threading import Lock, get_ident
+from types import CodeType, FrameType, TracebackType
+from typing import Final
+
+_LOOK_S: Final = 0.05
+"""Seconds after which a thread that waits looks for entries that an exception has left behind."""
+
+
+class _Entry:
+    """One function that is inside, or waits.
+
+    Attributes:
+        thread: the ident of its thread.
+        frame: the id of its frame. The frame itself would keep its variables alive.
+        code: of the function, because another frame may get the same id later.
+        called: released when it may be time to enter; None while it does not wait.
+    """
+
+    __slots__ = ("called", "code", "frame", "thread")
+
+    def __init__(self, frame: FrameType) -> None:
+        self.thread = get_ident()
+        self.frame = id(frame)
+        self.code: CodeType = frame.f_code
+        self.called: Lock | None = None
+
+    def is_of(self, frame: FrameType) -> bool:
+        """Return whether *frame* of this thread made the entry."""
+        return self.frame == id(frame) and self.thread == get_ident()
+
+    def is_alive(self) -> bool:
+        """Return whether its frame is still on the stack of its thread."""
+        frame = sys._current_frames().get(self.thread)  # noqa: SLF001 (documented, in spite of its name)
+        return self.is_on(frame)
+
+    def is_on(self, frame: FrameType | None) -> bool:
+        """Return whether its frame is *frame* or a caller of it."""
+        while frame is not None:
+            if id(frame) == self.frame and frame.f_code is self.code:
+                return True
+            frame = frame.f_back
+        return False
+
+
+class Semaphore:
+    """Lets a limited number of threads in, first come, first served. Use it with `with` only.
+
+    A function that a signal handler calls, while its thread is inside or waits, is let in at once:
+    it would wait for itself.
+
+    Args:
+        limit: how many threads may be inside.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._entries: OrderedDict[_Entry, None] = OrderedDict()  # each step on it is atomic
+
+    def __enter__(self) -> None:
+        frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
+        entry = _Entry(frame)
+        self._entries[entry] = None
+        if not self._admits(entry):
+            self._wait(entry, frame)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
+        # After a nested `with` the entry may be further behind.
+        if not self._drop(frame, self._first()):
+            self._drop(frame, list(self._entries))
+        self._call_next()
+
+    def _admits(self, entry: _Entry) -> bool:
+        return entry in islice(self._entries, self._limit)
+
+    def _wait(self, entry: _Entry, frame: FrameType) -> None:
+        called = entry.called = Lock()
+        called.acquire()
+        # An exception has left these behind, in an earlier frame with the same id.
+        self._drop(frame, [each for each in list(self._entries) if each is not entry])
+        while not self._admits(entry):
+            own = [each for each in self._first() if each.thread == entry.thread]
+            if any(each.is_on(frame.f_back) for each in own):
+                return
+            if not called.acquire(timeout=_LOOK_S):
+                self._drop_dead()
+
+    def _first(self) -> list[_Entry]:
+        return list(islice(self._entries, self._limit))
+
+    def _drop_dead(self) -> None:
+        for each in self._first():
+            if not each.is_alive():
+                self._entries.pop(each, None)
+                self._call_next()
+
+    def _drop(self, frame: FrameType, entries: list[_Entry]) -> bool:
+        """Drop those of *entries* that *frame* has made; return whether there was one."""
+        made = [each for each in entries if each.is_of(frame)]
+        for each in made:
+            self._entries.pop(each, None)
+        return bool(made)
+
+    def _call_next(self) -> None:
+        """Wake the entry that has just become one of the first, if it waits."""
+        entry = next(islice(self._entries, self._limit - 1, None), None)
+        called = None if entry is None else entry.called
+        if called is not None:
+            with suppress(RuntimeError):  # it was called before
+                called.release()
+
+
+class Mutex(Semaphore):
+    """Lets one thread in."""
+
+    def __init__(self) -> None:
+        super().__init__(1)

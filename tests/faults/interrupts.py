@@ -1,0 +1,128 @@
+"""Exceptions from signal handlers: at one chosen step of our code, or at random times."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import holdfast
+
+SOURCE: Final = str(Path(holdfast.__file__).parent)
+
+
+class Interrupt(BaseException):
+    """What a signal handler raises."""
+
+
+def interrupted_at(
+    step: int, function: Callable[[], object], *, files: str = SOURCE, opcodes: bool = False
+) -> str | None:
+    """Run *function*, and raise `Interrupt` at one step of it in this thread.
+
+    A step is a call of a function, the begin of a line, or the end of a `with`.
+
+    Args:
+        step: the number of the step, from 1.
+        function: what is interrupted.
+        files: only the steps of files whose path begins so count.
+        opcodes: whether each bytecode is a step, too.
+
+    Returns:
+        The place of the interrupt; None if *function* has fewer steps.
+    """
+    left, place = step, ""
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left, place
+        if event == "call":
+            if not frame.f_code.co_filename.startswith(files):
+                return None
+            frame.f_trace_opcodes = opcodes
+        if event in ("return", "exception"):
+            return trace
+        left -= 1
+        if left == 0:
+            path = frame.f_code.co_filename.removeprefix(SOURCE)
+            place = f"{path}:{frame.f_lineno} {frame.f_code.co_name} ({event})"
+            raise Interrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    except Interrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return place or None
+
+
+def steps_of(function: Callable[[], object], *, files: str = SOURCE, opcodes: bool = False) -> int:
+    """Return how many steps *function* has."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal count
+        if event == "call":
+            if not frame.f_code.co_filename.startswith(files):
+                return None
+            frame.f_trace_opcodes = opcodes
+        count += event not in ("return", "exception")
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@contextmanager
+def handler(raised: type[BaseException] = Interrupt) -> Iterator[None]:
+    """Have SIGALRM raise *raised* while the context lasts. Only in the main thread."""
+
+    def raise_it(*_: object) -> None:
+        raise raised
+
+    before = signal.signal(signal.SIGALRM, raise_it)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def interrupted_after(
+    seconds: float, function: Callable[[], object], raised: type[BaseException] = Interrupt
+) -> bool:
+    """Run *function* again and again until a signal interrupts it after *seconds*.
+
+    Call it in `handler()`.
+
+    Returns:
+        Whether the exception of the handler arrived here, or *function* has turned it into another.
+    """
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        while signal.getitimer(signal.ITIMER_REAL)[0]:
+            function()
+    except raised:
+        return True
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return False
+
+
+def times(seed: int, most_s: float, count: int) -> list[float]:
+    """Return random times up to *most_s*."""
+    numbers = random.Random(seed)
+    return [numbers.uniform(0.00002, most_s) for _ in range(count)]
