@@ -37,6 +37,7 @@ class Hand:
         self._unit = unit
         self._client = site.client
         self._number = 0
+        self.questioned: list[bytes] = []  # by the last step
         self._writer = ledger.new_writer()
         self._channel = unit.key(f"bell:{self._writer}")
         self._keys = (
@@ -57,6 +58,7 @@ class Hand:
         reply = self._client.eval(
             STEP.source, len(names), *names, self._writer, self._number, *args
         )
+        self.questioned = reply.pop() if len(reply) % 5 != 3 else []
         return reply[2], list(zip(reply[3::5], reply[4::5], strict=True))
 
     def settle(self, task_id: bytes, token: bytes) -> bytes:
@@ -134,6 +136,23 @@ def test_settling_at_once_after_an_outage_keeps_the_other_leases(hf: Holdfast, s
     for task_id, its_token in held:
         assert worker.step(0, task_id, its_token, "done", 0, "") == (b"1", [])
     assert other.step(3) == (b"", [])
+
+
+def test_a_step_extends_no_claim(hf: Holdfast, site: Site) -> None:
+    """It reports its worker's claims whose lease is over; another worker takes them back."""
+    worker, other = Hand(site), Hand(site)
+    hf.enqueue_many([note.call() for _ in range(2)])
+    _, claims = worker.step(2, lease_ms=1)
+    eventually(lambda: late_by_the_server(site))
+    unit = Namespace.of(site.namespace).unit(keys.KIND, "work")
+    before = site.client.zrange(keys.leases(unit), 0, -1, withscores=True)
+    for _ in range(3):
+        worker.step(0)
+        assert sorted(worker.questioned) == sorted(part for claim in claims for part in claim)
+    assert site.client.zrange(keys.leases(unit), 0, -1, withscores=True) == before
+    other.step(0)
+    worker.step(0)
+    assert (hf.queue("work").stats().running, worker.questioned) == (0, [])
 
 
 def late_by_the_server(site: Site) -> bool:

@@ -117,8 +117,10 @@ class Workman:
                 names.append(keys.result(unit, one.task_id))
         answer, window = bench.run(STEP, names, args)
         wait_ms, left, accepted, *claimed = answer
-        claims = [claimed[i : i + 5] for i in range(0, len(claimed), 5)]
-        return Answer(wait_ms, left, accepted.decode(), tuple(map(_claimed, claims))), window
+        asked = claimed.pop() if len(claimed) % 5 else []
+        questioned = tuple(zip(map(bytes.decode, asked[::2]), map(int, asked[1::2]), strict=True))
+        claims = tuple(_claimed(claimed[i : i + 5]) for i in range(0, len(claimed), 5))
+        return Answer(wait_ms, left, accepted.decode(), claims, questioned), window
 
 
 def said(do: Callable[[], T]) -> T | tuple[object, ...]:

@@ -123,12 +123,13 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a step says."""
+    """What a step says; *questioned* are claims of its worker whose lease is over."""
 
     wait_ms: int
     left: int
     accepted: str
     claims: tuple[Claimed, ...]
+    questioned: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass
@@ -268,20 +269,20 @@ class QueueModel:
             if one.verb == "release" and task is not None and task.place == "ready":
                 self.first -= 1
                 task.at = self.first
-        taken_back = self._take_back(order, now_ms)
+        taken_back, questioned = self._take_back(order, now_ms)
         claims, suspect_left = self._claim(order, now_us)
 
         if len(claims) < order.want:
             self.idle[order.channel] = now_ms + IDLE_MS
             left = self.count("running") if self.paused else len(self.tasks) - self.count("dead")
             wait_ms = self._wait_ms(now_ms, suspect_left=suspect_left) if left else -1
-            return Answer(wait_ms, left, accepted, tuple(claims))
+            return Answer(wait_ms, left, accepted, tuple(claims), questioned)
         self.idle.pop(order.channel, None)
         if not self.paused and self.line(now_ms):
             self._ring()
         elif taken_back or order.verdicts or self.count("running", "due"):
             self.idle_unsure = True  # ringing once too often does no harm
-        return Answer(0, -1, accepted, tuple(claims))
+        return Answer(0, -1, accepted, tuple(claims), questioned)
 
     def repeated(self, order: Order, before: Answer, now_us: int) -> Answer:
         """The same step again: the claims that are still this worker's, for a full lease."""
@@ -342,19 +343,20 @@ class QueueModel:
             wait_ms = min(max(parked_ms, 1_000), 60_000, one.ms - parked_ms)
             task.place, task.at = "due", now_ms + wait_ms
 
-    def _take_back(self, order: Order, now_ms: int) -> int:
-        """Running tasks whose lease has ended: their worker is given up, unless it asks now.
+    def _take_back(self, order: Order, now_ms: int) -> tuple[int, tuple[tuple[str, int], ...]]:
+        """Take back running tasks whose lease has ended; report those of the worker that asks.
 
-        Who only settles is no judge of others.
+        A step that only settles judges nothing.
         """
         if not order.channel:
-            return 0
+            return 0, ()
         late = [t for t in self.tasks.values() if t.place == "running" and t.at <= now_ms]
         late.sort(key=lambda task: (task.at, task.task_id.encode()))
         taken = 0
+        questioned = []
         for task in late[:RECLAIM_LIMIT]:
             if task.note.split(" ", 1)[0] == order.channel:
-                task.at = now_ms + order.lease_ms
+                questioned.append((task.task_id, task.token))
                 continue
             task.crashes += 1
             taken += 1
@@ -363,7 +365,7 @@ class QueueModel:
                 self._bury(task, reason, now_ms)
             else:  # its old deadline is its place among the due
                 task.place, task.note = "due", "crashed: its worker vanished"
-        return taken
+        return taken, tuple(questioned)
 
     def _claim(self, order: Order, now_us: int) -> tuple[list[Claimed], bool]:
         now_ms = now_us // 1000

@@ -33,7 +33,8 @@
 --                  id, token, verb (done, retry, dead, release, park), ms, text (see parts/settle)
 -- returns  array   wait_ms (until something is due here, -1 unknown), left (tasks that are not dead,
 --                  -1 not counted), accepted (one digit per settled task), then five per claim:
---                  id, token, attempt, crashes, envelope
+--                  id, token, attempt, crashes, envelope; then, only if there are some, one array:
+--                  id and token of each claim of this worker whose lease is over (see parts/reclaim)
 -- include clock
 -- include bell
 -- include ledger
@@ -107,4 +108,5 @@ else
     ring(idle, now_ms)
   end
 end
+ask_about_claims()
 return out

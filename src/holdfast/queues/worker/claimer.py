@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -39,10 +40,6 @@ _BUSY_QUEUE_S: Final = 4.0
 
 _EMPTY_QUEUE_S: Final = 20.0
 """With nothing to be found, renew the place among the waiting workers this often."""
-
-_FORGOTTEN_S: Final = 3300.0
-"""A step that is answered after this long may have been made twice: the ledger keeps it for an hour
-by the server's clock, and this is a little less by the local one."""
 
 _LONGEST_PAUSE_S: Final = 1.0
 
@@ -80,8 +77,6 @@ class Claimer:
         self.unit = unit
         self.channel = ""
         self.woken = Event()
-        self._bell: Bell | None = None  # while it listens
-        self._ears = ExitStack()
         self._loop = OwnLoop()
         self._on_taken_away = on_taken_away
         self._taken_away: set[Claim] = set()
@@ -156,13 +151,8 @@ class Claimer:
     @contextmanager
     def listening(self, bell: Bell) -> Iterator[None]:
         """While the context lasts, rings about the queue wake this claimer."""
-        with self._ears:
-            self._take_channel(bell)
-            self._bell = bell
-            try:
-                yield
-            finally:
-                self._bell = None
+        with bell.heard(self.unit, self.woken, self._hear) as self.channel:
+            yield
 
     def wake(self) -> None:
         """Have it look now. From its own loop."""
@@ -216,21 +206,19 @@ class Claimer:
                 self._writer, self._number, self.channel, min(want, STEP_LIMIT), suspects, settled
             )
         # A step whose caller was cancelled is completed first: its claims must reach someone.
-        want, verdicts, since = self._pending.want, self._pending.verdicts, self._pending.since
+        want, verdicts = self._pending.want, self._pending.verdicts
         asked_at, reply = await self._answered(self._pending)
-        self._pending = None
-        if self._bell is not None and asked_at - since > _FORGOTTEN_S:
-            # If it was made twice, nobody knows of what it claimed first. On the same channel each
-            # step would keep that alive as this worker's; on another one it ends with its lease.
-            self._take_channel(self._bell)
         wait_ms, self._left, accepted, *claimed = reply
-        for verdict, digit in zip(verdicts, accepted.decode(), strict=True):
-            self._verdicts.popleft()
-            self._let_go(verdict, accepted=digit == "1")
+        if claimed and isinstance(claimed[-1], list):
+            await self._answer_for(claimed.pop())
+        self._pending = None
         claims = [_claim(*claimed[i : i + 5]) for i in range(0, len(claimed), 5)]
         for claim in claims:
             self._keep(claim, asked_at)
             self._parked.pop(claim.key, None)
+        for verdict, digit in zip(verdicts, accepted.decode(), strict=True):
+            self._verdicts.popleft()
+            self._let_go(verdict, accepted=digit == "1")
         # A step that wants nothing does not look, and ends the waiting of this worker.
         self._more = len(claims) == want or wait_ms == 0
         longest_s = _EMPTY_QUEUE_S if self._left == 0 else _BUSY_QUEUE_S
@@ -323,10 +311,34 @@ class Claimer:
                     logger.warning("%s answers again, after %d failures", self.unit, failures)
                 return asked_at, reply
 
-    def _take_channel(self, bell: Bell) -> None:
-        """From now on be rung on another channel, and known to the server by it."""
-        self._ears.close()
-        self.channel = self._ears.enter_context(bell.heard(self.unit, self.woken, self._hear))
+    async def _answer_for(self, questioned: Sequence[bytes]) -> None:
+        """Renew the claims among *questioned* that this worker holds, and release the others.
+
+        The server reports claims of this worker whose lease is over. After an outage the worker
+        holds them, or has verdicts about them. It does not know them if the server restarted from
+        an older state, or made a step a second time after its ledger had forgotten the first.
+
+        Args:
+            questioned: id and token of each claim, one after the other.
+        """
+        known = {_name(claim): claim for claim in self._leases}
+        known |= {_name(verdict.claim): verdict.claim for verdict in self._verdicts}
+        claims = [
+            known.get((key, int(token))) or Claim(key, int(token), 0, 0, b"")
+            for key, token in zip(questioned[::2], questioned[1::2], strict=True)
+        ]
+        unknown = [claim for claim in claims if _name(claim) not in known]
+        self.give_back(unknown, "the server reports it as running here, but this worker ended it")
+        if held := [claim for claim in claims if claim in self._leases]:
+            await self._renew(held)
+
+    async def _renew(self, held: Sequence[Claim]) -> None:
+        """Renew *held* now: their leases are over on the server."""
+        pairs = [part for claim in held for part in (claim.key, claim.token)]
+        with contextlib.suppress(HoldfastError):  # then the next step asks again
+            await self._caller.call(
+                RENEW, self.unit, self._renew_keys, [self._lease_ms, *pairs], durable=False
+            )
 
     def _keep(self, claim: Claim, asked_at: float) -> None:
         """Have the lease of *claim* renewed."""
@@ -377,6 +389,11 @@ class Claimer:
                 self.unit,
                 verdict.verb,
             )
+
+
+def _name(claim: Claim) -> tuple[bytes, int]:
+    """What distinguishes a claim on the server."""
+    return claim.key, claim.token
 
 
 def _claim(key: bytes, token: bytes, attempt: int, crashes: int, body: bytes) -> Claim:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ...core.clock import since_boot
 from .claim import Verdict
 
 
@@ -20,7 +19,6 @@ class Step:
         want: tasks to claim at most.
         suspects: of these, tasks that may be the next to kill their worker.
         verdicts: what is settled.
-        since: local time when it was first asked for.
     """
 
     writer: str
@@ -29,4 +27,3 @@ class Step:
     want: int = 0
     suspects: int = 0
     verdicts: Sequence[Verdict] = ()
-    since: float = field(default_factory=since_boot)

@@ -1,7 +1,12 @@
--- Tasks whose worker vanished.
--- Expects: record, unfinished, bodies, state, leases, due, channel, lease_ms, now_ms.
+-- Tasks whose lease is over.
+-- Expects: record, unfinished, bodies, state, leases, due, channel, out, now_ms.
 
-local RECLAIM_LIMIT = 64  -- taken back per step: the next worker goes on
+local RECLAIM_LIMIT = 64  -- looked at per step: the next worker goes on
+
+-- The id and the token of each claim of this worker whose lease is over, one after the other. A step
+-- extends no claim: the worker may have forgotten some of them, after a rollback for example. The
+-- worker renews those that it holds (queues/renew), and releases the others.
+local questioned = {}
 
 -- Their old deadline is their place among the due tasks. How many were taken back.
 local function reclaim(max_crashes)
@@ -11,8 +16,8 @@ local function reclaim(max_crashes)
   for i = 1, #expired, 2 do
     local id, task = expired[i], parse(redis.call('HGET', state, expired[i]))
     if task.note:match('^%S+') == channel then
-      -- Its worker asks right now: after an outage it has something to tell, and is no crash.
-      redis.call('ZADD', leases, 'XX', now_ms + lease_ms, id)
+      questioned[#questioned + 1] = id
+      questioned[#questioned + 1] = string.format('%.0f', task.token)
     else
       redis.call('ZREM', leases, id)
       task.crashes, taken = task.crashes + 1, taken + 1
@@ -27,4 +32,11 @@ local function reclaim(max_crashes)
     end
   end
   return taken
+end
+
+-- The last element of the answer, if there is something to ask.
+local function ask_about_claims()
+  if #questioned > 0 then
+    out[#out + 1] = questioned
+  end
 end

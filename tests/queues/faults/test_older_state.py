@@ -1,0 +1,225 @@
+"""A server that restarts from an older state: its workers go on, and every task ends."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from faults.halves import HALVES, Half
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import Retry, TaskHandle, TaskRegistry, current_task
+
+LEASE_S = 1.0
+DRAINED_S = 30.0
+"""A guard against hanging: a lost claim costs a lease and some seconds."""
+
+tasks = TaskRegistry()
+ran: list[tuple[str, int]] = []
+gates: dict[str, threading.Event] = {}
+
+
+def _work(name: str) -> str:
+    ran.append((name, current_task().token))
+    gates[name].wait(DRAINED_S)
+    return name
+
+
+@tasks.task(queue="old")
+def plain(name: str) -> str:
+    return _work(name)
+
+
+@tasks.task(queue="old", ack="now")
+def told_at_once(name: str) -> str:
+    return _work(name)
+
+
+@tasks.task(queue="old", retry=Retry(attempts=3, backoff=0.01))
+def retried(name: str) -> str:
+    _work(name)
+    if len(ran) == 1:
+        raise ValueError("not yet")
+    return name
+
+
+@tasks.task(queue="old", retry=Retry(attempts=1))
+def dies(name: str) -> str:
+    _work(name)
+    if len(ran) == 1:
+        raise ValueError("never")
+    return name
+
+
+@tasks.task(queue="old")
+def next_one() -> None:
+    """Run after another task: then the worker knows how the server took that one's end."""
+
+
+class Rollback:
+    """A server whose state can be saved, and which can restart from it."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._length = 0
+
+    def save(self) -> None:
+        """Remember the state of this moment."""
+        self._length = self._server.append_only_bytes
+
+    def restart(self) -> None:
+        """Kill the server, and start it from the state that was saved."""
+        self._server.kill()
+        self._server.forget_beyond(self._length)
+        self._server.start()
+
+
+@pytest.fixture(params=HALVES)
+def half(request: pytest.FixtureRequest) -> Iterator[Half]:
+    half = Half(request.param)
+    yield half
+    half.close()
+
+
+@pytest.fixture
+def rollback(fresh_server: Server) -> Rollback:
+    ran.clear()
+    gates.clear()
+    return Rollback(fresh_server)
+
+
+@pytest.fixture
+def hf(half: Half, fresh_server: Server) -> Any:
+    return half.client(f"{fresh_server.url}?socket_timeout=1", f"old-{secrets.token_hex(4)}")
+
+
+@contextmanager
+def working(half: Half, hf: Any, **options: Any) -> Iterator[Any]:
+    """A worker of this half, as long as the block lasts."""
+    made: list[Any] = []
+
+    async def run() -> None:
+        made.append(hf.worker(tasks, lease=LEASE_S, **options))
+        await made[0].run()
+
+    def serve() -> None:
+        if half.name == "async":
+            half.do(run())
+        else:
+            made.append(hf.worker(tasks, lease=LEASE_S, **options))
+            made[0].run()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    eventually(lambda: made)
+    try:
+        yield made[0]
+    finally:
+        made[0].stop(grace=0)
+        thread.join()
+
+
+def begun(half: Half, hf: Any, call: Any) -> TaskHandle[Any]:
+    """A task that was enqueued, and runs."""
+    gates[call.args[0]] = threading.Event()
+    handle: TaskHandle[Any] = half.do(hf.enqueue(call))
+    eventually(lambda: len(ran) == 1)
+    return handle
+
+
+def state(half: Half, handle: Any) -> str:
+    found: str = half.do(handle.status()).state
+    return found
+
+
+ENDS: dict[str, Callable[[Half, Any, Any], object]] = {
+    "done": lambda half, hf, handle: half.do(handle.result(timeout=DRAINED_S)),
+    "dead": lambda half, hf, handle: eventually(lambda: state(half, handle) == "dead"),
+    "cancelled": lambda half, hf, handle: half.do(handle.cancel()),
+}
+
+
+@pytest.mark.parametrize(
+    ("task", "end"),
+    [
+        (plain, "done"),
+        (told_at_once, "done"),
+        (retried, "done"),
+        (dies, "dead"),
+        (plain, "cancelled"),
+    ],
+    ids=["plain", "told_at_once", "retried", "dead", "cancelled"],
+)
+def test_a_claim_whose_end_the_server_forgot_is_released(
+    half: Half, hf: Any, rollback: Rollback, task: Any, end: str
+) -> None:
+    """Its only worker lives on: it does not know the claim, so no step may extend it."""
+    with working(half, hf):
+        handle = begun(half, hf, task.call("sold"))
+        rollback.save()
+        if end != "cancelled":
+            gates["sold"].set()
+        ENDS[end](half, hf, handle)
+        gates["sold"].set()
+        half.do(half.do(hf.enqueue(next_one.call())).result(timeout=DRAINED_S))
+        runs = len(ran)
+        rollback.restart()
+        assert half.do(handle.result(timeout=DRAINED_S)) == "sold"
+    if end != "cancelled":  # its verdict may be on its way, and count after the restart
+        assert len(ran) == runs + 1
+    status = half.do(handle.status())
+    assert (status.state, status.attempts, status.crashes) == ("done", 1, 0)
+
+
+def test_a_task_that_runs_on_keeps_its_claim(half: Half, hf: Any, rollback: Rollback) -> None:
+    """The server forgot several renewals of it: the worker reports it as held."""
+    with working(half, hf):
+        handle = begun(half, hf, plain.call("long"))
+        rollback.save()
+        time.sleep(2 * LEASE_S)
+        rollback.restart()
+        time.sleep(2 * LEASE_S)
+        gates["long"].set()
+        assert half.do(handle.result(timeout=DRAINED_S)) == "long"
+    assert len(ran) == 1
+
+
+def test_a_task_whose_claim_the_server_forgot_runs_again(
+    half: Half, hf: Any, rollback: Rollback
+) -> None:
+    """Its first run is stopped, or its verdict does not count."""
+    gates["queued"] = threading.Event()
+    handle = half.do(hf.enqueue(plain.call("queued")))
+    rollback.save()
+    with working(half, hf):
+        eventually(lambda: ran)
+        rollback.restart()
+        gates["queued"].set()
+        assert half.do(handle.result(timeout=DRAINED_S)) == "queued"
+    eventually(lambda: state(half, handle) == "done")
+
+
+def test_a_task_that_was_enqueued_after_the_older_state_is_unknown(
+    half: Half, hf: Any, rollback: Rollback
+) -> None:
+    """It runs at that moment. Its verdict does not count, and the queue drains."""
+    with working(half, hf, concurrency=2):
+        handle = begun(half, hf, plain.call("sold"))
+        rollback.save()
+        gates["sold"].set()
+        half.do(handle.result(timeout=DRAINED_S))
+        gates["other"] = threading.Event()
+        other = half.do(hf.enqueue(plain.call("other")))
+        eventually(lambda: len(ran) == 2)
+        rollback.restart()
+        gates["other"].set()
+        assert half.do(handle.result(timeout=DRAINED_S)) == "sold"
+        eventually(lambda: state(half, other) == "unknown")  # it was enqueued after that state
+        stats = half.do(hf.queue("old").stats())
+        assert (stats.ready, stats.running, stats.dead) == (0, 0, 0)
