@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..errors import HoldfastError
 from .ids import RowId
-from .sql import SqlRows
+from .sql import SqlRows, is_one_of
 
 logger: Final = logging.getLogger("holdfast.rows")
 
@@ -103,14 +103,13 @@ class CommitHook:
 
 def _target(sessions: Any, *, is_async: bool) -> Any:
     """What events are listened for at: the blocking sessions inside of async ones."""
-    from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker
     from sqlalchemy.orm import sessionmaker
 
-    if isinstance(sessions, async_sessionmaker):
+    if is_one_of(sessions, "async_sessionmaker"):
         if "sync_session_class" not in sessions.kw:
             sessions.configure(sync_session_class=sessionmaker())
         return sessions.kw["sync_session_class"]
-    if isinstance(sessions, AsyncSession):
+    if is_one_of(sessions, "AsyncSession"):
         return sessions.sync_session
     if is_async:
         raise TypeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -199,20 +200,33 @@ def _unpadded(column: Any, part: Any) -> Any:
     return part.rstrip(" ") if isinstance(part, str) and _is_padded(column) else part
 
 
+def is_one_of(thing: Any, *names: str) -> bool:
+    """Return whether *thing* is an instance of one of these classes of `sqlalchemy.ext.asyncio`.
+
+    That module needs greenlet, which blocking programs may not have. So it is not imported here:
+    a program that has such an instance has imported it.
+    """
+    module = sys.modules.get("sqlalchemy.ext.asyncio")
+    return module is not None and isinstance(thing, tuple(getattr(module, n, ()) for n in names))
+
+
 def _engine(engine: Any) -> tuple[Any, bool]:
     """*engine*, for reading outside of transactions, and whether it is async."""
-    from sqlalchemy import Engine
-    from sqlalchemy.ext.asyncio import AsyncEngine
-    from sqlalchemy.pool import SingletonThreadPool
+    try:
+        from sqlalchemy import Engine
+        from sqlalchemy.pool import SingletonThreadPool
+    except ModuleNotFoundError as error:
+        hint = "rows of a SQL database need an extra: run `pip install 'holdfast[sql]'`"
+        raise ModuleNotFoundError(hint, name=error.name) from error
 
-    if not isinstance(engine, Engine | AsyncEngine):
+    is_async = is_one_of(engine, "AsyncEngine")
+    if not isinstance(engine, Engine) and not is_async:
         raise TypeError(f"expected an engine of SQLAlchemy, got {type(engine).__name__}")
     if isinstance(engine.pool, SingletonThreadPool):
         raise ValueError(  # noqa: TRY004 (it is an engine)
             "this engine has a database in memory for each thread: give it poolclass=StaticPool "
             "and connect_args={'check_same_thread': False}, or a file"
         )
-    is_async = isinstance(engine, AsyncEngine)
     if engine.dialect.name == "sqlite":  # a SELECT begins no transaction there
         return engine, is_async
     return engine.execution_options(isolation_level="AUTOCOMMIT"), is_async
