@@ -12,8 +12,9 @@ from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
 from ...core.clock import Duration, to_seconds
 from ...core.ledger import Operation, never
-from ...core.runtime._async import Guard, Repeating
+from ...core.runtime._async import Guard
 from ...core.runtime.forks import begins_anew
+from ...core.runtime.repeating._async import Repeating
 from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
 from .. import keys
 from .._async import ADD, MAX_COUNT, MIN_COUNT, AsyncCounter, checked_count
@@ -140,6 +141,9 @@ class AsyncCounterBuffer:
                     break  # the others would wait as long for nothing
         finally:
             self._keep(due)
+        with self._guard:
+            if not self._counts and not self._unsettled:
+                self._flushes.keep(None)
         if problem is not None:
             raise problem
 
@@ -157,6 +161,7 @@ class AsyncCounterBuffer:
             await self._flush()
         finally:
             self._counts, self._unsettled = {}, []
+            self._flushes.keep(None)
             self._on_close(self)
 
     async def __aenter__(self) -> Self:
@@ -238,6 +243,7 @@ class AsyncCounterBuffer:
             self._counters[name] = self._counter(name)
         if not self._counts:
             self._flushes.start()
+            self._flushes.keep(self)  # until it is flushed, also if the program forgets it
         self._counts[name] = count
         if len(self._counts) == MAX_NAMES:
             self._flushes.hurry()
@@ -246,7 +252,7 @@ class AsyncCounterBuffer:
         """In a forked child: what is here belongs to the parent."""
         self._guard = Guard()
         self._counters, self._counts, self._unsettled = {}, {}, []
-        self._flushes = self._flushes.anew()
+        self._flushes = self._flushes.anew(self._flush_quietly)
 
 
 def _is_away(error: HoldfastError) -> bool:

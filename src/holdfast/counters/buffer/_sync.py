@@ -13,8 +13,9 @@ from ...core.call._sync import Caller
 from ...core.catalog._sync import Catalog
 from ...core.clock import Duration, to_seconds
 from ...core.ledger import Operation, never
-from ...core.runtime._sync import Guard, Repeating
+from ...core.runtime._sync import Guard
 from ...core.runtime.forks import begins_anew
+from ...core.runtime.repeating._sync import Repeating
 from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
 from .. import keys
 from .._sync import ADD, MAX_COUNT, MIN_COUNT, Counter, checked_count
@@ -141,6 +142,9 @@ class CounterBuffer:
                     break  # the others would wait as long for nothing
         finally:
             self._keep(due)
+        with self._guard:
+            if not self._counts and not self._unsettled:
+                self._flushes.keep(None)
         if problem is not None:
             raise problem
 
@@ -158,6 +162,7 @@ class CounterBuffer:
             self._flush()
         finally:
             self._counts, self._unsettled = {}, []
+            self._flushes.keep(None)
             self._on_close(self)
 
     def __enter__(self) -> Self:
@@ -239,6 +244,7 @@ class CounterBuffer:
             self._counters[name] = self._counter(name)
         if not self._counts:
             self._flushes.start()
+            self._flushes.keep(self)  # until it is flushed, also if the program forgets it
         self._counts[name] = count
         if len(self._counts) == MAX_NAMES:
             self._flushes.hurry()
@@ -247,7 +253,7 @@ class CounterBuffer:
         """In a forked child: what is here belongs to the parent."""
         self._guard = Guard()
         self._counters, self._counts, self._unsettled = {}, {}, []
-        self._flushes = self._flushes.anew()
+        self._flushes = self._flushes.anew(self._flush_quietly)
 
 
 def _is_away(error: HoldfastError) -> bool:
