@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Self
 from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
 from ...core.clock import Duration, to_seconds
-from ...core.ledger import Operation, never
+from ...core.ledger import Operation
 from ...core.runtime._async import Guard
 from ...core.runtime.forks import begins_anew
 from ...core.runtime.repeating._async import Repeating
@@ -147,11 +147,17 @@ class AsyncCounterBuffer:
         if problem is not None:
             raise problem
 
+    async def _flush_again(self, op_id: str) -> None:
+        """Repeat an add that had no answer: every flush does, once for all that call this."""
+        del op_id
+        await self._flush()
+
     async def close(self) -> None:
         """Flush, and take no more. Idempotent.
 
         Raises:
-            HoldfastError: what is left could not be added, and is lost.
+            HoldfastError: some counts could not be added. They are lost, unless `repeat()` of an
+                `OutcomeUnknown` adds them.
         """
         if self._closed:
             return
@@ -160,7 +166,6 @@ class AsyncCounterBuffer:
         try:
             await self._flush()
         finally:
-            self._counts, self._unsettled = {}, []
             self._flushes.keep(None)
             self._on_close(self)
 
@@ -178,7 +183,7 @@ class AsyncCounterBuffer:
     async def _settle(self, part: Sequence[_Due]) -> list[HoldfastError]:
         """Add *part*, or keep what may be added later; what stood in the way."""
         writers = self._caller.writers
-        left = [(one, writers.operation(one.op_id, never, verb="add")) for one in part]
+        left = [(one, writers.operation(one.op_id, self._flush_again, verb="add")) for one in part]
         problems: list[HoldfastError] = []
         try:
             while left:  # a second time only those whose shape was another one

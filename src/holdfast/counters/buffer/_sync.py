@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Self
 from ...core.call._sync import Caller
 from ...core.catalog._sync import Catalog
 from ...core.clock import Duration, to_seconds
-from ...core.ledger import Operation, never
+from ...core.ledger import Operation
 from ...core.runtime._sync import Guard
 from ...core.runtime.forks import begins_anew
 from ...core.runtime.repeating._sync import Repeating
@@ -148,11 +148,17 @@ class CounterBuffer:
         if problem is not None:
             raise problem
 
+    def _flush_again(self, op_id: str) -> None:
+        """Repeat an add that had no answer: every flush does, once for all that call this."""
+        del op_id
+        self._flush()
+
     def close(self) -> None:
         """Flush, and take no more. Idempotent.
 
         Raises:
-            HoldfastError: what is left could not be added, and is lost.
+            HoldfastError: some counts could not be added. They are lost, unless `repeat()` of an
+                `OutcomeUnknown` adds them.
         """
         if self._closed:
             return
@@ -161,7 +167,6 @@ class CounterBuffer:
         try:
             self._flush()
         finally:
-            self._counts, self._unsettled = {}, []
             self._flushes.keep(None)
             self._on_close(self)
 
@@ -179,7 +184,7 @@ class CounterBuffer:
     def _settle(self, part: Sequence[_Due]) -> list[HoldfastError]:
         """Add *part*, or keep what may be added later; what stood in the way."""
         writers = self._caller.writers
-        left = [(one, writers.operation(one.op_id, never, verb="add")) for one in part]
+        left = [(one, writers.operation(one.op_id, self._flush_again, verb="add")) for one in part]
         problems: list[HoldfastError] = []
         try:
             while left:  # a second time only those whose shape was another one

@@ -34,8 +34,9 @@ class Repeating:
     def start(self) -> None:
         """Begin, unless it has begun."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            thread.start()
+            self._thread = thread  # only now: a start that was interrupted is repeated
             atexit.register(self._end)
 
     def keep(self, thing: object) -> None:
