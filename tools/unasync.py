@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HAND_WRITTEN = {
     "src/holdfast/core/runtime/_async.py",
     "src/holdfast/core/runtime/company/_async.py",
+    "src/holdfast/core/runtime/repeating/_async.py",
     "src/holdfast/core/connections/lane/_async.py",
     "src/holdfast/core/connections/stream/_async.py",
 }

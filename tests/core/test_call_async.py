@@ -11,7 +11,7 @@ from conftest import Site
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async
-from holdfast import OutcomeUnknown, ServerRefused, ServerUnavailable
+from holdfast import ClientClosed, OutcomeUnknown, ServerRefused, ServerUnavailable
 from holdfast.core.call._async import AsyncCaller
 from holdfast.core.call.attempt import Tried
 from holdfast.core.connections.outcome import Lost
@@ -124,7 +124,7 @@ async def test_what_was_tried_ends_with_its_client(
     site.client.script_flush()
     first = await tried(caller, unit)
     await caller.close()
-    with pytest.raises(ServerUnavailable, match="closed"):
+    with pytest.raises(ClientClosed):
         await caller.call(INCREMENT, unit, [unit.key("n")], [1], tried=first)
 
 
@@ -217,7 +217,7 @@ async def test_a_call_that_bides_its_time_ends_with_its_client(
         await eventually_async(lambda: proxy.commands["EVALSHA"] > 3)
         opened = proxy.connections
         await caller.close()
-        with pytest.raises((ServerUnavailable, OutcomeUnknown)):
+        with pytest.raises((ClientClosed, OutcomeUnknown)):
             await call.outcome()
         await eventually_async(lambda: not proxy.open_connections)
         assert proxy.connections == opened

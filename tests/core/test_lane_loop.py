@@ -18,7 +18,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.tls import Tls
 from faults.waiting import eventually, eventually_async
-from holdfast import OutcomeUnknown, ServerUnavailable
+from holdfast import ClientClosed, OutcomeUnknown
 from holdfast.core.call._async import AsyncCaller
 from holdfast.core.connections.lane._async import AsyncLane
 from holdfast.core.connections.outcome import Replied, Unsent
@@ -145,9 +145,9 @@ async def test_a_call_that_its_client_overtakes_opens_nothing(
         await asyncio.sleep(0)
         fresh_server.resume()
         await closing
-        with pytest.raises(ServerUnavailable):
+        with pytest.raises(ClientClosed):
             await tasks[0]
-        assert [type(each) for each in await tasks[1]] == [ServerUnavailable] * 2
+        assert [type(each) for each in await tasks[1]] == [ClientClosed] * 2
         assert proxy.connections == 1
     assert fresh_server.execute("EXISTS", unit.key("k")) == 0
 

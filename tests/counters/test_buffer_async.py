@@ -13,6 +13,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import (
     AsyncHoldfast,
+    ClientClosed,
     CounterOverflow,
     InvalidName,
     OutcomeUnknown,
@@ -61,7 +62,9 @@ async def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> Non
         await second.flush()
         assert await has(hf, "hits", 7)
         second.add("hits", 5)
-    with pytest.raises(ValueError, match="the counter buffer is closed"):
+        with pytest.raises(ValueError, match="the counter buffer is closed"):
+            first.add("hits")
+    with pytest.raises(ClientClosed):
         second.add("hits")
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         assert await has(hf, "hits", 12)

@@ -13,6 +13,7 @@ from conftest import Site
 from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import (
+    ClientClosed,
     CounterOverflow,
     Holdfast,
     InvalidName,
@@ -62,7 +63,9 @@ def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> None:
         second.flush()
         assert has(hf, "hits", 7)
         second.add("hits", 5)
-    with pytest.raises(ValueError, match="the counter buffer is closed"):
+        with pytest.raises(ValueError, match="the counter buffer is closed"):
+            first.add("hits")
+    with pytest.raises(ClientClosed):
         second.add("hits")
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         assert has(hf, "hits", 12)

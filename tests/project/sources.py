@@ -12,7 +12,7 @@ PACKAGE = ROOT / "src" / "holdfast"
 
 SEAM = PACKAGE / "core" / "runtime"
 BYTES = PACKAGE / "core" / "connections"
-BY_HAND = (SEAM, SEAM / "company", BYTES / "lane", BYTES / "stream")
+BY_HAND = (SEAM, SEAM / "company", SEAM / "repeating", BYTES / "lane", BYTES / "stream")
 """Where the two halves differ: how they wait, and how their bytes move."""
 
 

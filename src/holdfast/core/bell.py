@@ -115,11 +115,12 @@ class Bell:
             exchange.loop.submit(exchange.close()).result()
             exchange.loop.leave()
 
-    def abandon(self) -> None:
-        """Hang up soon. Takes no lock and waits for nothing: for the garbage collector."""
+    def abandon(self) -> bool:
+        """Hang up soon; whether there is anything. For the garbage collector: takes no lock."""
         exchange = self._exchanges.pop(os.getpid(), None)
         if exchange is not None:
             exchange.loop.leave_after(exchange.close())
+        return exchange is not None
 
     def _here(self, *units: Unit) -> _Exchange:
         """The exchange of this process: what a parent has left here is of no use to a child.

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final
 
-from ..errors import OutcomeUnknown, ServerUnavailable
+from ..errors import DamagedData, OutcomeUnknown, ServerUnavailable
 from .names import Unit, encode_name
 
 _LABEL_BYTES: Final = 100
@@ -98,8 +98,9 @@ class Operation:
         if isinstance(error, OutcomeUnknown):
             again = self._again
             error.repeatable(self.id, lambda: again(self.id))
-        # A cancelled operation may still be under way, so its writer is lost as well.
-        elif self._writers is not None and (error is None or isinstance(error, Exception)):
+        # A cancelled operation may still be under way, so its writer is lost as well. And the entry
+        # of a writer may be what another program has damaged: the next operation takes a new one.
+        elif self._writers is not None and _is_answer(error):
             self._writers.give_back(self)
 
 
@@ -145,6 +146,11 @@ def new_writer() -> str:
 def never(op_id: str) -> None:
     """How to repeat what its user cannot: it is asked for again here, until it is answered."""
     raise AssertionError(op_id)
+
+
+def _is_answer(error: BaseException | None) -> bool:
+    """Return whether the outcome is known, and says nothing against the writer."""
+    return error is None or (isinstance(error, Exception) and not isinstance(error, DamagedData))
 
 
 def _digest(name: str) -> str:

@@ -185,11 +185,12 @@ class Renewer:
             rounds.thread.submit(rounds.close()).result()
             rounds.thread.leave()
 
-    def abandon(self) -> None:
-        """Stop soon. Takes no lock and waits for nothing: for the garbage collector."""
+    def abandon(self) -> bool:
+        """Stop soon; whether it had begun. For the garbage collector: takes no lock."""
         rounds = self._rounds.pop(process_id(), None)
         if rounds is not None:
             rounds.thread.leave_after(rounds.close())
+        return rounds is not None
 
     def _begun(self) -> _Rounds:
         made = _Rounds(self._settings, self._namespace, self._lookout, LoopThread.enter())

@@ -3,7 +3,8 @@
     HoldfastError
     ├── ServerUnavailable      surely not applied
     │   └── ServerRefused      the server answered with an error before doing anything
-    │       └── Unsupported    it cannot make writes as durable as it should
+    │       ├── Unsupported    it cannot make writes as durable as it should
+    │       └── DamagedData (DecodeError)  another program changed the keys
     ├── ClientClosed           nothing was sent: the client was closed
     ├── OutcomeUnknown         perhaps applied; `repeat()` makes it applied exactly once
     ├── InvalidName (ValueError)
@@ -50,6 +51,7 @@ fields. Wrong arguments are plain `ValueError` and `TypeError`, raised before an
 
 from .base import (
     ClientClosed,
+    DamagedData,
     DecodeError,
     DefinitionConflict,
     HoldfastError,
@@ -114,6 +116,7 @@ __all__ = [
     "ChatExists",
     "ClientClosed",
     "CounterOverflow",
+    "DamagedData",
     "DamagedFile",
     "DecodeError",
     "DefinitionConflict",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
+import weakref
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from ...core.bell import Bell
 from ...core.call._async import AsyncCaller
+from ...core.call.session._async import AsyncCallSessions, hang_up
 from ...core.catalog._async import AsyncCatalog
 from ...core.codec import JSON, Codec
 from ...core.connections.settings import Client, Settings
@@ -141,6 +144,10 @@ class AsyncOpening:
         self._renewer = Renewer(settings, self._namespace, self._lookout)
         self._buffers: set[AsyncCounterBuffer] = set()
         self._opened = ExitStack()
+        # Every object that this client makes has the caller, so nothing is in use without it.
+        parts = (settings, self._caller.sessions, self._renewer, self._bell)
+        self._abandoned = weakref.finalize(self._caller, _abandon, *parts)
+        self._abandoned.atexit = False  # the end of the process closes everything
         at_construction(self._caller.check_durability)
 
     @shared
@@ -180,7 +187,7 @@ class AsyncOpening:
         with it at once. Workers stop and give back what still runs. What is held is renewed no
         more: the holders see that it is lost, and it is free on the server when its lease ends.
         """
-        await in_full(self._end())  # the loss of a lease may cancel who closes
+        await in_full(self._end)  # the loss of a lease may cancel who closes
 
     async def _end(self) -> None:
         await self._close_buffers()
@@ -192,6 +199,7 @@ class AsyncOpening:
         await in_thread(self._bell.close)
         await self._caller.close()
         await in_thread(self._opened.close)
+        self._abandoned.detach()
 
     async def _close_buffers(self) -> None:
         """Flush them, as far as the server lets itself be asked."""
@@ -213,3 +221,18 @@ class AsyncOpening:
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+def _abandon(settings: Settings, sessions: AsyncCallSessions, renewer: Renewer, bell: Bell) -> None:
+    """Close what a client that was never closed has opened. The garbage collector calls this.
+
+    It may interrupt any line of any thread, so nothing here takes a lock or waits.
+    """
+    parts = [hang_up(sessions), renewer.abandon(), bell.abandon()]
+    if any(parts):
+        where = ", ".join(map(settings.where, settings.addresses))
+        warnings.warn(
+            f"a client of {where} was never closed: call close(), or use it in a `with` block",
+            ResourceWarning,
+            stacklevel=2,
+        )

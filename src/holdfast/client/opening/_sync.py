@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
+import weakref
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from ...core.bell import Bell
 from ...core.call._sync import Caller
+from ...core.call.session._sync import CallSessions, hang_up
 from ...core.catalog._sync import Catalog
 from ...core.codec import JSON, Codec
 from ...core.connections.settings import Client, Settings
@@ -142,6 +145,10 @@ class Opening:
         self._renewer = Renewer(settings, self._namespace, self._lookout)
         self._buffers: set[CounterBuffer] = set()
         self._opened = ExitStack()
+        # Every object that this client makes has the caller, so nothing is in use without it.
+        parts = (settings, self._caller.sessions, self._renewer, self._bell)
+        self._abandoned = weakref.finalize(self._caller, _abandon, *parts)
+        self._abandoned.atexit = False  # the end of the process closes everything
         at_construction(self._caller.check_durability)
 
     @shared
@@ -181,7 +188,7 @@ class Opening:
         with it at once. Workers stop and give back what still runs. What is held is renewed no
         more: the holders see that it is lost, and it is free on the server when its lease ends.
         """
-        in_full(self._end())  # the loss of a lease may cancel who closes
+        in_full(self._end)  # the loss of a lease may cancel who closes
 
     def _end(self) -> None:
         self._close_buffers()
@@ -193,6 +200,7 @@ class Opening:
         in_thread(self._bell.close)
         self._caller.close()
         in_thread(self._opened.close)
+        self._abandoned.detach()
 
     def _close_buffers(self) -> None:
         """Flush them, as far as the server lets itself be asked."""
@@ -214,3 +222,18 @@ class Opening:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _abandon(settings: Settings, sessions: CallSessions, renewer: Renewer, bell: Bell) -> None:
+    """Close what a client that was never closed has opened. The garbage collector calls this.
+
+    It may interrupt any line of any thread, so nothing here takes a lock or waits.
+    """
+    parts = [hang_up(sessions), renewer.abandon(), bell.abandon()]
+    if any(parts):
+        where = ", ".join(map(settings.where, settings.addresses))
+        warnings.warn(
+            f"a client of {where} was never closed: call close(), or use it in a `with` block",
+            ResourceWarning,
+            stacklevel=2,
+        )

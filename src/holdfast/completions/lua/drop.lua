@@ -12,7 +12,7 @@
 -- include ledger
 
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
 end

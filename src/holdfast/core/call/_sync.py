@@ -26,7 +26,6 @@ from ..connections.outcome import (
     Unsent,
 )
 from ..connections.request import Request
-from ..connections.seal import is_for_good, mark
 from ..connections.settings import Address, Settings
 from ..ledger import Writers
 from ..lifetime import Lifetime
@@ -35,12 +34,10 @@ from ..runtime._sync import Gate, Local, sleep
 from ..script import Script
 from ..telemetry import during
 from .attempt import PLAIN_REDIRECTS, Attempt, Tried, not_applied, said, value
+from .sending._sync import Argument, Step, first_outcomes, problem_at
+from .session._sync import CallSession, hang_up
 
-Argument = str | bytes | int
-Step = tuple[Unit, Sequence[str | bytes], Sequence[Argument]]
-
-CROWD: Final = 64
-"""Of those who are in no hurry, so many make their calls at a time."""
+__all__ = ["Argument", "Caller", "Step"]
 
 _FIRST_PAUSE_S: Final = 0.01
 _LONGEST_PAUSE_S: Final = 0.25
@@ -59,7 +56,7 @@ class Caller:
     def __init__(self, settings: Settings, lifetime: Lifetime | None = None) -> None:
         self.settings = settings
         self.lifetime = lifetime or Lifetime()
-        self.sessions = Local(lambda: _Session(settings))
+        self.sessions = Local(lambda: CallSession(settings))
 
     @property
     def writers(self) -> Writers:
@@ -158,7 +155,7 @@ class Caller:
         routes = self._routes(script.name, steps[0][0])
         sealed = self._seals(script, wanted=durable)
         with during(self.settings.telemetry, "call", steps[0][0], facts=script.facts):
-            first = self._together(routes, script, steps, durable=sealed)
+            first = first_outcomes(self.settings, routes, script, steps, durable=sealed)
         answers: list[Any] = []
         for (unit, keys, args), outcome in zip(steps, first, strict=True):
             if isinstance(outcome, Replied):
@@ -278,40 +275,6 @@ class Caller:
         until = monotonic() + self.settings.timeout_s
         return Attempt(verb, unit, kind, until, reading=True, harmless=True)
 
-    def _together(
-        self, routes: Routes, script: Script, steps: Sequence[Step], *, durable: bool
-    ) -> list[Outcome]:
-        """The first outcome of each of *steps*, which travel together where they can."""
-        requests: list[Request] = []
-        outcomes: list[Outcome] = [Busy(self.settings.nowhere)] * len(steps)
-        by_node: dict[Address, list[int]] = {}
-        problems: dict[Address, Outcome | None] = {}
-        for i, (unit, keys, args) in enumerate(steps):
-            request = Request.of_script(script.sha1, keys, args)
-            requests.append(request.marked(mark(unit)) if durable else request)
-            address = routes.known(unit) or routes.address(unit)
-            if address is None:
-                continue
-            if durable and address not in problems:
-                problems[address] = self._problem(routes, address)
-            if problem := problems.get(address):
-                outcomes[i] = problem
-            else:
-                by_node.setdefault(address, []).append(i)
-        sent = [
-            (
-                numbers,
-                routes.lane(address, "calls", durable=durable).submit_all(
-                    requests[i] for i in numbers
-                ),
-            )
-            for address, numbers in by_node.items()
-        ]
-        for numbers, pending in sent:
-            for i, outcome in zip(numbers, pending, strict=True):
-                outcomes[i] = outcome
-        return outcomes
-
     def _attempt(
         self,
         routes: Routes,
@@ -358,7 +321,7 @@ class Caller:
         address = asked or routes.known(attempt.unit) or routes.address(attempt.unit)
         if address is None:
             return Busy(self.settings.nowhere)
-        if attempt.durable and (problem := self._problem(routes, address)):
+        if attempt.durable and (problem := problem_at(self.settings, routes, address)):
             return problem
         lane = routes.lane(address, attempt.kind, durable=attempt.durable)
         outcome = lane.submit(attempt.whole(request, asked=asked is not None))
@@ -384,26 +347,10 @@ class Caller:
             return
         routes = self.sessions.here().routes
         for address in found:
-            problem = self._problem(routes, address)
+            problem = problem_at(self.settings, routes, address)
             if isinstance(problem, Unable):
                 self._hang_up()
                 raise Unsupported("opening the client", problem.reason, harmless=True)
-
-    def _problem(self, routes: Routes, address: Address) -> Outcome | None:
-        """Why no durable call can be made at *address* now; None: one can."""
-        seal = routes.seal
-        if seal is None or address in routes.sealing:
-            return None
-        outcome = routes.lane(address, "calls").submit(seal.probe)
-        match outcome:
-            case Replied():
-                routes.sealing.add(address)
-            case Refused(reason) if is_for_good(reason):
-                cannot = f"no {self.settings.durability} to be had: {reason.rstrip('.')}"
-                return Unable(self.settings.explained(address, cannot))
-            case Unsent(reason) | Lost(reason):
-                return Unsent(reason)
-        return None
 
     def _worth_waiting(self, routes: Routes, outcome: Outcome, attempt: Attempt) -> bool:
         """Whether another try does no harm and may end better."""
@@ -423,23 +370,3 @@ class Caller:
         generation = routes.generation
         sleep(min(pause_s, attempt.left_s()))
         routes.discover(generation)
-
-
-def hang_up(sessions: Local[_Session]) -> None:
-    """Have each of *sessions* close its connections, without waiting. Takes no lock."""
-    sessions.dismiss(_Session.hang_up)
-
-
-class _Session:
-    """What belongs to one process, and in asyncio to one loop."""
-
-    __slots__ = ("crowd", "routes", "writers")
-
-    def __init__(self, settings: Settings) -> None:
-        self.routes = Routes(settings)
-        self.writers = Writers()
-        self.crowd = Gate(CROWD)
-
-    def hang_up(self) -> None:
-        """Close its connections at once."""
-        self.routes.abort()

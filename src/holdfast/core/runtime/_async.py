@@ -93,12 +93,19 @@ class Local(Generic[Item]):
         """That of the loop which runs here, if there is one; the next to ask gets another."""
         return self._things.pop(asyncio.get_running_loop(), None)
 
-    def dismiss(self, let_go: Callable[[Item], object]) -> None:
-        """Take all, and have each loop that still runs *let_go* of its own. Takes no lock."""
+    def dismiss(self, let_go: Callable[[Item], object]) -> bool:
+        """Take all, and have each loop *let_go* of its own. Takes no lock.
+
+        Returns:
+            Whether there were any, in loops that are not closed.
+        """
         things, self._things = self._things, {}
+        told = False
         for loop, thing in things.items():
             with contextlib.suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(let_go, thing)
+                told = True
+        return told
 
     def begin_anew(self) -> None:
         """Have none, in a forked child; but to let go of its parent's might do the parent harm."""
@@ -211,58 +218,6 @@ class Revocation:
             self._task.cancel()
 
 
-class Repeating:
-    """Does some work again and again beside the caller, from `start` to `stop`.
-
-    The loop that ends first takes it along.
-
-    Args:
-        work: what; it raises nothing.
-        every_s: seconds between two times.
-        name: of the task.
-    """
-
-    def __init__(
-        self, work: Callable[[], Coroutine[Any, Any, None]], every_s: float, name: str
-    ) -> None:
-        self._work = work
-        self._every_s = every_s
-        self._name = name
-        self._task: asyncio.Task[None] | None = None
-        self._hurried: Event | None = None
-        self._stopped = False
-
-    def start(self) -> None:
-        """Begin, unless it has begun."""
-        if self._task is None:
-            self._hurried = Event()
-            self._task = spawn(self._run(), self._name)
-
-    def hurry(self) -> None:
-        """Do the work now."""
-        if self._hurried is not None:
-            self._hurried.set()
-
-    async def stop(self) -> None:
-        """Finish what is being done, and end."""
-        self._stopped = True
-        self.hurry()
-        if self._task is not None:
-            await self._task
-
-    def anew(self) -> Repeating:
-        """The same, not begun: for a forked child."""
-        return Repeating(self._work, self._every_s, self._name)
-
-    async def _run(self) -> None:
-        hurried = self._hurried
-        while hurried is not None and not self._stopped:
-            await hurried.wait(self._every_s)
-            hurried.clear()
-            if not self._stopped:
-                await self._work()
-
-
 def spawn(work: Coroutine[Any, Any, Item], name: str) -> asyncio.Task[Item]:
     """Start *work* beside the caller. Whoever spawns keeps the task, or it may vanish."""
     return asyncio.get_running_loop().create_task(work, name=name)
@@ -294,9 +249,9 @@ async def seen_through(work: Coroutine[Any, Any, Item]) -> Item:
     return await asyncio.shield(task)
 
 
-async def in_full(work: Coroutine[Any, Any, Item]) -> Item:
+async def in_full(work: Callable[[], Coroutine[Any, Any, Item]]) -> Item:
     """Do *work*, and return or raise only after its end, also when the caller is cancelled."""
-    task, revoked = spawn(work, "holdfast end"), False
+    task, revoked = spawn(work(), "holdfast end"), False
     while not task.done():
         try:
             await asyncio.wait([task])

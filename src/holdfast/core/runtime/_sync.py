@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import inspect
 import os
 import threading
@@ -45,11 +44,12 @@ class Local(Generic[Item]):
         """That of this process, if there is one; the next to ask gets another."""
         return self._things.pop(os.getpid(), None)
 
-    def dismiss(self, let_go: Callable[[Item], object]) -> None:
-        """Take that of this process, if there is one, and *let_go* of it."""
+    def dismiss(self, let_go: Callable[[Item], object]) -> bool:
+        """Take that of this process, if there is one, and *let_go* of it; whether there was one."""
         thing = self.taken()
         if thing is not None:
             let_go(thing)
+        return thing is not None
 
 
 class Event:
@@ -146,60 +146,6 @@ class Revocation:
 Guard = threading.Lock
 
 
-class Repeating:
-    """Does some work again and again in a thread of its own, from `start` to `stop`.
-
-    Where nobody stops it, it does it a last time when the interpreter ends.
-
-    Args:
-        work: what; it raises nothing.
-        every_s: seconds between two times.
-        name: of the thread.
-    """
-
-    def __init__(self, work: Callable[[], None], every_s: float, name: str) -> None:
-        self._work = work
-        self._every_s = every_s
-        self._name = name
-        self._thread: threading.Thread | None = None
-        self._hurried = Nudge()
-        self._stopped = False
-
-    def start(self) -> None:
-        """Begin, unless it has begun."""
-        if self._thread is None:
-            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            thread.start()
-            self._thread = thread  # only now: a start that was interrupted is repeated
-            atexit.register(self._end)
-
-    def hurry(self) -> None:
-        """Do the work now."""
-        self._hurried.set()
-
-    def stop(self) -> None:
-        """Finish what is being done, and end."""
-        self._stopped = True
-        self.hurry()
-        if self._thread is not None:
-            atexit.unregister(self._end)
-            self._thread.join()
-
-    def anew(self) -> Repeating:
-        """The same, not begun: for a forked child."""
-        return Repeating(self._work, self._every_s, self._name)
-
-    def _run(self) -> None:
-        while not self._stopped:
-            self._hurried.wait(self._every_s)
-            if not self._stopped:
-                self._work()
-
-    def _end(self) -> None:
-        self.stop()
-        self._work()
-
-
 class Beside(Generic[Item]):
     """Work that goes on in a thread of its own, while the caller does something else."""
 
@@ -220,9 +166,9 @@ def seen_through(outcome: Item) -> Item:
     return outcome
 
 
-def in_full(outcome: Item) -> Item:
-    """Return the outcome of work that was done to its end: a thread cannot be cancelled."""
-    return outcome
+def in_full(work: Callable[[], Item]) -> Item:
+    """Do *work*: a thread cannot be cancelled."""
+    return work()
 
 
 def shielded(function: Callable[..., Item], *args: Any) -> Item:

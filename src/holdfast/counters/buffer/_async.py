@@ -11,9 +11,10 @@ from typing import Final, NamedTuple, Self
 from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
 from ...core.clock import Duration, to_seconds
-from ...core.ledger import Operation, never
-from ...core.runtime._async import Guard, Repeating
+from ...core.ledger import Operation
+from ...core.runtime._async import Guard
 from ...core.runtime.forks import begins_anew
+from ...core.runtime.repeating._async import Repeating
 from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
 from .. import keys
 from .._async import ADD, MAX_COUNT, MIN_COUNT, AsyncCounter, checked_count
@@ -140,14 +141,23 @@ class AsyncCounterBuffer:
                     break  # the others would wait as long for nothing
         finally:
             self._keep(due)
+        with self._guard:
+            if not self._counts and not self._unsettled:
+                self._flushes.keep(None)
         if problem is not None:
             raise problem
+
+    async def _flush_again(self, op_id: str) -> None:
+        """Repeat an add that had no answer: every flush does, once for all that call this."""
+        del op_id
+        await self._flush()
 
     async def close(self) -> None:
         """Flush, and take no more. Idempotent.
 
         Raises:
-            HoldfastError: what is left could not be added, and is lost.
+            HoldfastError: some counts could not be added. They are lost, unless `repeat()` of an
+                `OutcomeUnknown` adds them.
         """
         if self._closed:
             return
@@ -156,7 +166,7 @@ class AsyncCounterBuffer:
         try:
             await self._flush()
         finally:
-            self._counts, self._unsettled = {}, []
+            self._flushes.keep(None)
             self._on_close(self)
 
     async def __aenter__(self) -> Self:
@@ -173,7 +183,7 @@ class AsyncCounterBuffer:
     async def _settle(self, part: Sequence[_Due]) -> list[HoldfastError]:
         """Add *part*, or keep what may be added later; what stood in the way."""
         writers = self._caller.writers
-        left = [(one, writers.operation(one.op_id, never, verb="add")) for one in part]
+        left = [(one, writers.operation(one.op_id, self._flush_again, verb="add")) for one in part]
         problems: list[HoldfastError] = []
         try:
             while left:  # a second time only those whose shape was another one
@@ -238,6 +248,7 @@ class AsyncCounterBuffer:
             self._counters[name] = self._counter(name)
         if not self._counts:
             self._flushes.start()
+            self._flushes.keep(self)  # until it is flushed, also if the program forgets it
         self._counts[name] = count
         if len(self._counts) == MAX_NAMES:
             self._flushes.hurry()
@@ -246,7 +257,7 @@ class AsyncCounterBuffer:
         """In a forked child: what is here belongs to the parent."""
         self._guard = Guard()
         self._counters, self._counts, self._unsettled = {}, {}, []
-        self._flushes = self._flushes.anew()
+        self._flushes = self._flushes.anew(self._flush_quietly)
 
 
 def _is_away(error: HoldfastError) -> bool:

@@ -23,7 +23,7 @@ local FIRST = 7
 local count, keep = ARGV[3], tonumber(ARGV[6])
 
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^n?e?w?$')
 if answer then
   return answer
 end

@@ -14,7 +14,7 @@
 
 local fenced, fence, value = KEYS[1], ARGV[3], ARGV[4]
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d*$')
 if not answer then
   local stored = redis.call('HGET', fenced, 'fence') or '0'
   answer = tonumber(stored) > tonumber(fence) and stored or ''

@@ -28,7 +28,7 @@ local bell, owner, sender, body = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 -- include entries
 
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return answer
 end

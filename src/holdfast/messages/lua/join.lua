@@ -23,7 +23,7 @@ local user, start, most, by = ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
 -- include log
 
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%l+$')
 if answer then
   return {answer}
 elseif not epoch then

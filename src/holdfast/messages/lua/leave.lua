@@ -28,7 +28,7 @@ local function told(answer)
 end
 
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%l+$')
 if answer then
   return told(answer)
 end

@@ -24,7 +24,7 @@ local meta, log, cursors, active, bell = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARG
 local FIRST = 4
 local EACH = 4  -- as the header says
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
-local earlier = ledger_answer(ledger, ARGV[1], ARGV[2])  -- ` place=number` of what was applied
+local earlier = ledger_answer(ledger, ARGV[1], ARGV[2], '^[ =%d]*$')  -- ` place=number` of what was applied
 local answers, said, newest = {}, earlier or '', nil
 local sender, cursor, reached  -- who is speaking, where it stood, and where it stands now
 

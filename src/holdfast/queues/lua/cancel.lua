@@ -28,7 +28,7 @@ local awaited, id = KEYS[9], ARGV[3]
 -- include awaiting
 
 local ledger = ledger_at(KEYS[12], KEYS[13], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
 end

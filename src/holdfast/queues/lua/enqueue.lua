@@ -35,12 +35,15 @@ local bodies, leases, dead, left_over = KEYS[1], KEYS[8], KEYS[9], KEYS[12]
 -- include left_over
 local defined, room = ARGV[3], tonumber(ARGV[4])
 local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^[01]+$')
+local FIRST = 5
 if answer then
+  if #answer ~= (#ARGV - FIRST + 1) / 5 then
+    ledger_damaged(ledger, ARGV[1])
+  end
   return answer
 end
 
-local FIRST = 5
 local function at_ms(time)
   local base = time:sub(1, 1) == '+' and math.ceil(now_us / 1000) or 0  -- never early
   return base + tonumber(time:sub(2))

@@ -15,7 +15,7 @@
 
 local settings = KEYS[1]
 local ledger = ledger_at(KEYS[3], KEYS[4], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
 end

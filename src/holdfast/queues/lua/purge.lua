@@ -30,7 +30,7 @@ local awaited, left_over = KEYS[10], KEYS[12]
 -- include left_over
 -- include pass_over
 local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+ %d+$')
 if answer then
   local dropped, left = answer:match('(%d+) (%d+)')
   return {tonumber(dropped), tonumber(left)}

@@ -27,7 +27,7 @@ local left_over = KEYS[11]
 -- include left_over
 
 local ledger = ledger_at(KEYS[12], KEYS[13], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
 end

@@ -70,8 +70,12 @@ local paused = redis.call('HEXISTS', settings, 'paused') == 1
 local ledger = ledger_at(KEYS[17], KEYS[18], now_s)
 local known = ledger_answer(ledger, ARGV[1], ARGV[2])
 if known then
-  local before = cmsgpack.unpack(known)
-  out[3] = before[1]
+  local readable, before = pcall(cmsgpack.unpack, known)
+  local settled = readable and type(before) == 'table' and before[1]
+  if type(settled) ~= 'string' or #settled ~= (#ARGV - FIRST + 1) / 5 or type(before[2]) ~= 'table' then
+    ledger_damaged(ledger, ARGV[1])
+  end
+  out[3] = settled
   repeat_claims(before[2])
   return out
 end

@@ -21,7 +21,7 @@ from ...core.renewer import Lease, Renewer
 from ...core.runtime._async import Event, sleep
 from ...core.runtime.thread import OwnLoop
 from ...core.script import Script
-from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
+from ...errors import DamagedData, HoldfastError, OutcomeUnknown, ServerUnavailable
 from .. import keys
 from .claim import MAX_CRASHES, Claim, Verdict
 from .step import Step
@@ -305,6 +305,8 @@ class Claimer:
                     raise
                 level = logging.WARNING if failures == 1 else logging.DEBUG
                 logger.log(level, "%s: %s; asking until it answers", self.unit, error.reason)
+                if isinstance(error, DamagedData):  # perhaps of what this writer did before
+                    args[:2] = self._writer, self._number = ledger.new_writer(), 1
                 await sleep(backoff_s(failures, 0.05, _LONGEST_PAUSE_S))
             else:
                 if failures:

@@ -19,7 +19,7 @@ local due, plan, bell = KEYS[1], KEYS[2], ARGV[3]
 local FIRST = 4
 local KEPT_S = 400 * 86400  -- what nobody refreshes any more is forgotten
 local ledger = ledger_at(KEYS[3], KEYS[4], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
 end

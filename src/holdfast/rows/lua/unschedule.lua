@@ -20,7 +20,7 @@ local bell = ARGV[3]
 local FIRST = 4
 local FIRST_ROW = 7
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2])
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
 end

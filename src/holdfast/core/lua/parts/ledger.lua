@@ -11,8 +11,14 @@ local function ledger_at(even, odd, seconds)
   return {this = this, other = other, until_s = (hour + 2) * 3600, moves = false}
 end
 
--- The answer that this operation gave before, nil when it is new.
-local function ledger_answer(ledger, writer, number)
+-- Ends the script before any write: another program changed the entry of *writer*.
+local function ledger_damaged(ledger, writer)
+  local key = ledger.moves and ledger.other or ledger.this
+  error({err = 'DAMAGED entry ' .. writer .. ' of ' .. key .. ' is not what Holdfast writes'})
+end
+
+-- The answer that this operation gave before, nil when it is new. It matches *pattern*, if given.
+local function ledger_answer(ledger, writer, number, pattern)
   local entry = redis.call('HGET', ledger.this, writer)
   if not entry then
     entry = redis.call('HGET', ledger.other, writer)
@@ -22,7 +28,12 @@ local function ledger_answer(ledger, writer, number)
     return nil
   end
   local last, answer = entry:match('^(%d+) (.*)$')
-  if last == number then
+  if not last or #last > 15 then
+    ledger_damaged(ledger, writer)
+  elseif last == number then
+    if pattern and not answer:match(pattern) then
+      ledger_damaged(ledger, writer)
+    end
     return answer
   elseif tonumber(last) > tonumber(number) then
     error({err = 'SUPERSEDED a later operation of this writer was already applied'})

@@ -1,10 +1,13 @@
 -- A step that was made before.
--- Expects: record, grant, bodies, state, leases, lease_ms, now_ms.
+-- Expects: ledger, record, grant, bodies, state, leases, lease_ms, now_ms.
 
 -- What was claimed under this number before, as far as it is still this worker's.
 local function repeat_claims(before)
   for i = 1, #before, 2 do
     local id, token = before[i], before[i + 1]
+    if type(id) ~= 'string' or type(token) ~= 'number' then
+      ledger_damaged(ledger, ARGV[1])
+    end
     local task = parse(redis.call('HGET', state, id))
     local body = redis.call('HGET', bodies, id)
     if body and task.token == token and redis.call('ZSCORE', leases, id) then

@@ -1,0 +1,1 @@
+"""What calls of one process share."""

@@ -1,0 +1,1 @@
+"""Work that is repeated beside the caller."""
