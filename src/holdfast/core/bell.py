@@ -80,8 +80,8 @@ class Bell:
         """
         exchange = self._here()
         channel = unit.key(f"bell:{exchange.name}.{next(exchange.numbers)}")
-        exchange.loop.call_soon(exchange.join, unit, channel, _Listener(flag, told))
         try:
+            exchange.loop.call_soon(exchange.join, unit, channel, _Listener(flag, told))
             yield channel
         finally:
             exchange.loop.call_soon(exchange.leave, channel)
@@ -96,8 +96,8 @@ class Bell:
         audiences, entered = self._here().audiences, list[Unit]()
         try:
             for unit in units:
+                entered.append(unit)  # first, so that an interrupted `enter` is undone
                 audiences.enter(unit, lambda audience: audience.flags.add(flag))
-                entered.append(unit)
             yield
         finally:
             for unit in entered:
