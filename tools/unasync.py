@@ -30,7 +30,7 @@ RENAMED = {
     "__aexit__": "__exit__",
     "_async": "_sync",
     "asynccontextmanager": "contextmanager",
-    "enter_async_context": "enter_context",
+    "push_async_exit": "push",
     "eventually_async": "eventually",
     "running_async": "running",
 }

@@ -41,7 +41,7 @@ def interrupted_at(
     def trace(frame: FrameType, event: str, _: object) -> Any:
         nonlocal left, place
         if event == "call":
-            if not frame.f_code.co_filename.startswith(files):
+            if not _counts(frame, files):
                 return None
             frame.f_trace_opcodes = opcodes
         if event in ("return", "exception"):
@@ -64,6 +64,12 @@ def interrupted_at(
     return place or None
 
 
+def _counts(frame: FrameType, files: str) -> bool:
+    """Return whether the steps of *frame* count. Python drops what a finalizer raises."""
+    code = frame.f_code
+    return code.co_filename.startswith(files) and code.co_name != "__del__"
+
+
 def steps_of(function: Callable[[], object], *, files: str = SOURCE, opcodes: bool = False) -> int:
     """Return how many steps *function* has."""
     count = 0
@@ -71,7 +77,7 @@ def steps_of(function: Callable[[], object], *, files: str = SOURCE, opcodes: bo
     def trace(frame: FrameType, event: str, _: object) -> Any:
         nonlocal count
         if event == "call":
-            if not frame.f_code.co_filename.startswith(files):
+            if not _counts(frame, files):
                 return None
             frame.f_trace_opcodes = opcodes
         count += event not in ("return", "exception")

@@ -81,8 +81,8 @@ class Bell:
         with self.lifetime.wakes(flag):
             exchange = self._here(unit)
             channel = unit.key(f"bell:{exchange.name}.{next(exchange.numbers)}")
-            exchange.tell(exchange.join, unit, channel, _Listener(flag, told))
             try:
+                exchange.tell(exchange.join, unit, channel, _Listener(flag, told))
                 yield channel
             finally:
                 exchange.tell(exchange.leave, channel)
@@ -99,8 +99,8 @@ class Bell:
             audiences = self._here(*followed[:1]).audiences
             try:
                 for unit in followed:
+                    entered.append(unit)  # first, so that an interrupted `enter` is undone
                     audiences.enter(unit, lambda audience: audience.flags.add(flag))
-                    entered.append(unit)
                 yield
             finally:
                 for unit in entered:

@@ -53,13 +53,24 @@ class Rooms(Generic[R]):
         with self._guard:
             room = self._rooms.get(unit)
             if room is None:
-                room = self._rooms[unit] = self._made(unit)
-                come(room)
-                room.open()
+                room = self._opened(unit, come)
             else:
                 self._idle.pop(unit, None)
                 come(room)
             return room
+
+    def _opened(self, unit: Unit, come: Callable[[R], None]) -> R:
+        """Open a new room and keep it, once it is open; what was interrupted is closed again."""
+        room = self._made(unit)
+        try:
+            come(room)
+            room.open()
+            self._rooms[unit] = room
+        except BaseException:
+            self._rooms.pop(unit, None)
+            room.close()
+            raise
+        return room
 
     def leave(self, unit: Unit, go: Callable[[R], None]) -> None:
         """*go* out; if there are too many empty rooms then, the longest empty one is closed."""

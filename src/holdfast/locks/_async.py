@@ -9,12 +9,13 @@ from typing import Final
 
 from ..core.call._async import Argument
 from ..core.clock import Deadline, Duration, to_timeout_s
+from ..core.runtime._async import shielded
 from ..core.script import Script
 from .lease._async import AsyncLease
 from .places._async import AsyncPlaces
 from .states import LockState, SemaphoreState, lock_state, semaphore_state
 from .terms import checked_limit
-from .turn._async import first_try
+from .turn._async import take
 
 INSPECT: Final = Script.load("holdfast.locks", "inspect")
 REDEFINE: Final = Script.load("holdfast.locks", "redefine")
@@ -68,9 +69,7 @@ class _AsyncHeld:
             ServerUnavailable: the server cannot be asked. If it went away in the middle of the
                 call, a place may stay taken until a lease has passed.
         """
-        timeout_s = to_timeout_s(timeout)
-        got = await first_try(self._places, timeout_s)
-        return got if isinstance(got, AsyncLease) else await got.lease()
+        return await take(self._places, to_timeout_s(timeout))
 
     async def try_acquire(self) -> AsyncLease | None:
         """A place if one is free and nobody waits for it, else None.
@@ -79,8 +78,7 @@ class _AsyncHeld:
             ServerUnavailable: the server cannot be asked. If it went away in the middle of the
                 call, a place may stay taken until a lease has passed.
         """
-        got = await first_try(self._places, 0)
-        return got if isinstance(got, AsyncLease) else await got.lease_at_once()
+        return await take(self._places, 0, waits=False)
 
 
 class _AsyncHold:
@@ -90,15 +88,21 @@ class _AsyncHold:
 
     def __init__(self, places: AsyncPlaces, timeout_s: float | None) -> None:
         self._places: AsyncPlaces | None = places
+        self._lease: AsyncLease | None = None
         self._timeout_s = timeout_s
 
     async def __aenter__(self) -> AsyncLease:
         places, self._places = self._places, None
         if places is None:
             raise RuntimeError("it was for another block; call `hold` for each")
-        got = await first_try(places, self._timeout_s)
-        self._lease = got if isinstance(got, AsyncLease) else await got.lease()
-        return await self._lease.__aenter__()
+        lease = None
+        try:
+            lease = self._lease = await take(places, self._timeout_s)
+            return await lease.__aenter__()
+        except BaseException:
+            if lease is not None:
+                await shielded(lease.give_up)
+            raise
 
     async def __aexit__(
         self,
@@ -106,7 +110,15 @@ class _AsyncHold:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._lease.__aexit__(kind, error, traceback)
+        if self._lease is not None:
+            await self._lease.__aexit__(kind, error, traceback)
+
+    def __del__(self) -> None:
+        # Only the `with` statement knows this object, so the block is over. If an exception came
+        # instead of `__exit__`, a variable may still hold the lease.
+        lease = getattr(self, "_lease", None)
+        if lease is not None:
+            lease.abandon()
 
 
 class AsyncLock(_AsyncHeld):
@@ -199,8 +211,9 @@ class AsyncLockAll:
             for lock in self._locks:
                 left_s = None if timeout is None else deadline.left_s()
                 held = lock.hold(timeout=left_s)
+                stack.push_async_exit(held)  # first: an exception may interrupt its entry
                 try:
-                    leases[lock.name] = await stack.enter_async_context(held)
+                    leases[lock.name] = await held.__aenter__()
                 except BaseException:  # perhaps cancelled, as a client that is closed lost a lease
                     lock.check_client()
                     raise

@@ -10,12 +10,13 @@ from typing import Final
 
 from ..core.call._sync import Argument
 from ..core.clock import Deadline, Duration, to_timeout_s
+from ..core.runtime._sync import shielded
 from ..core.script import Script
 from .lease._sync import Lease
 from .places._sync import Places
 from .states import LockState, SemaphoreState, lock_state, semaphore_state
 from .terms import checked_limit
-from .turn._sync import first_try
+from .turn._sync import take
 
 INSPECT: Final = Script.load("holdfast.locks", "inspect")
 REDEFINE: Final = Script.load("holdfast.locks", "redefine")
@@ -69,9 +70,7 @@ class _AsyncHeld:
             ServerUnavailable: the server cannot be asked. If it went away in the middle of the
                 call, a place may stay taken until a lease has passed.
         """
-        timeout_s = to_timeout_s(timeout)
-        got = first_try(self._places, timeout_s)
-        return got if isinstance(got, Lease) else got.lease()
+        return take(self._places, to_timeout_s(timeout))
 
     def try_acquire(self) -> Lease | None:
         """A place if one is free and nobody waits for it, else None.
@@ -80,8 +79,7 @@ class _AsyncHeld:
             ServerUnavailable: the server cannot be asked. If it went away in the middle of the
                 call, a place may stay taken until a lease has passed.
         """
-        got = first_try(self._places, 0)
-        return got if isinstance(got, Lease) else got.lease_at_once()
+        return take(self._places, 0, waits=False)
 
 
 class _AsyncHold:
@@ -91,15 +89,21 @@ class _AsyncHold:
 
     def __init__(self, places: Places, timeout_s: float | None) -> None:
         self._places: Places | None = places
+        self._lease: Lease | None = None
         self._timeout_s = timeout_s
 
     def __enter__(self) -> Lease:
         places, self._places = self._places, None
         if places is None:
             raise RuntimeError("it was for another block; call `hold` for each")
-        got = first_try(places, self._timeout_s)
-        self._lease = got if isinstance(got, Lease) else got.lease()
-        return self._lease.__enter__()
+        lease = None
+        try:
+            lease = self._lease = take(places, self._timeout_s)
+            return lease.__enter__()
+        except BaseException:
+            if lease is not None:
+                shielded(lease.give_up)
+            raise
 
     def __exit__(
         self,
@@ -107,7 +111,15 @@ class _AsyncHold:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._lease.__exit__(kind, error, traceback)
+        if self._lease is not None:
+            self._lease.__exit__(kind, error, traceback)
+
+    def __del__(self) -> None:
+        # Only the `with` statement knows this object, so the block is over. If an exception came
+        # instead of `__exit__`, a variable may still hold the lease.
+        lease = getattr(self, "_lease", None)
+        if lease is not None:
+            lease.abandon()
 
 
 class Lock(_AsyncHeld):
@@ -198,8 +210,9 @@ class LockAll:
             for lock in self._locks:
                 left_s = None if timeout is None else deadline.left_s()
                 held = lock.hold(timeout=left_s)
+                stack.push(held)  # first: an exception may interrupt its entry
                 try:
-                    leases[lock.name] = stack.enter_context(held)
+                    leases[lock.name] = held.__enter__()
                 except BaseException:  # perhaps cancelled, as a client that is closed lost a lease
                     lock.check_client()
                     raise

@@ -164,9 +164,8 @@ class Lobby:
     def waiting(self, unit: Unit, member: str, waiter: Waiter) -> Iterator[Room]:
         """While the context lasts, *waiter* is told what is said to *member*."""
         rooms = self._rooms
-        room = rooms.enter(unit, lambda room: room.enter(member, waiter))
         try:
-            yield room
+            yield rooms.enter(unit, lambda room: room.enter(member, waiter))
         finally:
             rooms.leave(unit, lambda room: room.leave(member))
 

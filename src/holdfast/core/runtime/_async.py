@@ -268,6 +268,13 @@ async def shielded(function: Callable[..., Coroutine[Any, Any, Item]], *args: An
     return await seen_through(function(*args))
 
 
+def afterwards(function: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    """Run *function* in the loop that runs here, soon, and not at all if none runs."""
+    with contextlib.suppress(RuntimeError):
+        loop = asyncio.get_running_loop()
+        loop.call_soon(lambda: spawn(seen_through(function()), "holdfast clean-up"))
+
+
 async def ended(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> None:
     """Wait until *tasks* have ended, for so long at most."""
     if left := set(tasks):

@@ -180,6 +180,12 @@ def shielded(function: Callable[..., Item], *args: Any) -> Item:
     return done.result()
 
 
+def afterwards(function: Callable[[], object]) -> None:
+    """Run *function* in a thread of its own, and do not wait for it."""
+    with suppress(RuntimeError):  # the interpreter ends
+        detached(function)
+
+
 def at_construction(check: Callable[[], None]) -> None:
     """Make a *check* that asks the server, where nothing has to be awaited for it: here."""
     check()

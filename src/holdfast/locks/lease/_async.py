@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ...core.clock import Duration, from_epoch_ms, since_boot, to_timeout_s
-from ...core.runtime._async import Aside, Event, Revocation, seen_through
+from ...core.runtime._async import Aside, Event, Mutex, Revocation, afterwards, shielded
 from ...core.runtime.forks import process_id
 from ...errors import HoldfastError, LeaseLost
 from ..loss import Loss
@@ -40,6 +40,7 @@ class AsyncLease:
         "_pid",
         "_places",
         "_released",
+        "_releasing",
         "_revocation",
         "_uncertain",
         "_watchers",
@@ -60,7 +61,9 @@ class AsyncLease:
         self._revocation: Revocation | None = None
         self._watchers: set[Event] = set()
         self._loss = Loss()
-        self._kept = places.keep(holder, fence, taken_at, self._loss)
+        self._releasing = Mutex()
+        self._kept = places.kept(holder, fence, taken_at, self._loss)
+        places.keep(self._kept)  # last: an exception may interrupt this anywhere
 
     def __repr__(self) -> str:
         state = "released" if self._released else "lost" if self.lost else "held"
@@ -145,32 +148,52 @@ class AsyncLease:
         """
         if self._given_back:
             return
-        lost, again = self.lost, self._released
-        self._released = True
-        for watcher in list(self._watchers):
-            watcher.set()
         if self._pid != process_id():
+            self._released = True
             raise self._lost("it belongs to the process that this one was forked from")
-        places, tried = self._places, None
-        places.drop(self._kept)
         try:
-            if not self._uncertain:
-                tried = await places.shortly(places.giving, self.holder)
-            if isinstance(tried, bytes):
-                reply: Any = [tried]
-            else:
-                reply = await places.give_back(self.holder, over=self._uncertain, tried=tried)
+            lost, again = self.lost, self._released
+            self._drop()
+            async with self._releasing:  # several may release it; one learns what came of it
+                reply = None if self._given_back else await self._give_back()
+                self._given_back = True
         except HoldfastError:
             if lost:
                 raise self._lost("it was not renewed in time; who has it cannot be asked") from None
             raise
-        except BaseException:  # cancelled: the place must not stay behind
-            with suppress(HoldfastError):  # then the place ends by itself
-                await seen_through(places.give_back(self.holder, over=True))
+        except BaseException:  # cancelled or interrupted
+            await shielded(self.give_up)
             raise
-        self._given_back = True
-        if lost or not again:  # else it was held until the first try, whatever became of it since
+        if reply and (lost or not again):  # otherwise it was held until the first try
             self._judge(reply, lost)
+
+    def abandon(self) -> None:
+        """Release it in the background: an exception has interrupted what was done with it."""
+        if not self._released:
+            self._drop()
+            afterwards(self.give_up)
+
+    async def give_up(self) -> None:
+        """Leave no place behind, after an exception; it ends by itself if that fails."""
+        self._drop()
+        with suppress(HoldfastError):
+            await self._places.give_back(self.holder, over=True, durable=False)
+
+    def _drop(self) -> None:
+        """Have it renewed no more, and then say that it is released."""
+        self._places.drop(self._kept)
+        self._released = True
+        for watcher in list(self._watchers):
+            watcher.set()
+
+    async def _give_back(self) -> Any:
+        """Give the place back: what the server says of it."""
+        places, tried = self._places, None
+        if not self._uncertain:
+            tried = await places.shortly(places.giving, self.holder)
+        if isinstance(tried, bytes):
+            return [tried]
+        return await places.give_back(self.holder, over=self._uncertain, tried=tried)
 
     def _judge(self, reply: Any, lost: bool) -> None:
         """Raise what the *reply* to its release, or the local clock, says of it."""
@@ -209,7 +232,8 @@ class AsyncLease:
             raise self._lost()
 
     def __del__(self) -> None:
-        if getattr(self, "_released", True) or self.lost:  # also where it was never whole
+        # An exception may have interrupted its construction, which sets this attribute last.
+        if getattr(self, "_kept", None) is None or self._released or self.lost:
             return
         self._places.drop(self._kept)
         warnings.warn(f"{self!r} was never released", ResourceWarning, source=self, stacklevel=2)

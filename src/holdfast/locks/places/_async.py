@@ -133,8 +133,8 @@ class AsyncPlaces:
         )
         return not lost
 
-    def keep(self, member: str, fence: int, taken_at: float, loss: Loss) -> Kept:
-        """Have a place renewed, as the terms say.
+    def kept(self, member: str, fence: int, taken_at: float, loss: Loss) -> Kept:
+        """Return the lease of a place, as the terms say; `keep` has it renewed.
 
         Args:
             member: the acquisition.
@@ -159,8 +159,11 @@ class AsyncPlaces:
         )
         if self._longest_hold_s is not None:
             kept.until = since_boot() + self._longest_hold_s
-        self._renewer.keep(kept)
         return kept
+
+    def keep(self, kept: Kept) -> None:
+        """Have a place renewed from now on, as long as its holder has *kept*."""
+        self._renewer.keep(kept)
 
     def drop(self, kept: Kept) -> None:
         """Renew a place no more."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Literal, overload
 
 from ...core.call.attempt import Tried
 from ...core.clock import Deadline, since_boot
 from ...core.renewer import LONGEST_NAP_S
-from ...core.runtime._async import Nudge, seen_through
+from ...core.runtime._async import Nudge, shielded
 from ...core.telemetry import during
 from ...errors import (
     DefinitionConflict,
@@ -51,17 +52,37 @@ _OPEN_S: Final = 1.0
 """Patience with the subscription of a room; without it a waiter looks by itself."""
 
 
-async def first_try(places: AsyncPlaces, timeout_s: float | None) -> AsyncLease | AsyncTurn:
-    """Ask for a place by the shortest way: the lease, or the turn that goes on from there."""
-    member, asked_at = places.lobby.name(), since_boot()
+@overload
+async def take(places: AsyncPlaces, timeout_s: float | None) -> AsyncLease: ...
+
+
+@overload
+async def take(
+    places: AsyncPlaces, timeout_s: float | None, *, waits: Literal[False]
+) -> AsyncLease | None: ...
+
+
+async def take(
+    places: AsyncPlaces, timeout_s: float | None, *, waits: bool = True
+) -> AsyncLease | None:
+    """Ask for a place by the shortest way, and go on with a turn when that is not enough.
+
+    An exception leaves neither a place nor a waiter behind, wherever it interrupts this.
+    """
+    member, turn = places.lobby.name(), None
     try:
+        asked_at = since_boot()
         answer = await places.shortly(places.taking, member)
-    except BaseException:  # cancelled: it may yet arrive
-        await seen_through(give_up(places, member, over=True))
+        if isinstance(answer, bytes):
+            return AsyncLease(places, member, int(answer), asked_at, uncertain=False)
+        turn = AsyncTurn(places, timeout_s, member, asked_at, answer)
+        return await (turn.lease() if waits else turn.lease_at_once())
+    except BaseException as error:
+        if turn is None:
+            await shielded(partial(give_up, places, member, over=True))
+        else:
+            await turn.leave(error)
         raise
-    if isinstance(answer, bytes):
-        return AsyncLease(places, member, int(answer), asked_at, uncertain=False)
-    return AsyncTurn(places, timeout_s, member, asked_at, answer)
 
 
 async def give_up(places: AsyncPlaces, member: str, waiter: str = "", *, over: bool) -> bool:
@@ -109,6 +130,13 @@ class AsyncTurn:
         self._first_end_ms = 0
         self._looks = 0
 
+    async def leave(self, error: BaseException) -> None:
+        """Leave neither a place nor a waiter behind after *error*."""
+        # What is no error of ours has interrupted this anywhere, also after a place was granted.
+        over = self._uncertain or not isinstance(error, HoldfastError)
+        if over or self._waiter:
+            await shielded(partial(give_up, self._places, self._member, self._waiter, over=over))
+
     async def lease(self) -> AsyncLease:
         """The place.
 
@@ -129,19 +157,11 @@ class AsyncTurn:
 
     async def _outcome(self, *, waits: bool) -> AsyncLease | None:
         at_once = not waits or self._deadline.passed
-        try:
-            if at_once or self._tried or not self._places.lobby.channel(self._places.unit):
-                lease = await self._ask()
-                if lease is not None or at_once:
-                    return lease
-            return await self._wait()
-        except BaseException:
-            if self._uncertain or self._waiter:
-                await seen_through(self._give_up())
-            raise
-
-    async def _give_up(self) -> bool:
-        return await give_up(self._places, self._member, self._waiter, over=self._uncertain)
+        if at_once or self._tried or not self._places.lobby.channel(self._places.unit):
+            lease = await self._ask()
+            if lease is not None or at_once:
+                return lease
+        return await self._wait()
 
     async def _ask(self) -> AsyncLease | None:
         """Ask for a place, or for the same place again."""
@@ -204,7 +224,8 @@ class AsyncTurn:
                     if trouble.passed:
                         raise
         if lease is None:
-            await self._give_up()
+            await give_up(self._places, self._member, self._waiter, over=self._uncertain)
+            self._waiter = ""
         return lease
 
     def _inherited(self, waiter: Waiter) -> AsyncLease | None:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Literal, overload
 
 from ...core.call.attempt import Tried
 from ...core.clock import Deadline, since_boot
 from ...core.renewer import LONGEST_NAP_S
-from ...core.runtime._sync import Nudge, seen_through
+from ...core.runtime._sync import Nudge, shielded
 from ...core.telemetry import during
 from ...errors import (
     DefinitionConflict,
@@ -52,17 +53,33 @@ _OPEN_S: Final = 1.0
 """Patience with the subscription of a room; without it a waiter looks by itself."""
 
 
-def first_try(places: Places, timeout_s: float | None) -> Lease | Turn:
-    """Ask for a place by the shortest way: the lease, or the turn that goes on from there."""
-    member, asked_at = places.lobby.name(), since_boot()
+@overload
+def take(places: Places, timeout_s: float | None) -> Lease: ...
+
+
+@overload
+def take(places: Places, timeout_s: float | None, *, waits: Literal[False]) -> Lease | None: ...
+
+
+def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Lease | None:
+    """Ask for a place by the shortest way, and go on with a turn when that is not enough.
+
+    An exception leaves neither a place nor a waiter behind, wherever it interrupts this.
+    """
+    member, turn = places.lobby.name(), None
     try:
+        asked_at = since_boot()
         answer = places.shortly(places.taking, member)
-    except BaseException:  # cancelled: it may yet arrive
-        seen_through(give_up(places, member, over=True))
+        if isinstance(answer, bytes):
+            return Lease(places, member, int(answer), asked_at, uncertain=False)
+        turn = Turn(places, timeout_s, member, asked_at, answer)
+        return turn.lease() if waits else turn.lease_at_once()
+    except BaseException as error:
+        if turn is None:
+            shielded(partial(give_up, places, member, over=True))
+        else:
+            turn.leave(error)
         raise
-    if isinstance(answer, bytes):
-        return Lease(places, member, int(answer), asked_at, uncertain=False)
-    return Turn(places, timeout_s, member, asked_at, answer)
 
 
 def give_up(places: Places, member: str, waiter: str = "", *, over: bool) -> bool:
@@ -110,6 +127,13 @@ class Turn:
         self._first_end_ms = 0
         self._looks = 0
 
+    def leave(self, error: BaseException) -> None:
+        """Leave neither a place nor a waiter behind after *error*."""
+        # What is no error of ours has interrupted this anywhere, also after a place was granted.
+        over = self._uncertain or not isinstance(error, HoldfastError)
+        if over or self._waiter:
+            shielded(partial(give_up, self._places, self._member, self._waiter, over=over))
+
     def lease(self) -> Lease:
         """The place.
 
@@ -130,19 +154,11 @@ class Turn:
 
     def _outcome(self, *, waits: bool) -> Lease | None:
         at_once = not waits or self._deadline.passed
-        try:
-            if at_once or self._tried or not self._places.lobby.channel(self._places.unit):
-                lease = self._ask()
-                if lease is not None or at_once:
-                    return lease
-            return self._wait()
-        except BaseException:
-            if self._uncertain or self._waiter:
-                seen_through(self._give_up())
-            raise
-
-    def _give_up(self) -> bool:
-        return give_up(self._places, self._member, self._waiter, over=self._uncertain)
+        if at_once or self._tried or not self._places.lobby.channel(self._places.unit):
+            lease = self._ask()
+            if lease is not None or at_once:
+                return lease
+        return self._wait()
 
     def _ask(self) -> Lease | None:
         """Ask for a place, or for the same place again."""
@@ -205,7 +221,8 @@ class Turn:
                     if trouble.passed:
                         raise
         if lease is None:
-            self._give_up()
+            give_up(self._places, self._member, self._waiter, over=self._uncertain)
+            self._waiter = ""
         return lease
 
     def _inherited(self, waiter: Waiter) -> Lease | None:
