@@ -245,6 +245,8 @@ class Claimer:
         if self._number == 0:
             return  # the server does not know of this one
         self.give_back(await self.step(0))  # of a step whose answer was not waited for
+        judged = {verdict.claim for verdict in self._verdicts}
+        self.give_back([claim for claim in self._leases if claim not in judged])
         while self._verdicts:
             await self.step(0)
 
