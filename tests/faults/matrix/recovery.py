@@ -49,7 +49,7 @@ RECOVERIES = [
     Recovery(
         "a restart of the server: from its first answer until everything works again",
         "recovered_s",
-        ["F3", "F4", "F5", "F5d"],
+        ["F3", "F4", "F5", "F5d", "F20"],
         5.0,
     ),
     Recovery(

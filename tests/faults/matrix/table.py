@@ -46,6 +46,7 @@ MARKS = """
     F18  S     S          S      S        S     S            S        S     S      S
     F19  -     -          -      -        -     -            -        S     -      -
     F19b U     U          U      U        U     U            U        U     U      U
+    F20  V     V          B      B        B     B            B        V     B      B
 """
 
 
@@ -104,12 +105,14 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
 """By fault and block."""
 
 AS = {"F9": "F5", "F10": "F5", "F10b": "F5", "F15b": "F5", "F9d": "F5d", "F10d": "F5d"}
+AS |= {"F20": "F5"}
 """What the server loses there is as here."""
 
 SURE = {
     *("F5 completions", "F5 counter"),
     *("F9 completions", "F9 counter"),
     *("F15b completions", "F15b counter"),
+    *("F20 completions", "F20 counter"),
 }
 """Where something is lost whatever happens: a run that shows nothing has not played the fault."""
 
@@ -207,6 +210,7 @@ CHOICE = """
     F18  rows
     F19  rows
     F19b queue
+    F20  lock queue files
 """
 """What `make faults` plays, in five minutes."""
 

@@ -291,23 +291,41 @@ async def cancelled(*tasks: asyncio.Task[Any]) -> None:
 
 
 async def together(*work: Coroutine[Any, Any, Any]) -> None:
-    """Run all of *work* at once. When one part fails, the others are cancelled and it is raised."""
+    """Run all of *work* at once. When one part fails, cancel the others and raise its exception.
+
+    A part that was cancelled though nobody cancelled the caller has failed as well.
+    """
     tasks = [asyncio.ensure_future(part) for part in work]
+    left, failed = set(tasks), list[asyncio.Task[Any]]()
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        while left and not failed:
+            done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+            failed = [task for task in done if task.cancelled() or task.exception() is not None]
     finally:
         for task in tasks:
             task.cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-    for result in results:
-        if isinstance(result, Exception):
-            raise result
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in failed:
+        task.result()
 
 
 def being_cancelled() -> bool:
     """Whether someone asked the task that runs here to stop."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def current_running() -> Running[Any] | None:
+    """Return the task that runs here."""
+    return asyncio.current_task()
+
+
+def is_current(task: Running[Any] | None) -> bool:
+    """Return whether *task* runs here; not so while its coroutine is closed from outside of it."""
+    try:
+        return asyncio.current_task() is task
+    except RuntimeError:  # no loop runs here
+        return False
 
 
 def at_construction(check: Callable[[], Awaitable[None]]) -> None:

@@ -137,25 +137,28 @@ class Threads:
             raise RuntimeError(f"the threads of {self._name!r} are closed")
         if self._unfinished >= self._started < self._limit:
             self._start()
-        future: asyncio.Future[T] = self._loop.create_future()
+        future: asyncio.Future[_Outcome] = self._loop.create_future()
         job = _Job(function, future)
         self._unfinished += 1
         self._jobs.put(job)
+        outcome: _Outcome | None = None
+        error: BaseException | None = None
         try:
-            return await future
-        except asyncio.CancelledError as cancelled:
-            outcome = self._abandon(job)
-            if outcome is None:
-                if job.stack:
-                    cancelled.add_note(_told(job.stack))
+            try:
+                outcome = await future
+            except asyncio.CancelledError as cancelled:
+                outcome = self._abandon(job)
+                if outcome is None:
+                    if job.stack:
+                        cancelled.add_note(_told(job.stack))
+                    raise
+            except BaseException:  # closed as a coroutine
+                self._abandon(job)
                 raise
             result, error = outcome
             if error is not None:
-                raise error from None
+                raise error
             return cast(T, result)
-        except BaseException:  # closed as a coroutine; or the function's own, ended
-            self._abandon(job)
-            raise
         finally:
             outcome = error = None
             del future, job  # an error in it has this frame in its traceback: a cycle
@@ -208,11 +211,8 @@ class Threads:
                 if self._on_freed is not None:
                     self._loop.call_soon(self._on_freed)
             elif not job.future.done():
-                result, error = job.outcome
-                if error is None:
-                    job.future.set_result(result)
-                else:
-                    job.future.set_exception(error)
+                # Not `set_exception`: it asks for the class of the error, which may raise.
+                job.future.set_result(job.outcome)
 
     def _work(self) -> None:
         """What each thread does."""

@@ -211,13 +211,14 @@ class Claimer:
         wait_ms, self._left, accepted, *claimed = reply
         if claimed and isinstance(claimed[-1], list):
             await self._answer_for(claimed.pop())
-        self._pending = None
         claims = [_claim(*claimed[i : i + 5]) for i in range(0, len(claimed), 5)]
         for claim in claims:
             self._keep(claim, asked_at)
             self._parked.pop(claim.key, None)
-        for verdict, digit in zip(verdicts, accepted.decode(), strict=True):
+        self._pending = None
+        for _ in verdicts:
             self._verdicts.popleft()
+        for verdict, digit in zip(verdicts, accepted.decode(), strict=True):
             self._let_go(verdict, accepted=digit == "1")
         # A step that wants nothing does not look, and ends the waiting of this worker.
         self._more = len(claims) == want or wait_ms == 0
@@ -245,6 +246,8 @@ class Claimer:
         if self._number == 0:
             return  # the server does not know of this one
         self.give_back(await self.step(0))  # of a step whose answer was not waited for
+        judged = {verdict.claim for verdict in self._verdicts}
+        self.give_back([claim for claim in self._leases if claim not in judged])
         while self._verdicts:
             await self.step(0)
 

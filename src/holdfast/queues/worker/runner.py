@@ -9,11 +9,19 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Final
 
 from ...core.codec import JSON, encoded
+from ...core.error_text import described, error_text, log_safely, type_name
 from ...core.names import Unit
-from ...core.runtime._async import Cancelled, being_cancelled, time_limit
+from ...core.runtime._async import (
+    Cancelled,
+    being_cancelled,
+    current_running,
+    is_current,
+    time_limit,
+)
 from ...core.runtime.threads import Threads
 from ...core.telemetry import Activity, Fact, Telemetry, during
 from ...core.trace import TraceContext, current_trace, enter_trace
@@ -63,6 +71,7 @@ class Runner:
         """
         started = time.monotonic()
         envelope: Envelope | None = None
+        task: Task[..., Any] | None = None
         raised: BaseException | None = None
         try:
             envelope = Envelope.unpacked(claim.body, claim.task_id)
@@ -70,27 +79,18 @@ class Runner:
             args, kwargs = task.converted(envelope.args, envelope.kwargs)
         except (DecodeError, UnknownTask) as error:
             verdict = self._refused(claim, envelope, error)
+        except BaseException as error:  # of a type of the user's among the arguments
+            if task is None or envelope is None:
+                raise
+            raised, verdict = error, _failed(claim, task, error)
+            with self._told(claim, envelope.trace, task.name) as work:
+                work.ended(verdict.verb, type_name(type(error)))
         else:
             enter_trace(envelope.trace)
             with self._told(claim, envelope.trace, task.name) as work:
                 enter_trace(work.trace)
-                try:
-                    running = RunningTask(
-                        claim.task_id,
-                        task.name,
-                        self._unit.name,
-                        claim.attempt,
-                        claim.token,
-                        envelope.enqueued_ms,
-                    )
-                    result = await self._invoke(task, running, args, kwargs)
-                    verdict = _done(claim, task, result)
-                except (Cancelled, GeneratorExit):
-                    raise
-                except BaseException as error:  # noqa: BLE001 (whatever it is, it is the task's)
-                    raised = error
-                    verdict = _failed(claim, task, error)
-                work.ended(verdict.verb, type(raised).__name__ if raised else "")
+                verdict, raised = await self._ended(claim, envelope, task, args, kwargs)
+                work.ended(verdict.verb, type_name(type(raised)) if raised is not None else "")
         name = envelope.task if envelope else ""
         level = _LEVELS[verdict.verb]
         if verdict.verb == "park":
@@ -99,6 +99,30 @@ class Runner:
         if logger.isEnabledFor(level):
             self._log(level, verdict, name, time.monotonic() - started, raised)
         return verdict
+
+    async def _ended(
+        self, claim: Claim, envelope: Envelope, task: Task[..., Any], args: Any, kwargs: Any
+    ) -> tuple[Verdict, BaseException | None]:
+        """Run the function. Return the verdict, and the exception that it raised, if any."""
+        running = RunningTask(
+            claim.task_id,
+            task.name,
+            self._unit.name,
+            claim.attempt,
+            claim.token,
+            envelope.enqueued_ms,
+        )
+        here = current_running()
+        try:
+            result = await self._invoke(task, running, args, kwargs)
+            return _done(claim, task, result), None
+        except Cancelled:
+            raise
+        except BaseException as error:  # whatever it is, the task raised it
+            # But a coroutine that is closed, with its loop for example, gets one from outside.
+            if type(error) is GeneratorExit and not is_current(here):
+                raise
+            return _failed(claim, task, error), error
 
     async def _invoke(
         self, task: Task[..., Any], running: RunningTask, args: Any, kwargs: Any
@@ -124,7 +148,7 @@ class Runner:
             if task.is_async:
                 return await function(*args, **kwargs)
             result = await self._threads.run(partial(function, *args, **kwargs))
-            if inspect.isawaitable(result):  # an async function behind a plain decorator
+            if _is_awaitable(result):  # an async function behind a plain decorator
                 return await result
         except Cancelled as error:
             if being_cancelled():
@@ -147,7 +171,7 @@ class Runner:
         else:
             verdict = _dead(claim, "undecodable", error)
         with self._told(claim, envelope.trace if envelope else None, name) as work:
-            work.ended(verdict.verb, type(error).__name__)
+            work.ended(verdict.verb, type_name(type(error)))
         return verdict
 
     def _told(
@@ -170,7 +194,8 @@ class Runner:
     ) -> None:
         """One record per attempt: what became of which task, and how long it took."""
         claim, trace = verdict.claim, current_trace()
-        logger.log(
+        log_safely(
+            logger,
             level,
             "task %s (%s) of queue %s, attempt %d, %.3f s: %s",
             claim.task_id,
@@ -179,7 +204,7 @@ class Runner:
             claim.attempt,
             duration_s,
             on_one_line(_OUTCOMES[verdict.verb].format(verdict)),
-            exc_info=None if raised is None else _own_part(raised),
+            error=None if raised is None else _own_part(raised),
             extra={
                 "holdfast_task_id": claim.task_id,
                 "holdfast_task": name,
@@ -207,6 +232,7 @@ _OUTCOMES: Final = {
 }
 
 _PACKAGE: Final = str(Path(__file__).parents[2])
+_TRACEBACK: Final = BaseException.__dict__["__traceback__"]  # a subclass may override it
 
 
 def _done(claim: Claim, task: Task[..., Any], result: Any) -> Verdict:
@@ -222,15 +248,17 @@ def _stored(claim: Claim, task: Task[..., Any], result: Any) -> bytes:
         return b"=null"
     try:
         return b"=" + encoded(JSON, result, f"the result of task {task.name!r}")
-    except (TypeError, PayloadTooLarge) as error:
-        logger.warning("task %s is done, but %s", claim.task_id, error)
-        return b"!" + _reason("bad-result", str(error)).encode()
+    except BaseException as error:  # noqa: BLE001 (its objects may raise whatever they like)
+        plain = isinstance(error, TypeError | PayloadTooLarge)
+        text = error_text(error, _REASON_LIMIT) if plain else described(error, _REASON_LIMIT)
+        log_safely(logger, logging.WARNING, "task %s is done, but %s", claim.task_id, text)
+        return b"!" + _reason("bad-result", text).encode()
 
 
 def _failed(claim: Claim, task: Task[..., Any], error: BaseException) -> Verdict:
     wait_ms = task.retry.wait_ms(claim.failures + 1)
     verb: Verb = "dead" if wait_ms is None else "retry"
-    reason = _reason("failed", _told(error))
+    reason = _reason("failed", described(error, _REASON_LIMIT))
     return Verdict(claim, verb, wait_ms or 0, reason, urgent=task.ack == "now")
 
 
@@ -244,17 +272,17 @@ def _reason(kind: str, text: str) -> str:
     return reason[:_REASON_LIMIT]
 
 
-def _told(error: BaseException) -> str:
-    """The error in words, also if it cannot say them itself."""
+def _is_awaitable(result: Any) -> bool:
+    """Return whether a plain function returned an awaitable; an object that raises is none."""
     try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001 (a __str__ of the task's own may raise whatever it likes)
-        return f"{type(error).__name__}: its message cannot be read"
+        return inspect.isawaitable(result)
+    except BaseException:  # noqa: BLE001 (its class may be a property)
+        return False
 
 
 def _own_part(error: BaseException) -> BaseException:
     """The error with the frames of the task only: how we called it is of no use to its author."""
-    frame = error.__traceback__
+    frame: TracebackType | None = _TRACEBACK.__get__(error)
     while frame is not None and frame.tb_frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.tb_next
-    return error.with_traceback(frame)
+    return BaseException.with_traceback(error, frame)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from ...core.bell import Bell
 from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
 from ...core.clock import Deadline
 from ...core.connections.settings import Settings
+from ...core.error_text import log_safely, type_name
 from ...core.eviction import Lookout
 from ...core.renewer import Renewer
 from ...core.runtime._async import (
@@ -77,7 +78,9 @@ class Shift:
         self._sign = Sign(self._caller, plan, worker)
         self._bell = Bell(settings, OwnLoop)
         self._renewer = Renewer(settings)
-        self._threads = Threads(plan.concurrency, "holdfast task", on_freed=self._free_thread)
+        self._threads = Threads(
+            plan.concurrency, "holdfast task", on_freed=self._guarded(self._free_thread)
+        )
         self._claimers = {
             unit.name: Claimer(
                 self._caller,
@@ -85,7 +88,7 @@ class Shift:
                 unit,
                 worker=worker,
                 lease_ms=plan.lease_ms,
-                on_taken_away=self._stop_claim,
+                on_taken_away=self._guarded(self._stop_claim),
             )
             for unit in plan.weights
         }
@@ -102,6 +105,7 @@ class Shift:
         self._grace = Deadline(None)
         self._stopping = False
         self._gives_back = False  # whatever starts now is cancelled at once
+        self._failure: BaseException | None = None  # ends this run
         self._stopped = Event()
 
     def stop(self, grace_s: float) -> None:
@@ -126,14 +130,45 @@ class Shift:
                 listening.enter_context(claimer.listening(self._bell))
             watchdog = Watchdog(_BLOCKED_S, _report)
             listening.callback(watchdog.close)
-            patience = spawn(self._lose_patience(), "holdfast grace")
-            noting = spawn(self._note(), "holdfast sign of life")
+            patience = self._beside(self._lose_patience(), "holdfast grace")
+            noting = self._beside(self._note(), "holdfast sign of life")
             try:
                 await together(*map(self._serve, self._claimers.values()))
             except HoldfastError as error:
+                if self._failure is not None or not self._stopping:
+                    raise
                 logger.warning("worker %s ends without its server: %s", self._worker, error)
             finally:
                 await cancelled(patience, noting)
+
+    def _beside(self, work: Coroutine[Any, Any, None], name: str) -> Running[None]:
+        """Do *work* beside the queues. If it fails, this run ends with its exception."""
+        task = spawn(work, name)
+        task.add_done_callback(self._guarded(_raise_failure))
+        return task
+
+    def _guarded(self, function: Callable[..., object]) -> Callable[..., None]:
+        """Return *function* as a callback: if it fails, this run ends with its exception.
+
+        An event loop logs what a callback raises, and goes on. The worker would wait for ever for
+        what the callback has not done.
+        """
+
+        def call(*args: Any) -> None:
+            try:
+                function(*args)
+            except BaseException as error:  # noqa: BLE001 (`_over` raises it)
+                self._fail(error)
+
+        return call
+
+    def _fail(self, error: BaseException) -> None:
+        """End this run with *error*, after what runs was given back."""
+        if self._failure is None:
+            self._failure = error
+            self.stop(0)
+        for claimer in self._claimers.values():
+            claimer.wake()
 
     async def _note(self) -> None:
         """Be listed, and the queues as well: other languages put tasks into some."""
@@ -154,16 +189,30 @@ class Shift:
                 async with time_limit(_FAREWELL_S):
                     await notice()  # what is to start soon, starts
                     await self._stop_all(_FAREWELL_S / 2)
-                    leaving = (claimer.leave() for claimer in self._claimers.values())
+                    leaving = map(self._leave, self._claimers.values())
                     await together(*leaving, self._sign.depart())
         finally:
             await self._close()
 
+    async def _leave(self, claimer: Claimer) -> None:
+        """Give back the tasks of one queue. A failure leaves the other queues alone."""
+        try:
+            await claimer.leave()
+        except HoldfastError:
+            pass  # its leases will end
+        except Exception as error:  # noqa: BLE001 (this run ends anyway)
+            text = "worker %s could not give back all tasks of %s"
+            log_safely(logger, logging.ERROR, text, self._worker, claimer.unit, error=error)
+
     async def _close(self) -> None:
         self._threads.close()
-        await in_thread(self._renewer.close)
-        await in_thread(self._bell.close)
-        await self._caller.close()
+        try:
+            await in_thread(self._renewer.close)
+        finally:
+            try:
+                await in_thread(self._bell.close)
+            finally:
+                await self._caller.close()
         logger.info("worker %s has ended", self._worker)
 
     async def _serve(self, claimer: Claimer) -> None:
@@ -182,7 +231,9 @@ class Shift:
                     await sleep(_GATHER_S)
 
     def _over(self, claimer: Claimer) -> bool:
-        """Whether *claimer* has nothing left to do."""
+        """Whether *claimer* has nothing left to do. Raises what this run fails with."""
+        if self._failure is not None:
+            raise self._failure
         if self._until_idle and not self._stopping and self._is_idle():
             self.stop(self._plan.grace_s)
         return self._stopping and not claimer.is_busy
@@ -230,7 +281,7 @@ class Shift:
             claimer.started()
         if claimer.may_have_more:
             # A turn later, so that the request for the next ones goes out before these run.
-            soon(self._start, claimer, runner, claims[:placed])
+            soon(self._guarded(self._start), claimer, runner, claims[:placed])
         else:
             self._start(claimer, runner, claims[:placed])
         why = "" if self._stopping else "its place was taken before the server answered"
@@ -270,18 +321,42 @@ class Shift:
                     claim.crashes,
                 )
             name = f"holdfast task {claim.task_id} of {claimer.unit}"
-            task = spawn(_verdict(claimer, runner, claim), name)
+            task = spawn(self._verdict(claimer, runner, claim), name)
             self._running[claim] = _Run(claimer, task)
-            task.add_done_callback(partial(self._finish, claim))
+            task.add_done_callback(self._guarded(partial(self._finish, claim)))
             if claimer.was_taken_away(claim):
                 self._stop_claim(claim, "lost its lease before it began")
             elif self._gives_back:
                 task.cancel()
 
+    async def _verdict(self, claimer: Claimer, runner: Runner, claim: Claim) -> Verdict | None:
+        """Run *claim*. Return what is to become of it; None when the server knows already."""
+        try:
+            verdict = await runner.run(claim)
+        except Cancelled:
+            return Verdict(claim, "release")
+        except GeneratorExit:  # this coroutine is closed
+            raise
+        except BaseException as error:  # noqa: BLE001 (its runner is to raise nothing)
+            return _broken(claim, error)
+        if not verdict.urgent:
+            return verdict
+        try:
+            await claimer.settle(verdict)
+        except (Cancelled, HoldfastError):  # the worker ends: it goes with the last step
+            return verdict
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 (`_over` raises it)
+            self._fail(error)
+            return verdict
+        return None
+
     def _finish(self, claim: Claim, task: Running[Verdict | None]) -> None:
         run = self._running.pop(claim, None)
         if run is None:
             return  # it was given up before
+        run.claimer.finished(_last_word(claim, task))
         self._finished += 1
         if claim in self._suspects:
             self._suspects.remove(claim)
@@ -289,7 +364,6 @@ class Shift:
                 self._places.hunger(name)
         self._withhold()
         self._places.vacate()
-        run.claimer.finished(_last_word(claim, task))
         self._wake_next()
 
     def _free_thread(self) -> None:
@@ -360,32 +434,27 @@ class _Run:
     task: Running[Verdict | None]
 
 
-async def _verdict(claimer: Claimer, runner: Runner, claim: Claim) -> Verdict | None:
-    """What is to become of *claim*, now that it has run; None when the server knows already."""
-    try:
-        verdict = await runner.run(claim)
-        if not verdict.urgent:
-            return verdict
-    except Cancelled:
-        return Verdict(claim, "release")
-    except Exception as error:
-        # Given back, it would break the next runner as well, and at once.
-        logger.exception("task %s broke the worker's runner", claim.task_id)
-        return Verdict(claim, "dead", text=f"failed: {type(error).__name__} in the worker's runner")
-    try:
-        await claimer.settle(verdict)
-    except (Cancelled, HoldfastError):  # the worker ends: it goes with the last step
-        return verdict
-    return None
-
-
 def _last_word(claim: Claim, task: Running[Verdict | None]) -> Verdict | None:
     """The verdict of a *task* that has ended in whatever way."""
     if task.cancelled():  # before it began, so it had no chance to say so itself
         return Verdict(claim, "release")
     if (error := task.exception()) is not None:
-        return Verdict(claim, "dead", text=f"failed: {type(error).__name__} in the worker's runner")
+        return _broken(claim, error)
     return task.result()
+
+
+def _broken(claim: Claim, error: BaseException) -> Verdict:
+    """Return the verdict on a task that broke the runner: released, it would break the next one."""
+    reason = f"failed: {type_name(type(error))} in the worker's runner"
+    text = "task %s broke the worker's runner"
+    log_safely(logger, logging.ERROR, text, claim.task_id, error=error)
+    return Verdict(claim, "dead", text=reason)
+
+
+def _raise_failure(task: Running[None]) -> None:
+    """Raise what *task* has raised."""
+    if not task.cancelled():
+        task.result()
 
 
 def _report(blockage: Blockage) -> None:

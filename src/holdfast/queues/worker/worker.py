@@ -87,8 +87,10 @@ class AsyncWorker:
                 if self._grace_s is None:
                     await shift.work()
         finally:
-            await shift.end()
-            self._shift = self._grace_s = None
+            try:
+                await shift.end()
+            finally:
+                self._shift = self._grace_s = None
         if closing.stopped:
             raise ClientClosed(action)
 

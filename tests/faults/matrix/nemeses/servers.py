@@ -45,6 +45,11 @@ def cut_power_amid_writes(victim: Server, seconds: float) -> None:
     cut_power(victim, seconds, MUCH)
 
 
+def roll_back(victim: Server, seconds: float) -> None:
+    """SIGKILL, and a restart from the state of *seconds* ago, which is older than any lease."""
+    cut_power(victim, seconds, MUCH)
+
+
 def fill(victim: Server, seconds: float) -> None:
     """No memory for anything new (`noeviction`) for *seconds*."""
     victim.execute("CONFIG", "SET", "maxmemory", 1)
@@ -176,5 +181,15 @@ FAULTS = {
         server,
         [fill_disk],
         lasting=(0.2, 0.6),
+    ),
+    "F20": Fault(
+        "the server is killed and restarts from a state that is some seconds old",
+        standalone("everysec"),
+        server,
+        [roll_back],
+        every=(0.3, 0.8),
+        lasting=(1.5 * LEASE_S, 3 * LEASE_S),
+        trouble_s=5.0,
+        lossy=True,
     ),
 }
