@@ -52,6 +52,7 @@ HOMES: Final = {
     "CounterOverflow": "errors",
     "CounterState": "counters.state",
     "Damage": "client.audit.report",
+    "DamagedData": "errors",
     "DamagedFile": "errors",
     "DecodeError": "errors",
     "DefinitionConflict": "errors",

@@ -16,6 +16,7 @@ from holdfast import (
     BudgetExceeded,
     ChatExists,
     CounterOverflow,
+    DamagedData,
     DamagedFile,
     DecodeError,
     DefinitionConflict,
@@ -73,6 +74,11 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         ServerRefused("queues/enqueue on queue 'email'", "OOM"),
         "^queues/enqueue on queue 'email' was not applied: OOM$",
         {"action": "queues/enqueue on queue 'email'", "reason": "OOM"},
+    ),
+    (
+        DamagedData("locks/acquire on lock 'a'", "lock 'a'", "limit of hf:x is not"),
+        r"^locks/acquire on lock 'a' failed: limit of hf:x is not; another program .* `holdfast fsck`",
+        {"what": "lock 'a'", "reason": "limit of hf:x is not", "problem": "limit of hf:x is not"},
     ),
     (
         Unsupported("locks/set on fenced 'a'", "localhost:6379: no Fsynced() to be had: ERR"),

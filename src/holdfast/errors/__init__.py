@@ -3,7 +3,8 @@
     HoldfastError
     ├── ServerUnavailable      surely not applied
     │   └── ServerRefused      the server answered with an error before doing anything
-    │       └── Unsupported    it cannot make writes as durable as it should
+    │       ├── Unsupported    it cannot make writes as durable as it should
+    │       └── DamagedData (DecodeError)  another program changed the keys
     ├── OutcomeUnknown         perhaps applied; `repeat()` makes it applied exactly once
     ├── InvalidName (ValueError)
     ├── PayloadTooLarge (ValueError)
@@ -48,6 +49,7 @@ fields. Wrong arguments are plain `ValueError` and `TypeError`, raised before an
 """
 
 from .base import (
+    DamagedData,
     DecodeError,
     DefinitionConflict,
     HoldfastError,
@@ -111,6 +113,7 @@ __all__ = [
     "BudgetExceeded",
     "ChatExists",
     "CounterOverflow",
+    "DamagedData",
     "DamagedFile",
     "DecodeError",
     "DefinitionConflict",

@@ -140,6 +140,31 @@ class DecodeError(HoldfastError, ValueError):
         self.problem = problem
 
 
+class DamagedData(ServerRefused, DecodeError):
+    """Keys on the server do not hold what Holdfast writes: another program changed them.
+
+    The operation was not applied. It fails in the same way until the keys are restored or deleted;
+    `holdfast fsck` names them.
+
+    Attributes:
+        action: what was to be done, such as `locks/acquire on lock 'a'`.
+        reason: what is wrong, with the name of the key if it is known.
+        what: whose keys they are, such as `lock 'a'`.
+        problem: the same as *reason*.
+    """
+
+    def __init__(self, action: str, what: str, problem: str) -> None:
+        HoldfastError.__init__(
+            self,
+            f"{action} failed: {problem}; another program has changed the keys of {what}: "
+            "run `holdfast fsck`, then restore or delete the keys that it names",
+        )
+        self.action = action
+        self.reason = problem
+        self.what = what
+        self.problem = problem
+
+
 class DefinitionConflict(HoldfastError, ValueError):
     """Something is defined otherwise on the server than this program says.
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from ...errors import OutcomeUnknown, ServerRefused, ServerUnavailable, Unsupported
-from ..connections.outcome import Lost, Moved, Outcome, Refused, Replied, Unable
+from ...errors import DamagedData, OutcomeUnknown, ServerRefused, ServerUnavailable, Unsupported
+from ..connections.outcome import Damaged, Lost, Moved, Outcome, Refused, Replied, Unable
 from ..connections.request import ASKING, Request
 from ..connections.seal import mark
 from ..names import Unit
@@ -80,6 +80,8 @@ def value(outcome: Outcome, attempt: Attempt) -> Any:
     if isinstance(outcome, Replied):
         return outcome.value
     match outcome:
+        case Damaged(reason):
+            raise DamagedData(attempt.action, str(attempt.unit), reason)
         case Lost(reason) | Refused(reason, applied=True) if not attempt.harmless:
             raise OutcomeUnknown(attempt.action, reason)
         case Unable(reason):

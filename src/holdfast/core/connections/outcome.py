@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +14,18 @@ from .slots import UNKNOWN_HOSTS
 SUPERSEDED: Final = "SUPERSEDED"
 """How the error of `lua/parts/ledger.lua` begins."""
 
+DAMAGED: Final = "DAMAGED"
+"""How the error of `lua/parts/sound.lua` begins. A key follows, and what is wrong with it."""
+
 _REDIRECTIONS: Final = frozenset(["MOVED", "ASK"])
+_LOCATION: Final = re.compile(r"(?: script: [0-9a-f]{40}, on @user_script:\d+\.)?$")
+_OF_DAMAGE: Final = re.compile(
+    r"^WRONGTYPE|hash value is not|user_script:\d+: (?:attempt to|bad argument)"
+    r"|(?:not an? (?:valid )?(?:integer|float)|must be strings or integers|is not a number"
+    r"|[Ii]nvalid (?:stream ID|expire)|equal or smaller than|overflow|out of range).* script: "
+)
+"""Errors that only values can cause that are not Holdfast's, within a script that is."""
+
 _NOT_NOW: Final = frozenset(["TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN"])
 
 
@@ -46,6 +58,10 @@ class Refused(msgspec.Struct, frozen=True):
     applied: bool
 
 
+class Damaged(Refused, frozen=True):
+    """A script found what no script of Holdfast writes. Each further try ends in the same way."""
+
+
 class Moved(msgspec.Struct, frozen=True):
     """The slot is elsewhere: for good, or (`ask`) for this request only. Not applied."""
 
@@ -70,7 +86,7 @@ class Unable(msgspec.Struct, frozen=True):
     reason: str
 
 
-Outcome = Replied | Unsent | Lost | Refused | Moved | Busy | NoScript | Unable
+Outcome = Replied | Unsent | Lost | Refused | Damaged | Moved | Busy | NoScript | Unable
 
 
 def outcome_of(reply: Any, asked: Address) -> Outcome:
@@ -119,6 +135,8 @@ def _of_error(text: str, asked: Address) -> Outcome:
         return Moved(int(slot), (host, int(port)), ask=code == "ASK")
     if code in _NOT_NOW:
         return Busy(text)
+    if code == DAMAGED or _OF_DAMAGE.search(text):
+        return Damaged(_LOCATION.sub("", rest if code == DAMAGED else text), applied=False)
     # An error inside a script ends in "script: <sha1>, on @user_script:<line>.": its earlier lines
     # stand. Every other error was raised before the first line ran; the ledger's, before any write.
     inside = "script: " in text and code != SUPERSEDED
