@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from .. import HoldfastError, InvalidName, OutcomeUnknown, ServerRefused, ServerUnavailable
+from .. import (
+    DamagedData,
+    HoldfastError,
+    InvalidName,
+    OutcomeUnknown,
+    ServerRefused,
+    ServerUnavailable,
+)
 from .address import server_name, url_problem, without_password
 from .codes import FAILED, NOT_FOUND, WRONG_USAGE
 from .output import console, stranger
@@ -116,6 +123,8 @@ def reason(error: HoldfastError, url: str | None, embedded: Path | None) -> str:
                 f"nobody knows whether it was done: {error.reason}; "
                 "look at what is there before you repeat it"
             )
+        case DamagedData():
+            return str(error)
         case ServerRefused():
             return f"{server_name(url, embedded)} refuses: {error.reason}"
         case ServerUnavailable():

@@ -11,6 +11,7 @@ from ..core.call._async import Argument, AsyncCaller
 from ..core.catalog._async import AsyncCatalog
 from ..core.names import Unit
 from ..core.script import Script
+from ..core.stored import stored_int
 from ..errors import ServerUnavailable
 from . import keys
 from .folding import (
@@ -105,7 +106,7 @@ class AsyncCompletions:
             members = _members(chunk)
             with self._caller.writers.operation(None, ledger.never, verb="add") as write:
                 args: list[Argument] = [write.writer, write.number, len(chunk), *members]
-                new += await self._call(ADD, args, harmless=True)
+                new += stored_int(await self._call(ADD, args, harmless=True), self._answer)
             await self._catalog.note(self._unit)
             done += len(chunk)
             if progress is not None:
@@ -137,7 +138,7 @@ class AsyncCompletions:
             while gone == part * GONE_AT_ONCE:
                 args: list[Argument] = [write.part(part), write.number, ending, *stands]
                 try:
-                    gone += await self._call(REMOVE, args)
+                    gone += stored_int(await self._call(REMOVE, args), self._answer)
                 except ServerUnavailable as error:
                     if part == 0:
                         raise
@@ -162,13 +163,14 @@ class AsyncCompletions:
         start = folded(checked(prefix, "a prefix"))
         if len(start.encode()) > MAX_FOLDED_BYTES:
             return []
+        index = keys.index(self._unit)
         found = await self._caller.call(
             SEARCH,
             self._unit,
-            (keys.index(self._unit),),
+            (index,),
             (WHOLE + start, WORD + start, limit, MAX_WORDS),
         )
-        return [Match.parse(member) for member in found]
+        return [Match.parse(member, index) for member in found]
 
     async def has(self, name: str) -> bool:
         """Whether *name* is there, to the letter, with whatever id.
@@ -192,6 +194,10 @@ class AsyncCompletions:
             self._unit, "ZLEXCOUNT", index, f"[{WHOLE}", f"({WORD}"
         )
         return reply
+
+    @property
+    def _answer(self) -> str:
+        return f"an answer in the ledger of {self._unit}"
 
     async def _call(self, script: Script, args: list[Argument], *, harmless: bool = False) -> Any:
         names = [keys.index(self._unit), *ledger.keys(self._unit)]

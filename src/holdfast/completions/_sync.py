@@ -12,6 +12,7 @@ from ..core.call._sync import Argument, Caller
 from ..core.catalog._sync import Catalog
 from ..core.names import Unit
 from ..core.script import Script
+from ..core.stored import stored_int
 from ..errors import ServerUnavailable
 from . import keys
 from .folding import (
@@ -106,7 +107,7 @@ class Completions:
             members = _members(chunk)
             with self._caller.writers.operation(None, ledger.never, verb="add") as write:
                 args: list[Argument] = [write.writer, write.number, len(chunk), *members]
-                new += self._call(ADD, args, harmless=True)
+                new += stored_int(self._call(ADD, args, harmless=True), self._answer)
             self._catalog.note(self._unit)
             done += len(chunk)
             if progress is not None:
@@ -138,7 +139,7 @@ class Completions:
             while gone == part * GONE_AT_ONCE:
                 args: list[Argument] = [write.part(part), write.number, ending, *stands]
                 try:
-                    gone += self._call(REMOVE, args)
+                    gone += stored_int(self._call(REMOVE, args), self._answer)
                 except ServerUnavailable as error:
                     if part == 0:
                         raise
@@ -163,13 +164,14 @@ class Completions:
         start = folded(checked(prefix, "a prefix"))
         if len(start.encode()) > MAX_FOLDED_BYTES:
             return []
+        index = keys.index(self._unit)
         found = self._caller.call(
             SEARCH,
             self._unit,
-            (keys.index(self._unit),),
+            (index,),
             (WHOLE + start, WORD + start, limit, MAX_WORDS),
         )
-        return [Match.parse(member) for member in found]
+        return [Match.parse(member, index) for member in found]
 
     def has(self, name: str) -> bool:
         """Whether *name* is there, to the letter, with whatever id.
@@ -189,6 +191,10 @@ class Completions:
         index = keys.index(self._unit)
         reply: int = self._caller.read(self._unit, "ZLEXCOUNT", index, f"[{WHOLE}", f"({WORD}")
         return reply
+
+    @property
+    def _answer(self) -> str:
+        return f"an answer in the ledger of {self._unit}"
 
     def _call(self, script: Script, args: list[Argument], *, harmless: bool = False) -> Any:
         names = [keys.index(self._unit), *ledger.keys(self._unit)]

@@ -6,6 +6,8 @@ from typing import Self
 
 import msgspec
 
+from ..errors import DecodeError
+
 
 class Match(msgspec.Struct, frozen=True):
     """A name that was found.
@@ -19,7 +21,14 @@ class Match(msgspec.Struct, frozen=True):
     id: str | None = None
 
     @classmethod
-    def parse(cls, member: bytes) -> Self:
-        """The match of `key NUL name NUL id`."""
-        _, name, id_ = member.split(b"\0")  # only what is told has to be decoded
-        return cls(name.decode(), id_.decode() if id_ else None)
+    def parse(cls, member: bytes, index: str) -> Self:
+        """Return the match of `key NUL name NUL id`, a member of *index*.
+
+        Raises:
+            DecodeError: It is not one.
+        """
+        try:
+            _, name, id_ = member.split(b"\0")  # only what is told has to be decoded
+            return cls(name.decode(), id_.decode() if id_ else None)
+        except ValueError as error:
+            raise DecodeError(f"member {member[:80]!r} of {index}", str(error)) from error

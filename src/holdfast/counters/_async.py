@@ -15,7 +15,8 @@ from ..core.clock import Duration, Instant, from_epoch_ms, to_epoch_ms, to_secon
 from ..core.ledger import Operation
 from ..core.names import Unit
 from ..core.script import Script
-from ..errors import CounterOverflow, DefinitionConflict, TimeOutOfRange
+from ..core.stored import stored_int
+from ..errors import CounterOverflow, DecodeError, DefinitionConflict, TimeOutOfRange
 from . import keys
 from .sample import Sample, Samples
 from .shape import Given, Shape
@@ -30,6 +31,10 @@ USUAL: Final = Shape()
 
 MAX_COUNT: Final = 2**63 - 1
 MIN_COUNT: Final = -MAX_COUNT
+MIN_STORED: Final = -(2**63)
+
+MOST_TRIES: Final = 16
+"""Of one add: each learns another shape. So often nobody redefines a counter."""
 
 
 class AsyncCounter:
@@ -77,10 +82,11 @@ class AsyncCounter:
         with self._caller.writers.operation(
             op_id, lambda op_id: self.add(count, at=at, op_id=op_id), verb="add"
         ) as write:
-            reply: bytes | None = None
-            while reply is None or not self.understood(reply):
+            for _ in range(MOST_TRIES):
                 reply = await self._caller.call(ADD, *self.step(write, amount, at_ms))
-        self.judge(reply)
+                if self.understood(reply):
+                    break
+            self.judge(reply)
         await self._catalog.note(self.unit)
 
     def step(self, write: Operation, amount: int, at_ms: Argument) -> Step:
@@ -98,21 +104,35 @@ class AsyncCounter:
         Raises:
             DefinitionConflict: it is not the shape that the user has said.
         """
-        verdict, _, told = reply.decode().partition(" ")
-        if verdict == "shape":
-            self._learn(Shape.parse(told))
-        return verdict != "shape"
+        verdict, _, told = reply.partition(b" ")
+        if verdict == b"shape":
+            self._learn(self._parsed(told))
+        return verdict != b"shape"
 
     def judge(self, reply: bytes) -> None:
-        """Raise what `ADD` has against it, if anything: TimeOutOfRange or CounterOverflow."""
-        verdict, _, told = reply.decode().partition(" ")
-        if verdict == "new":  # it may have been forgotten since it was noted from here
-            self._catalog.doubt(self.unit)
-        elif verdict == "overflow":
-            raise CounterOverflow(str(self.unit))
-        elif verdict:
-            ahead_s = int(told) / 1000 if verdict == "ahead" else None
-            raise TimeOutOfRange(str(self.unit), ahead_s)
+        """Raise what `ADD` has against it, if anything.
+
+        Raises:
+            TimeOutOfRange: It was too early or too late.
+            CounterOverflow: A sample would be too large.
+            DecodeError: The ledger was changed by another program.
+        """
+        verdict, _, told = reply.partition(b" ")
+        match verdict:
+            case b"":
+                pass
+            case b"new":  # it may have been forgotten since it was noted from here
+                self._catalog.doubt(self.unit)
+            case b"overflow":
+                raise CounterOverflow(str(self.unit))
+            case b"late":
+                raise TimeOutOfRange(str(self.unit), None)
+            case b"ahead":
+                ahead_ms = stored_int(told, f"the answer of {self.unit}")
+                raise TimeOutOfRange(str(self.unit), ahead_ms / 1000)
+            case _:
+                what = f"an entry in the ledger of {self.unit}"
+                raise DecodeError(what, f"{reply[:40]!r} is no answer to an add")
 
     async def samples(
         self, precision: int, *, start: Instant | None = None, end: Instant | None = None
@@ -208,8 +228,9 @@ class AsyncCounter:
         chunks = [keys.chunk(self.unit, precision, parity) for parity in (0, 1)]
         names = [keys.definition(self.unit), *chunks]
         told, now_s, even, odd = await self._caller.call(SAMPLES, self.unit, names, [])
-        shape = self._learn(Shape.parse(told.decode())) if told else self._shape or self._guess
-        flat = list(map(int, [*even, *odd]))
+        shape = self._learn(self._parsed(told)) if told else self._shape or self._guess
+        what = f"a sample in {chunks[0]} or {chunks[1]}"
+        flat = [stored_int(each, what, MIN_STORED) for each in (*even, *odd)]
         counts: defaultdict[int, int] = defaultdict(int)
         for bucket, value in zip(flat[::2], flat[1::2], strict=True):
             counts[bucket] += value  # after `redefine` a bucket may lie in both
@@ -218,7 +239,10 @@ class AsyncCounter:
     async def _stored(self) -> Shape | None:
         """What the server keeps; None: nothing."""
         told = await self._caller.call(DEFINITION, self.unit, [keys.definition(self.unit)], [])
-        return None if told is None else Shape.parse(told.decode())
+        return None if told is None else self._parsed(told)
+
+    def _parsed(self, stored: bytes) -> Shape:
+        return Shape.parse(stored, f"{keys.definition(self.unit)}, the definition of {self.unit},")
 
     def _say(self, given: Given, known: Shape) -> None:
         """Take what the user says; the rest is guessed, as *known*, until the server tells."""

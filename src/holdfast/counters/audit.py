@@ -41,7 +41,7 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
             yield Fault(name, "it is left over: the counter has no definition")
         return
     try:
-        Shape.parse(unit.string("definition").decode())
+        Shape.parse(unit.string("definition"))
     except ValueError:
         yield Fault("definition", "it cannot be read")
     for name in chunks:

@@ -9,6 +9,8 @@ from typing import Final, Literal, Self
 
 from ..core.checks import checked_int
 from ..core.names import Unit
+from ..core.stored import stored_int
+from ..errors import DecodeError
 from . import keys
 
 MAX_PRECISIONS: Final = 16
@@ -34,10 +36,19 @@ class Shape:
     keep: int = USUAL_KEEP
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """The shape that the server keeps as *text*."""
-        precisions, _, keep = text.partition(" ")
-        return cls(tuple(map(int, precisions.split(","))), int(keep))
+    def parse(cls, text: str | bytes, what: str = "the definition of a counter") -> Self:
+        """Return the shape that the server keeps as *text*; *what* names that in an error.
+
+        Raises:
+            DecodeError: It is not one that a counter may have.
+        """
+        stored = text if isinstance(text, bytes) else text.encode()
+        precisions, _, keep = stored.partition(b" ")
+        parts = precisions.split(b",", MAX_PRECISIONS)
+        found = tuple(stored_int(part, what, 1, MAX_PRECISION_S) for part in parts)
+        if list(found) != sorted(set(found)) or len(found) > MAX_PRECISIONS:
+            raise DecodeError(what, f"{found} are not ascending precisions")
+        return cls(found, stored_int(keep, what, 1, MAX_KEEP))
 
     def __str__(self) -> str:
         return f"{','.join(map(str, self.precisions))} {self.keep}"

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.stored import stored_int
+
 
 @dataclass(frozen=True, slots=True)
 class Holder:
@@ -58,13 +60,15 @@ def lock_state(reply: Sequence[Any]) -> LockState:
     if not held:
         return LockState(None, None, 0.0, _names(waiters))
     [first, *_] = _holders(held)
-    return LockState(first.name, int(fence or 0), first.remaining, _names(waiters))
+    number = stored_int(fence or 0, "the fence of a lock")
+    return LockState(first.name, number, first.remaining, _names(waiters))
 
 
 def semaphore_state(reply: Sequence[Any]) -> SemaphoreState:
     """What `inspect.lua` says of a semaphore."""
     limit, _, held, waiters = reply
-    return SemaphoreState(int(limit) if limit else None, _holders(held), _names(waiters))
+    number = stored_int(limit, "the limit of a semaphore", 1) if limit else None
+    return SemaphoreState(number, _holders(held), _names(waiters))
 
 
 def _holders(held: Sequence[Any]) -> tuple[Holder, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ..errors import InvalidName
+from ..errors import DecodeError, InvalidName
 
 RowId = int | str | tuple[int | str, ...]
 """The id of a row: `1` and `"1"` are two; a tuple is a key of several columns."""
@@ -47,9 +47,18 @@ def member_of(row_id: Any) -> str:
 
 
 def id_of(member: str | bytes) -> RowId:
-    """The id that `member_of` was given."""
-    row_id: Any = msgspec.json.decode(member)
-    return tuple(row_id) if isinstance(row_id, list) else row_id
+    """Return the id that `member_of` was given.
+
+    Raises:
+        DecodeError: *member* is not the JSON of an id.
+    """
+    try:
+        row_id: Any = msgspec.json.decode(member)
+        row_id = tuple(row_id) if isinstance(row_id, list) else row_id
+        member_of(row_id)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DecodeError(f"the id {member[:80]!r} of a cached row", str(error)) from error
+    return row_id  # type: ignore[no-any-return]
 
 
 def shard_of(member: str, shards: int) -> int:

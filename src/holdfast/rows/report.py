@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..core.stored import stored_int, stored_score
+from ..errors import DecodeError
 from .ids import RowId
 from .row import Copy, State
 
@@ -140,17 +142,24 @@ class RowCacheStatus:
         """The sum of what the shards answered to `lua/status.lua`."""
         answers = list(shards)
         scheduled, due, loading, failing = (sum(each[i] for each in answers) for i in range(4))
-        lag_ms = max((int(each[4]) for each in answers), default=0)
+        lag_ms = max((stored_score(each[4], "how late a row is") for each in answers), default=0)
         troubles = [trouble_of(each[5])[1] for each in answers if each[5]]
         return cls(scheduled, due, loading, failing, lag_ms / 1000, (troubles or [""])[0])
 
 
 def trouble_of(entry: bytes) -> tuple[int, str]:
-    """How often in a row, and why, from `at_ms:failures:why`."""
+    """Return how often in a row, and why, from `at_ms:failures:why`.
+
+    Raises:
+        DecodeError: It is not such an entry.
+    """
     if not entry:
         return 0, ""
-    _, failures, why = entry.decode(errors="replace").split(":", 2)
-    return int(failures), why
+    what = "why a row could not be loaded"
+    parts = entry.split(b":", 2)
+    if len(parts) < 3:
+        raise DecodeError(what, f"{entry[:80]!r} does not have three parts")
+    return stored_int(parts[1], what), parts[2].decode(errors="replace")
 
 
 def explanation(row_id: RowId, reply: list[bytes]) -> RowExplanation:
@@ -167,14 +176,14 @@ def explanation(row_id: RowId, reply: list[bytes]) -> RowExplanation:
         state = "stale"
         if copy.age_ms <= copy.fresh_ms:
             state = "absent" if copy.body is None else "fresh"
-    left_ms = int(float(token)) // 1000 - now if token else 0
+    left_ms = stored_score(token, "the lease of a load") // 1000 - now if token else 0
     failures, error = trouble_of(trouble)
     return RowExplanation(
         row_id,
         state,
         age,
-        int(planned.split(b":")[0]) / 1000 if planned else None,
-        (int(float(due)) - now) / 1000 if due else None,
+        stored_int(planned.split(b":")[0], "the period of a row") / 1000 if planned else None,
+        (stored_score(due, "when a row is due") - now) / 1000 if due else None,
         left_ms / 1000 if left_ms > 0 else None,
         failures,
         error,

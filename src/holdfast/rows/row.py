@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from ..core.codec import Codec, decoded
+from ..core.stored import MAX_EXACT, stored_int
 from ..errors import DecodeError
 
 State = Literal["fresh", "stale", "absent", "uncached"]
@@ -45,8 +46,11 @@ NOTHING: Final = CachedRow(None, None, "uncached")
 
 _A_ROW: Final = "a cached row"
 
-_number: Final = lru_cache(maxsize=256)(int)
-"""Rows that are read together have most of their numbers in common."""
+
+@lru_cache(maxsize=256)
+def _number(text: bytes) -> int:
+    """Return a number of milliseconds. Rows that are read together have most of them in common."""
+    return stored_int(text, "a number in it", 0, MAX_EXACT)
 
 
 def named(error: DecodeError, member: str, cache: str) -> DecodeError:
@@ -90,10 +94,10 @@ class Copy(msgspec.Struct, frozen=True):
             read_ms, fresh_ms, stale_ms = _number(read), _number(fresh), _number(stale)
             if planned:
                 every, _, seen = planned.partition(b":")
-                read_ms = max(read_ms, int(seen))
-                fresh_ms = scheduled_fresh_ms(int(every))
+                read_ms = max(read_ms, _number(seen))
+                fresh_ms = scheduled_fresh_ms(_number(every))
         except ValueError as error:
-            raise DecodeError(_A_ROW, str(error)) from None
+            raise DecodeError(_A_ROW, f"{error}; `invalidate` it, and `schedule` it anew") from None
         age_ms = now_ms - read_ms if now_ms > read_ms else 0
         found = body[1:] if body.startswith(b"=") else None
         return cls(read_ms, age_ms, age_ms, fresh_ms, stale_ms, found, bool(planned))

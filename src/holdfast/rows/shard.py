@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from ..core.names import Unit
+from ..errors import DecodeError
 from . import keys
+from .ids import id_of
+
+logger: Final = logging.getLogger("holdfast.rows")
 
 CALL_BYTES: Final = 4 << 20
 """What the rows of one call, or of one answer, may take."""
@@ -70,13 +75,27 @@ class Claims(NamedTuple):
     def of(cls, shard: Shard, reply: list[Any]) -> Claims:
         """From the answer of `lua/claim.lua`."""
         token, now_ms, wait_ms, *claimed = reply
-        pairs = list(zip(claimed[::2], claimed[1::2], strict=True))
+        pairs = [
+            pair
+            for pair in zip(claimed[::2], claimed[1::2], strict=True)
+            if _is_row(pair[0], shard)
+        ]
         return cls(
             Lease(shard, token, now_ms),
             int(wait_ms),
             [member.decode() for member, planned in pairs if planned],
             [member.decode() for member, planned in pairs if not planned],
         )
+
+
+def _is_row(member: bytes, shard: Shard) -> bool:
+    """Return whether *member* is the id of a row. Another program may have added others."""
+    try:
+        id_of(member)
+    except DecodeError as error:
+        logger.warning("it is not refreshed, and stays in %s: %s", shard.due, error)
+        return False
+    return True
 
 
 class Committed(NamedTuple):

@@ -15,8 +15,8 @@
 
 local ledger = ledger_at(KEYS[3], KEYS[4], now_s)
 if not ledger_answer(ledger, ARGV[1], ARGV[2]) then
-  redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
   redis.call('LTRIM', KEYS[1], 0, tonumber(ARGV[3]) - 1)
+  redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
   ledger_write(ledger, ARGV[1], ARGV[2], 1)
 end
 return 1

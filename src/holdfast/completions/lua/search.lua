@@ -22,13 +22,13 @@ end
 
 local seen = {}  -- name and id
 for _, member in ipairs(found) do
-  seen[member:match('%z.*$')] = true
+  seen[member:match('%z.*$') or member] = true
 end
 local first, last = '[' .. word, '(' .. word .. '\255'
 for _ = 1, places + 1 do
   local members = range(first, last)
   for _, member in ipairs(members) do
-    local entry = member:match('%z.*$')
+    local entry = member:match('%z.*$') or member
     if #found < limit and not seen[entry] then
       found[#found + 1], seen[entry] = member, true
     end

@@ -14,6 +14,7 @@
 -- returns  string  '' or, with nothing changed, the limit that is stored
 -- include clock
 -- include ledger
+-- include sound
 
 local ledger = ledger_at(KEYS[3], KEYS[4], now_s)
 if ledger_answer(ledger, ARGV[1], ARGV[2]) then
@@ -25,13 +26,15 @@ local stored = redis.call('GET', KEYS[2])
 if stored and given ~= '' and stored ~= given then
   return stored
 end
+redis.call('LINDEX', KEYS[1], 0)  -- an error here, and nothing is written
 if given ~= '' and not stored then
   stored = given
   redis.call('SET', KEYS[2], given)
 end
+local limit = whole(stored or ARGV[5], 1, 1000, KEYS[2], 'the limit')
 redis.call('LREM', KEYS[1], 0, ARGV[3])
 redis.call('LPUSH', KEYS[1], ARGV[3])
-redis.call('LTRIM', KEYS[1], 0, tonumber(stored or ARGV[5]) - 1)
+redis.call('LTRIM', KEYS[1], 0, limit - 1)
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 redis.call('PEXPIRE', KEYS[2], ARGV[6])
 ledger_write(ledger, ARGV[1], ARGV[2], 1)

@@ -8,6 +8,7 @@ from ...core import ledger
 from ...core.call._async import Argument, AsyncCaller
 from ...core.names import Unit
 from ...core.script import Script
+from ...core.stored import stored_int, stored_text
 from ...errors import DefinitionConflict
 from .. import keys
 from ..folding import checked, checked_name, folded
@@ -61,7 +62,9 @@ class AsyncRecent:
             ]
             stored: bytes = await self._caller.call(TOUCH, self._unit, names, args)
         if stored:
-            raise DefinitionConflict(f"the limit of {self._unit}", int(stored), self._limit)
+            what = f"the limit of {self._unit}"
+            number = stored_int(stored, keys.limit(self._unit), 1, MAX_LIMIT)
+            raise DefinitionConflict(what, number, self._limit)
 
     async def remove(self, name: str, *, op_id: str | None = None) -> bool:
         """Forget *name*. False: it was not there."""
@@ -78,7 +81,8 @@ class AsyncRecent:
         names = await self._caller.read(
             self._unit, "LRANGE", keys.names(self._unit), 0, MAX_LIMIT - 1
         )
-        return [name.decode() for name in names]
+        what = f"a name in {keys.names(self._unit)}"
+        return [stored_text(name, what) for name in names]
 
     async def match(self, prefix: str, *, limit: int | None = None) -> list[str]:
         """Those whose folded form begins with that of *prefix*, the latest first.

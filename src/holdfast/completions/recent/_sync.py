@@ -9,6 +9,7 @@ from ...core import ledger
 from ...core.call._sync import Argument, Caller
 from ...core.names import Unit
 from ...core.script import Script
+from ...core.stored import stored_int, stored_text
 from ...errors import DefinitionConflict
 from .. import keys
 from ..folding import checked, checked_name, folded
@@ -62,7 +63,9 @@ class Recent:
             ]
             stored: bytes = self._caller.call(TOUCH, self._unit, names, args)
         if stored:
-            raise DefinitionConflict(f"the limit of {self._unit}", int(stored), self._limit)
+            what = f"the limit of {self._unit}"
+            number = stored_int(stored, keys.limit(self._unit), 1, MAX_LIMIT)
+            raise DefinitionConflict(what, number, self._limit)
 
     def remove(self, name: str, *, op_id: str | None = None) -> bool:
         """Forget *name*. False: it was not there."""
@@ -77,7 +80,8 @@ class Recent:
     def all(self) -> list[str]:
         """All of them, the latest first."""
         names = self._caller.read(self._unit, "LRANGE", keys.names(self._unit), 0, MAX_LIMIT - 1)
-        return [name.decode() for name in names]
+        what = f"a name in {keys.names(self._unit)}"
+        return [stored_text(name, what) for name in names]
 
     def match(self, prefix: str, *, limit: int | None = None) -> list[str]:
         """Those whose folded form begins with that of *prefix*, the latest first.

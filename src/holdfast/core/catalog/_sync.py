@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from ...errors import HoldfastError
@@ -100,21 +101,23 @@ class Catalog:
             self._left_until[kind] = now + pause_s
 
     def names(self, kind: str, *, start: int = 0, limit: int = 1000) -> list[str]:
-        """Names of the units of a *kind*, the latest noted first."""
-        page = self._page(kind)
-        reply = self._caller.read(page, "ZREVRANGE", page.key("names"), start, start + limit - 1)
-        return [name.decode() for name in reply]
+        """Return the names of the units of a *kind*, the latest noted first.
+
+        What is not UTF-8 was not noted by Holdfast, and is left out.
+        """
+        return _readable(self._range(kind, start, limit))
 
     def every(self, kind: str, most: int = MOST) -> list[str]:
         """Names of units of a *kind*, the latest noted first: all, or as many as are wanted."""
         if most < 1:
             raise ValueError(f"at least 1 must be looked at, got {most}")
         names: list[str] = []
-        full = True
-        while full and len(names) < most:
-            limit = min(_PAGE, most - len(names))
-            page = self.names(kind, start=len(names), limit=limit)
-            names += page
+        full, done = True, 0
+        while full and done < most:
+            limit = min(_PAGE, most - done)
+            page = self._range(kind, done, limit)
+            names += _readable(page)
+            done += len(page)
             full = len(page) == limit
         return list(dict.fromkeys(names))  # one that was noted meanwhile has moved
 
@@ -138,5 +141,20 @@ class Catalog:
                 durable=False,
             )
 
+    def _range(self, kind: str, start: int, limit: int) -> list[bytes]:
+        page = self._page(kind)
+        reply: list[bytes] = self._caller.read(
+            page, "ZREVRANGE", page.key("names"), start, start + limit - 1
+        )
+        return reply
+
     def _page(self, kind: str) -> Unit:
         return self._namespace.unit("catalog", kind)
+
+
+def _readable(names: Iterable[bytes]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        with suppress(UnicodeDecodeError):
+            found.append(name.decode())
+    return found

@@ -15,9 +15,9 @@ from ...core.ledger import Operation
 from ...core.runtime._async import Guard
 from ...core.runtime.forks import begins_anew
 from ...core.runtime.repeating._async import Repeating
-from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
+from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
 from .. import keys
-from .._async import ADD, MAX_COUNT, MIN_COUNT, AsyncCounter, checked_count
+from .._async import ADD, MAX_COUNT, MIN_COUNT, MOST_TRIES, AsyncCounter, checked_count
 
 logger: Final = logging.getLogger("holdfast.counters")
 
@@ -186,14 +186,17 @@ class AsyncCounterBuffer:
         left = [(one, writers.operation(one.op_id, self._flush_again, verb="add")) for one in part]
         problems: list[HoldfastError] = []
         try:
-            while left:  # a second time only those whose shape was another one
+            for _ in range(MOST_TRIES):  # after the first only those whose shape was another one
+                if not left:
+                    break
                 steps = [one.counter.step(write, one.amount, "") for one, write in left]
                 answers = zip(left, await self._caller.call_many(ADD, steps), strict=True)
                 left = []
                 for (one, write), answer in answers:
-                    if isinstance(answer, bytes) and not one.counter.understood(answer):
+                    judged = _understood(one, answer)
+                    if judged is None:
                         left.append((one, write))
-                    elif problem := self._conclude(one, write, answer):
+                    elif problem := self._conclude(one, write, judged):
                         problems.append(problem)
         finally:  # who is cancelled does not know what was added
             self._keep(one._replace(op_id=write.id) for one, write in left)
@@ -258,6 +261,15 @@ class AsyncCounterBuffer:
         self._guard = Guard()
         self._counters, self._counts, self._unsettled = {}, {}, []
         self._flushes = self._flushes.anew(self._flush_quietly)
+
+
+def _understood(one: _Due, answer: bytes | HoldfastError) -> bytes | HoldfastError | None:
+    """Return *answer*, or an error; None if the shape is known only now, so that it goes again."""
+    try:
+        again = isinstance(answer, bytes) and not one.counter.understood(answer)
+    except DecodeError as error:
+        return DamagedData("counters/add", error.what, error.problem)
+    return None if again else answer
 
 
 def _is_away(error: HoldfastError) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from ...core.call._async import AsyncCaller, Step
 from ...core.catalog._async import AsyncCatalog
 from ...core.names import Namespace
-from ...errors import HoldfastError, ServerRefused
+from ...errors import DecodeError, HoldfastError, ServerRefused
 from .. import keys
 from .._async import DEFINITION
 
@@ -35,9 +35,9 @@ async def known_counters(
         answers = await caller.call_many(DEFINITION, steps)
         gone = []
         for unit, answer in zip(units, answers, strict=True):
-            if isinstance(answer, HoldfastError):
+            if isinstance(answer, HoldfastError) and not isinstance(answer, DecodeError):
                 raise answer
-            if answer is not None:
+            if answer is not None:  # damaged or not
                 known.append(unit.name)
             else:
                 gone.append(unit)

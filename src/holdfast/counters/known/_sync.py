@@ -9,7 +9,7 @@ from typing import Final
 from ...core.call._sync import Caller, Step
 from ...core.catalog._sync import Catalog
 from ...core.names import Namespace
-from ...errors import HoldfastError, ServerRefused
+from ...errors import DecodeError, HoldfastError, ServerRefused
 from .. import keys
 from .._sync import DEFINITION
 
@@ -34,9 +34,9 @@ def known_counters(caller: Caller, catalog: Catalog, namespace: Namespace, among
         answers = caller.call_many(DEFINITION, steps)
         gone = []
         for unit, answer in zip(units, answers, strict=True):
-            if isinstance(answer, HoldfastError):
+            if isinstance(answer, HoldfastError) and not isinstance(answer, DecodeError):
                 raise answer
-            if answer is not None:
+            if answer is not None:  # damaged or not
                 known.append(unit.name)
             else:
                 gone.append(unit)

@@ -10,6 +10,7 @@ from ...core.checks import checked_int
 from ...core.codec import JSON, decoded, encoded
 from ...core.names import Unit
 from ...core.script import Script
+from ...core.stored import stored_int
 from ...errors import StaleFence
 from .. import keys
 
@@ -55,7 +56,8 @@ class AsyncFenced:
             args: list[Argument] = [write.writer, write.number, fence, data]
             later: bytes = await self._caller.call(SET, self._unit, names, args)
         if later:
-            raise StaleFence(str(self._unit), fence, int(later))
+            stored = stored_int(later, f"the fence in {keys.fenced(self._unit)}")
+            raise StaleFence(str(self._unit), fence, stored)
 
     async def get(self) -> Any:
         """What was stored last; None when nothing was."""

@@ -11,6 +11,7 @@ from ...core.checks import checked_int
 from ...core.codec import JSON, decoded, encoded
 from ...core.names import Unit
 from ...core.script import Script
+from ...core.stored import stored_int
 from ...errors import StaleFence
 from .. import keys
 
@@ -56,7 +57,8 @@ class Fenced:
             args: list[Argument] = [write.writer, write.number, fence, data]
             later: bytes = self._caller.call(SET, self._unit, names, args)
         if later:
-            raise StaleFence(str(self._unit), fence, int(later))
+            stored = stored_int(later, f"the fence in {keys.fenced(self._unit)}")
+            raise StaleFence(str(self._unit), fence, stored)
 
     def get(self) -> Any:
         """What was stored last; None when nothing was."""

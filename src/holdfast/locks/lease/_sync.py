@@ -10,9 +10,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ...core.clock import Duration, from_epoch_ms, since_boot, to_timeout_s
+from ...core.clock import MAX_MS, Duration, from_epoch_ms, since_boot, to_timeout_s
 from ...core.runtime._sync import Aside, Event, Mutex, Revocation, afterwards, shielded
 from ...core.runtime.forks import process_id
+from ...core.stored import stored_score
 from ...errors import HoldfastError, LeaseLost
 from ..loss import Loss
 from ..places._sync import Places
@@ -200,7 +201,8 @@ class Lease:
         """Raise what the *reply* to its release, or the local clock, says of it."""
         if reply[0] == b"lost":
             successor = reply[3].decode(errors="backslashreplace").removeprefix("?") or None
-            at = from_epoch_ms(int(float(reply[2])))
+            ended_ms = stored_score(reply[2], f"the ledger of {self._places.unit}")
+            at = from_epoch_ms(max(0, min(ended_ms, MAX_MS)))
             raise LeaseLost(str(self._places.unit), self.fence, at, successor)
         if lost or reply[0] == b"gone":
             raise self._lost()

@@ -20,6 +20,7 @@
 local state, holders, line = KEYS[1], KEYS[2], KEYS[3]
 local id, lease_ms, given = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local channel, ticket = ARGV[4] or '', ARGV[5] or ''
+-- include sound
 -- include places
 
 if limit and given and limit ~= given then
@@ -35,7 +36,6 @@ if sole == '' or not sole and redis.call('EXISTS', holders, line, KEYS[4], KEYS[
 end
 -- include crowd
 -- include ledger
-
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 -- include hand_over
 -- include ended

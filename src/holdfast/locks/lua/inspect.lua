@@ -6,15 +6,16 @@
 -- KEYS[3]  ZSET    line     `id channel` of those who wait, scored by their ticket
 -- returns  array   limit ('' unknown), fence ('' none), holders (id and ms left, by turns), waiters
 -- include clock
+-- include sound
 
 local LISTED = 1000  -- of each kind, at most
 local known = redis.call('HMGET', KEYS[1], 'limit', 'fence', 'sole', 'ends')
 local held = redis.call('ZRANGE', KEYS[2], now_ms, '+inf', 'BYSCORE', 'LIMIT', 0, LISTED, 'WITHSCORES')
 local waiters = redis.call('ZRANGE', KEYS[3], 0, LISTED - 1)
-if known[3] and known[3] ~= '' and tonumber(known[4]) > now_ms then
+if known[3] and known[3] ~= '' and (whole(known[4], 0, 2 ^ 53, KEYS[1], 'ends') or 0) > now_ms then
   held = {known[3], known[4]}
 end
 for i = 2, #held, 2 do
-  held[i] = tonumber(held[i]) - now_ms
+  held[i] = math.min(tonumber(held[i]) - now_ms, 2 ^ 53)
 end
 return {known[1] or '', known[2] or '', held, waiters}

@@ -16,6 +16,7 @@
 local state, holders, line = KEYS[1], KEYS[2], KEYS[3]
 local size, channel = tonumber(ARGV[3]), ''
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
+-- include sound
 -- include places
 -- include crowd
 -- include hand_over

@@ -32,6 +32,7 @@ if held and over ~= '1' and redis.call('EXISTS', line) == 0 then  -- nobody wait
   return {'released', {}}
 end
 -- include clock
+-- include sound
 -- include places
 -- include crowd
 -- include ledger

@@ -12,12 +12,16 @@ local state, holders, lease_ms = KEYS[1], KEYS[2], tonumber(ARGV[1])
 local FIRST = 2
 local KEPT_MS = 7 * 86400 * 1000
 local alone = redis.call('HMGET', state, 'sole', 'ends')
+local ends = tonumber(alone[2]) or 0
+if not (ends > 0 and ends < 2 ^ 53) then
+  ends = 0  -- another program changed it: this holder is the one who knows
+end
 local lost = {}
 for i = FIRST, #ARGV, 2 do
   local id = ARGV[i]
   -- A place that has ended but was not taken back yet is still its holder's.
   if alone[1] == id then
-    redis.call('HSET', state, 'ends', math.max(tonumber(alone[2]), now_ms + lease_ms))
+    redis.call('HSET', state, 'ends', math.max(ends, now_ms + lease_ms))
   elseif redis.call('ZREM', holders, '?' .. id) == 1 or redis.call('ZSCORE', holders, id) then
     redis.call('ZADD', holders, 'GT', now_ms + lease_ms, id)
   else

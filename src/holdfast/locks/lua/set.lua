@@ -11,13 +11,14 @@
 -- returns  string  the later fence, with nothing stored; '' stored
 -- include clock
 -- include ledger
+-- include sound
 
 local fenced, fence, value = KEYS[1], ARGV[3], ARGV[4]
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d*$')
 if not answer then
   local stored = redis.call('HGET', fenced, 'fence') or '0'
-  answer = tonumber(stored) > tonumber(fence) and stored or ''
+  answer = whole(stored, 0, 2 ^ 53, fenced, 'fence') > tonumber(fence) and stored or ''
   if answer == '' then
     redis.call('HSET', fenced, 'value', value, 'fence', fence)
   end

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Any, Final
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final, TypeVar
 
 from ...core.call._async import AsyncCaller, Step
 from ...core.catalog._async import AsyncCatalog
 from ...core.names import Namespace, Unit
-from ...errors import HoldfastError
+from ...errors import DamagedData, DecodeError, HoldfastError
 from .. import keys
 from .._async import INSPECT
 from ..states import LockState, SemaphoreState, lock_state, semaphore_state
+
+logger: Final = logging.getLogger("holdfast.locks")
+
+State = TypeVar("State", LockState, SemaphoreState)
 
 LISTED: Final = 1000
 """States that one call returns at most."""
@@ -41,7 +46,9 @@ class AsyncRoll:
         """The locks that are held or waited for, by name."""
         found = {}
         async for name, reply in self._replies(keys.LOCK, among):
-            state = lock_state(reply)
+            state = _readable(lock_state, name, reply)
+            if state is None:
+                continue
             if state.holder is not None or state.waiters:
                 found[name] = state
             if len(found) == LISTED:
@@ -52,7 +59,9 @@ class AsyncRoll:
         """The semaphores of which places are held or waited for, by name."""
         found = {}
         async for name, reply in self._replies(keys.SEMAPHORE, among):
-            state = semaphore_state(reply)
+            state = _readable(semaphore_state, name, reply)
+            if state is None:
+                continue
             if state.holders or state.waiters:
                 found[name] = state
             if len(found) == LISTED:
@@ -67,6 +76,9 @@ class AsyncRoll:
             replies = await self._caller.call_many(INSPECT, [_step(unit) for unit in units])
             gone = []
             for unit, reply in zip(units, replies, strict=True):
+                if isinstance(reply, DamagedData):
+                    logger.warning("%s", reply)
+                    continue
                 if isinstance(reply, HoldfastError):
                     raise reply
                 if _is_gone(reply):
@@ -79,6 +91,15 @@ class AsyncRoll:
 
 def _step(unit: Unit) -> Step:
     return unit, (keys.state(unit), keys.holders(unit), keys.line(unit)), ()
+
+
+def _readable(read: Callable[[Any], State], name: str, reply: Any) -> State | None:
+    """Return what *reply* says of one unit; None, with a warning, if it cannot be read."""
+    try:
+        return read(reply)
+    except DecodeError as error:
+        logger.warning("%r is left out of the list: %s", name, error)
+        return None
 
 
 def _is_gone(reply: Any) -> bool:

@@ -10,6 +10,7 @@ from ...core.call.attempt import Tried
 from ...core.clock import Deadline, since_boot
 from ...core.renewer import LONGEST_NAP_S
 from ...core.runtime._async import Nudge, shielded
+from ...core.stored import stored_score
 from ...core.telemetry import during
 from ...errors import (
     DefinitionConflict,
@@ -185,7 +186,7 @@ class AsyncTurn:
             case b"queued":
                 self._ticket = reply[2].decode()
                 self._asked_at, self._asked_ms = asked_at, int(reply[3])
-                self._first_end_ms = int(float(reply[4]))
+                self._first_end_ms = stored_score(reply[4], keys.holders(self._places.unit))
                 self._holder = reply[5].decode(errors="backslashreplace")
             case b"busy":
                 self._holder = reply[2].decode(errors="backslashreplace")
@@ -265,7 +266,7 @@ class AsyncTurn:
         held = await self._read("ZRANGE", keys.holders(self._places.unit), 0, 3, "WITHSCORES")
         if not held or b"?" + self._member.encode() in held:
             return False
-        self._first_end_ms = int(float(held[1]))
+        self._first_end_ms = stored_score(held[1], keys.holders(self._places.unit))
         return True
 
     async def _still_in_line(self) -> bool:

@@ -11,6 +11,7 @@ from ...core.call.attempt import Tried
 from ...core.clock import Deadline, since_boot
 from ...core.renewer import LONGEST_NAP_S
 from ...core.runtime._sync import Nudge, shielded
+from ...core.stored import stored_score
 from ...core.telemetry import during
 from ...errors import (
     DefinitionConflict,
@@ -182,7 +183,7 @@ class Turn:
             case b"queued":
                 self._ticket = reply[2].decode()
                 self._asked_at, self._asked_ms = asked_at, int(reply[3])
-                self._first_end_ms = int(float(reply[4]))
+                self._first_end_ms = stored_score(reply[4], keys.holders(self._places.unit))
                 self._holder = reply[5].decode(errors="backslashreplace")
             case b"busy":
                 self._holder = reply[2].decode(errors="backslashreplace")
@@ -262,7 +263,7 @@ class Turn:
         held = self._read("ZRANGE", keys.holders(self._places.unit), 0, 3, "WITHSCORES")
         if not held or b"?" + self._member.encode() in held:
             return False
-        self._first_end_ms = int(float(held[1]))
+        self._first_end_ms = stored_score(held[1], keys.holders(self._places.unit))
         return True
 
     def _still_in_line(self) -> bool:

@@ -12,6 +12,7 @@
 
 local due, plan, loads = KEYS[1], KEYS[2], KEYS[3]
 local limit, lease_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
+local LONGEST_MS = 2 ^ 40
 local KEPT_S = 400 * 86400  -- what nobody refreshes any more is forgotten
 -- include text
 -- include lease
@@ -42,6 +43,6 @@ if #ids > 0 then
 end
 local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
 if first[2] then
-  out[3] = text(math.max(0, tonumber(first[2]) - now_ms))
+  out[3] = text(math.max(0, math.min(tonumber(first[2]) - now_ms, LONGEST_MS)))
 end
 return out

@@ -25,9 +25,16 @@ local token, read_ms, bell, why = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local stale_ms, absent_ms, ttl_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local FIRST = 8
 local FIRST_ROW = 5
+local LONGEST_MS = 2 ^ 40
 -- include text
 -- include troubles
 -- include store
+
+-- What is planned for a row; nil: nothing, or what no script of Holdfast writes.
+local function period_ms(planned)
+  local every = stored_number((planned or ''):match('^(%d+):'))
+  return every and every <= LONGEST_MS and every or nil
+end
 
 if why ~= '' then
   note_trouble('', why)
@@ -43,7 +50,7 @@ for i = FIRST, #ARGV, 4 do
   local n = (i - FIRST) / 4 + 1
   local id, row, digit = ids[n], FIRST_ROW + n - 1, 0
   if tonumber(scores[n] or nil) == tonumber(token) then
-    local every = (planned[n] or ''):match('^%d+')
+    local every = period_ms(planned[n])
     local pause_ms = (every or 0) * ARGV[i + 3] / 1000
     ended[#ended + 1], digit = id, 3
     if verb == '=' or verb == '-' then
@@ -68,5 +75,5 @@ if #ended > 0 then
 end
 redis.pcall('SPUBLISH', bell, '')
 local head = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
-local wait = head[2] and text(math.max(0, tonumber(head[2]) - now_ms)) or '-1'
+local wait = head[2] and text(math.max(0, math.min(tonumber(head[2]) - now_ms, LONGEST_MS))) or '-1'
 return {table.concat(digits), wait}

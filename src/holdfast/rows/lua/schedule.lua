@@ -28,7 +28,7 @@ local earliest, new = tonumber(head[2]) or math.huge, 0
 local ring = false
 for i = FIRST, #ARGV, 2 do
   local id, every = ARGV[i], ARGV[i + 1]
-  local before, seen = (redis.call('HGET', plan, id) or ''):match('^(%d+):(%d+)')
+  local before, seen = (redis.call('HGET', plan, id) or ''):match('^(%d+):(%d+)$')
   local at_ms = before == every and math.huge or before and now_ms + tonumber(every) or now_ms
   local due_ms = tonumber(redis.call('ZSCORE', due, id) or nil)
   if not before or not due_ms then

@@ -18,6 +18,6 @@ return {
   redis.call('ZCOUNT', due, '-inf', text(now_ms)),
   redis.call('ZCOUNT', loads, text(now_us), '+inf') - (latest >= now_us and 1 or 0),
   redis.call('HLEN', troubles) - (all ~= '' and 1 or 0),
-  text(head[2] and math.max(0, now_ms - tonumber(head[2])) or 0),
+  text(head[2] and math.max(0, math.min(now_ms - tonumber(head[2]), 2 ^ 53)) or 0),
   all,
 }

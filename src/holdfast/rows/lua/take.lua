@@ -20,14 +20,15 @@ local FIRST_ROW = 4
 -- include lease
 
 local function read_ms(id, key)
-  local stored = tonumber((redis.call('GET', key) or ''):match('^%d+') or nil)
-  local seen = tonumber((redis.call('HGET', plan, id) or ''):match(':(%d+)') or nil)
+  local stored = stored_number((redis.call('GET', key) or ''):match('^%d+'))
+  local seen = stored_number((redis.call('HGET', plan, id) or ''):match(':(%d+)'))
   return stored and math.max(stored, seen or 0) or 0
 end
 
 local function failed(id)
   local at, why = (redis.call('HGET', troubles, id) or ''):match('^(%d+):%d+:(.*)')
-  return at and now_ms - tonumber(at) < quiet_ms and why
+  at = stored_number(at)
+  return at and at <= now_ms and now_ms - at < quiet_ms and why
 end
 
 local token = next_token(lease_ms)

@@ -9,7 +9,7 @@ from typing import Final
 from ...core.bell import Bell
 from ...core.clock import Deadline, backoff_s
 from ...core.runtime._async import Event
-from ...errors import OutcomeUnknown, ServerUnavailable
+from ...errors import DecodeError, OutcomeUnknown, ServerUnavailable
 from ..loader._async import AsyncLoader
 from ..report import RefreshReport
 from ..shelf._async import AsyncShelf
@@ -92,7 +92,7 @@ class AsyncRefresher:
                     units = [shard.unit for shard in await self._shelf.shards()]
                     with self._bell.follows(units, flag):
                         await self._work(flag)
-                except (ServerUnavailable, OutcomeUnknown) as error:
+                except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
                     await self._pause(flag, str(error))
 
     def stop(self) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from ...core.bell import Bell
 from ...core.clock import Deadline, backoff_s
 from ...core.runtime._sync import Event
-from ...errors import OutcomeUnknown, ServerUnavailable
+from ...errors import DecodeError, OutcomeUnknown, ServerUnavailable
 from ..loader._sync import Loader
 from ..report import RefreshReport
 from ..shelf._sync import Shelf
@@ -93,7 +93,7 @@ class Refresher:
                     units = [shard.unit for shard in self._shelf.shards()]
                     with self._bell.follows(units, flag):
                         self._work(flag)
-                except (ServerUnavailable, OutcomeUnknown) as error:
+                except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
                     self._pause(flag, str(error))
 
     def stop(self) -> None:

@@ -13,13 +13,14 @@ from ...core.call._sync import Argument, Caller, Step
 from ...core.catalog._sync import Catalog
 from ...core.names import Namespace, Unit
 from ...core.script import Script
+from ...core.stored import stored_int, stored_score
 from ...errors import DecodeError, DefinitionConflict, HoldfastError, ServerUnavailable
 from .. import keys
 from ..ids import shard_of
 from ..row import Copy, named
 from ..shard import CALL_BYTES, Claims, Committed, Lease, Shard, Taken
 from ..source import Verdict
-from ..terms import MAX_BATCH, Terms, jitter_permille
+from ..terms import MAX_BATCH, MAX_SHARDS, Terms, jitter_permille
 
 CLAIM: Final = Script.load("holdfast.rows", "claim")
 COMMIT: Final = Script.load("holdfast.rows", "commit")
@@ -89,7 +90,7 @@ class Shelf:
             told = self._caller.read(self._cache, "GET", definition)
         if told is None:
             return ()
-        number = int(told)
+        number = stored_int(told, f"{definition}, how many shards it has,", 1, MAX_SHARDS)
         if self.terms.shards not in (None, number):
             what = f"the shards of {self._cache}"
             raise DefinitionConflict(what, number, self.terms.shards, fixed=True)
@@ -250,9 +251,10 @@ class Shelf:
         """The scheduled rows that are due first."""
         shards = self.shards(create=False)
         steps: list[Step] = [(shard.unit, [shard.due], [limit]) for shard in shards]
-        found: list[tuple[float, bytes]] = []
+        found: list[tuple[int, bytes]] = []
         for flat in self._run(SCHEDULED, steps):
-            found += zip(map(float, flat[1::2]), flat[::2], strict=True)
+            dues = (stored_score(due, f"when a row of {self.name!r} is due") for due in flat[1::2])
+            found += zip(dues, flat[::2], strict=True)
         return [member for _, member in sorted(found)[:limit]]
 
     def status(self) -> list[Any]:

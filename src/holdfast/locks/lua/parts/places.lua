@@ -1,5 +1,5 @@
 -- What is known of the places of a unit.
--- Expects: state, now_us.
+-- Expects: state, now_us, whole.
 --
 -- Who comes where nobody is stands in the state alone, as `sole`, and when that place ends. Empty,
 -- it says that nobody is there. It is there only while nobody holds or waits beside it and the
@@ -7,9 +7,12 @@
 
 local KEPT_MS = 7 * 86400 * 1000  -- what nobody uses is forgotten after a week
 local HOUR_US = 3600000000
+local MOST_PLACES = 1000000
+local LAST_FENCE = 2 ^ 53 - 2 ^ 40  -- far from where a double skips numbers, for it must rise
 
 local known = redis.call('HMGET', state, 'limit', 'fence', 'sole')
-local limit, fence, sole = tonumber(known[1]), tonumber(known[2]) or 0, known[3]
+local limit = whole(known[1], 1, MOST_PLACES, state, 'limit')
+local fence, sole = whole(known[2], 0, LAST_FENCE, state, 'fence') or 0, known[3]
 
 -- Rises as long as the stored fence or the server's clock is there.
 local function next_fence()

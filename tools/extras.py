@@ -1,0 +1,185 @@
+"""Install each extra alone into a fresh environment, and run the first example of its docs page.
+
+    python tools/extras.py [--python /path/to/python3.13] [EXTRA ...]
+
+The package is built once, as a source archive and from that as a wheel, as `pip` would do it. An
+environment gets the wheel with one extra and nothing else. Needs PyPI, or what pip has in its cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from holdfast.server.binary import find_server
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PIP: Final = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+
+ZSTD: Final = """
+import io
+from holdfast import Holdfast
+with Holdfast.embedded() as hf:
+    feed = hf.file_feed("logs", consumers=["a"])
+    feed.publish(io.BytesIO(b"line" * 1000), name="a", compress="zstd")
+"""
+UVLOOP: Final = """
+from holdfast.core.runtime.loops import new_loop
+assert type(new_loop()).__module__.startswith("uvloop")
+"""
+MISSING: Final = """
+from pathlib import Path
+import holdfast
+for use in (
+    holdfast.OpenTelemetry,
+    holdfast.PrometheusMetrics,
+    lambda: holdfast.SqlRows(object(), "stock", key="id"),
+    lambda: holdfast.GeoTable.from_mmdb(Path("places.mmdb")),
+    lambda: __import__("holdfast.web"),
+):
+    try:
+        use()
+    except ModuleNotFoundError as error:
+        assert "pip install 'holdfast[" in str(error), error
+    else:
+        raise AssertionError(f"{use} needs no extra")
+"""
+LAZY: Final = """
+import sys
+import holdfast.rows.sql, holdfast.rows.commits
+assert "sqlalchemy" not in sys.modules
+import sqlalchemy.ext.asyncio
+"""
+
+
+class Check(NamedTuple):
+    """What is tried with some extras.
+
+    Attributes:
+        extras: separated by commas, as in brackets.
+        beside: other packages that the page tells to install.
+        pages: the pages, each with the number of its example.
+        code: what else is run.
+        commands: of `holdfast`, each must end well.
+    """
+
+    extras: str
+    beside: tuple[str, ...] = ()
+    pages: tuple[tuple[str, int], ...] = ()
+    code: str = ""
+    commands: tuple[str, ...] = ()
+
+
+CHECKS: Final = (
+    Check("", pages=(("README.md", 0), ("docs/files.md", 0)), code=MISSING),
+    Check("cli", pages=(("README.md", 0),), commands=("--help", "acl", "demo --help")),
+    Check("server", pages=(("README.md", 0), ("README.md", 1), ("README.md", 2))),
+    Check("web", ("httpx",), pages=(("docs/gateway.md", 0), ("docs/dashboard.md", 0))),
+    Check("otel", ("opentelemetry-sdk",), pages=(("docs/telemetry.md", 1),)),
+    Check("prometheus", pages=(("docs/telemetry.md", 3),)),
+    Check("sql", pages=(("docs/rows.md", 0),), code=LAZY),
+    Check("geo", pages=(("docs/tallies.md", 0),), code="import polars, maxminddb"),
+    Check("uvloop", pages=(("README.md", 0),), code=UVLOOP),
+    Check("zstd", pages=(("docs/files.md", 0),), code=ZSTD),
+    Check(
+        "cli,server", pages=(("README.md", 0), ("docs/tasks.md", 0)), commands=("doctor --help",)
+    ),
+    Check("cli,server,web", pages=(("README.md", 0),), commands=("serve --help",)),
+    Check("all", commands=("demo --help", "serve --help")),
+    Check("test", commands=("--help",), code="import pytest, hypothesis, playwright"),
+    Check("bench", code="import cashews, dogpile.cache, psycopg, sqlalchemy.ext.asyncio"),
+)
+
+
+def example(page: str, number: int) -> str:
+    """Return an example of a page, counted from 0."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)[number]
+
+
+def built(python: str, folder: Path) -> Path:
+    """Build the source archive with the tools of the project, and from it the wheel."""
+    builder = folder / "builder"
+    inside = _environment(python, builder)
+    _run([inside, *PIP, "build"])
+    _run([inside, "-m", "build", "--sdist", "--outdir", str(folder), str(ROOT)])
+    [archive] = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as whole:
+        whole.extractall(folder / "unpacked", filter="data")
+    [source] = (folder / "unpacked").iterdir()
+    _run([inside, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(folder), str(source)])
+    [wheel] = folder.glob("*.whl")
+    return wheel
+
+
+def _environment(python: str, folder: Path) -> str:
+    """Make an environment; its interpreter."""
+    if python == sys.executable:
+        venv.create(folder, with_pip=True)
+    else:
+        _run([python, "-m", "venv", str(folder)])
+    return str(folder / "bin" / "python")
+
+
+def tried(check: Check, python: str, wheel: Path, folder: Path, servers: Path) -> None:
+    """Install the extras of *check*, and do what it says; raises CalledProcessError."""
+    inside = _environment(python, folder / "venv")
+    wanted = f"{wheel}[{check.extras}]" if check.extras else str(wheel)
+    _run([inside, *PIP, wanted, *check.beside])
+    has_server = "server" in check.extras or check.extras in {"all", "test", "bench"}
+    path = "/usr/bin:/bin" if has_server else f"{servers}:/usr/bin:/bin"
+    for number, (page, block) in enumerate(check.pages):
+        place = folder / str(number)
+        place.mkdir()
+        _run([inside, "-W", "error", "-c", example(page, block)], place, path)
+    if check.code:
+        _run([inside, "-c", check.code], folder, path)
+    for command in check.commands:
+        _run([str(folder / "venv/bin/holdfast"), *command.split()], folder, path)
+
+
+def _run(command: Sequence[str], place: Path | None = None, path: str = "") -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    if path:
+        env["PATH"] = path
+    subprocess.run(command, cwd=place, env=env, check=True, stdout=subprocess.DEVNULL)
+
+
+def main() -> int:
+    """Try all checks, or those of some extras."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("extras", nargs="*", help="such as sql; by default all, each alone")
+    parser.add_argument("--python", default=sys.executable)
+    given = parser.parse_args()
+    failed = []
+    with tempfile.TemporaryDirectory(prefix="holdfast-extras-") as temporary:
+        folder = Path(temporary)
+        wheel = built(given.python, folder)
+        servers = folder / "servers"
+        servers.mkdir()
+        (servers / "valkey-server").symlink_to(find_server())
+        for number, check in enumerate(CHECKS):
+            if given.extras and check.extras not in given.extras:
+                continue
+            place = folder / f"check-{number}"
+            place.mkdir()
+            try:
+                tried(check, given.python, wheel, place, servers)
+            except subprocess.CalledProcessError as error:
+                failed.append(check.extras)
+                print(f"holdfast[{check.extras}] failed: {error.cmd[-1]}")
+            else:
+                print(f"holdfast[{check.extras}] ok", flush=True)
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
