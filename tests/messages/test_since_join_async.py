@@ -49,7 +49,7 @@ async def all_ways(hf: AsyncHoldfast, user: str) -> list[list[int]]:
     ways += [
         numbers(await chat.history(reader=user)),
         numbers(await chat.history(reader=user, after=0)),
-        numbers(await chat.history(reader=user, before=5)),
+        numbers(await chat.history(reader=user, before=99)),
     ]
     return ways
 

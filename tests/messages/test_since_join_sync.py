@@ -50,7 +50,7 @@ def all_ways(hf: Holdfast, user: str) -> list[list[int]]:
     ways += [
         numbers(chat.history(reader=user)),
         numbers(chat.history(reader=user, after=0)),
-        numbers(chat.history(reader=user, before=5)),
+        numbers(chat.history(reader=user, before=99)),
     ]
     return ways
 

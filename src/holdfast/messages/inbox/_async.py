@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -143,7 +144,9 @@ class AsyncInbox(AsyncReader):
     ) -> tuple[list[Batch], frozenset[Unit]]:
         seen, before = self._memory.snapshot() | dict(after), self._listing
         listing = await self._post.index.read(self.user)
-        rows, damaged = await self._rows(listing.chats, limit, seen, after)
+        groups = self._grouped(filter(listing.is_own, listing.chats))
+        groups += self._grouped(itertools.filterfalse(listing.is_own, listing.chats))
+        rows, damaged = await self._rows(groups, limit, seen, after)
         known = {chat: at for chat, at in seen.items() if chat not in damaged}
         gone = list(self._gone(rows, known, listing.since(before, assumed=after)))
         self._listing = listing
@@ -152,7 +155,7 @@ class AsyncInbox(AsyncReader):
         ordered = in_order(mine, listing)
         oldest = next((chat for chat in ordered if mine[chat].oldest_ms is not None), None)
         if oldest is not None and not mine[oldest].entries:  # it did not fit with the others
-            mine |= (await self._rows([oldest], limit, seen, after))[0]
+            mine |= (await self._rows(self._grouped([oldest]), limit, seen, after))[0]
         batches = [*gone, *self._batches(mine, ordered, seen, limit, after)]
         if damaged and not batches:
             raise next(iter(damaged.values()))
@@ -208,13 +211,12 @@ class AsyncInbox(AsyncReader):
 
     async def _rows(
         self,
-        chats: Iterable[str],
+        groups: list[Sequence[tuple[str, AsyncLog]]],
         limit: int,
         seen: Mapping[str, Position],
         after: Container[str],
     ) -> tuple[dict[str, Row], dict[str, DecodeError]]:
-        """Where the user stands in *chats*, and what comes next there; and what is damaged."""
-        groups = self._grouped(chats)
+        """Where the user stands in these chats, and what comes next there; and what is damaged."""
         messages, size = share(limit, REPLY_BYTES, len(groups))
         steps: list[Step] = []
         for group in groups:

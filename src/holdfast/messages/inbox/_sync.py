@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -144,7 +145,9 @@ class Inbox(Reader):
     ) -> tuple[list[Batch], frozenset[Unit]]:
         seen, before = self._memory.snapshot() | dict(after), self._listing
         listing = self._post.index.read(self.user)
-        rows, damaged = self._rows(listing.chats, limit, seen, after)
+        groups = self._grouped(filter(listing.is_own, listing.chats))
+        groups += self._grouped(itertools.filterfalse(listing.is_own, listing.chats))
+        rows, damaged = self._rows(groups, limit, seen, after)
         known = {chat: at for chat, at in seen.items() if chat not in damaged}
         gone = list(self._gone(rows, known, listing.since(before, assumed=after)))
         self._listing = listing
@@ -153,7 +156,7 @@ class Inbox(Reader):
         ordered = in_order(mine, listing)
         oldest = next((chat for chat in ordered if mine[chat].oldest_ms is not None), None)
         if oldest is not None and not mine[oldest].entries:  # it did not fit with the others
-            mine |= (self._rows([oldest], limit, seen, after))[0]
+            mine |= (self._rows(self._grouped([oldest]), limit, seen, after))[0]
         batches = [*gone, *self._batches(mine, ordered, seen, limit, after)]
         if damaged and not batches:
             raise next(iter(damaged.values()))
@@ -209,13 +212,12 @@ class Inbox(Reader):
 
     def _rows(
         self,
-        chats: Iterable[str],
+        groups: list[Sequence[tuple[str, Log]]],
         limit: int,
         seen: Mapping[str, Position],
         after: Container[str],
     ) -> tuple[dict[str, Row], dict[str, DecodeError]]:
-        """Where the user stands in *chats*, and what comes next there; and what is damaged."""
-        groups = self._grouped(chats)
+        """Where the user stands in these chats, and what comes next there; and what is damaged."""
         messages, size = share(limit, REPLY_BYTES, len(groups))
         steps: list[Step] = []
         for group in groups:
