@@ -9,7 +9,7 @@ if said[1] then
   capacity = whole(said[1], 1, LARGEST, 'field capacity of ' .. meta)
 end
 if overflow ~= 'reject' and overflow ~= 'drop_oldest' then
-  error({err = 'DAMAGED field overflow of ' .. meta})
+  error({err = 'DAMAGED field overflow of ' .. meta .. ' is not what Holdfast writes'})
 end
 
 -- Whether what is given contradicts nothing that was said; '' says nothing.

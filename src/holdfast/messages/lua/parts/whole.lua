@@ -7,7 +7,7 @@ local function whole(stored, least, most, what)
   local digits = type(stored) == 'string' and #stored <= 16 and stored:find('^%d+$')
   local n = digits and tonumber(stored)
   if not n or n < least or n > most then
-    error({err = 'DAMAGED ' .. what})
+    error({err = 'DAMAGED ' .. what .. ' is not what Holdfast writes'})
   end
   return n
 end
