@@ -67,7 +67,7 @@ async def test_messages_come_in_order_until_they_are_acknowledged(hf: AsyncHoldf
     await box.ack(batch)
     nothing = await box.fetch()
     assert not nothing
-    assert nothing == Batch("jack451", (), None, batch.epoch, 3)
+    assert nothing == Batch("jack451", (), None, batch.epoch, 3, batch.upto_ms)
     assert await hf.mailboxes() == ["jack451"]
 
 

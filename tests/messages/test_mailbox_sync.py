@@ -68,7 +68,7 @@ def test_messages_come_in_order_until_they_are_acknowledged(hf: Holdfast) -> Non
     box.ack(batch)
     nothing = box.fetch()
     assert not nothing
-    assert nothing == Batch("jack451", (), None, batch.epoch, 3)
+    assert nothing == Batch("jack451", (), None, batch.epoch, 3, batch.upto_ms)
     assert hf.mailboxes() == ["jack451"]
 
 

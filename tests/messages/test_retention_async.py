@@ -162,7 +162,7 @@ async def test_what_is_not_redefined_stays(hf: AsyncHoldfast) -> None:
     await chat.redefine(idle_ttl=60)
     status = await chat.status()
     assert (status.keep, status.idle_ttl) == ("until_read", 60.0)
-    with pytest.raises(ValueError, match="keep, idle_ttl or both"):
+    with pytest.raises(ValueError, match="keep, idle_ttl or history"):
         await chat.redefine()
 
 

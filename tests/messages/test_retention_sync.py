@@ -159,7 +159,7 @@ def test_what_is_not_redefined_stays(hf: Holdfast) -> None:
     chat.redefine(idle_ttl=60)
     status = chat.status()
     assert (status.keep, status.idle_ttl) == ("until_read", 60.0)
-    with pytest.raises(ValueError, match="keep, idle_ttl or both"):
+    with pytest.raises(ValueError, match="keep, idle_ttl or history"):
         chat.redefine()
 
 

@@ -35,7 +35,7 @@ RETURN_TYPES: Final = ("array", "int", "nil", "string")
 
 READS: Final = {
     "EXISTS": "", "GET": "STRING", "HEXISTS": "HASH", "HGET": "HASH", "HGETALL": "HASH",
-    "HLEN": "HASH", "HMGET": "HASH", "HSTRLEN": "HASH",
+    "HLEN": "HASH", "HMGET": "HASH", "HRANDFIELD": "HASH", "HSTRLEN": "HASH",
     "LINDEX": "LIST", "LLEN": "LIST", "LRANGE": "LIST", "MGET": "STRING", "PTTL": "",
     "SCARD": "SET", "SISMEMBER": "SET", "XRANGE": "STREAM", "XREVRANGE": "STREAM", "ZCARD": "ZSET",
     "ZCOUNT": "ZSET", "ZMSCORE": "ZSET", "ZRANGE": "ZSET", "ZSCORE": "ZSET",
@@ -56,11 +56,12 @@ KEYLESS: Final = {"TIME"}
 
 OPTIONS: Final = {
     "BYLEX", "BYSCORE", "COUNT", "EX", "EXAT", "GT", "LIMIT", "MINID", "NX", "PX", "REV",
-    "WITHSCORES", "XX",
+    "WITHSCORES", "WITHVALUES", "XX",
 }  # fmt: skip
 
 MAY_UNPACK: Final = {
     "completions/add": "no more than 16 for each name, and a client sends 100",
+    "messages/parts/crowd": "no more than OWN and LEAST together",
     "messages/parts/retention": "no more than PAGE readers",
     "queues/enqueue": "no more than two for each task, and a producer sends at most 500",
     "queues/parts/grant": "no more than two for each of `want`, which is at most 256",
@@ -258,6 +259,8 @@ def _unbounded(script: LuaFile, command: str, arguments: list[str]) -> Iterator[
         yield "ZREMRANGEBYSCORE removes any number at once: take them in steps, or say why here"
     if command == "HGETALL" and script.name not in READ_WHOLE:
         yield "HGETALL may be as long as its key: take what is needed, or say why here"
+    if command == "HRANDFIELD" and not (arguments[1:2] and arguments[1].isdecimal()):
+        yield f"HRANDFIELD {', '.join(arguments)} may be as long as its key: draw a few"
     if command in ("XRANGE", "XREVRANGE") and "'COUNT'" not in arguments:
         yield f"{command} {', '.join(arguments)} may be as long as its key: give it a COUNT"
     if command == "XTRIM" and "'~'" not in arguments:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..messages._async import AsyncMailbox
     from ..messages.chat._async import AsyncChat
     from ..messages.inbox._async import AsyncInbox
-    from ..messages.terms import Keep, Overflow
+    from ..messages.terms import History, Keep, Overflow
     from ..queues._async import AsyncQueue
     from ..queues.handle._async import AsyncTaskHandle
     from ..queues.registry import TaskRegistry
@@ -288,6 +288,7 @@ class AsyncHoldfast(AsyncOperations):
         chat_id: str | None = None,
         keep: Keep = 1_000,
         idle_ttl: Duration = 7 * 86_400.0,
+        history: History = "since_join",
         op_id: str | None = None,
     ) -> AsyncChat:
         """Begin a chat with its first message.
@@ -301,6 +302,8 @@ class AsyncHoldfast(AsyncOperations):
                 each until every active member has acknowledged it, and at most 100,000.
             idle_ttl: with `until_read`: a member who acknowledges and sends nothing for so many
                 seconds (or a timedelta) holds back no messages any more, and gets a `Gap` later.
+            history: `since_join`: a later member may read what is sent after it joined, and `start`
+                of `join` can allow more; `open`: it may read all that is kept.
             op_id: names this operation, so that doing it again changes nothing (`OutcomeUnknown`).
 
         Raises:
@@ -311,7 +314,7 @@ class AsyncHoldfast(AsyncOperations):
         from holdfast.messages.chat._async import create_chat
         from holdfast.messages.terms import Founding
 
-        founding = Founding.checked(members, sender, chat_id, keep, idle_ttl)
+        founding = Founding.checked(members, sender, chat_id, keep, idle_ttl, history)
         return await create_chat(self._post, founding, body, op_id=op_id)
 
     def chat(self, chat_id: str) -> AsyncChat:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..messages._sync import Mailbox
     from ..messages.chat._sync import Chat
     from ..messages.inbox._sync import Inbox
-    from ..messages.terms import Keep, Overflow
+    from ..messages.terms import History, Keep, Overflow
     from ..queues._sync import Queue
     from ..queues.handle._sync import TaskHandle
     from ..queues.registry import TaskRegistry
@@ -287,6 +287,7 @@ class Holdfast(Operations):
         chat_id: str | None = None,
         keep: Keep = 1_000,
         idle_ttl: Duration = 7 * 86_400.0,
+        history: History = "since_join",
         op_id: str | None = None,
     ) -> Chat:
         """Begin a chat with its first message.
@@ -300,6 +301,8 @@ class Holdfast(Operations):
                 each until every active member has acknowledged it, and at most 100,000.
             idle_ttl: with `until_read`: a member who acknowledges and sends nothing for so many
                 seconds (or a timedelta) holds back no messages any more, and gets a `Gap` later.
+            history: `since_join`: a later member may read what is sent after it joined, and `start`
+                of `join` can allow more; `open`: it may read all that is kept.
             op_id: names this operation, so that doing it again changes nothing (`OutcomeUnknown`).
 
         Raises:
@@ -310,7 +313,7 @@ class Holdfast(Operations):
         from holdfast.messages.chat._sync import create_chat
         from holdfast.messages.terms import Founding
 
-        founding = Founding.checked(members, sender, chat_id, keep, idle_ttl)
+        founding = Founding.checked(members, sender, chat_id, keep, idle_ttl, history)
         return create_chat(self._post, founding, body, op_id=op_id)
 
     def chat(self, chat_id: str) -> Chat:

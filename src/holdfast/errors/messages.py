@@ -12,19 +12,36 @@ class MailboxFull(HoldfastError):
 
     Attributes:
         mailbox: its name.
-        capacity: how many messages may be unread.
+        capacity: how many messages may be unread; with a *sender*, how many of that one.
         oldest_at: when the oldest of them was sent; None when that is not known.
+        sender: whose messages are too many (`per_sender` of `send`); None: all together are.
     """
 
-    def __init__(self, mailbox: str, capacity: int, oldest_at: datetime | None) -> None:
+    def __init__(
+        self,
+        mailbox: str,
+        capacity: int,
+        oldest_at: datetime | None,
+        *,
+        sender: str | None = None,
+    ) -> None:
         since = f", the oldest since {oldest_at.isoformat(' ', 'seconds')}" if oldest_at else ""
-        super().__init__(
-            f"mailbox {mailbox!r} is full: {capacity:,} messages are unread{since}; nothing was "
-            "put into it; wait for its reader, or redefine(capacity=…, overflow='drop_oldest')"
-        )
+        if sender is None:
+            super().__init__(
+                f"mailbox {mailbox!r} is full: {capacity:,} messages are unread{since}; nothing "
+                "was put into it; wait for its reader, or redefine(capacity=…, "
+                "overflow='drop_oldest')"
+            )
+        else:
+            super().__init__(
+                f"mailbox {mailbox!r} takes at most {capacity:,} unread messages of one sender, "
+                f"and {shortened(sender)} has as many there; nothing was put into it; wait for its "
+                "reader"
+            )
         self.mailbox = mailbox
         self.capacity = capacity
         self.oldest_at = oldest_at
+        self.sender = sender
 
 
 class NoSuchChat(HoldfastError, LookupError):
@@ -94,9 +111,10 @@ class TooManyMembers(HoldfastError, ValueError):
 
 
 class StaleBatch(HoldfastError):
-    """The server lost the mailbox or chat that a batch came from; this is another of that name.
+    """The server lost what a batch came from: the mailbox or chat, or its newest messages.
 
-    Nothing was acknowledged. The next batch says what happened with a `Gap`.
+    The log of that name, or the message of the batch's last number, is another one now. Nothing was
+    acknowledged. The next batch says what happened with a `Gap`.
 
     Attributes:
         what: such as `mailbox 'jack451'`.

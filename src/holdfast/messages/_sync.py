@@ -16,7 +16,7 @@ from ..errors import (
 )
 from .body import encoded_body
 from .log._sync import REPLY_BYTES
-from .memory import reset, said
+from .memory import batch_position, position_text, reset
 from .message import Batch, Message, Position, Row, Undecodable, batch_of
 from .post._sync import Post
 from .reader._sync import Reader
@@ -59,33 +59,48 @@ class Mailbox(Reader):
     def __repr__(self) -> str:
         return f"Mailbox({self.name!r})"
 
-    def send(self, body: Any, *, sender: str, op_id: str | None = None) -> int:
+    def send(
+        self,
+        body: Any,
+        *,
+        sender: str,
+        per_sender: int | None = None,
+        op_id: str | None = None,
+    ) -> int:
         """Put a message into the mailbox.
 
         Args:
             body: a JSON value, or bytes; at most 1 MiB, and no empty text.
             sender: who sends it.
+            per_sender: refuse the message if this many messages that the sender sent with this
+                option are unread; at most half of the capacity counts. None: no such bound.
             op_id: see `OutcomeUnknown`.
 
         Returns:
             Its number: 1 for the first message, and one more for each.
 
         Raises:
-            MailboxFull: it was not put there: too much is unread.
+            MailboxFull: it was not put there: too much is unread, in all or of this sender.
             DefinitionConflict: it was not put there: the mailbox is defined otherwise.
             PayloadTooLarge: the body is over the limit.
         """
         checked_name(sender, "a sender")
         stored = encoded_body(body, self._log.message)
+        if per_sender is not None:
+            per_sender = checked_int(per_sender, "per_sender", 1, MAX_KEPT)
         with self._post.caller.writers.operation(
-            op_id, lambda op_id: self.send(body, sender=sender, op_id=op_id), verb="send"
+            op_id,
+            lambda op_id: self.send(body, sender=sender, per_sender=per_sender, op_id=op_id),
+            verb="send",
         ) as write:
             capacity, overflow = self._capacity or "", self._overflow or ""
-            said = (self._log.bell, self.name, sender, stored, capacity, overflow)
-            reply = self._log.send(DELIVER, write, *said)
+            said = (self._log.bell, self.name, sender, stored, capacity, overflow, per_sender or "")
+            reply = self._log.send(DELIVER, write, *said, keys=self._log.delivered_keys)
         match reply:
             case [b"full", stored_capacity, since_ms]:
                 raise MailboxFull(self.name, int(stored_capacity), instant(since_ms))
+            case [b"crowded", most]:
+                raise MailboxFull(self.name, int(most), None, sender=sender)
             case [b"conflict", stored_capacity, stored_overflow]:
                 raise self._conflict(int(stored_capacity), stored_overflow.decode())
         self._post.catalog.note(self._log.unit)
@@ -105,7 +120,9 @@ class Mailbox(Reader):
             timeout: seconds to wait for the first one (or a timedelta); 0 not at all, None for
                 ever.
             after: the position of the last batch that this device has: what comes next is read from
-                there on, not from what the user has acknowledged, perhaps on another device.
+                there on, not from what the user has acknowledged, perhaps on another device. If
+                the server has lost what the device has, a `Gap` with the reason `reset` says so,
+                and all messages that are kept come again.
 
         Returns:
             The batch; false if there is nothing.
@@ -123,17 +140,20 @@ class Mailbox(Reader):
             batch: as fetched; or the number of a message: it and all before it.
 
         Raises:
-            StaleBatch: the server lost the mailbox meanwhile; fetch again.
+            StaleBatch: the server lost the mailbox, or what the batch ends with, and has given the
+                number to another message; fetch again. Of a number, what this object was shown.
             NoSuchMessage: no message has that number yet.
         """
         if isinstance(batch, Batch):
             checked_source(batch, self.name)
-            epoch, upto = batch.epoch, batch.upto
+            position, read = batch.position, batch_position(batch)
         else:
-            epoch, upto = self._memory.epoch(self.name), checked_seq(batch)
-        if upto:
-            self._log.ack(self.name, epoch, upto)
-            self._memory.note(self.name, epoch, upto)
+            seen = self._memory.of(self.name)
+            position = Position(seen.epoch if seen else 0, checked_seq(batch))
+            read = position_text(seen, own=False)
+        if position.seq:
+            self._log.ack(self.name, read, position)
+            self._memory.note(self.name, position)
 
     def latest(
         self, limit: int = 10, *, before: int | None = None, after: int | None = None
@@ -187,11 +207,12 @@ class Mailbox(Reader):
     def _look(
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
-        seen = after.get(self.name) or self._memory.snapshot().get(self.name)
-        log, args = self._log, (self.name, limit, REPLY_BYTES, 1, *said(after.get(self.name)))
+        own, log = self.name in after, self._log
+        seen = after.get(self.name) or self._memory.of(self.name)
+        args = (self.name, limit, REPLY_BYTES, 1, position_text(seen, own=own))
         [reply] = self._post.caller.call(FETCH, log.unit, log.read_keys, args)
-        row = Row.of(reply)
-        lost = reset(row, seen)
+        row = Row.of(log.unit, reply)
+        lost = reset(row, seen, own=own)
         if lost:
             self._memory.cut(self.name, row)
         batch = batch_of(self.name, row, lost)

@@ -17,11 +17,13 @@ INBOX = "inbox"
 
 def meta(unit: Unit) -> str:
     """HASH of what there is: `epoch` (us of its creation), `top` and `floor` (the numbers of the
-    newest message and of the oldest one kept), `day` (when its life was last extended).
+    newest message and of the oldest one kept), `last` (the id of the newest message in the log),
+    `day` (when its life was last extended).
 
     A mailbox has `capacity`, `overflow` and `dropped` (unread messages that had to go). A chat has
     `keep`; with `until_read` also `idle_ms`, `since` and `counted` (when that was said, and when
-    the readers who hold messages back were last looked at; ms).
+    the readers who hold messages back were last looked at; ms). `first:USER` is the number of the
+    first message that a later member may read; with `history`, `open`, it may read all.
     """
     return unit.key("meta")
 
@@ -47,12 +49,27 @@ def active(unit: Unit) -> str:
     return unit.key("active")
 
 
+def senders(unit: Unit) -> str:
+    """HASH sender → how much of it is unread in a mailbox, where `send` was given a bound for that.
+
+    Up to 16 parts, the oldest first: the number of the last message of each, `=`, how many it has.
+    """
+    return unit.key("senders")
+
+
 # A user
 
 
 def chats(unit: Unit) -> str:
     """ZSET of the chats of a user, scored by when each was noted (ms). A hint; chats know better.
 
-    The member `` (empty) stands for the list itself, scored by when it began (us).
+    Less 10,000,000,000,000 while others have added the user to the chat, and the user has neither
+    sent nor acknowledged anything in it. The member `` (empty) stands for the list itself, scored
+    by when it began (us).
     """
     return unit.key("chats")
+
+
+def added(unit: Unit) -> str:
+    """HASH chat → `=` and who added the user, for the chats with a score below 0."""
+    return unit.key("added")

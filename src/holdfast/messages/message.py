@@ -9,11 +9,17 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 from ..core.clock import from_epoch_ms
+from ..core.names import Unit
 from ..core.trace import TraceContext, restored
+from ..errors import DecodeError
+from . import keys
 from .body import decoded_body
 
 _PARTS: Final = 3
 """Of an entry: its id, the sender, the body."""
+
+_LONGEST_NUMBER: Final = 16
+"""Digits of the largest number that a script has exactly."""
 
 _LONGEST_SENT: Final = 14
 """Digits of the milliseconds in an id. Behind more there is the trace, or nonsense."""
@@ -40,6 +46,9 @@ class Message(msgspec.Struct, frozen=True):
 class Undecodable(msgspec.Struct, frozen=True):
     """A message whose body cannot be read. It is acknowledged like any other, and blocks nothing.
 
+    It has the attributes of a `Message`, with None as the body, so that a program which reads only
+    `message.body` goes on. `isinstance(message, Undecodable)` tells it from a message with null.
+
     Attributes:
         seq: its number.
         sender: who sent it, as far as that can be read.
@@ -51,6 +60,16 @@ class Undecodable(msgspec.Struct, frozen=True):
     sender: str
     sent_at: datetime
     reason: str
+
+    @property
+    def body(self) -> None:
+        """Return None: there is no body that can be read."""
+        return None
+
+    @property
+    def trace(self) -> None:
+        """Return None: nothing else in the message is trusted."""
+        return None
 
 
 class Gap(msgspec.Struct, frozen=True):
@@ -75,10 +94,14 @@ class Position(msgspec.Struct, frozen=True):
     Attributes:
         epoch: the incarnation of the mailbox or chat; 0: there was none, so the device has nothing.
         seq: the last number that the device has.
+        sent_ms: when that message was sent (ms since 1970). It tells that message from another one
+            that got the same number after the server lost the first. None: not known, so `fetch`
+            takes what the device has for lost.
     """
 
     epoch: int
     seq: int
+    sent_ms: int | None = None
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -90,6 +113,8 @@ class Batch(msgspec.Struct, frozen=True):
         gap: what is missing before them; None: nothing.
         epoch: the incarnation of the mailbox or chat; 0: there is none, or it does not matter.
         upto: the number up to which acknowledging this acknowledges.
+        upto_ms: when that message was sent (ms since 1970); None: not known. `ack` refuses the
+            batch if the message of that number is another one now.
     """
 
     source: str
@@ -97,11 +122,12 @@ class Batch(msgspec.Struct, frozen=True):
     gap: Gap | None
     epoch: int
     upto: int
+    upto_ms: int | None = None
 
     @property
     def position(self) -> Position:
         """Where it ends."""
-        return Position(self.epoch, self.upto)
+        return Position(self.epoch, self.upto, self.upto_ms)
 
     def __bool__(self) -> bool:
         return bool(self.messages or self.gap)
@@ -119,6 +145,8 @@ class Row(NamedTuple):
         oldest_ms: when the first entry was sent; None: nothing is unread, or it is not there.
         entries: id (and behind it the trace), sender and body of each, as stored; fewer than there
             are if they would be too many or too large.
+        top_ms: when the newest message was sent; None: it is not known, or there are entries.
+        same: whether the log holds what the reader was shown, as far as it was asked.
     """
 
     epoch: int
@@ -127,24 +155,50 @@ class Row(NamedTuple):
     cursor: int | None
     oldest_ms: float | None
     entries: Sequence[Any]
+    top_ms: int | None
+    same: bool
 
     @classmethod
-    def of(cls, reply: Sequence[Any]) -> Row:
-        """The row of a reply."""
-        epoch, top, floor, cursor, oldest, entries = reply
-        return cls(
+    def of(cls, unit: Unit, reply: Any) -> Row:
+        """Return the row of a reply.
+
+        Raises:
+            DecodeError: what the log says of itself is damaged.
+        """
+        if isinstance(reply, bytes):  # nothing is new
+            reply = (reply, b"0", b"1", b"0", b"", (), b"", 1)
+        epoch, top, floor, cursor, oldest, entries, top_ms, same = reply
+        if not all(map(_is_whole, (epoch or b"0", top, floor, cursor or b"0"))):
+            raise _damaged(unit, epoch, top, floor, cursor)
+        row = cls(
             int(epoch or 0),
             int(top),
             int(floor),
-            int(float(cursor)) if cursor else None,
+            int(cursor) if cursor else None,
             float(oldest) if oldest else None,
             entries,
+            int(top_ms) if top_ms else None,
+            same=bool(same),
         )
+        if row.floor > row.top + 1 or (row.cursor or 0) > row.top:
+            raise _damaged(unit, epoch, top, floor, cursor)
+        return row
 
     def first(self, limit: int) -> Row:
         """The same with so many entries at most."""
         most = _PARTS * limit
         return self if len(self.entries) <= most else self._replace(entries=self.entries[:most])
+
+    @property
+    def position(self) -> Position:
+        """Return what is over for this reader, as a position."""
+        seq = min(self.top, self.read_seq)
+        return Position(self.epoch, seq, self.top_ms if seq == self.top else None)
+
+    @property
+    def waits(self) -> bool:
+        """Return whether there are messages for which the reply had no room."""
+        return bool(self.unread and self.oldest_ms is not None and not self.entries)
 
     @property
     def is_read(self) -> bool:
@@ -180,7 +234,12 @@ def batch_of(source: str, row: Row, reset: Gap | None) -> Batch:
     gap = Gap(cursor + 1, there - 1, "dropped") if there > cursor + 1 else None
     whole = _without_holes(messages)
     upto = whole[-1].seq if whole else max(cursor, there - 1)
-    return Batch(source, whole, reset or gap, row.epoch, upto)
+    if whole:
+        sent = row.entries[_PARTS * (len(whole) - 1)].partition(b" ")[0].rpartition(b"-")[2]
+        upto_ms: int | None = int(sent)
+    else:
+        upto_ms = row.top_ms if upto == row.top else None
+    return Batch(source, whole, reset or gap, row.epoch, upto, upto_ms)
 
 
 def messages_of(entries: Sequence[Any]) -> tuple[Message | Undecodable, ...]:
@@ -219,3 +278,18 @@ def _message(name: bytes, sender: bytes, body: bytes) -> Message | Undecodable:
         return Message(seq, sender.decode(), decoded_body(body), sent_at, trace)
     except ValueError as error:  # another program may have written anything
         return Undecodable(seq, sender.decode(errors="backslashreplace"), sent_at, str(error))
+
+
+def _is_whole(stored: bytes) -> bool:
+    """Return whether this is a number of the scripts: digits of ASCII, and not too many."""
+    return stored.isdigit() and len(stored) <= _LONGEST_NUMBER
+
+
+def _damaged(unit: Unit, epoch: bytes, top: bytes, floor: bytes, cursor: bytes) -> DecodeError:
+    """Return the error that names what another program has damaged."""
+    for name, stored in (("epoch", epoch or b"0"), ("top", top), ("floor", floor)):
+        if not _is_whole(stored):
+            return DecodeError(f"field {name} of {keys.meta(unit)}", f"{stored[:40]!r}")
+    if int(floor) > int(top) + 1:
+        return DecodeError(f"field floor of {keys.meta(unit)}", f"it is {floor!r}, top is {top!r}")
+    return DecodeError(f"a score of {keys.cursors(unit)}", f"it is {cursor[:40]!r}, top is {top!r}")

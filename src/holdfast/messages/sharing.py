@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from .index.listing import Listing
 from .message import Row
 
 LOGS_PER_CALL: Final = 64
@@ -25,6 +26,9 @@ def share(limit: int, size: int, calls: int) -> tuple[int, int]:
     return messages, max(_LEAST_BYTES, size // calls)
 
 
-def in_order(rows: Mapping[str, Row]) -> list[str]:
-    """Chats by their oldest unread message; those that have lost it first."""
-    return sorted(rows, key=lambda chat: rows[chat].oldest_ms or 0)
+def in_order(rows: Mapping[str, Row], listing: Listing) -> list[str]:
+    """Return the chats by their oldest unread message; those that have lost it first.
+
+    The chats in which the user has done nothing yet come last: others put them there.
+    """
+    return sorted(rows, key=lambda chat: (not listing.is_own(chat), rows[chat].oldest_ms or 0))

@@ -5,10 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from ..core.clock import from_epoch_ms
+from ..errors import DecodeError
 from .terms import UNTIL_READ, Keep, Overflow
+
+_LATEST_MS: Final = 253_402_300_799_000
+"""The end of the year 9999, the latest instant that Python has."""
+
+_LONGEST_MS: Final = 14
+_LONGEST_SEQ: Final = 16
+
+
+class Unread(NamedTuple):
+    """What `unread.lua` says of one chat.
+
+    Attributes:
+        messages: messages that the user has not acknowledged.
+        newest_ms: when the newest message was sent; 0: not known.
+    """
+
+    messages: int
+    newest_ms: int
+
+    @classmethod
+    def of(cls, count: bytes, last: bytes) -> Unread:
+        """Return it from the count and the id of the newest message."""
+        sent = last.rpartition(b"-")[2]
+        return cls(int(count), int(sent) if sent.isdigit() and len(sent) <= _LONGEST_MS else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +116,7 @@ def chat_status(reply: Sequence[Any], stored_bytes: int) -> ChatStatus:
         unread = max(0, int(top) - max(read_seq, int(floor) - 1))
         counts_until = max(int(life or 0) + 1000, int(since)) + int(idle_ms)  # seen in that second
         holds_back = until_read and counts_until >= int(now) and unread > 0
-        lets_go_at = from_epoch_ms(counts_until) if holds_back else None
+        lets_go_at = from_epoch_ms(min(counts_until, _LATEST_MS)) if holds_back else None
         name = user.decode(errors="backslashreplace")
         behind.append(Reader(name, read_seq, unread, instant(life), holds_back, lets_go_at))
     return ChatStatus(
@@ -119,6 +144,17 @@ def mailbox_status(reply: Sequence[Any]) -> MailboxStatus:
         int(capacity),
         kind,
     )
+
+
+def read_seq(score: bytes, what: str) -> int:
+    """Return up to where a member has acknowledged.
+
+    Raises:
+        DecodeError: another program has written something else.
+    """
+    if score.isdigit() and len(score) <= _LONGEST_SEQ:
+        return int(score)
+    raise DecodeError(what, f"{score[:40]!r} is not the number of a message")
 
 
 def kept(stored: bytes) -> Keep:

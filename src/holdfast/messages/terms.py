@@ -15,9 +15,11 @@ from .message import Position
 Overflow = Literal["reject", "drop_oldest"]
 Keep = int | Literal["until_read"]
 Start = int | Literal["now", "floor"]
+History = Literal["since_join", "open"]
 
 OVERFLOWS: Final = ("reject", "drop_oldest")
 UNTIL_READ: Final = "until_read"
+HISTORIES: Final = ("since_join", "open")
 
 MAX_KEPT: Final = 100_000
 """Messages that a mailbox or chat keeps at most, whatever its settings."""
@@ -27,6 +29,9 @@ MAX_LIMIT: Final = 1_000
 """Messages in one answer at most."""
 
 MAX_SEQ: Final = 2**53 - 1
+
+_LATEST_MS: Final = 2**64 - 1
+"""What the id of an entry can hold; another program may have written any."""
 
 
 def checked_name(name: str, what: str) -> str:
@@ -110,6 +115,13 @@ def checked_keep(keep: Keep) -> str:
     raise ValueError(f"keep must be a number of messages or {UNTIL_READ!r}, got {keep!r}")
 
 
+def checked_history(history: History) -> str:
+    """Return what a later member may read."""
+    if history not in HISTORIES:
+        raise ValueError(f"history must be one of {', '.join(HISTORIES)}, got {history!r}")
+    return history
+
+
 def checked_idle_ms(idle_ttl: Duration) -> int:
     """After how long a silent member holds nothing back any more."""
     return to_ms(idle_ttl, "idle_ttl")
@@ -136,6 +148,7 @@ class Founding:
         chat_id: its id; None for a new one.
         keep: what it keeps, as stored.
         idle_ms: after how long a silent member holds nothing back.
+        history: whether later members may read what was sent before.
     """
 
     members: list[str]
@@ -143,6 +156,7 @@ class Founding:
     chat_id: str | None
     keep: str
     idle_ms: int
+    history: str
 
     @classmethod
     def checked(
@@ -152,6 +166,7 @@ class Founding:
         chat_id: str | None,
         keep: Keep,
         idle_ttl: Duration,
+        history: History,
     ) -> Founding:
         """As a user says it; ValueError and TypeError say what is wrong with it."""
         if isinstance(members, str | bytes):
@@ -159,11 +174,13 @@ class Founding:
         users = checked_members([*members, checked_name(sender, "a sender")])
         if chat_id is not None:
             checked_name(chat_id, "a chat")
-        return cls(users, sender, chat_id, checked_keep(keep), checked_idle_ms(idle_ttl))
+        settings = (checked_keep(keep), checked_idle_ms(idle_ttl), checked_history(history))
+        return cls(users, sender, chat_id, *settings)
 
 
 def checked_positions(after: Mapping[str, Position]) -> dict[str, Position]:
-    """What a device has, by mailbox or chat; without those of which it has nothing.
+    """What a device has, by mailbox or chat. With an epoch of 0 it has nothing, and reads from the
+    first message that it may read.
 
     Raises:
         ValueError, TypeError: these are no positions.
@@ -173,4 +190,6 @@ def checked_positions(after: Mapping[str, Position]) -> dict[str, Position]:
             raise TypeError(f"after takes a Position, not {type(position).__name__}")
         checked_seq(position.epoch, "the epoch of a position")
         checked_seq(position.seq, "the seq of a position")
-    return {source: position for source, position in after.items() if position.epoch}
+        if position.sent_ms is not None:
+            checked_int(position.sent_ms, "the sent_ms of a position", 0, _LATEST_MS)
+    return dict(after)

@@ -11,6 +11,9 @@ from .. import Batch
 from .visit import Visit, answer, resource
 from .wire import acknowledging, batch_json, instant, messages_json
 
+PER_SENDER: Final = 100
+"""Messages of one user that may be unread in the mailbox of another one."""
+
 
 class Ack(msgspec.Struct, forbid_unknown_fields=True):
     """What acknowledges: the position of a batch."""
@@ -57,7 +60,7 @@ async def send(visit: Visit) -> Response:
     """Put a message into somebody's mailbox."""
     body = await visit.message()
     box = visit.hf.mailbox(visit.name("user"))
-    seq = await box.send(body, sender=visit.user, op_id=visit.op_id)
+    seq = await box.send(body, sender=visit.user, per_sender=PER_SENDER, op_id=visit.op_id)
     return answer({"seq": seq}, 201)
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import binascii
+import re
 from base64 import b64decode, b64encode
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
-from .. import Batch, Gap, Message, Undecodable
+from .. import Batch, Gap, Message, Position, Undecodable
 from .problems import Problem
 
 OCTETS: Final = "application/octet-stream"
+
+_POSITION: Final = re.compile(r"([0-9]{1,16}):([0-9]{1,16})(?::([0-9]{1,19}))?")
 
 _PICTURES: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -86,7 +89,7 @@ def batch_json(batch: Batch) -> dict[str, Any]:
     return {
         "messages": messages_json(batch.messages),
         "gap": gap_json(batch.gap),
-        "position": f"{batch.epoch}:{batch.upto}" if batch else None,
+        "position": position_text(batch.position) if batch else None,
     }
 
 
@@ -95,27 +98,29 @@ def gap_json(gap: Gap | None) -> dict[str, Any] | None:
     return None if gap is None else {"first": gap.first, "last": gap.last, "reason": gap.reason}
 
 
-def position(text: str) -> tuple[int, int]:
-    """Epoch and seq of a position.
+def position_text(position: Position) -> str:
+    """Return a position as clients keep it."""
+    parts = (position.epoch, position.seq, position.sent_ms)
+    return ":".join(str(part) for part in parts if part is not None)
+
+
+def position(text: str) -> Position:
+    """Return the position of a text; one of an older version does not say when it was sent.
 
     Raises:
         Problem: it is none.
     """
-    parts = text.split(":")
-    if len(parts) != 2 or not all(
-        part.isascii() and part.isdecimal() and len(part) < 17 for part in parts
-    ):
-        raise Problem(
-            "bad-request", f"a position is epoch:seq as a batch has it, not {text[:60]!r}"
-        )
-    epoch, seq = map(int, parts)
-    return epoch, seq
+    found = _POSITION.fullmatch(text)
+    if found is None:
+        raise Problem("bad-request", f"a position is kept as a batch has it, not {text[:60]!r}")
+    epoch, seq, sent_ms = found.groups()
+    return Position(int(epoch), int(seq), None if sent_ms is None else int(sent_ms))
 
 
 def acknowledging(source: str, text: str) -> Batch:
     """A batch that ends at a position: what the client has, and acknowledges."""
-    epoch, seq = position(text)
-    return Batch(source=source, messages=(), gap=None, epoch=epoch, upto=seq)
+    epoch, seq, sent_ms = msgspec.structs.astuple(position(text))
+    return Batch(source, (), None, epoch, seq, sent_ms)
 
 
 def _unpacked(packed: str) -> bytes:

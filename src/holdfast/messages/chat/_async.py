@@ -21,14 +21,16 @@ from ..body import encoded_body
 from ..message import Message, Undecodable
 from ..outbox.letter import Letter
 from ..post._async import AsyncPost
-from ..states import ChatStatus, chat_status
+from ..states import ChatStatus, chat_status, read_seq
 from ..terms import (
     MAX_LIMIT,
     MAX_MEMBERS,
     Founding,
+    History,
     Keep,
     Start,
     check_edges,
+    checked_history,
     checked_idle_ms,
     checked_keep,
     checked_name,
@@ -86,6 +88,8 @@ class AsyncChat:
             raise NotAMember(sender, self.chat_id)
         if not self._post.catalog.has(self._log.unit):
             await self._post.catalog.note(self._log.unit)
+        if not self._post.index.has_acted(sender, self.chat_id):
+            await self._post.index.acts(sender, self.chat_id)
         return int(reply)
 
     async def join(
@@ -101,7 +105,8 @@ class AsyncChat:
         Args:
             user: who.
             start: what it reads: `now`, what is sent from now on; `floor`, all that is kept; or
-                the number of the first message to read.
+                the number of the first message to read. It never sees what was sent before, unless
+                the chat was created with `history="open"`.
             by: who adds it, and must be a member; None: anybody may.
             op_id: see `OutcomeUnknown`.
 
@@ -121,7 +126,7 @@ class AsyncChat:
         ) as write:
             note = None
             if not adding or await self._has(adding):  # for a stranger no list is touched
-                [note] = await self._post.index.enlist([user], self.chat_id)
+                [note] = await self._post.index.enlist([user], self.chat_id, by=adding)
             reply = await self._log.write(JOIN, write, user, first, MAX_MEMBERS, adding)
         if reply[0] not in (b"joined", b"member") and reply[1:] != [b"member"]:
             await self._take_off(user, note)
@@ -134,7 +139,7 @@ class AsyncChat:
                 raise TooManyMembers(f"chat {self.chat_id!r}", int(reply[1]) + 1, MAX_MEMBERS)
             case b"beyond":
                 raise NoSuchMessage(str(self._log.unit), int(first), int(reply[1]))
-        await _enlist_again(self._post, [user], self.chat_id)
+        await _enlist_again(self._post, [user], self.chat_id, adding)
         return bool(reply[0] == b"joined")
 
     async def leave(self, user: str, *, op_id: str | None = None) -> bool:
@@ -186,7 +191,10 @@ class AsyncChat:
         if not reply:
             raise NoSuchChat(self.chat_id)
         pairs = zip(reply[::2], reply[1::2], strict=True)
-        found = {user.decode(): int(float(seq)) for user, seq in pairs}
+        found = {
+            user.decode(errors="backslashreplace"): read_seq(seq, f"a score of {name}")
+            for user, seq in pairs
+        }
         if who and who not in found:
             raise NotAMember(who, self.chat_id)
         return found
@@ -237,7 +245,9 @@ class AsyncChat:
             before: those before this number, to go back page by page; None the newest ones.
             after: instead the oldest ones after this number, to follow what is sent.
             limit: how many at most, 1 to 1,000; fewer come if they take more than 4 MiB.
-            reader: who wants to see them, and must be a member; None: anybody may.
+            reader: who wants to see them, and must be a member. A member who joined later sees what
+                was sent since (see `start` of `join`). None: anybody may see all, so name the
+                reader if the answer goes to a user.
 
         Raises:
             NoSuchChat: there is none.
@@ -253,6 +263,7 @@ class AsyncChat:
         *,
         keep: Keep | None = None,
         idle_ttl: Duration | None = None,
+        history: History | None = None,
         op_id: str | None = None,
     ) -> None:
         """Change how long messages are kept, for everyone, from the next message on.
@@ -260,6 +271,8 @@ class AsyncChat:
         Args:
             keep: as in `AsyncHoldfast.create_chat`; None leaves it as it is.
             idle_ttl: likewise.
+            history: likewise; it holds at once. Members who joined while it was `open` may read
+                everything ever after.
             op_id: see `OutcomeUnknown`.
 
         Raises:
@@ -270,11 +283,13 @@ class AsyncChat:
             settings.append(("keep", checked_keep(keep)))
         if idle_ttl is not None:
             settings.append(("idle_ms", checked_idle_ms(idle_ttl)))
+        if history is not None:
+            settings.append(("history", checked_history(history)))
         if not settings:
-            raise ValueError("say what is to change: keep, idle_ttl or both")
+            raise ValueError("say what is to change: keep, idle_ttl or history")
         with self._post.caller.writers.operation(
             op_id,
-            lambda op_id: self.redefine(keep=keep, idle_ttl=idle_ttl, op_id=op_id),
+            lambda op_id: self.redefine(keep=keep, idle_ttl=idle_ttl, history=history, op_id=op_id),
             verb="redefine",
         ) as write:
             await self._log.redefine(write, "", settings)
@@ -286,13 +301,13 @@ class AsyncChat:
             return
 
 
-async def _enlist_again(post: AsyncPost, users: list[str], chat_id: str) -> None:
+async def _enlist_again(post: AsyncPost, users: list[str], chat_id: str, by: str) -> None:
     """Note once more that *users* have a chat, now that they have.
 
     A reader may have taken the first note for a left-over meanwhile. This one is a hint to a hint.
     """
     try:
-        await post.index.enlist(users, chat_id)
+        await post.index.enlist(users, chat_id, by=by)
     except HoldfastError:
         return
 
@@ -308,11 +323,12 @@ async def create_chat(
         chat_id = founding.chat_id or write.label
         log = post.chat(chat_id)
         # Before the chat: whoever is a member of it must find it.
-        await post.index.enlist(founding.members, chat_id)
-        said = (founding.sender, stored, founding.keep, founding.idle_ms, log.bell)
+        await post.index.enlist(founding.members, chat_id, by=founding.sender)
+        settings = (founding.keep, founding.idle_ms, log.bell, founding.history)
+        said = (founding.sender, stored, *settings)
         answer = await log.send(CREATE, write, *said, then=founding.members)
     if answer == b"exists":
         raise ChatExists(chat_id)
-    await _enlist_again(post, founding.members, chat_id)
+    await _enlist_again(post, founding.members, chat_id, founding.sender)
     await post.catalog.note(log.unit)
     return AsyncChat(post, chat_id)

@@ -22,14 +22,16 @@ from ..body import encoded_body
 from ..message import Message, Undecodable
 from ..outbox.letter import Letter
 from ..post._sync import Post
-from ..states import ChatStatus, chat_status
+from ..states import ChatStatus, chat_status, read_seq
 from ..terms import (
     MAX_LIMIT,
     MAX_MEMBERS,
     Founding,
+    History,
     Keep,
     Start,
     check_edges,
+    checked_history,
     checked_idle_ms,
     checked_keep,
     checked_name,
@@ -87,6 +89,8 @@ class Chat:
             raise NotAMember(sender, self.chat_id)
         if not self._post.catalog.has(self._log.unit):
             self._post.catalog.note(self._log.unit)
+        if not self._post.index.has_acted(sender, self.chat_id):
+            self._post.index.acts(sender, self.chat_id)
         return int(reply)
 
     def join(
@@ -102,7 +106,8 @@ class Chat:
         Args:
             user: who.
             start: what it reads: `now`, what is sent from now on; `floor`, all that is kept; or
-                the number of the first message to read.
+                the number of the first message to read. It never sees what was sent before, unless
+                the chat was created with `history="open"`.
             by: who adds it, and must be a member; None: anybody may.
             op_id: see `OutcomeUnknown`.
 
@@ -122,7 +127,7 @@ class Chat:
         ) as write:
             note = None
             if not adding or self._has(adding):  # for a stranger no list is touched
-                [note] = self._post.index.enlist([user], self.chat_id)
+                [note] = self._post.index.enlist([user], self.chat_id, by=adding)
             reply = self._log.write(JOIN, write, user, first, MAX_MEMBERS, adding)
         if reply[0] not in (b"joined", b"member") and reply[1:] != [b"member"]:
             self._take_off(user, note)
@@ -135,7 +140,7 @@ class Chat:
                 raise TooManyMembers(f"chat {self.chat_id!r}", int(reply[1]) + 1, MAX_MEMBERS)
             case b"beyond":
                 raise NoSuchMessage(str(self._log.unit), int(first), int(reply[1]))
-        _enlist_again(self._post, [user], self.chat_id)
+        _enlist_again(self._post, [user], self.chat_id, adding)
         return bool(reply[0] == b"joined")
 
     def leave(self, user: str, *, op_id: str | None = None) -> bool:
@@ -185,7 +190,10 @@ class Chat:
         if not reply:
             raise NoSuchChat(self.chat_id)
         pairs = zip(reply[::2], reply[1::2], strict=True)
-        found = {user.decode(): int(float(seq)) for user, seq in pairs}
+        found = {
+            user.decode(errors="backslashreplace"): read_seq(seq, f"a score of {name}")
+            for user, seq in pairs
+        }
         if who and who not in found:
             raise NotAMember(who, self.chat_id)
         return found
@@ -236,7 +244,9 @@ class Chat:
             before: those before this number, to go back page by page; None the newest ones.
             after: instead the oldest ones after this number, to follow what is sent.
             limit: how many at most, 1 to 1,000; fewer come if they take more than 4 MiB.
-            reader: who wants to see them, and must be a member; None: anybody may.
+            reader: who wants to see them, and must be a member. A member who joined later sees what
+                was sent since (see `start` of `join`). None: anybody may see all, so name the
+                reader if the answer goes to a user.
 
         Raises:
             NoSuchChat: there is none.
@@ -252,6 +262,7 @@ class Chat:
         *,
         keep: Keep | None = None,
         idle_ttl: Duration | None = None,
+        history: History | None = None,
         op_id: str | None = None,
     ) -> None:
         """Change how long messages are kept, for everyone, from the next message on.
@@ -259,6 +270,8 @@ class Chat:
         Args:
             keep: as in `Holdfast.create_chat`; None leaves it as it is.
             idle_ttl: likewise.
+            history: likewise; it holds at once. Members who joined while it was `open` may read
+                everything ever after.
             op_id: see `OutcomeUnknown`.
 
         Raises:
@@ -269,11 +282,13 @@ class Chat:
             settings.append(("keep", checked_keep(keep)))
         if idle_ttl is not None:
             settings.append(("idle_ms", checked_idle_ms(idle_ttl)))
+        if history is not None:
+            settings.append(("history", checked_history(history)))
         if not settings:
-            raise ValueError("say what is to change: keep, idle_ttl or both")
+            raise ValueError("say what is to change: keep, idle_ttl or history")
         with self._post.caller.writers.operation(
             op_id,
-            lambda op_id: self.redefine(keep=keep, idle_ttl=idle_ttl, op_id=op_id),
+            lambda op_id: self.redefine(keep=keep, idle_ttl=idle_ttl, history=history, op_id=op_id),
             verb="redefine",
         ) as write:
             self._log.redefine(write, "", settings)
@@ -285,13 +300,13 @@ class Chat:
             return
 
 
-def _enlist_again(post: Post, users: list[str], chat_id: str) -> None:
+def _enlist_again(post: Post, users: list[str], chat_id: str, by: str) -> None:
     """Note once more that *users* have a chat, now that they have.
 
     A reader may have taken the first note for a left-over meanwhile. This one is a hint to a hint.
     """
     try:
-        post.index.enlist(users, chat_id)
+        post.index.enlist(users, chat_id, by=by)
     except HoldfastError:
         return
 
@@ -305,11 +320,12 @@ def create_chat(post: Post, founding: Founding, body: Any, *, op_id: str | None)
         chat_id = founding.chat_id or write.label
         log = post.chat(chat_id)
         # Before the chat: whoever is a member of it must find it.
-        post.index.enlist(founding.members, chat_id)
-        said = (founding.sender, stored, founding.keep, founding.idle_ms, log.bell)
+        post.index.enlist(founding.members, chat_id, by=founding.sender)
+        settings = (founding.keep, founding.idle_ms, log.bell, founding.history)
+        said = (founding.sender, stored, *settings)
         answer = log.send(CREATE, write, *said, then=founding.members)
     if answer == b"exists":
         raise ChatExists(chat_id)
-    _enlist_again(post, founding.members, chat_id)
+    _enlist_again(post, founding.members, chat_id, founding.sender)
     post.catalog.note(log.unit)
     return Chat(post, chat_id)

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from ...core.call._async import Step
 from ...core.clock import Duration
 from ...core.names import Unit
-from ...errors import HoldfastError
+from ...core.script import Script
+from ...errors import DecodeError, HoldfastError
+from .. import keys
 from .._async import FETCH
 from ..index._async import FRESH_MS
 from ..index.listing import Listing, News
 from ..log._async import REPLY_BYTES, AsyncLog
-from ..memory import reset, said
+from ..memory import batch_position, position_text, reset
 from ..message import Batch, Gap, Position, Row, batch_of
 from ..post._async import AsyncPost
 from ..reader._async import AsyncReader
 from ..sharing import LOGS_PER_CALL, in_order, share
+from ..states import Unread
 from ..terms import checked_name, checked_positions
+
+UNREAD: Final = Script.load("holdfast.messages", "unread")
 
 
 class AsyncInbox(AsyncReader):
     """The inbox of a user: what is new in all its chats.
 
     Made by `AsyncHoldfast.inbox`. One object serves all tasks and threads. It remembers what it
-    has handed out, so that it notices when the server loses that. It looks at the 1,000 chats that
-    the user joined last.
+    has handed out, so that it notices when the server loses that.
+
+    It looks at 1,000 chats of the user's own: those that the user created, joined by itself, wrote
+    in or acknowledged something in, the latest noted first. Chats to which others added the user
+    have as much room as is left of these 1,000, and at least 100 places; beyond that, the oldest
+    chat of the member who added the user to the most chats is taken off the list.
     """
 
     def __init__(self, post: AsyncPost, user: str) -> None:
@@ -45,6 +56,8 @@ class AsyncInbox(AsyncReader):
     ) -> list[Batch]:
         """What is not acknowledged, by chat: the one whose oldest unread message is oldest first.
 
+        Chats in which the user has neither sent nor acknowledged anything come after the others.
+
         Changes nothing: `ack` each batch when it is done.
 
         Args:
@@ -53,10 +66,15 @@ class AsyncInbox(AsyncReader):
                 ever.
             after: chat → position of the last batch that this device has of it: what comes next is
                 read from there on, not from what the user has acknowledged, perhaps on another
-                device. Other chats are read as usual.
+                device. If the server has lost what the device has, a `Gap` with the reason `reset`
+                says so, and all messages that the user may read come again. Other chats are read
+                as usual.
 
         Returns:
             A batch for each chat with news; empty if there is none.
+
+        Raises:
+            DecodeError: what is stored of a chat is damaged, and nothing is new in the others.
         """
         return await self._news(limit, timeout, checked_positions(after or {}))
 
@@ -66,7 +84,8 @@ class AsyncInbox(AsyncReader):
         Acknowledging twice, or late, changes nothing: it never goes back.
 
         Raises:
-            StaleBatch: the server lost the chat meanwhile; fetch again.
+            StaleBatch: the server lost the chat, or what the batch ends with, and has given the
+                number to another message; fetch again.
             NotAMember: the user has left the chat.
             NoSuchChat: there is none.
             NoSuchMessage: the server lost the newest messages; fetch again.
@@ -75,60 +94,97 @@ class AsyncInbox(AsyncReader):
             raise TypeError(f"ack takes a Batch, as fetched, not {type(batch).__name__}")
         if not batch.upto:
             return
-        await self._post.chat(batch.source).ack(self.user, batch.epoch, batch.upto)
-        self._memory.note(batch.source, batch.epoch, batch.upto)
-        await self._post.index.keep(self.user)
+        log = self._post.chat(batch.source)
+        await log.ack(self.user, batch_position(batch), batch.position)
+        self._memory.note(batch.source, batch.position)
+        await self._post.index.acts(self.user, batch.source)
 
     async def unread(self) -> dict[str, int]:
-        """How many messages are not acknowledged, for each chat of the user."""
-        rows, _ = await self._standing()
-        return {chat: row.unread for chat, row in rows.items()}
+        """How many messages are not acknowledged, for each chat of the user, ordered as by `chats`.
+
+        Raises:
+            DecodeError: what is stored of a chat is damaged.
+        """
+        return {chat: known.messages for chat, known in await self._standing()}
 
     async def chats(self) -> list[str]:
-        """The ids of the chats of the user, the one joined last first."""
-        rows, _ = await self._standing()
-        return list(rows)
+        """The ids of the chats of the user, the one with the newest message first.
 
-    async def _standing(self) -> tuple[dict[str, Row], Listing]:
-        """Where the user stands in the chats of which it is a member."""
+        Raises:
+            DecodeError: what is stored of a chat is damaged.
+        """
+        return [chat for chat, _ in await self._standing()]
+
+    async def size(self) -> int:
+        """Return how many chats the other methods look at: what they cost the server."""
+        return await self._post.index.size(self.user)
+
+    async def _standing(self) -> list[tuple[str, Unread]]:
+        """Return the chats of which the user is a member, the one with the newest message first."""
         listing = await self._post.index.read(self.user)
-        rows = await self._rows(listing.chats, 0, {})
-        return {chat: row for chat, row in rows.items() if row.cursor is not None}, listing
+        groups = self._grouped(listing.chats)
+        steps: list[Step] = []
+        for group in groups:
+            units = [log.unit for _, log in group]
+            names = [name for unit in units for name in (keys.meta(unit), keys.cursors(unit))]
+            steps.append((units[0], names, [self.user, len(group)]))
+        found: list[tuple[str, Unread]] = []
+        answers = await self._post.caller.call_many(UNREAD, steps)
+        for group, answer in zip(groups, answers, strict=True):
+            if isinstance(answer, HoldfastError):
+                raise answer
+            for (chat, _), *known in zip(group, answer[::2], answer[1::2], strict=True):
+                if known[0]:
+                    found.append((chat, Unread.of(*known)))
+        noted = {chat: number for number, chat in enumerate(listing.chats)}
+        return sorted(found, key=lambda each: (-each[1].newest_ms, noted[each[0]]))
 
     async def _look(
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
         seen, before = self._memory.snapshot() | dict(after), self._listing
         listing = await self._post.index.read(self.user)
-        rows = await self._rows(listing.chats, limit, after)
-        gone = list(self._gone(rows, seen, listing.since(before, assumed=after)))
+        groups = self._grouped(filter(listing.is_own, listing.chats))
+        groups += self._grouped(itertools.filterfalse(listing.is_own, listing.chats))
+        rows, damaged = await self._rows(groups, limit, seen, after)
+        known = {chat: at for chat, at in seen.items() if chat not in damaged}
+        gone = list(self._gone(rows, known, listing.since(before, assumed=after)))
         self._listing = listing
         await self._repair(listing, rows)
         mine = {chat: row for chat, row in rows.items() if row.epoch and row.cursor is not None}
-        ordered = in_order(mine)
+        ordered = in_order(mine, listing)
         oldest = next((chat for chat in ordered if mine[chat].oldest_ms is not None), None)
         if oldest is not None and not mine[oldest].entries:  # it did not fit with the others
-            mine |= await self._rows([oldest], limit, after)
-        batches = [*gone, *self._batches(mine, ordered, seen, limit)]
+            mine |= (await self._rows(self._grouped([oldest]), limit, seen, after))[0]
+        batches = [*gone, *self._batches(mine, ordered, seen, limit, after)]
+        if damaged and not batches:
+            raise next(iter(damaged.values()))
         self._shown(batches)
         # Also those that the user is about to join: whoever takes it in may die before it says so.
-        units = frozenset([self._unit, *(self._post.chat(chat).unit for chat in rows)])
+        units = frozenset([self._unit, *(self._post.chat(chat).unit for chat in listing.chats)])
         return batches, units
 
     def _batches(
-        self, rows: dict[str, Row], ordered: Iterable[str], seen: dict[str, Position], limit: int
+        self,
+        rows: dict[str, Row],
+        ordered: Iterable[str],
+        seen: dict[str, Position],
+        limit: int,
+        after: Container[str],
     ) -> Iterator[Batch]:
         """What is new, until *limit* is used up."""
         for chat in ordered:
-            row = rows[chat]
-            lost = reset(row, seen.get(chat))
+            row = rows[chat].first(limit)
+            if row.waits:
+                continue
+            lost = reset(row, seen.get(chat), own=chat in after)
             if lost:
                 self._memory.cut(chat, row)
             else:
-                self._memory.note(chat, row.epoch, 0)
+                self._memory.note(chat, Position(row.epoch, 0))
                 if row.is_read:
                     continue
-            batch = batch_of(chat, row.first(limit), lost)
+            batch = batch_of(chat, row, lost)
             limit -= len(batch.messages)
             if batch:
                 yield batch
@@ -140,6 +196,8 @@ class AsyncInbox(AsyncReader):
             if row is not None and row.cursor is not None:
                 continue
             self._memory.forget(chat)
+            if not position.epoch:
+                continue
             # A chat that is still on the list was not left. One that is on it anew was: somebody
             # was about to join it again, when it was no more.
             if news.list_is_lost if row is None else not row.epoch and chat in news.unchanged:
@@ -152,23 +210,31 @@ class AsyncInbox(AsyncReader):
             await self._post.index.strike(self.user, strange, age_ms=FRESH_MS)
 
     async def _rows(
-        self, chats: Iterable[str], limit: int, after: Mapping[str, Position]
-    ) -> dict[str, Row]:
-        """Where the user stands in *chats*, and what comes next there."""
-        groups = self._grouped(chats)
+        self,
+        groups: list[Sequence[tuple[str, AsyncLog]]],
+        limit: int,
+        seen: Mapping[str, Position],
+        after: Container[str],
+    ) -> tuple[dict[str, Row], dict[str, DecodeError]]:
+        """Where the user stands in these chats, and what comes next there; and what is damaged."""
         messages, size = share(limit, REPLY_BYTES, len(groups))
         steps: list[Step] = []
         for group in groups:
             names = [name for _, log in group for name in log.read_keys]
-            has = [part for chat, _ in group for part in said(after.get(chat))]
+            has = [position_text(seen.get(chat), own=chat in after) for chat, _ in group]
             steps.append((group[0][1].unit, names, [self.user, messages, size, len(group), *has]))
         rows: dict[str, Row] = {}
+        damaged: dict[str, DecodeError] = {}
         answers = await self._post.caller.call_many(FETCH, steps)
         for group, answer in zip(groups, answers, strict=True):
             if isinstance(answer, HoldfastError):
                 raise answer
-            rows |= {chat: Row.of(reply) for (chat, _), reply in zip(group, answer, strict=True)}
-        return rows
+            for (chat, log), reply in zip(group, answer, strict=True):
+                try:
+                    rows[chat] = Row.of(log.unit, reply)
+                except DecodeError as error:
+                    damaged[chat] = error
+        return rows, damaged
 
     def _grouped(self, chats: Iterable[str]) -> list[Sequence[tuple[str, AsyncLog]]]:
         """Chats that one call may ask for: of one slot, where there are slots."""

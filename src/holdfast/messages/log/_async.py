@@ -13,7 +13,7 @@ from ...core.telemetry import during
 from ...core.trace import stored
 from ...errors import NoSuchChat, NoSuchMessage, NotAMember, StaleBatch
 from .. import keys
-from ..message import Message, Undecodable, messages_of
+from ..message import Message, Position, Undecodable, messages_of
 
 ACK: Final = Script.load("holdfast.messages", "ack")
 PAGE: Final = Script.load("holdfast.messages", "page")
@@ -38,13 +38,19 @@ class AsyncLog:
         self.read_keys = (keys.meta(unit), keys.log(unit), keys.cursors(unit))
         self.keys = (*self.read_keys, keys.active(unit))
         self.written_keys = (*self.keys, *ledger.keys(unit))
+        self.delivered_keys = (*self.written_keys, keys.senders(unit))
         self._caller = caller
 
-    async def write(self, script: Script, operation: ledger.Operation, *args: Argument) -> Any:
-        """One atomic step that counts once."""
-        return await self._caller.call(
-            script, self.unit, self.written_keys, [operation.writer, operation.number, *args]
-        )
+    async def write(
+        self,
+        script: Script,
+        operation: ledger.Operation,
+        *args: Argument,
+        keys: Sequence[str] | None = None,
+    ) -> Any:
+        """One atomic step that counts once; *keys*, if they are not those of all logs."""
+        identified = [operation.writer, operation.number, *args]
+        return await self._caller.call(script, self.unit, keys or self.written_keys, identified)
 
     async def send(
         self,
@@ -52,30 +58,31 @@ class AsyncLog:
         operation: ledger.Operation,
         *args: Argument,
         then: Sequence[Argument] = (),
+        keys: Sequence[str] | None = None,
     ) -> Any:
         """Write a message: the trace in which it is sent comes behind *args*, and before *then*."""
         with during(self._caller.settings.telemetry, "send", self.unit) as sent:
             trace = stored(sent.trace)
             last = (trace, *then) if trace or then else ()
-            reply = await self.write(script, operation, *args, *last)
+            reply = await self.write(script, operation, *args, *last, keys=keys)
             verdict: bytes = reply if isinstance(reply, bytes) else reply[0]
             if not (verdict.isdigit() or verdict == b"created"):
                 sent.ended("refused", verdict.decode())
         return reply
 
-    async def ack(self, reader: str, epoch: int, upto: int) -> None:
+    async def ack(self, reader: str, read: str, upto: Position) -> None:
         """*reader* is done with all up to *upto*; harmless to repeat.
 
         Args:
             reader: who.
-            epoch: of what was read; 0: it does not matter.
-            upto: the number.
+            read: what it was shown, as `ack.lua` takes it; empty: it does not matter.
+            upto: where it is now.
 
         Raises:
             NoSuchChat, NotAMember, StaleBatch, NoSuchMessage: nothing was changed.
         """
         reply = await self._caller.call(
-            ACK, self.unit, self.keys, [reader, epoch or "", upto], harmless=True
+            ACK, self.unit, self.keys, [reader, read, upto.seq], harmless=True
         )
         match reply[0]:
             case b"acked":
@@ -85,10 +92,10 @@ class AsyncLog:
             case b"stranger":
                 raise NotAMember(reader, self.unit.name)
             case b"beyond":
-                raise NoSuchMessage(str(self.unit), upto, int(reply[1]))
-        if epoch:
-            raise StaleBatch(str(self.unit), epoch)
-        raise NoSuchMessage(str(self.unit), upto, 0)
+                raise NoSuchMessage(str(self.unit), upto.seq, int(reply[1]))
+        if read:
+            raise StaleBatch(str(self.unit), upto.epoch)
+        raise NoSuchMessage(str(self.unit), upto.seq, 0)
 
     async def page(
         self, limit: int, *, before: int | None, after: int | None, reader: str = ""
@@ -99,7 +106,7 @@ class AsyncLog:
             limit: how many at most.
             before: the newest before this number; None of all.
             after: instead the oldest after this number.
-            reader: who must be one; empty: anybody may look.
+            reader: who must be one, and sees what it may read; empty: anybody may see all.
 
         Raises:
             NoSuchChat: there is none; an unknown mailbox is empty.

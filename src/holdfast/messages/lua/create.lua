@@ -1,7 +1,7 @@
 #!lua
 -- messages/create: begin a chat with its members and its first message.
 --
--- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since
+-- KEYS[1]  HASH    meta     epoch, top, floor, last, keep, idle_ms, since, history
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
 -- KEYS[4]  HASH    active   member -> last sign of life (s since epoch)
@@ -14,15 +14,19 @@
 -- ARGV[5]  string  keep     a number of messages, or until_read
 -- ARGV[6]  int     idle_ms  until_read: a member silent for longer holds nothing back
 -- ARGV[7]  string  bell     channel of the chat: members may be waiting for it to begin
--- ARGV[8]  string  trace    in which it is sent; '' in none
--- ARGV[9]  string  first of the members
+-- ARGV[8]  string  history  since_join, or open: later members may read what was sent before
+-- ARGV[9]  string  trace    in which it is sent; '' in none
+-- ARGV[10] string  first of the members
 -- returns  string  created, or exists
 -- include clock
 -- include ledger
+-- include whole
 
 local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local sender, body, keep, idle_ms, bell = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+local history = ARGV[8]
 -- include log
+-- include append
 
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
 if ledger_answer(ledger, ARGV[1], ARGV[2]) then
@@ -33,12 +37,15 @@ if epoch then
 end
 found()
 redis.call('HSET', meta, 'keep', keep, 'idle_ms', idle_ms, 'since', text(now_ms))
-local FIRST = 9
+if history == 'open' then
+  redis.call('HSET', meta, 'history', history)
+end
+local FIRST = 10
 for i = FIRST, #ARGV do
   redis.call('ZADD', cursors, ARGV[i] == sender and 1 or 0, ARGV[i])
 end
-append(sender, body, ARGV[8], 1)
-remember()
+append(sender, body, ARGV[9], 1)
+remember_last()
 live_on()
 ledger_write(ledger, ARGV[1], ARGV[2], 1)
 redis.pcall('SPUBLISH', bell, text(top))

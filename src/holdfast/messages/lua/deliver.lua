@@ -1,12 +1,13 @@
 #!lua
 -- messages/deliver: put a message into a mailbox, which begins with its first one.
 --
--- KEYS[1]  HASH    meta     epoch, top, floor, capacity, overflow, dropped
+-- KEYS[1]  HASH    meta     epoch, top, floor, last, capacity, overflow, dropped
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  its owner, scored by what was acknowledged
 -- KEYS[4]  HASH    active   its owner -> last sign of life (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
+-- KEYS[7]  HASH    senders  sender -> how much of it is unread, where that is bounded
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  bell     channel of the mailbox
@@ -15,17 +16,22 @@
 -- ARGV[6]  string  body
 -- ARGV[7]  string  capacity  as the sender says it is; '' it does not say
 -- ARGV[8]  string  overflow  likewise
--- ARGV[9]  string  trace     in which it is sent; left out: in none
--- returns  array   verdict; full: capacity, when the oldest unread message was sent (ms); conflict:
---                  capacity, overflow. Or a string, the number of the message: sent
+-- ARGV[9]  string  per_sender  messages of one sender that may be unread; '' not counted
+-- ARGV[10] string  trace     in which it is sent; left out: in none
+-- returns  array   verdict; full: capacity, when the oldest unread message was sent (ms); crowded: how
+--                  many messages of the sender may be unread; conflict: capacity, overflow. Or a
+--                  string, the number of the message: sent
 -- include clock
 -- include ledger
+-- include whole
 
-local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local bell, owner, sender, body = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local meta, log, cursors, active, senders = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[7]
+local bell, owner, sender, body, per_sender = ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[9])
 -- include log
+-- include append
 -- include capacity
 -- include entries
+-- include senders
 
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
@@ -35,14 +41,25 @@ end
 if not agrees(ARGV[7], ARGV[8]) then
   return {'conflict', capacity, overflow}
 end
-local cursor = epoch and tonumber(redis.call('ZSCORE', cursors, owner) or nil) or 0
-if epoch and overflow == 'reject' and top - math.max(cursor, floor - 1) >= capacity then
-  local first = redis.call('XRANGE', log, text(math.max(cursor + 1, floor)), '+', 'COUNT', 1)
+local cursor = epoch and cursor_of(owner) or 0
+local read, parts = math.max(cursor, floor - 1), nil
+if per_sender then
+  local count
+  per_sender = math.min(per_sender, math.max(1, math.floor(capacity / 2)))
+  parts, count = unread_of(epoch and redis.call('HGET', senders, sender), read, top)
+  if count >= per_sender then
+    return {'crowded', text(per_sender)}
+  end
+end
+if epoch and overflow == 'reject' and top - read >= capacity then
+  local first = redis.call('XRANGE', log, text(read + 1), '+', 'COUNT', 1)
   return {'full', capacity, first[1] and sent_ms(first[1]) or ''}
 end
 if not epoch then
   found()
+  redis.call('UNLINK', senders)
 end
+append(sender, body, ARGV[10] or '', capacity)
 redis.call('ZADD', cursors, 'NX', 0, owner)
 if ARGV[7] ~= '' then
   redis.call('HSET', meta, 'capacity', ARGV[7])
@@ -50,14 +67,16 @@ end
 if ARGV[8] ~= '' then
   redis.call('HSET', meta, 'overflow', ARGV[8])
 end
-local unread = math.max(cursor + 1, floor)
-append(sender, body, ARGV[9] or '', capacity)
-if floor > unread then
-  redis.call('HSET', meta, 'dropped', text(dropped + floor - unread))
+if floor > read + 1 then
+  redis.call('HSET', meta, 'dropped', text(dropped + floor - read - 1))
 end
-remember()
+remember_last()
 live_on()
 local number = text(top)
+if parts and redis.call('HSET', senders, sender, counted(parts, number, per_sender)) == 1 then
+  redis.call('EXPIRE', senders, KEPT_S)
+  forget_some(senders, read, top)
+end
 ledger_write(ledger, ARGV[1], ARGV[2], number)
 redis.pcall('SPUBLISH', bell, number)
 return number

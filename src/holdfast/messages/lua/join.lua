@@ -1,7 +1,7 @@
 #!lua
 -- messages/join: a user becomes a member of a chat; who is one already stays where it is.
 --
--- KEYS[1]  HASH    meta     epoch, top, floor, keep
+-- KEYS[1]  HASH    meta     epoch, top, floor, keep, history, first:USER
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
 -- KEYS[4]  HASH    active   member -> last sign of life (s since epoch)
@@ -17,6 +17,7 @@
 --                  what it would be otherwise, full: members, beyond: top
 -- include clock
 -- include ledger
+-- include whole
 
 local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local user, start, most, by = ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
@@ -42,7 +43,10 @@ elseif answer == 'joined' then
     return {'beyond', text(top)}
   end
   redis.call('ZADD', cursors, text(cursor), user)
-  if redis.call('HGET', meta, 'keep') == 'until_read' then
+  if cursor > 0 and redis.call('HGET', meta, 'history') ~= 'open' then
+    redis.call('HSET', meta, 'first:' .. user, text(cursor + 1))
+  end
+  if known[5] == 'until_read' then
     show_life(user)
   end
   live_on()

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- messages/leave: a user is no longer a member of a chat; with the last one it is gone.
 --
--- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since, counted
+-- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since, counted, first:USER
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
 -- KEYS[4]  HASH    active   member -> last sign of life (s since epoch)
@@ -15,6 +15,7 @@
 --                  member, 1 if there is such a chat; else 0
 -- include clock
 -- include ledger
+-- include whole
 
 local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local user = ARGV[3]
@@ -32,11 +33,12 @@ local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%l+$')
 if answer then
   return told(answer)
 end
-local cursor = tonumber(redis.call('ZSCORE', cursors, user) or nil)
+local cursor = cursor_of(user)
 answer = cursor and 'left' or 'stranger'
 if cursor then
   redis.call('ZREM', cursors, user)
   redis.call('HDEL', active, user)
+  redis.call('HDEL', meta, 'first:' .. user)
   if redis.call('ZCARD', cursors) == 0 then
     redis.call('UNLINK', meta, log, cursors, active)
     answer = 'last'

@@ -14,6 +14,7 @@
 -- returns  string  done, or missing: there is no such chat
 -- include clock
 -- include ledger
+-- include whole
 
 local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local owner = ARGV[3]

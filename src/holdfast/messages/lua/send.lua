@@ -1,7 +1,7 @@
 #!lua
 -- messages/send: members of a chat say something, each message as if it came alone.
 --
--- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since, counted
+-- KEYS[1]  HASH    meta     epoch, top, floor, last, keep, idle_ms, since, counted
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
 -- KEYS[4]  HASH    active   member -> last sign of life (s since epoch)
@@ -15,9 +15,11 @@
 -- returns  array   for each message its number; or missing, stranger
 -- include clock
 -- include ledger
+-- include whole
 
 local meta, log, cursors, active, bell = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[3]
 -- include log
+-- include append
 -- include life
 -- include retention
 
@@ -44,7 +46,7 @@ for i = FIRST, #ARGV, EACH do
     if ARGV[i + 1] ~= sender then
       falls_silent()
       sender = ARGV[i + 1]
-      cursor = tonumber(redis.call('ZSCORE', cursors, sender) or nil)
+      cursor = cursor_of(sender)
       reached = cursor
     end
     if cursor then
@@ -65,7 +67,7 @@ falls_silent()
 if until_read then
   retain(nil)
 end
-remember()
+remember_last()
 live_on()
 ledger_write(ledger, ARGV[1], ARGV[2], said)
 redis.pcall('SPUBLISH', bell, newest)

@@ -10,14 +10,19 @@
 --                  none), cursor, dropped, capacity, overflow
 
 local meta, log, owner = KEYS[1], KEYS[2], ARGV[1]
+-- include whole
 -- include capacity
 -- include entries
 -- include life
 
 local known = redis.call('HMGET', meta, 'top', 'floor', 'epoch')
-local top, floor = tonumber(known[1]) or 0, tonumber(known[2]) or 1
+local top = whole(known[1] or '0', 0, EXACT, 'field top of ' .. meta)
+local floor = whole(known[2] or '1', 1, top + 1, 'field floor of ' .. meta)
 local cursor = redis.call('ZSCORE', KEYS[3], owner) or '0'
-local read = math.max(tonumber(cursor), floor - 1)
+local read = math.max(whole(cursor, 0, top, 'a score of ' .. KEYS[3]), floor - 1)
+if known[3] then
+  whole(known[3], 1, EXACT, 'field epoch of ' .. meta)
+end
 local first
 if read < top then
   first = redis.call('XRANGE', log, string.format('%.0f', read + 1), '+', 'COUNT', 1)[1]

@@ -2,18 +2,21 @@
 -- messages/strike: take chats off the list of a user, unless they were noted anew meanwhile.
 --
 -- KEYS[1]  ZSET    chats   ids, scored by when they were noted (ms)
+-- KEYS[2]  HASH    added   chat -> who added the user
 -- ARGV[1]  int     age_ms  younger notes stay: somebody may be about to join
--- ARGV[2]  string  first of the chats, two arguments each: id, when it was noted (ms)
+-- ARGV[2]  string  first of the chats, two arguments each: id, its score
 -- returns  int     how many were taken off
 -- include clock
+-- include listing
 
-local chats, age_ms = KEYS[1], tonumber(ARGV[1])
+local chats, added, age_ms = KEYS[1], KEYS[2], tonumber(ARGV[1])
 local FIRST = 2
 local struck = 0
 for i = FIRST, #ARGV, 2 do
-  local noted = redis.call('ZSCORE', chats, ARGV[i])
-  if noted == ARGV[i + 1] and math.max(0, now_ms - tonumber(noted)) >= age_ms then
+  local score = redis.call('ZSCORE', chats, ARGV[i])
+  if score == ARGV[i + 1] and math.max(0, now_ms - noted_ms(tonumber(score))) >= age_ms then
     struck = struck + redis.call('ZREM', chats, ARGV[i])
+    redis.call('HDEL', added, ARGV[i])
   end
 end
 return struck

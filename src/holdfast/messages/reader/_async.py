@@ -97,4 +97,4 @@ class AsyncReader(ABC):
     def _shown(self, batches: Iterable[Batch]) -> None:
         """Remember what is handed out."""
         for batch in batches:
-            self._memory.note(batch.source, batch.epoch, batch.upto)
+            self._memory.note(batch.source, batch.position)

@@ -18,6 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from ... import HoldfastError, Position, use_trace
 from ..gate import Gate, bearer, new_key
 from ..inbox import acknowledge
+from ..mailbox import PER_SENDER
 from ..problems import Problem, problem_of
 from ..visit import LONGEST_KEY, decoded, op_id
 from ..waiting import first
@@ -179,11 +180,15 @@ class Session:
         if not 0 < len(key) <= LONGEST_KEY:
             raise Problem("bad-request", f"a key has 1 to {LONGEST_KEY} characters")
         kind, _, name = frame.to.partition(":")
-        options = {"sender": self._user, "op_id": op_id(self._user, key)}
+        sender, named = self._user, op_id(self._user, key)
         if kind == "chat":
-            return await self._gate.hf.chat(name).send(frame.content(), **options)
+            chat = self._gate.hf.chat(name)
+            return await chat.send(frame.content(), sender=sender, op_id=named)
         if kind == "mailbox":
-            return await self._gate.hf.mailbox(name).send(frame.content(), **options)
+            box = self._gate.hf.mailbox(name)
+            return await box.send(
+                frame.content(), sender=sender, per_sender=PER_SENDER, op_id=named
+            )
         raise Problem("bad-request", f"send to chat:ID or mailbox:USER, not {frame.to[:60]!r}")
 
     async def _ack(self, frame: frames.Ack) -> None:
@@ -200,9 +205,7 @@ class Session:
 
 def _resumed(hello: frames.Hello) -> tuple[Position | None, dict[str, Position]]:
     """What the device has, of the mailbox and of each chat."""
-    found = {
-        frames.chat_of(source): Position(*position(text)) for source, text in hello.resume.items()
-    }
+    found = {frames.chat_of(source): position(text) for source, text in hello.resume.items()}
     mail = found.pop(None, None)
     return mail, {chat: at for chat, at in found.items() if chat is not None}
 

@@ -1,10 +1,16 @@
--- How much may wait in a mailbox. Expects: meta.
+-- How much may wait in a mailbox. Expects: meta, whole, EXACT.
 
-local DEFAULT_CAPACITY, DEFAULT_OVERFLOW = 10000, 'reject'
+local DEFAULT_CAPACITY, DEFAULT_OVERFLOW, LARGEST = 10000, 'reject', 100000
 
 local said = redis.call('HMGET', meta, 'capacity', 'overflow', 'dropped')
-local capacity, overflow = tonumber(said[1]) or DEFAULT_CAPACITY, said[2] or DEFAULT_OVERFLOW
-local dropped = tonumber(said[3]) or 0
+local capacity, overflow = DEFAULT_CAPACITY, said[2] or DEFAULT_OVERFLOW
+local dropped = whole(said[3] or '0', 0, EXACT, 'field dropped of ' .. meta)
+if said[1] then
+  capacity = whole(said[1], 1, LARGEST, 'field capacity of ' .. meta)
+end
+if overflow ~= 'reject' and overflow ~= 'drop_oldest' then
+  error({err = 'DAMAGED field overflow of ' .. meta .. ' is not what Holdfast writes'})
+end
 
 -- Whether what is given contradicts nothing that was said; '' says nothing.
 local function agrees(given_capacity, given_overflow)

@@ -1,13 +1,24 @@
 -- What is known of a log, and how it grows and shrinks.
--- Expects: meta, log, cursors, active, now_s, now_ms, now_us.
+-- Expects: meta, log, cursors, active, now_s, now_ms, now_us, whole, EXACT.
 
 local KEPT_S = 400 * 86400  -- what nobody uses is forgotten
 
-local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'day', 'keep')
-local epoch, top, floor = known[1], tonumber(known[2]) or 0, tonumber(known[3]) or 1
+local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'day', 'keep', 'last')
+local epoch, top, floor, last = known[1], 0, 1, known[6]
+if epoch or known[2] then
+  whole(epoch, 1, EXACT, 'field epoch of ' .. meta)
+  top = whole(known[2], 0, EXACT - 1, 'field top of ' .. meta)
+  floor = whole(known[3], 1, top + 1, 'field floor of ' .. meta)
+end
 
 local function text(n)
   return string.format('%.0f', n)
+end
+
+-- The number up to which *reader* has acknowledged; nil if it is no reader.
+local function cursor_of(reader)
+  local score = redis.call('ZSCORE', cursors, reader)
+  return score and whole(score, 0, top, 'a score of ' .. cursors)
 end
 
 -- Begins it. What an eviction may have left of an earlier one must not be mistaken for its own.
@@ -31,23 +42,6 @@ local function show_life(reader)
   local since_s = now_s - math.floor(tonumber(epoch) / 1000000)
   if redis.call('HSET', active, reader, since_s) == 1 then
     redis.call('EXPIRE', active, KEPT_S)
-  end
-end
-
--- Adds a message, after which *most* are kept. Of those that lie below, the blocks of the stream go
--- at once, single messages with their block. The trace in which it was sent is a second field:
--- whoever does not know it sees only the first.
-local function append(sender, body, trace, most)
-  top = top + 1
-  floor = math.max(floor, top - most + 1)
-  local id = string.format('%.0f-%.0f', top, now_ms)
-  if trace == '' then
-    redis.call('XADD', log, 'MINID', '~', floor, id, sender, body)
-  else
-    redis.call('XADD', log, 'MINID', '~', floor, id, sender, body, 'trace', trace)
-  end
-  if top == 1 then
-    known[4] = nil  -- the log itself is new, though the rest may be older
   end
 end
 

@@ -1,5 +1,5 @@
 -- How long a chat keeps its messages.
--- Expects: meta, log, cursors, active, now_s, now_ms, now_us, life_ms.
+-- Expects: meta, log, cursors, active, now_s, now_ms, now_us, life_ms, whole, EXACT.
 
 local MOST = 100000         -- messages of a chat, whatever its readers do
 local LARGE = 1000          -- with more, sending looks too whether they are still needed
@@ -7,18 +7,25 @@ local LOOK_MS = 60000       -- so often, unless one moves who held messages back
 local SECOND_MS = 1000      -- in which one was seen; nobody is let go too early
 local PAGE, PAGES = 100, 100  -- readers looked at: all of them, if need be
 
-local keep, until_read = tonumber(known[5]), known[5] == 'until_read'
-local terms = until_read and redis.call('HMGET', meta, 'idle_ms', 'since', 'counted')
+local keep, until_read, idle_ms, since_ms, counted_ms = nil, known[5] == 'until_read', 0, 0, 0
+if until_read then
+  local terms = redis.call('HMGET', meta, 'idle_ms', 'since', 'counted')
+  idle_ms = whole(terms[1], 0, EXACT, 'field idle_ms of ' .. meta)
+  since_ms = whole(terms[2], 0, EXACT, 'field since of ' .. meta)
+  counted_ms = whole(terms[3] or '0', 0, EXACT, 'field counted of ' .. meta)
+elseif known[5] then
+  keep = whole(known[5], 1, MOST, 'field keep of ' .. meta)
+end
 
 local function is_active(life)
   local seen_ms = (tonumber(life_ms(life, epoch)) or 0) + SECOND_MS
-  return math.max(seen_ms, tonumber(terms[2]) or 0) >= now_ms - tonumber(terms[1])
+  return math.max(seen_ms, since_ms) >= now_ms - idle_ms
 end
 
 local function drop_below(number)
   if number > floor then
     floor = number
-    redis.call('XTRIM', log, 'MINID', '~', floor)
+    redis.call('XTRIM', log, 'MINID', '~', floor - 1)
   end
 end
 
@@ -30,12 +37,10 @@ local function first_needed()
       break
     end
     local readers = {}
-    for i = 1, #low, 2 do
-      readers[#readers + 1] = low[i]
-    end
+    for i = 1, #low, 2 do readers[#readers + 1] = low[i] end
     for n, life in ipairs(redis.call('HMGET', active, unpack(readers))) do
       if is_active(life) then
-        return tonumber(low[2 * n]) + 1
+        return math.min(math.floor(tonumber(low[2 * n])), top) + 1
       end
     end
   end
@@ -47,7 +52,7 @@ local function retain(cursor)
   if keep then
     drop_below(top - keep + 1)
   elseif until_read then
-    local late = now_ms - (tonumber(terms[3]) or 0) > LOOK_MS and (cursor or top - floor > LARGE)
+    local late = math.abs(now_ms - counted_ms) > LOOK_MS and (cursor or top - floor > LARGE)
     if late or (cursor and cursor < floor) then
       redis.call('HSET', meta, 'counted', now_ms)
       drop_below(first_needed())

@@ -1,0 +1,26 @@
+#!lua flags=no-writes
+-- messages/unread: how much a user has not acknowledged, in some chats.
+--
+-- KEYS[1]  HASH    meta     first of the chats, two keys each: epoch, top, floor, last
+-- KEYS[2]  ZSET    cursors  members, scored by what they have acknowledged
+-- ARGV[1]  string  reader
+-- ARGV[2]  int     chats    how many there are
+-- returns  array   for each chat two: how many messages are unread, '' if it is not the user's; when
+--                  the newest one was sent (ms; '' not known)
+-- include whole
+
+local reader, chats = ARGV[1], tonumber(ARGV[2])
+local found = {}
+for i = 1, 2 * chats, 2 do
+  local meta, cursors = KEYS[i], KEYS[i + 1]
+  local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'last')
+  local cursor = redis.call('ZSCORE', cursors, reader)
+  found[i], found[i + 1] = '', ''
+  if known[1] and cursor then
+    local top = whole(known[2], 0, EXACT, 'field top of ' .. meta)
+    local floor = whole(known[3], 1, top + 1, 'field floor of ' .. meta)
+    local read = math.max(whole(cursor, 0, top, 'a score of ' .. cursors), floor - 1)
+    found[i], found[i + 1] = string.format('%.0f', top - read), known[4] or ''
+  end
+end
+return found

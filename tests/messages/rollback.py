@@ -1,0 +1,24 @@
+"""A server that loses what was written last, as a restart from an older state does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from conftest import Site
+
+
+@contextmanager
+def rolled_back(site: Site, unit: str) -> Iterator[None]:
+    """Let *unit* (`chat:c`) lose everything that is written within the context."""
+    client: Any = site.client
+    pattern = f"{site.namespace}:{{{unit}}}:*"
+    saved = {key: (client.dump(key), client.pttl(key)) for key in client.scan_iter(pattern)}
+    yield
+    for key in list(client.scan_iter(pattern)):
+        client.delete(key)
+    for key, (dump, ttl_ms) in saved.items():
+        client.restore(key, max(0, ttl_ms), dump)
+    time.sleep(0.002)  # no server comes back within the millisecond in which it went

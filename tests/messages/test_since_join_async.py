@@ -1,0 +1,124 @@
+"""What a member who joined later may read: what was sent since, or in an open chat everything."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+from conftest import Site
+from holdfast import AsyncChat, AsyncHoldfast, Message, Position, Undecodable
+
+
+@pytest.fixture
+async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def numbers(messages: Sequence[Message | Undecodable]) -> list[int]:
+    return [message.seq for message in messages]
+
+
+async def begun(hf: AsyncHoldfast, **settings: Any) -> AsyncChat:
+    """A chat with three messages, which jack joins, and then a fourth."""
+    start = settings.pop("start", "now")
+    chat = await hf.create_chat(["jill"], sender="jill", body=1, chat_id="c", **settings)
+    for n in (2, 3):
+        await chat.send(n, sender="jill")
+    await chat.join("jack", start=start)
+    await chat.send(4, sender="jill")
+    return chat
+
+
+async def all_ways(hf: AsyncHoldfast, user: str) -> list[list[int]]:
+    """What a user can get in each way of reading, whatever it says that it has."""
+    chat, inbox = hf.chat("c"), hf.inbox(user)
+    [batch] = await inbox.fetch(after={"c": Position(0, 0)})
+    ways = [numbers(batch.messages)]
+    for position in (
+        Position(batch.epoch, 0),
+        Position(batch.epoch, 1),
+        Position(batch.epoch, 1, 1),
+        Position(17, 5),
+        Position(batch.epoch, 900, 5),
+    ):
+        found = await hf.inbox(user).fetch(after={"c": position})
+        ways += [numbers(each.messages) for each in found]
+    ways += [
+        numbers(await chat.history(reader=user)),
+        numbers(await chat.history(reader=user, after=0)),
+        numbers(await chat.history(reader=user, before=99)),
+    ]
+    return ways
+
+
+async def test_a_later_member_reads_what_was_sent_since(hf: AsyncHoldfast) -> None:
+    """In each way, and with each position."""
+    chat = await begun(hf)
+    [batch] = await hf.inbox("jack").fetch()
+    assert (batch.gap, numbers(batch.messages)) == (None, [4])
+    ways = await all_ways(hf, "jack")
+    assert ways == [[4]] * len(ways)
+    assert await chat.history(reader="jack", before=4) == []
+    assert (await all_ways(hf, "jill"))[0] == [1, 2, 3, 4]
+    assert numbers(await chat.history()) == [1, 2, 3, 4], "the application itself sees all"
+
+
+@pytest.mark.parametrize(("start", "first"), [("floor", 1), (1, 1), (3, 3), (4, 4)])
+async def test_who_adds_a_member_says_from_where(hf: AsyncHoldfast, start: Any, first: int) -> None:
+    """From a number, or from the oldest message that is kept."""
+    await begun(hf, start=start)
+    ways = await all_ways(hf, "jack")
+    assert ways[0] == ways[-1] == ways[-2] == list(range(first, 5))
+
+
+async def test_an_open_chat_shows_everything(hf: AsyncHoldfast) -> None:
+    """A later member begins to read where it joined, and can look back."""
+    await begun(hf, history="open")
+    [batch] = await hf.inbox("jack").fetch()
+    assert numbers(batch.messages) == [4]
+    ways = await all_ways(hf, "jack")
+    assert ways[0] == ways[-1] == ways[-2] == [1, 2, 3, 4]
+
+
+async def test_who_left_and_is_back_reads_what_was_sent_since(hf: AsyncHoldfast) -> None:
+    """Though it was there from the beginning."""
+    chat = await begun(hf)
+    await chat.leave("jill")
+    await chat.send(5, sender="jack")
+    await chat.join("jill")
+    await chat.send(6, sender="jack")
+    ways = await all_ways(hf, "jill")
+    assert ways[0] == ways[-1] == ways[-2] == [6]
+    await chat.leave("jill")
+    await chat.join("jill", start=5)
+    assert numbers(await chat.history(reader="jill")) == [5, 6]
+    assert not await chat.join("jill", start="floor"), "who is a member stays where it is"
+    assert numbers(await chat.history(reader="jill")) == [5, 6]
+
+
+async def test_a_chat_can_be_opened_and_closed(hf: AsyncHoldfast) -> None:
+    """For everyone who joined while it was closed."""
+    chat = await begun(hf)
+    await chat.redefine(history="open")
+    assert numbers(await chat.history(reader="jack")) == [1, 2, 3, 4]
+    await chat.redefine(history="since_join")
+    assert numbers(await chat.history(reader="jack")) == [4]
+    with pytest.raises(ValueError, match="since_join, open"):
+        await chat.redefine(history="closed")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="since_join, open"):
+        await hf.create_chat(["jill"], sender="jill", body=1, history="")  # type: ignore[arg-type]
+
+
+async def test_what_a_later_member_may_not_read_is_no_gap(hf: AsyncHoldfast) -> None:
+    """Also when it is not kept any more."""
+    chat = await begun(hf, keep=2)
+    [batch] = await hf.inbox("jack").fetch(after={"c": Position(0, 0)})
+    assert (batch.gap, numbers(batch.messages)) == (None, [4])
+    for n in range(5, 9):
+        await chat.send(n, sender="jill")
+    [batch] = await hf.inbox("jack").fetch(after={"c": Position(0, 0)})
+    assert batch.gap is not None
+    assert (batch.gap.first, batch.gap.last, numbers(batch.messages)) == (4, 6, [7, 8])
