@@ -30,6 +30,7 @@
     ├── BudgetExceeded         of a feed; publishing again goes on
     ├── DamagedFile            the feed goes on
     ├── FileTaken              what was not acknowledged is read elsewhere
+    ├── FilesFailed            too often; they stay in the feed
     ├── FilesMissed            by a consumer that was silent
     ├── FileDiffers (ValueError)  nothing was published
     ├── FeedSealed             likewise
@@ -73,6 +74,7 @@ from .files import (
     FeedLost,
     FeedSealed,
     FileDiffers,
+    FilesFailed,
     FilesMissed,
     FileTaken,
     StillPublishing,
@@ -120,6 +122,7 @@ __all__ = [
     "FeedSealed",
     "FileDiffers",
     "FileTaken",
+    "FilesFailed",
     "FilesMissed",
     "HoldfastError",
     "InvalidName",

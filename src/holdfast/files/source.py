@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, Protocol
 
 from ..errors import InvalidName
 from .chunk import BLOCK, zstd
+from .folders import opened_within
 
 Packing = Literal["gzip", "zstd"]
 
@@ -51,6 +52,7 @@ class Source:
         origin: a path, or a file object opened for reading bytes.
         packing: how it is compressed; None: not at all.
         limit: bytes that it may unpack to.
+        within: the folder that a path must lie in, also after all links; None: anywhere.
 
     Raises:
         OSError: it cannot be opened.
@@ -58,12 +60,16 @@ class Source:
     """
 
     def __init__(
-        self, origin: str | os.PathLike[str] | Readable, packing: Packing | None, limit: int
+        self,
+        origin: str | os.PathLike[str] | Readable,
+        packing: Packing | None,
+        limit: int,
+        within: Path | None = None,
     ) -> None:
         self._own: Any = None
         self._left: int | None = None  # bytes of a file, as long as it was when it was opened
         if isinstance(origin, str | os.PathLike):
-            self._open(Path(origin))
+            self._open(Path(origin), within)
         else:
             self._file: Any = origin
         self._limit = limit
@@ -162,9 +168,12 @@ class Source:
 
     _size: int | None = None
 
-    def _open(self, path: Path) -> None:
-        # Not to wait for the other end of a pipe that somebody left in the folder.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    def _open(self, path: Path, within: Path | None) -> None:
+        if within is not None:
+            descriptor = opened_within(within, path)
+        else:
+            # Not to wait for the other end of a pipe that somebody left in the folder.
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         regular = False
         try:
             about = os.fstat(descriptor)
