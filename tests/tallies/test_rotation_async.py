@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -151,18 +150,3 @@ async def test_what_an_older_version_counted_stays_counted(
     site.client.set(key, b"%b %b" % (offset, token))
     path.write_bytes(log("old", 12))
     assert await count(tally, path) == 12
-
-
-async def test_a_file_that_is_replaced_while_it_is_read_is_counted_whole(
-    tally: AsyncTally, tmp_path: Path
-) -> None:
-    """The one that was open to its end; the next one the next time."""
-    path = tmp_path / "a.log"
-    path.write_bytes(log("old", 100))
-    async for file in AsyncLocalFiles(path).files():
-        async with file:
-            os.replace(path, tmp_path / "gone")
-            path.write_bytes(log("new", 70))
-            assert len([block async for block in file.blocks()]) == 1
-    (tmp_path / "gone").replace(tmp_path / "a.log.old")
-    assert await count(tally, path) == 70

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -146,18 +145,3 @@ def test_what_an_older_version_counted_stays_counted(
     site.client.set(key, b"%b %b" % (offset, token))
     path.write_bytes(log("old", 12))
     assert count(tally, path) == 12
-
-
-def test_a_file_that_is_replaced_while_it_is_read_is_counted_whole(
-    tally: Tally, tmp_path: Path
-) -> None:
-    """The one that was open to its end; the next one the next time."""
-    path = tmp_path / "a.log"
-    path.write_bytes(log("old", 100))
-    for file in LocalFiles(path).files():
-        with file:
-            os.replace(path, tmp_path / "gone")
-            path.write_bytes(log("new", 70))
-            assert len([block for block in file.blocks()]) == 1
-    (tmp_path / "gone").replace(tmp_path / "a.log.old")
-    assert count(tally, path) == 70
