@@ -68,6 +68,7 @@ HOMES: Final = {
     "FileFeed": "files._sync",
     "FileStatus": "files.file_status",
     "FileTaken": "errors",
+    "FilesFailed": "errors",
     "FilesMissed": "errors",
     "Finding": "client.diagnosis.finding",
     "Fsynced": "core.durability",

@@ -88,6 +88,7 @@ ALLOW_OOM: Final = {
     "files/leave": "what it held goes to those who free it",
     "files/read": "it frees what was acknowledged; a position takes no more room further on",
     "files/renew": "extends what exists; a full server must not cost the leases",
+    "files/retry": "who reads a file again frees its memory",
     "files/seal": "once all is read, nothing is left of what is sealed",
     "files/settle": "it frees memory",
     "locks/release": "it frees a place, and a full server must not cost the next one's",

@@ -32,6 +32,7 @@
     ├── BudgetExceeded         of a feed; publishing again goes on
     ├── DamagedFile            the feed goes on
     ├── FileTaken              what was not acknowledged is read elsewhere
+    ├── FilesFailed            too often; they stay in the feed
     ├── FilesMissed            by a consumer that was silent
     ├── FileDiffers (ValueError)  nothing was published
     ├── FeedSealed             likewise
@@ -77,6 +78,7 @@ from .files import (
     FeedLost,
     FeedSealed,
     FileDiffers,
+    FilesFailed,
     FilesMissed,
     FileTaken,
     StillPublishing,
@@ -126,6 +128,7 @@ __all__ = [
     "FeedSealed",
     "FileDiffers",
     "FileTaken",
+    "FilesFailed",
     "FilesMissed",
     "HoldfastError",
     "InvalidName",

@@ -98,6 +98,29 @@ class FilesMissed(HoldfastError):
         self.count = count
 
 
+class FilesFailed(HoldfastError):
+    """A feed is sealed, and what is left of it for a consumer are files that failed too often.
+
+    They stay in the feed, and are not handed out until somebody says so.
+
+    Attributes:
+        feed: its name.
+        consumer: for whom they failed.
+        count: how many files.
+    """
+
+    def __init__(self, feed: str, consumer: str, count: int) -> None:
+        files = "1 file" if count == 1 else f"{count:,} files"
+        super().__init__(
+            f"consumer {consumer!r} of feed {feed!r} has read everything but {files}, which failed "
+            "too often: files(failed=True) says why; remove the cause, then call retry() and read "
+            "them"
+        )
+        self.feed = feed
+        self.consumer = consumer
+        self.count = count
+
+
 class FileDiffers(HoldfastError, ValueError):
     """Another file of the same name was published. Nothing was changed.
 

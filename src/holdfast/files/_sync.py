@@ -20,6 +20,7 @@ from ..errors import (
     InvalidName,
     NotDefined,
     StillPublishing,
+    UnknownConsumer,
 )
 from .chunk import Codec, checked_codec
 from .consumer._sync import Consumer
@@ -42,6 +43,7 @@ from .walking import walked
 
 SEAL: Final = Script.load("holdfast.files", "seal")
 ABORT: Final = Script.load("holdfast.files", "abort")
+RETRY: Final = Script.load("holdfast.files", "retry")
 REDEFINE: Final = Script.load("holdfast.files", "redefine")
 
 MOST_LISTED: Final = 1000
@@ -118,7 +120,21 @@ class FileFeed:
         packing = packing_of(name) if unpack else None
         stored = encoded_name(published_name(name, packing))
         timeout_s = to_timeout_s(timeout)
-        shipment = in_thread(_opened, source, packing, max_unpacked, compress)
+
+        def opened() -> Shipment:
+            return Shipment(Source(source, packing, max_unpacked), compress)
+
+        return self._publish(stored, opened, timeout_s, on_progress)
+
+    def _publish(
+        self,
+        stored: bytes,
+        opened: Callable[[], Shipment],
+        timeout_s: float | None,
+        on_progress: Progress | None,
+    ) -> PublishedFile:
+        """Send what *opened* opens under the *stored* name."""
+        shipment = in_thread(opened)
         try:
             publishing = Publishing(self._desk, stored, shipment, timeout_s, on_progress)
             published = publishing.run()
@@ -136,15 +152,18 @@ class FileFeed:
         unpack: bool = True,
         max_unpacked: int = MAX_UNPACKED,
         on_progress: Progress | None = None,
+        follow_links: bool = False,
     ) -> PublishedFolder:
         """Send all regular files in a folder and in the folders within, in order of their names.
 
         They are called by their paths from *folder* on, with slashes. Links to folders are not
         followed. What cannot be read, is damaged or differs from what was published is told in the
-        result, and the others are sent all the same.
+        result, and the others are sent all the same. So is a link to a file outside of *folder*,
+        unless *follow_links* is set: who may write to the folder could publish any file by it.
 
         Args:
             folder: where they are.
+            follow_links: whether links to files outside of *folder* are followed.
             timeout, compress, unpack, max_unpacked, on_progress: as in `publish`.
 
         Raises:
@@ -153,7 +172,8 @@ class FileFeed:
                 `publish`.
         """
         checked_codec(compress)
-        root = Path(folder)
+        root, within = Path(folder), None if follow_links else Path(folder)
+        timeout_s = to_timeout_s(timeout)
         if not in_thread(root.is_dir):
             raise NotADirectoryError(f"{str(root)!r} is no folder that can be published")
         files: list[PublishedFile] = []
@@ -161,17 +181,14 @@ class FileFeed:
         paths = walked(root, failed)
         while (path := in_thread(next, paths, None)) is not None:
             name = path.relative_to(root).as_posix()
+            packing = packing_of(name) if unpack else None
+
+            def opened(path: Path = path, packing: Packing | None = packing) -> Shipment:
+                return Shipment(Source(path, packing, max_unpacked, within), compress)
+
             try:
-                published = self.publish(
-                    path,
-                    name=name,
-                    timeout=timeout,
-                    compress=compress,
-                    unpack=unpack,
-                    max_unpacked=max_unpacked,
-                    on_progress=on_progress,
-                )
-                files.append(published)
+                stored = encoded_name(published_name(name, packing))
+                files.append(self._publish(stored, opened, timeout_s, on_progress))
             except (OSError, DamagedFile, FileDiffers, InvalidName, ModuleNotFoundError) as error:
                 failed[name] = error
         return PublishedFolder(tuple(files), failed)
@@ -216,13 +233,43 @@ class FileFeed:
         """How the feed stands, and who holds it up."""
         return self._desk.status()
 
-    def files(self, *, limit: int = 100) -> list[FileStatus]:
+    def files(self, *, limit: int = 100, failed: bool = False) -> list[FileStatus]:
         """The newest files that somebody has still to read, the newest first.
 
         Args:
             limit: among how many of those begun last, 1 to 1,000.
+            failed: only those that failed so often that they are not handed out until `retry`, of
+                all files; at most *limit* of them.
         """
-        return self._desk.files(checked_int(limit, "limit", 1, MOST_LISTED))
+        most = checked_int(limit, "limit", 1, MOST_LISTED)
+        return self._desk.failed_files(most) if failed else self._desk.files(most)
+
+    def retry(self, *, consumer: str | None = None, name: str | None = None) -> int:
+        """Hand out files again that failed too often. Harmless to repeat.
+
+        Args:
+            consumer: only for this one; None: for all. With `share` it makes no difference.
+            name: only the file of this name; None: all files.
+
+        Returns:
+            How many there were, counted once for each consumer.
+
+        Raises:
+            UnknownConsumer: it is none of this feed's.
+            FeedAborted: somebody ended the feed.
+            NotDefined: there is no such feed.
+        """
+        whose = b"" if consumer is None else consumer.encode()
+        which = b"" if name is None else encoded_name(name)
+        retried, start = 0, b"1"
+        while start:
+            reply = self._desk.ask(RETRY, whose, which, start, self._desk.channel)
+            if reply[0] == b"stranger":
+                raise UnknownConsumer(self._desk.name, str(consumer))
+            if reply[0] != b"retried":
+                self._desk.refuse(reply)
+            retried, start = retried + int(reply[1]), reply[2]
+        return retried
 
     def redefine(self, *, budget: int | None = None, lease: Duration | None = None) -> None:
         """Change settings for everyone.
@@ -254,12 +301,3 @@ class FileFeed:
                     self._desk.given = after
                 return
         raise DefinitionConflict(f"the definition of {self._desk.unit}", str(before), str(after))
-
-
-def _opened(
-    source: str | os.PathLike[str] | Readable,
-    packing: Packing | None,
-    max_unpacked: int,
-    compress: Codec | None,
-) -> Shipment:
-    return Shipment(Source(source, packing, max_unpacked), compress)

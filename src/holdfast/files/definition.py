@@ -72,9 +72,13 @@ class Definition(msgspec.Struct, frozen=True):
             DecodeError: it is none.
         """
         try:
-            return msgspec.msgpack.decode(packed, type=cls)
-        except msgspec.DecodeError as error:
+            found = msgspec.msgpack.decode(packed, type=cls)
+            checked_budget(found.budget)
+            checked_lease(found.lease_ms / 1000)
+            _checked_names(found.consumers)
+        except (msgspec.DecodeError, ValueError, OverflowError) as error:
             raise DecodeError("the definition of a feed", str(error)) from None
+        return found
 
     def becomes(self, other: Definition) -> bool:
         """Whether `redefine` can make this *other*."""

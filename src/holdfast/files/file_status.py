@@ -8,8 +8,12 @@ from typing import Any, Final, Literal
 
 from .definition import Definition
 
-_PARTS: Final = 7
+_PARTS: Final = 8
 """Of each file in what `lua/listed.lua` answers."""
+
+_DONE: Final = "1"
+_FAILED: Final = "2"
+"""What the digit of a group says of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,10 @@ class FileStatus:
         kept: bytes of the budget that its content uses.
         problem: why it is damaged; empty: it is not.
         waits_for: consumers that are not done with it; in `share` empty: it is anybody's.
+        failed: whether reading it failed so often that it is not handed out until
+            `FileFeed.retry`.
+        failed_for: the consumers for which it failed; in `share` empty.
+        reason: why reading it failed last; empty: it did not.
     """
 
     number: int
@@ -33,21 +41,27 @@ class FileStatus:
     kept: int
     problem: str
     waits_for: tuple[str, ...]
+    failed: bool = False
+    failed_for: tuple[str, ...] = ()
+    reason: str = ""
 
 
-def file_statuses(reply: Sequence[Any]) -> list[FileStatus]:
-    """What `lua/listed.lua` answers."""
+def file_statuses(reply: Sequence[Any]) -> tuple[list[FileStatus], int]:
+    """Return what `lua/listed.lua` answers, and below which number there are more; 0: none."""
     if not reply:
-        return []
+        return [], 0
     definition = Definition.parse(reply[0])
-    flat = [part.decode(errors="replace") for part in reply[1:]]
-    return [_told(flat[i : i + _PARTS], definition) for i in range(0, len(flat), _PARTS)]
+    flat = [part.decode(errors="replace") for part in reply[2:]]
+    found = [_told(flat[i : i + _PARTS], definition) for i in range(0, len(flat), _PARTS)]
+    return found, int(reply[1] or 0)
 
 
 def _told(parts: Sequence[Any], definition: Definition) -> FileStatus:
-    number, name, state, size, kept, problem, done = parts
-    left: tuple[str, ...] = ()
-    if definition.mode == "broadcast":
-        readers = zip(definition.consumers, done, strict=True)
-        left = tuple(consumer for consumer, digit in readers if digit == "0")
-    return FileStatus(int(number), name, state, int(size), int(kept), problem, left)
+    number, name, state, size, kept, problem, done, reason = parts
+    is_shared = definition.mode == "share"
+    readers = [] if is_shared else list(zip(definition.consumers, done, strict=True))
+    left = tuple(consumer for consumer, digit in readers if digit != _DONE)
+    failed = tuple(consumer for consumer, digit in readers if digit == _FAILED)
+    sizes = int(size), int(kept)
+    has_failed = _FAILED in done
+    return FileStatus(int(number), name, state, *sizes, problem, left, has_failed, failed, reason)

@@ -110,6 +110,24 @@ class Cutter:
         return Block(offset, self._offset, b"", int(overlong))
 
 
+class LineProgress:
+    """How many of the lines of a block were handed out."""
+
+    __slots__ = ("_block", "done")
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self.done = 0
+
+    @property
+    def position(self) -> int:
+        """The offset behind them."""
+        block, at = self._block, 0
+        for _ in range(self.done):
+            at = (block.data.find(b"\n", at) + 1) or len(block.data)
+        return block.offset + at if block.data else block.end
+
+
 class Raw:
     """Makes blocks of whatever comes.
 

@@ -43,8 +43,9 @@ def saved_path(folder: Path, name: str) -> Path:
 
 
 def part_path(folder: Path, file_id: str) -> Path:
-    """Where a file grows."""
-    return folder / PARTS / f"{file_id}.part"
+    """Return where a file grows. Its id comes from the server, so no path spells it."""
+    digest = hashlib.blake2b(file_id.encode("utf-8", "surrogateescape"), digest_size=16)
+    return folder / PARTS / f"{digest.hexdigest()}.part"
 
 
 def _part(part: str, empty: str) -> str:

@@ -125,6 +125,17 @@ class Shipment:
                 return False
         return True
 
+    def rewind(self) -> bool:
+        """Begin anew. Return False for a stream, which cannot be read again."""
+        if self._is_stream:
+            return False
+        while self._ahead:
+            self._ahead.popleft()()
+        self._source.start_at(0)
+        self._index = self._size = 0
+        self._digest, self._ending, self._problem = EMPTY, "", ""
+        return True
+
     def close(self) -> None:
         """Close what was opened."""
         if self._pool is not None:

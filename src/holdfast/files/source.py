@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal, Protocol
 
 from ..errors import InvalidName
 from .chunk import BLOCK, zstd
+from .folders import opened_within
 
 Packing = Literal["gzip", "zstd"]
 
@@ -51,6 +52,7 @@ class Source:
         origin: a path, or a file object opened for reading bytes.
         packing: how it is compressed; None: not at all.
         limit: bytes that it may unpack to.
+        within: the folder that a path must lie in, also after all links; None: anywhere.
 
     Raises:
         OSError: it cannot be opened.
@@ -58,12 +60,16 @@ class Source:
     """
 
     def __init__(
-        self, origin: str | os.PathLike[str] | Readable, packing: Packing | None, limit: int
+        self,
+        origin: str | os.PathLike[str] | Readable,
+        packing: Packing | None,
+        limit: int,
+        within: Path | None = None,
     ) -> None:
         self._own: Any = None
         self._left: int | None = None  # bytes of a file, as long as it was when it was opened
         if isinstance(origin, str | os.PathLike):
-            self._open(Path(origin))
+            self._open(Path(origin), within)
         else:
             self._file: Any = origin
         self._limit = limit
@@ -104,6 +110,10 @@ class Source:
             Damage: there is less in it, or it does not unpack.
             OSError: it cannot be read.
         """
+        if offset and self._stands_at == offset:  # to unpack all of it again would take as long
+            self._stands_at = 0
+            return self._last
+        self._stands_at = 0
         before = max(0, offset - 1)
         at = self._file.seek(0 if self._packing else before)
         self._left = max(0, (self._size or 0) - at)
@@ -114,6 +124,37 @@ class Source:
         if offset and not byte:
             raise Damage(f"it ends before byte {offset:,}, up to where it was read before")
         return byte
+
+    def tails(self, spots: Sequence[tuple[int, int]]) -> tuple[dict[tuple[int, int], bytes], str]:
+        """Return what lies before some offsets of a file that was opened here.
+
+        Args:
+            spots: offsets and how many bytes, in order.
+
+        Returns:
+            The bytes of each spot that the file reaches to, and what is wrong with the rest.
+        """
+        found: dict[tuple[int, int], bytes] = {}
+        try:
+            self.start_at(0)
+            at, last, most = 0, b"", max(length for _, length in spots)
+            for offset, length in spots:
+                start = max(0, offset - length)
+                if self._packing is None:
+                    at, last = self._file.seek(start), b""
+                    self._left = max(0, (self._size or 0) - at)
+                while at < offset and (data := self.piece(min(BLOCK, offset - at))):
+                    at, last = at + len(data), (last + data)[-most:]
+                if at == offset:
+                    found[offset, length] = last[-length:] if length else b""
+        except (Damage, OSError) as error:
+            return found, str(error)
+        if self._packing:
+            self._stands_at, self._last = at, last[-1:]
+        return found, ""
+
+    _stands_at = 0
+    _last = b""
 
     def piece(self, size: int) -> bytes:
         """The next *size* bytes of a file at once; fewer at its end, none after it.
@@ -162,9 +203,12 @@ class Source:
 
     _size: int | None = None
 
-    def _open(self, path: Path) -> None:
-        # Not to wait for the other end of a pipe that somebody left in the folder.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    def _open(self, path: Path, within: Path | None) -> None:
+        if within is not None:
+            descriptor = opened_within(within, path)
+        else:
+            # Not to wait for the other end of a pipe that somebody left in the folder.
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         regular = False
         try:
             about = os.fstat(descriptor)

@@ -90,6 +90,8 @@ class FeedStatus:
         bytes: published, unpacked.
         holders: consumers that need the oldest bytes that are kept.
         consumers: each of them, by name.
+        failed: files that failed so often that they are not handed out until `FileFeed.retry`,
+            counted once for each consumer; `FileFeed.files(failed=True)` lists them.
     """
 
     name: str
@@ -103,6 +105,7 @@ class FeedStatus:
     bytes: int = 0
     holders: tuple[str, ...] = ()
     consumers: tuple[ConsumerStatus, ...] = ()
+    failed: int = 0
 
     @classmethod
     def parse(cls, name: str, reply: Sequence[Any]) -> FeedStatus:
@@ -133,6 +136,7 @@ class FeedStatus:
             bytes_,
             tuple(sorted({who.decode() for who in reply[9]} - {""})),
             tuple(found),
+            int(reply[12]),
         )
 
 

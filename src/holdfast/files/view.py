@@ -42,7 +42,7 @@ class View:
             int(floor),
             int(size),
             digest,
-            problem.decode(),
+            problem.decode(errors="replace"),
             *small,
         )
 
@@ -57,6 +57,7 @@ class Grant(NamedTuple):
         token: of the grant.
         acked: bytes that are done with.
         name: of the file.
+        born: when it was begun (us).
         view: what came along.
     """
 
@@ -66,20 +67,28 @@ class Grant(NamedTuple):
     token: int
     acked: int
     name: str
+    born: int
     view: View
 
     @classmethod
     def of(cls, session: bytes, reply: Sequence[Any]) -> Grant:
         """What `claim.lua` told."""
-        _, epoch, number, token, acked, name, *view = reply
-        return cls(
-            epoch, session, int(number), int(token), int(acked), decoded_name(name), View.of(view)
-        )
+        _, epoch, number, token, acked, name, born, *view = reply
+        numbers = int(number), int(token), int(acked)
+        return cls(epoch, session, *numbers, decoded_name(name), int(born), View.of(view))
 
     @property
     def file_id(self) -> str:
-        """Of this file in this life of the feed, for all who read it."""
-        return f"{self.epoch.decode()}-{self.number}"
+        """Of this file in this life of the feed, for all who read it.
+
+        The number alone is not enough: a server that forgot its last files gives theirs again.
+        """
+        return f"{int(self.epoch)}-{self.number}-{self.born}"
+
+    @property
+    def member(self) -> bytes:
+        """Return what `renew.lua` knows it by, with the token."""
+        return b"%d %b" % (self.number, self.session)
 
 
 class Chain:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..core.call._async import AsyncCaller
 from ..core.catalog._async import AsyncCatalog
+from ..core.damage import decoding
 from ..core.names import Unit
 from . import keys
 from .book._async import AsyncBook
@@ -146,7 +147,8 @@ class AsyncTally:
         await self._book.settle()
         reasons = await self._best(keys.sums(self._unit, rejects_of(text)), MAX_LIMIT)
         place = keys.samples(self._unit, text)
-        samples = await self._caller.read(self._unit, "ZRANGE", place, 0, SAMPLES - 1)
+        with decoding(self._unit):
+            samples = await self._caller.read(self._unit, "ZRANGE", place, 0, SAMPLES - 1)
         return Rejected(reasons, samples)
 
     def _sums(self, day: str | date, dimension: str) -> str:
@@ -159,12 +161,14 @@ class AsyncTally:
     async def _scores(self, place: str, values: list[str]) -> list[int]:
         if not values:
             return []
-        reply = await self._caller.read(self._unit, "ZMSCORE", place, *values)
-        return [0 if score is None else int(float(score)) for score in reply]
+        with decoding(self._unit):
+            reply = await self._caller.read(self._unit, "ZMSCORE", place, *values)
+            return [0 if score is None else int(float(score)) for score in reply]
 
     async def _best(self, place: str, limit: int) -> dict[str, int]:
         """The values with the highest counts, the highest first."""
         command: list[Any] = ["ZRANGE", place, 0, limit - 1, "REV", "WITHSCORES"]
-        flat = await self._caller.read(self._unit, *command)
-        values = (value.decode(errors="replace") for value in flat[::2])
-        return dict(zip(values, (int(float(score)) for score in flat[1::2]), strict=True))
+        with decoding(self._unit):
+            flat = await self._caller.read(self._unit, *command)
+            values = (value.decode(errors="replace") for value in flat[::2])
+            return dict(zip(values, (int(float(score)) for score in flat[1::2]), strict=True))

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.call._sync import Caller
 from ..core.catalog._sync import Catalog
+from ..core.damage import decoding
 from ..core.names import Unit
 from . import keys
 from .book._sync import Book
@@ -147,7 +148,8 @@ class Tally:
         self._book.settle()
         reasons = self._best(keys.sums(self._unit, rejects_of(text)), MAX_LIMIT)
         place = keys.samples(self._unit, text)
-        samples = self._caller.read(self._unit, "ZRANGE", place, 0, SAMPLES - 1)
+        with decoding(self._unit):
+            samples = self._caller.read(self._unit, "ZRANGE", place, 0, SAMPLES - 1)
         return Rejected(reasons, samples)
 
     def _sums(self, day: str | date, dimension: str) -> str:
@@ -160,12 +162,14 @@ class Tally:
     def _scores(self, place: str, values: list[str]) -> list[int]:
         if not values:
             return []
-        reply = self._caller.read(self._unit, "ZMSCORE", place, *values)
-        return [0 if score is None else int(float(score)) for score in reply]
+        with decoding(self._unit):
+            reply = self._caller.read(self._unit, "ZMSCORE", place, *values)
+            return [0 if score is None else int(float(score)) for score in reply]
 
     def _best(self, place: str, limit: int) -> dict[str, int]:
         """The values with the highest counts, the highest first."""
         command: list[Any] = ["ZRANGE", place, 0, limit - 1, "REV", "WITHSCORES"]
-        flat = self._caller.read(self._unit, *command)
-        values = (value.decode(errors="replace") for value in flat[::2])
-        return dict(zip(values, (int(float(score)) for score in flat[1::2]), strict=True))
+        with decoding(self._unit):
+            flat = self._caller.read(self._unit, *command)
+            values = (value.decode(errors="replace") for value in flat[::2])
+            return dict(zip(values, (int(float(score)) for score in flat[1::2]), strict=True))

@@ -46,12 +46,15 @@ class Sums:
         values: of each day and dimension, value → lines.
         rejected: of each day, or '' where it could not be read: reason → lines.
         samples: likewise, some of these lines.
+        mark: tells the file that they are of from others, up to the last of them; empty: its id
+            does.
     """
 
     lines: dict[str, int] = field(default_factory=dict)
     values: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
     rejected: dict[str, dict[str, int]] = field(default_factory=dict)
     samples: dict[str, list[bytes]] = field(default_factory=dict)
+    mark: str = ""
 
     def reject(self, day: str, reason: str, lines: int = 1) -> None:
         """Count *lines* of *day* as rejected."""

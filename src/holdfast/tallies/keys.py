@@ -20,9 +20,11 @@ STAGED_S: Final = 600
 
 
 def position(unit: Unit, file: str) -> str:
-    """STRING `offset token`: up to where the lines of a file are counted, by which commit. Its
-    key has the BLAKE2b of the file's id (16 bytes, in hexadecimal). Kept as long as the counts:
-    else they would be added again.
+    """STRING `offset token mark`: up to where the lines of a file are counted, by which commit. The
+    mark, which the files of a feed do not need, is a digest of bytes before the offset: a file of
+    the same id with other bytes there is another file, and has a key of its own. The key has the
+    BLAKE2b of the file's id (16 bytes, in hexadecimal). Kept as long as the counts: otherwise they
+    would be added again.
     """
     return unit.key(f"file:{hashlib.blake2b(file.encode(), digest_size=16).hexdigest()}")
 

@@ -40,7 +40,9 @@ class AsyncConsumer:
             timeout: seconds to wait for the next file; 0: only what is there; None: for ever.
 
         Raises:
-            FilesMissed: some were dropped, because nothing was heard of the consumer for so long.
+            FilesMissed: some were dropped, because nothing was heard of the consumer for so long,
+                or because they had failed too often, and their room was needed.
+            FilesFailed: the feed is sealed, and only files are left that failed too often.
             FeedAborted: somebody ended it.
             FeedLost: the server lost it.
             UnknownConsumer: it is none of this feed's.
@@ -49,6 +51,6 @@ class AsyncConsumer:
         session = AsyncSession(self._desk, self.name)
         try:
             while (grant := await session.next(Deadline(timeout_s))) is not None:
-                yield AsyncFeedFile(self._desk, session, grant)
+                yield AsyncFeedFile(self._desk, session, grant, session.asked_at)
         finally:
             await seen_through(session.close())

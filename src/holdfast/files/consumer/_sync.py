@@ -41,7 +41,9 @@ class Consumer:
             timeout: seconds to wait for the next file; 0: only what is there; None: for ever.
 
         Raises:
-            FilesMissed: some were dropped, because nothing was heard of the consumer for so long.
+            FilesMissed: some were dropped, because nothing was heard of the consumer for so long,
+                or because they had failed too often, and their room was needed.
+            FilesFailed: the feed is sealed, and only files are left that failed too often.
             FeedAborted: somebody ended it.
             FeedLost: the server lost it.
             UnknownConsumer: it is none of this feed's.
@@ -50,6 +52,6 @@ class Consumer:
         session = Session(self._desk, self.name)
         try:
             while (grant := session.next(Deadline(timeout_s))) is not None:
-                yield FeedFile(self._desk, session, grant)
+                yield FeedFile(self._desk, session, grant, session.asked_at)
         finally:
             seen_through(session.close())

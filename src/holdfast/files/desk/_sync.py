@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
 from ...core import ledger
 from ...core.bell import Bell
 from ...core.call._sync import Argument, Caller
 from ...core.catalog._sync import Catalog
+from ...core.damage import decoding
 from ...core.names import Unit
 from ...core.renewer import Renewer
 from ...core.script import Script
@@ -49,6 +51,9 @@ _STATUS_KEYS: Final = (
     keys.consumers,
     keys.opened,
 )
+
+FILES_AT_ONCE: Final = 1000
+"""Looked at in one step of the server."""
 
 BULK: Final = "bulk"
 """The kind of calls that carry chunks: others do not wait for them."""
@@ -98,25 +103,42 @@ class Desk:
         self, script: Script, *args: Argument, kind: str = "calls", durable: bool = True
     ) -> Any:
         """One step that may be repeated at will, and so is when its reply is lost."""
-        return self._caller.call(
-            script, self.unit, self.keys, args, kind=kind, harmless=True, durable=durable
-        )
+        with decoding(self.unit):
+            return self._caller.call(
+                script, self.unit, self.keys, args, kind=kind, harmless=True, durable=durable
+            )
 
     def chunks(self, number: int, index: int, count: int) -> list[bytes | None]:
         """Chunks of a file as they are stored; None for one that is not there."""
         # Not by a script, which would copy them twice.
         fields = [f"{number}:{i}" for i in range(index, index + count)]
-        found: list[bytes | None] = self._caller.read(
-            self.unit, "HMGET", keys.chunks(self.unit), *fields, kind=BULK
-        )
+        with decoding(self.unit):
+            found: list[bytes | None] = self._caller.read(
+                self.unit, "HMGET", keys.chunks(self.unit), *fields, kind=BULK
+            )
         return found
 
-    def settle(self, script: Script, *args: Argument) -> Any:
-        """One step that counts once, and whose reply is asked for again."""
+    def settle(
+        self,
+        script: Script,
+        args: Sequence[Argument],
+        *,
+        again: Callable[[str], Any],
+        op_id: str | None = None,
+    ) -> Any:
+        """One step that counts once, and whose reply is asked for again.
+
+        Args:
+            script: the step.
+            args: its arguments, after those of the ledger.
+            again: does it once more under the id that it is given.
+            op_id: names the operation that is repeated.
+        """
         names = (*self.keys, *ledger.keys(self.unit))
-        with self._caller.writers.operation(None, ledger.never) as write:
+        with self._caller.writers.operation(op_id, again) as write:
             steps = [write.writer, write.number, *args]
-            return self._caller.call(script, self.unit, names, steps, harmless=True)
+            with decoding(self.unit):
+                return self._caller.call(script, self.unit, names, steps, harmless=True)
 
     def note(self) -> None:
         """The feed is in use."""
@@ -124,24 +146,45 @@ class Desk:
 
     def definition(self) -> Definition | None:
         """What the server keeps; None: nothing."""
-        packed = self._caller.read(self.unit, "HGET", keys.meta(self.unit), "definition")
+        with decoding(self.unit):
+            packed = self._caller.read(self.unit, "HGET", keys.meta(self.unit), "definition")
         return None if packed is None else Definition.parse(packed)
 
     def status(self) -> FeedStatus:
         """How the feed stands."""
         names = tuple(key(self.unit) for key in _STATUS_KEYS)
-        return FeedStatus.parse(self.name, self._caller.call(STATUS, self.unit, names, []))
+        with decoding(self.unit):
+            reply = self._caller.call(STATUS, self.unit, names, [])
+            return FeedStatus.parse(self.name, reply)
 
     def files(self, limit: int) -> list[FileStatus]:
         """Those of the last *limit* files that are there, the newest first."""
+        found, _ = self._listed(limit, 0, failed=False)
+        return found
+
+    def failed_files(self, limit: int) -> list[FileStatus]:
+        """Return the newest *limit* files that are not handed out any more."""
+        found: list[FileStatus] = []
+        below = 0
+        while len(found) < limit:
+            some, below = self._listed(FILES_AT_ONCE, below, failed=True)
+            found += some
+            if not below:
+                break
+        return found[:limit]
+
+    def _listed(self, limit: int, below: int, *, failed: bool) -> tuple[list[FileStatus], int]:
         names = (keys.meta(self.unit), keys.files(self.unit))
-        return file_statuses(self._caller.call(LISTED, self.unit, names, [limit]))
+        args = [limit, below, int(failed)]
+        with decoding(self.unit):
+            return file_statuses(self._caller.call(LISTED, self.unit, names, args))
 
     def replace(self, script: Script, before: bytes, definition: bytes) -> Any:
         """Change the definition, if it still is *before*."""
         names = (keys.meta(self.unit),)
         args = [before, definition]
-        return self._caller.call(script, self.unit, names, args, harmless=True)
+        with decoding(self.unit):
+            return self._caller.call(script, self.unit, names, args, harmless=True)
 
     def refuse(self, reply: Any) -> NoReturn:
         """Raise what a verdict means that is no answer."""

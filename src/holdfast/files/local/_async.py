@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -12,6 +12,7 @@ from typing import Final, Self
 from ...core.runtime._async import in_thread
 from ...errors import DamagedFile
 from ..lines import MAX_LINE, Block, Cutter, checked_max_line, checked_offset
+from ..marks import Tail, length_of, marked
 from ..source import MAX_UNPACKED, Damage, Source, packing_of, published_name
 from ..walking import walked
 
@@ -21,7 +22,10 @@ PIECE: Final = 33 << 20
 """Read at a time: its whole lines are as much as a tally counts at once."""
 
 HEAD: Final = 4096
-"""Of the first line so much tells a file from the next one that gets its name."""
+"""Of the first line so much is of the id of a file."""
+
+MARKED: Final = 64 << 10
+"""Bytes at the beginning, and before an offset, by which a file is known again."""
 
 
 class AsyncLocalFiles:
@@ -30,9 +34,11 @@ class AsyncLocalFiles:
     `.gz` and `.zst` are unpacked. Where a folder is given, all regular files in it and in the
     folders within are meant, and are called by their paths from there on.
 
-    A file has one identity as long as its name and its first line stay: it may grow meanwhile, and
-    what was counted of it is not counted again. When its name is given to another one, as by a
-    rotation, that one is new; and so is a file that gets another name.
+    A file is known again by its name, its first line, and the bytes at its beginning and before the
+    place up to which it was counted: it may grow meanwhile, or be packed, and what was counted of
+    it is not counted again. When its name is given to another one, as by a rotation, or it is
+    truncated and written anew, that one is new, also if it begins with the same line. A file that
+    gets another name is new as well.
 
     Args:
         paths: a file or a folder, or several.
@@ -99,6 +105,8 @@ class AsyncLocalFile:
         self._max_unpacked = max_unpacked
         self._source: Source | None = None
         self._problem = ""
+        self._head = b""
+        self._found = Tail(0, b"")
 
     def __repr__(self) -> str:
         return f"AsyncLocalFile({self.name!r})"
@@ -133,6 +141,44 @@ class AsyncLocalFile:
         """Nothing: a file stays where it is."""
         del upto
 
+    def mark(self, offset: int, last: bytes) -> str:
+        """Return a digest of its first bytes and of those before *offset*.
+
+        Args:
+            offset: where it is read to.
+            last: its bytes before that; those that were found by `matching` are added.
+        """
+        if offset - len(last) == self._found.end:
+            last = self._found.data + last
+        return marked(self._head[:offset], last[-MARKED:])
+
+    async def matching(self, marks: Sequence[tuple[int, str]]) -> int | None:
+        """Return which of these offsets and marks is of this file; of several the furthest.
+
+        Raises:
+            DamagedFile: none is, and it cannot be read up to the last of them.
+        """
+        return await in_thread(self._matching, marks)
+
+    def _matching(self, marks: Sequence[tuple[int, str]]) -> int | None:
+        if self._source is None:
+            return None
+        spots = {(offset, length_of(mark)) for offset, mark in marks}
+        tails, problem = self._source.tails(sorted(spots))
+        fitting = [
+            (offset, n)
+            for n, (offset, mark) in enumerate(marks)
+            if (data := tails.get((offset, length_of(mark)))) is not None
+            and mark in ("", marked(self._head[:offset], data))
+        ]
+        if not fitting and problem:
+            raise DamagedFile(None, self.name, problem)
+        if not fitting:
+            return None
+        offset, n = max(fitting)
+        self._found = Tail(offset, tails[offset, length_of(marks[n][1])])
+        return n
+
     async def __aenter__(self) -> Self:
         await in_thread(self._open)
         return self
@@ -153,7 +199,8 @@ class AsyncLocalFile:
         except (OSError, ValueError) as error:
             raise DamagedFile(None, self.name, f"it cannot be read: {error}") from None
         try:
-            line = self._more(HEAD).partition(b"\n")[0]
+            self._head = self._more(MARKED)
+            line = self._head[:HEAD].partition(b"\n")[0]
         except ModuleNotFoundError:  # of what unpacks it
             self._source.close()
             raise

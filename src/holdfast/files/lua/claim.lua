@@ -16,21 +16,25 @@
 -- ARGV[4]   int     turn       which claim of the session this is; again, it answers the same
 -- ARGV[5]   int     small      bytes of a chunk that is sent along
 -- ARGV[6]   int     from       number of the first file to look at
--- returns  array   verdict: file: epoch, number, token, acked, name, what is shown of it, the chunk; wait: epoch,
---                  how long nobody gives a file back (ms; '' nobody has one); again: likewise, and from
---                  where on; end; missed: how many; stranger; crowded; or what refuses it
+-- returns  array   verdict: file: epoch, number, token, acked, name, born, what is shown of it, the chunk; wait: epoch,
+--                  in how many ms a file may be free ('' none will), how many have failed too often, and
+--                  the state of the feed; again: the same, and from where on; end; missed: how many;
+--                  stranger; crowded; or what refuses it
 -- include clock
 
 local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- include sound
 -- include feed
+-- include record
 -- include life
+-- include file
 -- include places
+-- include holding
 -- include pick
 -- include crowd
--- include shown
+-- include grant
 
-local EXPIRED = 10     -- sessions that ended without a word, swept in one go
 local session, turn, small = ARGV[3], ARGV[4], tonumber(ARGV[5])
 local consumer = session:sub(14)
 
@@ -48,10 +52,7 @@ elseif crowded(consumer) then
   return {'crowded'}
 end
 
-for _, gone in ipairs(redis.call('ZRANGE', alive, '-inf', now_ms, 'BYSCORE', 'LIMIT', 0, EXPIRED)) do
-  redis.call('ZREM', alive, gone)
-  redis.call('HDEL', places, '*' .. gone)
-end
+sweep()
 redis.call('ZADD', alive, text(now_ms + terms.lease_ms), session)
 local record = show_life(consumer)
 if record.untold > 0 then
@@ -59,39 +60,37 @@ if record.untold > 0 then
   return {'missed', record.untold}
 end
 
-local function given(number, file, place)
-  save()
-  local told = {'file', feed.epoch, text(number), text(place.token), text(place.acked), file.name}
-  show(told, file)
-  local only = file.count == 1 and text(number) .. ':0'
-  if only and redis.call('HSTRLEN', chunks, only) <= small then
-    told[#told + 1] = redis.call('HGET', chunks, only)
-  end
-  return told
-end
-
 local last = redis.call('HGET', places, '*' .. session) or ''
-local before = tonumber(last:match('^' .. turn .. ' (.*)$') or nil)
+local before = last:match('^' .. turn .. ' (.*)$')
 if before then  -- the reply was lost
+  before = decimal(before, 'a session')
   local file, place = file_at(before), place_of(group, before)
   if file and place.session == session then
-    return given(before, file, place)
+    hold(group, before, place)
+    return told_of(before, file, place, small)
   end
+end
+local function nothing(free_ms, failed)
+  save()
+  return {'wait', feed.epoch, free_ms and text(free_ms) or '', text(failed), feed.state}
+end
+
+if record.after_ms > now_ms then
+  return nothing(record.after_ms - now_ms, 0)
 end
 local number, file, place, rest = pick(group, tonumber(ARGV[6]))
 if number then
-  place.session, place.token = session, redis.call('HINCRBY', meta, 'token', 1)
+  place.session, place.token = session, next_token()
   place.read = place.acked  -- it begins there again
-  redis.call('HSET', places, group .. ':' .. text(number), cmsgpack.pack(place))
+  hold(group, number, place)
   redis.call('HSET', places, '*' .. session, turn .. ' ' .. text(number))
-  return given(number, file, place)
+  return told_of(number, file, place, small)
 end
-save()
+local told = nothing(rest.held_ms, rest.failed)
 if rest.all and feed.state == 'sealed' then
   return {'end'}
 end
-local held_ms = rest.held_ms and text(rest.held_ms) or ''
 if rest.next then
-  return {'again', feed.epoch, held_ms, text(rest.next)}
+  told[1], told[6] = 'again', text(rest.next)
 end
-return {'wait', feed.epoch, held_ms}
+return told

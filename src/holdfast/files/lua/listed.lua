@@ -4,22 +4,27 @@
 -- KEYS[1]  HASH    meta   definition, and how many files
 -- KEYS[2]  HASH    files  number -> what is known of the file
 -- ARGV[1]  int     limit  of numbers that are looked at
--- returns  array   nothing: there is no feed; or its definition, and of each file, the newest first:
---                  number, name, state, bytes, bytes kept, problem, a digit for each group (1 done)
+-- ARGV[2]  int     below  only numbers below this one; 0 all
+-- ARGV[3]  int     failed  1: only those that failed too often
+-- returns  array   nothing: there is no feed; or its definition, the number below which there are more ('' none),
+--                  and of each file, the newest first: number, name, state, bytes, bytes kept, problem, a digit
+--                  for each group (1 done, 2 failed too often), why it failed last
 
-local function text(number)
-  return string.format('%.0f', number)
-end
+local meta, files = KEYS[1], KEYS[2]
+-- include sound
+-- include feed
+-- include file
 
-local known = redis.call('HMGET', KEYS[1], 'definition', 'top')
-if not known[1] then
+local limit, below, failed = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1'
+if not feed then
   return {}
 end
-local told, top, limit = {known[1]}, tonumber(known[2]), tonumber(ARGV[1])
-for number = top, math.max(1, top - limit + 1), -1 do
-  local packed = redis.call('HGET', KEYS[2], text(number))
-  if packed then
-    local file = cmsgpack.unpack(packed)
+local first = below > 0 and math.min(feed.top, below - 1) or feed.top
+local last = math.max(1, first - limit + 1, feed.low)
+local told = {feed.said, last > feed.low and text(last) or ''}
+for number = first, last, -1 do
+  local file = file_at(number)
+  if file and (not failed or file.done:find('2')) then
     told[#told + 1] = text(number)
     told[#told + 1] = file.name
     told[#told + 1] = file.state
@@ -27,6 +32,7 @@ for number = top, math.max(1, top - limit + 1), -1 do
     told[#told + 1] = text(file.kept)
     told[#told + 1] = file.problem
     told[#told + 1] = file.done
+    told[#told + 1] = file.reason
   end
 end
 return told

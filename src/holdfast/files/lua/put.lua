@@ -28,8 +28,11 @@
 
 local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- include sound
 -- include feed
+-- include record
 -- include life
+-- include file
 -- include places
 -- include room
 -- include limit
@@ -37,8 +40,7 @@ local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEY
 -- include pressure
 -- include intake
 
-local WAIT_MS = 5000  -- a publisher that waits says so again sooner
-local DIGEST = 32     -- its length
+local DIGEST = 32  -- its length
 local FIRST = 12
 local bell, waiter, name, digest_at = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[11])
 local at, before, bytes = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
@@ -49,7 +51,7 @@ if refused then
   return refused
 end
 local function digest_of(i)
-  return ARGV[i]:sub(digest_at, digest_at + DIGEST - 1)
+  return i < FIRST and before or ARGV[i]:sub(digest_at, digest_at + DIGEST - 1)
 end
 
 local entry = entry_of(name)
@@ -62,7 +64,7 @@ if file then
   next = next + file.count
   if next < FIRST or next > #ARGV + 1 then
     return answer('elsewhere', number, file)
-  elseif (next == FIRST and before or digest_of(next - 1)) ~= file.digest then
+  elseif digest_of(next - 1) ~= file.digest then
     return answer('changed', number, file)
   end
 elseif at > 0 then  -- of a file that is not there any more
@@ -74,9 +76,8 @@ for i = next, #ARGV do
 end
 make_room(need, number)
 local limit = limit_of(number)
-if file then
-  file = file_at(number)  -- less of it may be kept now
-else
+file = file and file_at(number)  -- less of it may be kept now
+if not file then
   file, verdict = begin(name, limit)
   number = feed.top
 end
@@ -97,8 +98,8 @@ if file then
   keep_file(number, file)
   redis.pcall('SPUBLISH', bell, '')
 end
-if verdict == 'full' and waiter ~= '' then
-  redis.call('ZADD', waiting, text(now_ms + WAIT_MS), waiter)
+if verdict == 'full' then
+  wait_for_room(waiter)
 end
 save()
 if feed.state == 'sealed' and feed.left == 0 then

@@ -22,12 +22,15 @@
 
 local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- include sound
 -- include feed
+-- include record
 -- include life
+-- include file
 -- include places
+-- include holding
 -- include room
 -- include keeping
--- include shown
 
 local session, number = ARGV[2], tonumber(ARGV[3])
 local acked, read = tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -39,22 +42,27 @@ end
 local consumer = session:sub(14)
 local group, file = group_of(consumer), file_at(number)
 local place = file and group and place_of(group, number)
-if not place or place.session ~= session or place.token ~= tonumber(ARGV[4]) then
+if not place or not is_held_by(place, session, ARGV[4]) then
   return {'lost'}
 end
 redis.call('ZADD', alive, text(now_ms + terms.lease_ms), session)
 local record = show_life(consumer)
 if read > place.read or acked > place.acked then
-  place.acked = math.max(place.acked, math.min(acked, file.bytes))  -- of what there is
+  acked, read = math.min(acked, file.bytes), math.min(read, file.bytes)  -- of what there is
+  if acked > place.acked then
+    place.tries, record.failing = 0, 0  -- it gets on
+  end
+  place.acked = math.max(place.acked, acked)
   place.read = math.max(place.read, read, place.acked)
   local more = math.max(0, place.read - place.counted)
   place.counted, record.bytes = place.counted + more, record.bytes + more
   redis.call('HINCRBY', meta, 'done:' .. group, text(more))
   keep_record(consumer, record)
   keep_place(group, number, place)
-  drop(number, file, needed(number, file, false, {}))
+  drop(number, file, needed(number, file, false))
   keep_file(number, file)
   ring(waiting, now_ms)
 end
+hold(group, number, place)
 save()
 return show({'shown'}, file)

@@ -6,6 +6,7 @@
 -- ARGV[2]  string  definition  likewise
 -- returns  array   verdict: redefined; or what refuses it
 local meta, before, definition = KEYS[1], ARGV[1], ARGV[2]
+-- include sound
 -- include feed
 
 local refused = refusal('', '')

@@ -11,26 +11,50 @@
 -- KEYS[8]  HASH    opened     number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
 -- ARGV[1]   int     lease_ms   what it was when they began; the feed says what it is
--- ARGV[2]   string  first of   the sessions, two arguments each: session, 0
--- returns  array   the pairs of those whose feed is no more
+-- ARGV[2]   string  first of   what lives on, two arguments each: session, 0; or number of a file, blank and
+--                              session, token of the grant
+-- returns  array   the pairs of those that are lost: their feed is no more, or they do not hold the file
 -- include clock
 
 local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- include sound
 -- include feed
+-- include record
 -- include life
+-- include file
+-- include places
+-- include holding
 
 local FIRST = 2
 local lost = {}
 local goes_on = feed and feed.state ~= 'over' and feed.state ~= 'aborted'
 local lease_ms = math.max(tonumber(ARGV[1]), goes_on and terms.lease_ms or 0)
+
+local function lives_on(session)
+  redis.call('ZADD', alive, text(now_ms + lease_ms), session)
+  show_life(session:sub(14))
+  return true
+end
+
+-- A file that is held so stays held; what its holder has not said is held no longer than its lease.
+local function is_kept(number, session, token)
+  number = tonumber(number)
+  local group = group_of(session:sub(14))
+  local place = group and place_of(group, number)
+  if not place or not is_held_by(place, session, token) then
+    return false
+  end
+  hold(group, number, place)
+  return true
+end
+
 for i = FIRST, #ARGV, 2 do
-  if goes_on then
-    redis.call('ZADD', alive, text(now_ms + lease_ms), ARGV[i])
-    show_life(ARGV[i]:sub(14))
-  else
-    lost[#lost + 1] = ARGV[i]
-    lost[#lost + 1] = ARGV[i + 1]
+  local member, token = ARGV[i], ARGV[i + 1]
+  local number, session = member:match('^(%d+) (.*)$')
+  if not goes_on or not (token == '0' and lives_on(member) or token ~= '0' and is_kept(number, session, token)) then
+    lost[#lost + 1] = member
+    lost[#lost + 1] = token
   end
 end
 if goes_on then

@@ -18,9 +18,10 @@
 -- ARGV[4]   string  session    who holds the file
 -- ARGV[5]   int     number     of the file
 -- ARGV[6]   int     token      of the grant
--- ARGV[7]   string  outcome    whole, damaged; back
+-- ARGV[7]   string  outcome    whole, damaged; back; failed: likewise, and it counts as an attempt
 -- ARGV[8]   int     acked      bytes that it is done with
 -- ARGV[9]   string  bell       channel of the feed
+-- ARGV[10]  string  reason     why it failed
 -- returns  array   verdict: settled, lost; or what refuses it
 -- include clock
 -- include ledger
@@ -28,14 +29,19 @@
 
 local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+-- include sound
 -- include feed
+-- include record
 -- include life
+-- include file
 -- include places
+-- include holding
 -- include room
 -- include keeping
+-- include attempts
 
 local session, number, outcome = ARGV[4], tonumber(ARGV[5]), ARGV[7]
-local acked, bell = tonumber(ARGV[8]), ARGV[9]
+local acked, bell, reason = tonumber(ARGV[8]), ARGV[9], ARGV[10]
 
 local ledger = ledger_at(KEYS[10], KEYS[11], now_s)
 if ledger_answer(ledger, ARGV[1], ARGV[2]) then
@@ -48,21 +54,29 @@ end
 local consumer = session:sub(14)
 local group, file = group_of(consumer), file_at(number)
 local place = file and group and place_of(group, number)
-if not place or place.session ~= session or place.token ~= tonumber(ARGV[6]) then
+if not place or not is_held_by(place, session, ARGV[6]) then
   return {'lost'}
 end
 
-if outcome == 'back' then
-  place.session, place.acked = '', math.max(place.acked, math.min(acked, file.bytes))
+local record = show_life(consumer)
+if outcome == 'back' or outcome == 'failed' then
+  acked = math.min(acked, file.bytes)
+  if acked > place.acked then
+    place.tries, place.acked, record.failing = 0, acked, 0  -- it gets on
+  end
+  place.session = ''
+  if outcome == 'failed' then
+    count_attempt(consumer, record, file, group, place, reason)
+  end
   keep_place(group, number, place)
 else
-  local record = show_life(consumer)
   record.bytes = record.bytes + settle(number, file, group)
   record.files = record.files + 1
   record.damaged = record.damaged + (outcome == 'damaged' and 1 or 0)
-  keep_record(consumer, record)
+  record.failing = 0
 end
-drop(number, file, needed(number, file, false, {}))
+keep_record(consumer, record)
+drop(number, file, needed(number, file, false))
 keep_file(number, file)
 save()
 if feed.state == 'sealed' and feed.left == 0 then
@@ -70,7 +84,7 @@ if feed.state == 'sealed' and feed.left == 0 then
 else
   ring(waiting, now_ms)
 end
-if outcome == 'back' or feed.state == 'over' then  -- nobody else waits for anything new
+if outcome == 'back' or outcome == 'failed' or feed.state == 'over' then  -- nobody else waits for anything new
   redis.pcall('SPUBLISH', bell, '')
 end
 ledger_write(ledger, ARGV[1], ARGV[2], 'settled')

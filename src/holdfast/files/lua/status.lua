@@ -8,15 +8,16 @@
 -- KEYS[5]  HASH    consumers  what they have done
 -- KEYS[6]  HASH    opened     number -> name of a file that is being published
 -- returns  array   nothing: there is none; or definition, epoch, state, used, left, bytes, files, of
---                  which open, now (ms), those who hold it up, names and records of the consumers, and
---                  of the groups the bytes that they are done with
+--                  which open, now (ms), those who hold it up, names and records of the consumers, of the
+--                  groups the bytes that they are done with, and how many files failed too often
 -- include clock
 
 local meta, files, places = KEYS[1], KEYS[2], KEYS[3]
 local alive, consumers, opened = KEYS[4], KEYS[5], KEYS[6]
+-- include sound
 -- include feed
+-- include file
 -- include places
--- include room
 
 local LOOK = 1000  -- files looked at in one go
 
@@ -42,12 +43,13 @@ end
 if not feed then
   return {}
 end
-local known = redis.call('HMGET', meta, 'bytes')
-local told = {feed.said, feed.epoch, feed.state, text(feed.used), text(feed.left), known[1]}
+local known = redis.call('HMGET', meta, 'bytes', 'failed')
+local told = {feed.said, feed.epoch, feed.state, text(feed.used), text(feed.left), known[1] or '0'}
 told[7], told[8] = text(feed.top), text(redis.call('HLEN', opened))
 told[9], told[10] = text(now_ms), holders()
 told[11], told[12] = redis.call('HGETALL', consumers), {}
 for g = 1, groups() do
   told[12][g] = redis.call('HGET', meta, 'done:' .. g) or '0'
 end
+told[13] = known[2] or '0'
 return told

@@ -9,6 +9,7 @@ import msgspec
 
 from ...core.bell import RECHECK_S
 from ...core.clock import Deadline
+from ...core.damage import decoding
 from ...core.runtime._async import Nudge, in_thread
 from ...core.script import Script
 from ...errors import BudgetExceeded, DamagedFile, FeedLost, FeedSealed, FileDiffers
@@ -65,12 +66,14 @@ class AsyncPublishing:
                 return await self._compared(answer)
             if answer.count > self._shipment.index:
                 await self._catch_up(answer)
+            elif answer.verdict == b"elsewhere":
+                await self._go_back()
             elif load.ending:
                 return self._result(load.ending, load.problem)
 
     async def _send(self, load: Load) -> Answer:
         """Send *load*; ends early when the server has more of the file than that."""
-        answer = self._checked(load, await self._put(load, ""))
+        answer = self._told(await self._put(load, ""))
         if answer.verdict != b"full":
             return answer
         flag = Nudge()
@@ -84,7 +87,7 @@ class AsyncPublishing:
                 else:
                     await flag.wait(min(RECHECK_S, deadline.left_s()))
                 part = load.part(_fitting(load, answer.room))
-                answer = self._checked(load, await self._put(part, channel))
+                answer = self._told(await self._put(part, channel))
                 if part is not load and answer.count <= load.at + len(load.chunks):
                     answer = msgspec.structs.replace(answer, verdict=b"full")  # there is more
         return answer
@@ -108,7 +111,8 @@ class AsyncPublishing:
         )
         if len(reply) < len(Answer.__struct_fields__):
             self._desk.refuse(reply)
-        answer = Answer.of(reply)
+        with decoding(self._desk.unit):
+            answer = Answer.of(reply)
         self._epoch = answer.epoch
         if answer.verdict in (b"sealed", b"many"):
             self._desk.refuse(reply)
@@ -116,14 +120,17 @@ class AsyncPublishing:
             raise FileDiffers(self._desk.name, self._shown_name)
         return answer
 
-    def _checked(self, load: Load, answer: Answer) -> Answer:
-        """*answer*, unless the server has less than was sent; what it has more is welcome."""
-        if answer.verdict == b"elsewhere" and answer.count <= load.at:
-            raise FeedLost(self._desk.name)
+    def _told(self, answer: Answer) -> Answer:
+        """*answer*, with its progress told."""
         self._sent = self._sent or answer.verdict in (b"stored", b"full")
         if self._on_progress is not None:
             self._on_progress(self._shown_name, answer.size)
         return answer
+
+    async def _go_back(self) -> None:
+        """Read the file again from its beginning: the server has lost some of what was sent."""
+        if not await in_thread(self._shipment.rewind):
+            raise FeedLost(self._desk.name)
 
     async def _catch_up(self, answer: Answer) -> None:
         """Go to where the server is, if what it has is what is read here."""

@@ -10,15 +10,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from ...core.clock import since_boot
+from ...core.damage import decoding
+from ...core.renewer import Lease
 from ...core.runtime._sync import Nudge, in_thread, seen_through
 from ...core.script import Script
 from ...errors import DamagedFile, FileTaken, HoldfastError
+from ..attempt import reason_of
 from ..chunk import BLOCK, EMPTY, WINDOW
 from ..desk._sync import Desk
 from ..lines import (
     MAX_LINE,
     Block,
     Cutter,
+    LineProgress,
     Raw,
     checked_max_line,
     checked_offset,
@@ -42,8 +47,11 @@ class FeedFile:
     """One file, held by a consumer; a context: at its end the file is done with.
 
     When the block ends normally, the whole file is acknowledged and does not come again, read to
-    its end or not. On an exception it is given back from where it was acknowledged; on a
-    `DamagedFile` of its own it is done with too, since another try would end there again.
+    its end or not. On an exception it is given back, and comes again from where it was
+    acknowledged: three times at once, then after a second, two, four and so on. A file that failed
+    ten times and was not acknowledged further meanwhile comes again only after `FileFeed.retry`.
+    What is no error, such as Ctrl-C, counts as no attempt. On a `DamagedFile` of its own the file
+    is done with too, since another try would end there again.
 
     What was read and not acknowledged comes again when the consumer crashes. Only a file that is
     larger than half of the budget cannot be kept so long: acknowledge as you go, or use `save_to`.
@@ -56,7 +64,9 @@ class FeedFile:
         offset: bytes that were acknowledged before: reading begins there.
     """
 
-    def __init__(self, desk: Desk, session: Session, grant: Grant) -> None:
+    _lease: Lease | None = None  # as long as it is held here
+
+    def __init__(self, desk: Desk, session: Session, grant: Grant, asked_at: float) -> None:
         self.id: Final = grant.file_id
         self.name: Final = grant.name
         self.offset: Final = grant.acked
@@ -67,10 +77,15 @@ class FeedFile:
         self._acked = grant.acked
         self._read = grant.acked
         self._position = grant.acked
-        self._progress: _Progress | None = None
+        self._progress: LineProgress | None = None
         self._overlong = 0
         self._keep = False
         self._untold = 0
+        self._hold(asked_at)
+
+    def __del__(self) -> None:
+        # Whoever was interrupted before the end of its block must not keep it from others.
+        self._let_go()
 
     def __repr__(self) -> str:
         return f"FeedFile({self._desk.name!r}, {self.name!r})"
@@ -102,7 +117,7 @@ class FeedFile:
             FileTaken: another has it now.
         """
         for block in self.blocks(max_line=max_line):
-            self._progress = progress = _Progress(block)
+            self._progress = progress = LineProgress(block)
             for progress.done, line in enumerate(lines_of(block.data), 1):
                 yield line
             self._stand(block.end)
@@ -170,23 +185,36 @@ class FeedFile:
             FileTaken: another has the file now.
             OSError: it cannot be written.
         """
-        saving = in_thread(Saving, Path(folder), self.name, self.id)
-        chain = Chain(saving.count, saving.digest)
+        file_id = f"{self._desk.unit}\0{self.id}"
+        saving = in_thread(Saving, Path(folder), self.name, file_id)
         try:
-            for blocks in self._windows(chain):
-                in_thread(saving.write, blocks)
-                self._read_to(chain.index * BLOCK)
+            size = self._save(saving)
             path = in_thread(saving.finish)
         except DamagedFile:
             in_thread(saving.discard)
             raise
         finally:
             in_thread(saving.close)
-        self._stand(chain.size)
+        self._stand(size)
         return path
 
+    def _save(self, saving: Saving) -> int:
+        """Write all that is missing; return how many bytes there are."""
+        chain = Chain(saving.count, saving.digest)
+        try:
+            for blocks in self._windows(chain):
+                in_thread(saving.write, blocks)
+                self._read_to(chain.index * BLOCK)
+        except DamagedFile:
+            # Perhaps only what was found here is damaged: then all of it is read again.
+            if not saving.count or chain.index > saving.count or self._view.floor:
+                raise
+            in_thread(saving.restart)
+            return self._save(saving)
+        return chain.size
+
     def __enter__(self) -> Self:
-        self._session.enter()
+        self._session.enter(self)
         return self
 
     def __exit__(
@@ -197,27 +225,56 @@ class FeedFile:
     ) -> None:
         try:
             if error is None:
-                reply = seen_through(self._settle("whole"))
-                if reply[0] != b"settled":
-                    self._refuse(reply)
+                seen_through(self._finish())
             elif not isinstance(error, FileTaken):
-                own = isinstance(error, DamagedFile) and error.file == self.name
                 with suppress(HoldfastError):  # its lease ends by itself; what is raised is worse
-                    seen_through(self._settle("damaged" if own else "back"))
+                    seen_through(self._settle(self._outcome(error), error))
         finally:
-            self._session.exit()
+            self._let_go()
+            self._session.exit(self)
 
-    def _settle(self, outcome: str) -> Any:
+    def _hold(self, asked_at: float) -> None:
+        """Renew its lease from now on."""
+        self._lease = lease = self._session.hold(self._grant, asked_at)
+        self._desk.renewer.keep(lease)
+
+    def _let_go(self) -> None:
+        """Renew its lease no more, whatever the server knows."""
+        if self._lease is not None:
+            self._desk.renewer.drop(self._lease)
+        self._lease = None
+
+    def _outcome(self, error: BaseException) -> str:
+        """Return what *error*, by which a block has ended, says of the file."""
+        if isinstance(error, DamagedFile) and error.file == self.name:
+            return "damaged"
+        return "failed" if isinstance(error, Exception) else "back"
+
+    def _finish(self, op_id: str | None = None) -> Any:
+        """Say that it is done with."""
+        reply = self._settle("whole", op_id=op_id)
+        if reply[0] != b"settled":
+            self._refuse(reply)
+        return reply
+
+    def _settle(
+        self, outcome: str, error: BaseException | None = None, *, op_id: str | None = None
+    ) -> Any:
         grant = self._grant
         return self._desk.settle(
             SETTLE,
-            grant.epoch,
-            grant.session,
-            grant.number,
-            grant.token,
-            outcome,
-            self._acked,
-            self._desk.channel,
+            [
+                grant.epoch,
+                grant.session,
+                grant.number,
+                grant.token,
+                outcome,
+                self._acked,
+                self._desk.channel,
+                reason_of(error),
+            ],
+            again=self._finish,
+            op_id=op_id,
         )
 
     def _data(self, start: int) -> Iterator[bytes]:
@@ -280,11 +337,12 @@ class FeedFile:
         try:
             return in_thread(chain.take, chunks)
         except ValueError as error:
+            self._look(chain.index)  # they may be of another file, if it is not held any more
             raise self._damaged(str(error)) from None
 
     def _look(self, index: int) -> bool:
         """Say how far this is, and see how the file stands; False: no more than *index* chunks."""
-        grant = self._grant
+        grant, asked_at = self._grant, since_boot()
         self._session.live()
         reply = self._desk.ask(
             READ,
@@ -298,8 +356,11 @@ class FeedFile:
         )
         if reply[0] != b"shown":
             self._refuse(reply)
-        self._view = view = View.of(reply[1:])
+        with decoding(self._desk.unit):
+            self._view = view = View.of(reply[1:])
         self._untold = 0
+        if self._lease is not None and self._lease.lost:  # by the clock here, not by the server
+            self._hold(asked_at)
         return view.count > index or view.state != "open"
 
     def _news(self, index: int) -> None:
@@ -330,21 +391,3 @@ class FeedFile:
         if reply[0] == b"lost":
             raise FileTaken(self._desk.name, self.name)
         self._desk.refuse(reply)
-
-
-class _Progress:
-    """How many of the lines of a block were handed out."""
-
-    __slots__ = ("_block", "done")
-
-    def __init__(self, block: Block) -> None:
-        self._block = block
-        self.done = 0
-
-    @property
-    def position(self) -> int:
-        """The offset behind them."""
-        block, at = self._block, 0
-        for _ in range(self.done):
-            at = (block.data.find(b"\n", at) + 1) or len(block.data)
-        return block.offset + at if block.data else block.end

@@ -1,18 +1,20 @@
 # Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
-"""A session: what a consumer holds, it holds as long as this lives."""
+"""A session: what a consumer holds, it holds as long as this lives and says so."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from weakref import WeakSet
 
 from ...core.bell import RECHECK_S
 from ...core.clock import Deadline, since_boot
+from ...core.damage import decoding
 from ...core.ledger import new_writer
 from ...core.renewer import Lease
 from ...core.runtime._sync import Nudge
 from ...core.script import Script
-from ...errors import FilesMissed, HoldfastError, UnknownConsumer
+from ...errors import FilesFailed, FilesMissed, HoldfastError, UnknownConsumer
 from ..definition import DEFAULT_LEASE_S
 from ..desk._sync import Desk
 from ..view import Grant
@@ -28,8 +30,38 @@ LOOK_S: Final = 5.0
 """About so often one who waits looks by itself, though it misses nothing while the line holds."""
 
 
+class _Nothing(NamedTuple):
+    """There is no file now.
+
+    Attributes:
+        free_in_ms: when one may be free; None: nobody has one.
+        failed: how many have failed too often.
+        state: of the feed; empty: nobody has begun it.
+    """
+
+    free_in_ms: int | None
+    failed: int
+    state: bytes
+
+    def and_then(self, other: _Nothing) -> _Nothing:
+        """Return what this is with *other*, what was found in the next files."""
+        free = [each for each in (self.free_in_ms, other.free_in_ms) if each is not None]
+        return _Nothing(min(free, default=None), self.failed + other.failed, other.state)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether only files are left that are not handed out any more."""
+        return self.state == b"sealed" and self.failed > 0 and self.free_in_ms is None
+
+
 class Session:
-    """One run through the files: what it holds is held as long as it lives.
+    """One run through the files: what it has open is held as long as it lives.
+
+    The lease of each file is renewed by itself. So a file that could not be given back, or that the
+    server holds for this session without its knowledge, is free for others after a lease.
+
+    Attributes:
+        asked_at: by `since_boot`, before the server was asked for a file the last time.
 
     Args:
         desk: of the feed.
@@ -44,27 +76,40 @@ class Session:
         self._turn = 0
         self._pid = os.getpid()
         self._lease: Lease | None = None
-        self._entered = 0
+        self._lease_ms = round(DEFAULT_LEASE_S * 1000)
+        self._in_use: WeakSet[object] = WeakSet()
+        self.asked_at = 0.0
         self._closed = False
+
+    def __del__(self) -> None:
+        # Whoever was interrupted in the middle of `close` must not keep the consumer alive.
+        if self._lease is not None:
+            self._desk.renewer.drop(self._lease)
 
     def next(self, deadline: Deadline) -> Grant | None:
         """The next file; None at the end, or when none comes in time.
 
         Raises:
-            FilesMissed, FeedAborted, FeedLost, UnknownConsumer, FeedCrowded, DefinitionConflict.
+            FilesMissed, FilesFailed, FeedAborted, FeedLost, UnknownConsumer, FeedCrowded,
+            DefinitionConflict.
         """
         reply: Any = self._claimed()
-        while reply[0] == b"wait" and not deadline.passed:
+        while isinstance(reply, _Nothing) and not deadline.passed and not reply.is_final:
             reply = self._news(deadline)
+        if isinstance(reply, _Nothing):
+            if reply.is_final:
+                raise FilesFailed(self._desk.name, self._consumer, reply.failed)
+            return None
         match reply[0]:
             case b"file":
-                return Grant.of(self.id, reply)
+                with decoding(self._desk.unit):
+                    return Grant.of(self.id, reply)
             case b"missed":
                 self._leave(int(reply[1]))
                 raise FilesMissed(self._desk.name, self._consumer, int(reply[1]))
             case b"stranger":
                 raise UnknownConsumer(self._desk.name, self._consumer)
-            case verdict if verdict not in (b"end", b"wait"):
+            case verdict if verdict != b"end":
                 self._desk.refuse(reply)
         return None
 
@@ -72,20 +117,31 @@ class Session:
         """See that signs of life are given."""
         if self._lease is None or self._lease.lost:
             definition = self._desk.given or self._desk.definition()
-            lease_ms = definition.lease_ms if definition else round(DEFAULT_LEASE_S * 1000)
-            unit, names = self._desk.unit, self._desk.keys
-            self._lease = Lease(
-                unit, RENEW, names, self.id, 0, lease_ms, since_boot(), lambda: None
-            )
+            if definition is not None:
+                self._lease_ms = definition.lease_ms
+            self._lease = self._new_lease(self.id, 0, since_boot())
             self._desk.renewer.keep(self._lease)
 
-    def enter(self) -> None:
-        """A file that it holds is in use."""
-        self._entered += 1
+    def hold(self, grant: Grant, asked_at: float) -> Lease:
+        """Return a new lease of a file, to be given to the renewer.
 
-    def exit(self) -> None:
-        """It is no longer."""
-        self._entered -= 1
+        Args:
+            grant: the file.
+            asked_at: by `since_boot`, before the server was asked for it.
+        """
+        return self._new_lease(grant.member, grant.token, asked_at)
+
+    def _new_lease(self, member: bytes, token: int, asked_at: float) -> Lease:
+        unit, names = self._desk.unit, self._desk.keys
+        return Lease(unit, RENEW, names, member, token, self._lease_ms, asked_at, _ignore)
+
+    def enter(self, file: object) -> None:
+        """Note that a *file* that it holds is in use."""
+        self._in_use.add(file)
+
+    def exit(self, file: object) -> None:
+        """Note that a *file* is in use no longer."""
+        self._in_use.discard(file)
         if self._closed:
             self.close()
 
@@ -96,7 +152,7 @@ class Session:
             Whether the server knows by now.
         """
         self._closed = True
-        if self._entered:
+        if self._in_use:
             return False
         if self._lease is not None:
             self._desk.renewer.drop(self._lease)
@@ -115,7 +171,8 @@ class Session:
     def _claimed(self) -> Any:
         """What there is now."""
         self._turn += 1
-        start, held = 0, []
+        self.asked_at = since_boot()
+        start, nothing = 0, _Nothing(None, 0, b"")
         while True:
             reply = self._desk.ask(
                 CLAIM,
@@ -131,13 +188,14 @@ class Session:
                 self.epoch = reply[1]
                 self.live()
             elif reply[0] == b"undefined":
-                return [b"wait", b"", None]
+                return nothing
             if reply[0] not in (b"again", b"wait"):
                 return reply
-            held += [int(reply[2])] if reply[2] else []
+            free_in_ms = int(reply[2]) if reply[2] else None
+            nothing = nothing.and_then(_Nothing(free_in_ms, int(reply[3]), reply[4]))
             if reply[0] == b"wait":
-                return [b"wait", self.epoch, min(held, default=None)]
-            start = int(reply[3])
+                return nothing
+            start = int(reply[5])
 
     def _news(self, deadline: Deadline) -> Any:
         """What there is after something has happened."""
@@ -145,8 +203,12 @@ class Session:
         with self._desk.bell.follows([self._desk.unit], flag):
             while True:
                 again = self._claimed()  # it may have happened before the bell was heard
-                if again[0] != b"wait" or deadline.passed:
+                if not isinstance(again, _Nothing) or again.is_final or deadline.passed:
                     return again
-                held_s = LOOK_S if again[2] is None else again[2] / 1000
+                free_s = LOOK_S if again.free_in_ms is None else again.free_in_ms / 1000
                 look_s = LOOK_S if self.epoch else RECHECK_S
-                flag.wait(min(held_s + 0.01, look_s, deadline.left_s()))
+                flag.wait(min(free_s + 0.01, look_s, deadline.left_s()))
+
+
+def _ignore() -> None:
+    """Do nothing: whoever uses a lost file is told by its next step."""

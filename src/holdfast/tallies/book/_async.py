@@ -9,11 +9,13 @@ whose writer was killed is finished by whoever reads the tally, or writes into i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from ...core.call._async import Argument, AsyncCaller, Step
+from ...core.damage import decoding
 from ...core.ledger import new_writer
 from ...core.names import Unit
 from ...core.script import Script
@@ -22,6 +24,7 @@ from .. import keys
 from ..counted import SAMPLES, Sums
 from ..keys import KEPT_S, STAGED_S
 from ..parts import Part, at_once, before, parts_of
+from ..spot import Spot
 
 STAGE: Final = Script.load("holdfast.tallies", "stage")
 COMMIT: Final = Script.load("holdfast.tallies", "commit")
@@ -44,8 +47,16 @@ class AsyncBook:
 
     async def position(self, file: str) -> int:
         """Up to which offset the lines of a file are counted."""
-        stored = await self._caller.read(self._unit, "GET", keys.position(self._unit, file))
-        return 0 if stored is None else int(stored.partition(b" ")[0])
+        with decoding(self._unit):
+            stored = await self._caller.read(self._unit, "GET", keys.position(self._unit, file))
+            return 0 if stored is None else Spot.parse(stored).offset
+
+    async def spots(self, files: Sequence[str]) -> list[Spot | None]:
+        """Return up to where each of *files* is counted; None: nothing is known of it."""
+        places = [keys.position(self._unit, file) for file in files]
+        with decoding(self._unit):
+            found = await self._caller.read(self._unit, "MGET", *places)
+            return [None if stored is None else Spot.parse(stored) for stored in found]
 
     async def commit(self, file: str, start: int, end: int, sums: Sums) -> int | None:
         """Count what lies between *start* and *end* of a file, unless somebody has.
@@ -66,7 +77,7 @@ class AsyncBook:
         for _ in range(TRIES):
             token = new_writer()
             await self._stage(token, packed)
-            reply = await self._commit(token, file, (start, end), staged, direct)
+            reply = await self._commit(token, file, (start, end, sums.mark), staged, direct)
             verdict, _, told = reply.partition(" ")
             if verdict == "at":
                 return int(told)
@@ -81,14 +92,15 @@ class AsyncBook:
     async def settle(self) -> None:
         """Finish the journals of writers that were killed."""
         unit, pending = self._unit, keys.pending(self._unit)
-        while tokens := await self._caller.read(unit, "LRANGE", pending, 0, 0):
-            token = tokens[0].decode()
-            journal = keys.journal(unit, token)
-            left = await self._caller.read(unit, "LLEN", journal)
-            head = await self._caller.read(unit, "LRANGE", journal, 0, 0)
-            # One that is empty only leaves the list, and needs no name.
-            name = msgspec.msgpack.decode(head[0])[0] if head else ""
-            await self._all(SETTLE, [self._settling(token, name, left)])
+        with decoding(unit):
+            while tokens := await self._caller.read(unit, "LRANGE", pending, 0, 0):
+                token = tokens[0].decode()
+                journal = keys.journal(unit, token)
+                left = await self._caller.read(unit, "LLEN", journal)
+                head = await self._caller.read(unit, "LRANGE", journal, 0, 0)
+                # One that is empty only leaves the list, and needs no name.
+                name = msgspec.msgpack.decode(head[0], type=_Part).name if head else ""
+                await self._all(SETTLE, [self._settling(token, name, left)])
 
     async def _stage(self, token: str, packed: list[bytes]) -> None:
         """Send parts, which wait for their commit."""
@@ -101,16 +113,23 @@ class AsyncBook:
             there = max(await self._all(STAGE, steps, durable=False))
 
     async def _commit(
-        self, token: str, file: str, span: tuple[int, int], staged: list[Part], direct: list[Part]
+        self,
+        token: str,
+        file: str,
+        span: tuple[int, int, str],
+        staged: list[Part],
+        direct: list[Part],
     ) -> str:
         unit = self._unit
         names = [keys.position(unit, file), keys.pending(unit)]
         names += [keys.staged(unit, token), keys.journal(unit, token)]
         names += [keys.sums(unit, part.name) for part in direct]
-        args: list[Argument] = [str(span[0]), str(span[1]), token, len(staged), KEPT_S]
+        start, end, mark = span
+        args: list[Argument] = [str(start), str(end), token, len(staged), KEPT_S, mark]
         args += [msgspec.msgpack.encode(part.counts) for part in direct]
-        reply: bytes = await self._caller.call(COMMIT, unit, names, args, harmless=True)
-        return reply.decode()
+        with decoding(unit):
+            reply: bytes = await self._caller.call(COMMIT, unit, names, args, harmless=True)
+            return reply.decode()
 
     async def _settle(self, token: str, names: list[str]) -> None:
         """Add the parts of a journal to the sums of these *names*, one after the other."""
@@ -129,13 +148,23 @@ class AsyncBook:
     async def _sample(self, sums: Sums) -> None:
         for day, lines in sums.samples.items():
             args: list[Argument] = [SAMPLES, KEPT_S, *lines]
-            key = keys.samples(self._unit, day)
-            await self._caller.call(SAMPLE, self._unit, [key], args, harmless=True, durable=False)
+            place = [keys.samples(self._unit, day)]
+            with decoding(self._unit):
+                await self._caller.call(
+                    SAMPLE, self._unit, place, args, harmless=True, durable=False
+                )
 
     async def _all(self, script: Script, steps: list[Step], *, durable: bool = True) -> list[int]:
         """What each step answers. One that did not work out did nothing: the others tell."""
         answers = await self._caller.call_many(script, steps, harmless=True, durable=durable)
         numbers = [answer for answer in answers if not isinstance(answer, HoldfastError)]
         if not numbers:
-            raise answers[0]
+            with decoding(self._unit):
+                raise answers[0]
         return numbers
+
+
+class _Part(msgspec.Struct, array_like=True):
+    """The beginning of a part of a journal."""
+
+    name: str

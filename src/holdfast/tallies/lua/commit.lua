@@ -1,7 +1,7 @@
 #!lua
 -- tallies/commit: count the lines of a part of a file, unless somebody has.
 --
--- KEYS[1]  STRING  position  `offset token`: up to where the file is counted, by which commit
+-- KEYS[1]  STRING  position  `offset token mark`: up to where the file is counted, by which commit
 -- KEYS[2]  LIST    pending   tokens of journals
 -- KEYS[3]  LIST    staged    counts that were sent before
 -- KEYS[4]  LIST    journal   what they become
@@ -11,15 +11,17 @@
 -- ARGV[3]  string  token     of this commit
 -- ARGV[4]  int     number    how many parts are staged
 -- ARGV[5]  int     kept_s    how long everything is kept (s)
--- ARGV[6]  string  first of the parts, MessagePack: count and value, again and again
+-- ARGV[6]  string  mark    tells the file from others up to there; '' nothing does
+-- ARGV[7]  string  first of the parts, MessagePack: count and value, again and again
 -- returns  string  '' or, with nothing counted: 'at OFFSET', 'staged NUMBER'
 -- include add
 
-local FIRST = 6
+local FIRST = 7
 local FIRST_KEY = 5
 local from, to, token, number, kept_s = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local counted = to .. ' ' .. token .. (ARGV[6] == '' and '' or ' ' .. ARGV[6])
 local stored = redis.call('GET', KEYS[1]) or '0'
-if stored == to .. ' ' .. token then  -- the reply was lost, and this is the repetition
+if stored == counted then  -- the reply was lost, and this is the repetition
   return ''
 end
 local offset = stored:match('^%d+')
@@ -40,5 +42,5 @@ for i = FIRST, #ARGV do
   local n = FIRST_KEY + i - FIRST
   add(KEYS[n], cmsgpack.unpack(ARGV[i]), 1, 0, kept_s)
 end
-redis.call('SET', KEYS[1], to .. ' ' .. token, 'EX', kept_s)
+redis.call('SET', KEYS[1], counted, 'EX', kept_s)
 return ''

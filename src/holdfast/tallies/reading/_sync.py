@@ -18,7 +18,8 @@ from ..book._sync import Book
 from ..counted import Counter, Sums
 from ..days import Span
 from ..report import TallyReport
-from ..source._sync import Source, SourceFile
+from ..source._sync import ChangingFile, Source, SourceFile
+from ..spot import Spot, nth_id
 
 logger: Final = logging.getLogger("holdfast.tallies")
 
@@ -33,6 +34,15 @@ DAY_VALUES: Final = 50_000
 
 COMMIT_S: Final = 10.0
 """And after so long: what a crash makes somebody do again."""
+
+LAST: Final = 64 << 10
+"""Bytes before an offset by which a file is known again."""
+
+ALIKE: Final = 16
+"""Files of the same id that are looked for at first."""
+
+MORE_ALIKE: Final = 64
+"""And then, as long as there are more."""
 
 SPAN_S: Final = 600.0
 """So long a span of days is believed; it changes at midnight."""
@@ -76,16 +86,37 @@ class Reading:
 
     def _count(self, file: SourceFile) -> None:
         """Count what is left of a file, also when others count it at the same time."""
-        counted = self._book.position(file.id)
         while True:
-            piece = _Piece(file, counted, self._new_counter())
+            name, counted = self._resumed(file)
+            piece = _Piece(file, name, counted, self._new_counter())
             try:
                 if self._read(piece):
                     return
             finally:
                 if piece.commit is not None:
                     piece.commit.work.end()
-            counted = piece.counted
+
+    def _resumed(self, file: SourceFile) -> tuple[str, int]:
+        """Return what the tally calls a file, and up to where it is counted.
+
+        Several files may have had its id, one after the other: the marks tell which one it is. If
+        it is none of them, it is a new one.
+        """
+        if not isinstance(file, ChangingFile):
+            return file.id, self._book.position(file.id)
+        known: list[tuple[str, Spot]] = []
+        free, first, number, found = "", 0, ALIKE, 1
+        while found:
+            names = [nth_id(file.id, n) for n in range(first, first + number)]
+            spots = dict(zip(names, self._book.spots(names), strict=True))
+            there = [(name, spot) for name, spot in spots.items() if spot is not None]
+            free = free or next((name for name in names if spots[name] is None), "")
+            known += there
+            # Old ones expire, so there may be gaps.
+            found = sum(spots[name] is not None for name in names[-number // 2 :])
+            first, number = first + number, MORE_ALIKE
+        which = file.matching([spot for _, spot in known]) if known else None
+        return (free, 0) if which is None else (known[which][0], known[which][1].offset)
 
     def _read(self, piece: _Piece) -> bool:
         """Count the file of *piece* to its end; False: another one has counted part of it."""
@@ -127,6 +158,7 @@ class Reading:
         if data:
             span = self._current_span()
             piece.lines += in_thread(piece.counter.add, data, span)
+            piece.remember(data)
             before = piece.commit.part.lines if piece.commit else 0
             self._show(before + piece.lines, end - max(piece.counted, piece.file.offset))
 
@@ -137,7 +169,7 @@ class Reading:
         if piece.end == piece.handed:
             return True
         part = piece.hand_over(piece.end, self._new_counter())
-        sums, now = self._write(piece.file.id, part)
+        sums, now = self._write(piece.name, part)
         return self._concluded(piece, part, sums, now, ack=ack)
 
     def _hand_over(self, piece: _Piece) -> bool:
@@ -153,11 +185,12 @@ class Reading:
             return False
         if end > piece.handed:
             part = piece.hand_over(end, self._new_counter())
-            piece.commit = _Commit(part, Beside(self._write, piece.file.id, part))
+            piece.commit = _Commit(part, Beside(self._write, piece.name, part))
         return True
 
     def _write(self, file: str, part: _Part) -> tuple[Sums, int | None]:
         sums = in_thread(part.counter.take)
+        sums.mark = part.mark
         return sums, self._book.commit(file, part.start, part.end, sums)
 
     def _committed(self, piece: _Piece) -> bool:
@@ -215,12 +248,14 @@ class _Part(NamedTuple):
         end: where it ends.
         lines: that it has.
         counter: what has counted them, and nothing else.
+        mark: tells the file from others up to its end.
     """
 
     start: int
     end: int
     lines: int
     counter: Counter
+    mark: str
 
 
 class _Commit(NamedTuple):
@@ -239,6 +274,8 @@ class _Piece:
     """A file from where it is counted on, and what has been read of it since.
 
     Attributes:
+        name: what the tally calls the file.
+        last: bytes that were counted last, with nothing left out.
         counted: up to where it is counted, as the server says.
         handed: up to where it is, or a commit was begun.
         end: up to where it was read.
@@ -254,15 +291,21 @@ class _Piece:
         "end",
         "file",
         "handed",
+        "last",
         "lines",
+        "name",
+        "run_at",
         "since",
         "waiting",
         "waiting_at",
         "waiting_bytes",
     )
 
-    def __init__(self, file: SourceFile, counted: int, counter: Counter) -> None:
+    def __init__(self, file: SourceFile, name: str, counted: int, counter: Counter) -> None:
         self.file = file
+        self.name = name
+        self.last = b""
+        self.run_at = max(counted, file.offset)  # from there on nothing was left out
         self.counter = counter
         self.counted = self.handed = self.end = counted
         self.waiting: list[bytes] = []
@@ -284,7 +327,9 @@ class _Piece:
             self.lines += block.overlong
         if not self.waiting:
             self.waiting_at = block.offset
-        if block.data:
+        if not block.data:
+            self.run_at = block.end
+        else:
             self.waiting.append(block.data)
             self.waiting_bytes += len(block.data)
             if self.since is None:
@@ -293,9 +338,15 @@ class _Piece:
 
     def hand_over(self, end: int, counter: Counter) -> _Part:
         """What comes before *end* and is to be committed now; go on with another *counter*."""
-        part = _Part(self.handed, end, self.lines, self.counter)
+        last = self.last[self.run_at - end :] if end > self.run_at else b""
+        mark = self.file.mark(end, last) if isinstance(self.file, ChangingFile) else ""
+        part = _Part(self.handed, end, self.lines, self.counter, mark)
         self.counter, self.handed, self.lines, self.since = counter, end, 0, None
         return part
+
+    def remember(self, data: bytes) -> None:
+        """Keep the last bytes of what was counted."""
+        self.last = data[-LAST:] if len(data) >= LAST else (self.last + data)[-LAST:]
 
     @property
     def is_due(self) -> bool:

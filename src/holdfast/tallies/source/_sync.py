@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from ..block import Block
 
@@ -43,6 +43,26 @@ class SourceFile(Protocol):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None: ...
+
+
+@runtime_checkable
+class ChangingFile(Protocol):
+    """A file whose contents may become others while its id stays, as by a rotation."""
+
+    def mark(self, offset: int, last: bytes) -> str:
+        """Return what tells it from others of the same id, up to *offset*.
+
+        Args:
+            offset: where it is read to.
+            last: some of its bytes before that; perhaps none.
+        """
+
+    def matching(self, marks: Sequence[tuple[int, str]]) -> int | None:
+        """Return which of these offsets and marks is of this file; of several the furthest.
+
+        Raises:
+            DamagedFile: it cannot be read up to there.
+        """
 
 
 class Source(Protocol):

@@ -1,21 +1,24 @@
 -- The feed: what is known of it.
--- Expects: meta.
+-- Expects: meta, sound.
 
-local BLOCK = 130944  -- unpacked bytes of a chunk, as in chunk.py
-
-local function text(number)
-  return string.format('%.0f', number)
-end
+local BLOCK = 130944        -- unpacked bytes of a chunk, as in chunk.py
+local MOST_CONSUMERS = 100  -- as in definition.py
 
 local feed, terms
 
 local function load()
   local known = redis.call('HMGET', meta, 'definition', 'epoch', 'state', 'used', 'top', 'low', 'left')
-  if known[1] then
-    terms = cmsgpack.unpack(known[1])
-    feed = {said = known[1], epoch = known[2], state = known[3], used = tonumber(known[4])}
-    feed.top, feed.low, feed.left = tonumber(known[5]), tonumber(known[6]), tonumber(known[7])
+  if not known[1] then
+    return
   end
+  terms = unpacked(known[1], 'the definition', {'budget', 'lease_ms'})
+  if type(terms.consumers) ~= 'table' or #terms.consumers > MOST_CONSUMERS then
+    damaged('the definition')
+  end
+  feed = {said = known[1], epoch = known[2], state = known[3], used = decimal(known[4], 'used')}
+  feed.top, feed.low = decimal(known[5], 'top'), decimal(known[6], 'low')
+  feed.left = decimal(known[7], 'left')
+  decimal(feed.epoch, 'epoch')
 end
 
 load()

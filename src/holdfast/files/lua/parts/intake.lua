@@ -1,5 +1,5 @@
 -- How a file begins, grows and ends.
--- Expects: feed, places, room, names, chunks, opened.
+-- Expects: now_us, sound, feed, file, room, names, chunks, opened.
 
 local MANY = 100000     -- files of a feed: their names are remembered
 local MANY_OPEN = 1000  -- of these, files that are being published
@@ -10,7 +10,7 @@ end
 
 local function entry_of(name)
   local packed = redis.call('HGET', names, name)
-  return packed and cmsgpack.unpack(packed) or {}
+  return packed and unpacked(packed, 'a name', {'number', 'bytes'}) or {}
 end
 
 -- A new file; or none, and why.
@@ -27,12 +27,13 @@ local function begin(name, limit)
   redis.call('HSET', names, name, cmsgpack.pack({number = feed.top}))
   redis.call('HSET', opened, text(feed.top), name)
   local file = {name = name, state = 'open', count = 0, floor = 0, bytes = 0, digest = '', problem = ''}
-  file.cost, file.kept, file.done = cost, 0, string.rep('0', groups())
+  file.cost, file.kept, file.born = cost, 0, now_us
+  file.reason, file.done = '', string.rep('0', groups())
   return file
 end
 
 local function take_in(number, file, chunk, digest)
-  if file.done:find('0') then
+  if is_wanted(file) then
     feed.used, file.kept = feed.used + charge(#chunk), file.kept + charge(#chunk)
     redis.call('HSET', chunks, text(number) .. ':' .. text(file.count), chunk)
   else  -- everybody is done with it already

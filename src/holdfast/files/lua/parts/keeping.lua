@@ -1,11 +1,7 @@
--- How places and files are kept, and let go.
--- Expects: feed, life, places, room, files, chunks.
+-- How files are kept, and let go.
+-- Expects: meta, sound, feed, life, file, places, room, files, chunks.
 
 local allowance = 512  -- chunks dropped in one go
-
-local function keep_place(group, number, place)
-  redis.call('HSET', places, group .. ':' .. text(number), cmsgpack.pack(place))
-end
 
 -- Its bytes are so many now; who is done with it is done with these as well.
 local function grow(file, bytes)
@@ -21,10 +17,13 @@ end
 -- From now on the file is nothing to this group any more.
 local function settle(number, file, group)
   local place = place_of(group, number)
+  if has_failed(file, group) then
+    redis.call('HINCRBY', meta, 'failed', -1)
+  end
   redis.call('HINCRBY', meta, 'done:' .. group, text(file.bytes - place.counted))
   redis.call('HDEL', places, group .. ':' .. text(number))
-  file.done = file.done:sub(1, group - 1) .. '1' .. file.done:sub(group + 1)
-  if not file.done:find('0') then
+  mark(file, group, '1')
+  if not is_wanted(file) then
     feed.left = feed.left - 1
   end
   return file.bytes - place.counted
@@ -43,7 +42,7 @@ local function drop(number, file, upto)
 end
 
 local function keep_file(number, file)
-  if file.done:find('0') or file.state == 'open' or file.floor < file.count then
+  if is_wanted(file) or file.state == 'open' or file.floor < file.count then
     redis.call('HSET', files, text(number), cmsgpack.pack(file))
   else
     redis.call('HDEL', files, text(number))

@@ -1,5 +1,5 @@
 -- The life of a feed: how it begins, goes on and ends.
--- Expects: now_ms, now_us, feed, names, files, chunks, places, alive, consumers, opened, waiting.
+-- Expects: now_ms, now_us, sound, feed, record, names, files, chunks, places, alive, consumers, opened, waiting.
 
 local KEPT_MS = 24 * 3600 * 1000  -- what nobody publishes to or reads
 local OVER_MS = 3600 * 1000       -- what is left of a feed that is over
@@ -11,16 +11,6 @@ local function save()
   for _, key in ipairs({meta, names, files, chunks, places, alive, consumers, opened, waiting}) do
     redis.call('PEXPIRE', key, KEPT_MS)
   end
-end
-
-local function record_of(consumer)
-  local packed = redis.call('HGET', consumers, consumer)
-  return packed and cmsgpack.unpack(packed)
-    or {until_ms = 0, files = 0, bytes = 0, damaged = 0, missed = 0, untold = 0}
-end
-
-local function keep_record(consumer, record)
-  redis.call('HSET', consumers, consumer, cmsgpack.pack(record))
 end
 
 local function show_life(consumer)
@@ -35,6 +25,8 @@ local function found(definition, epoch)
   if feed or definition == '' or epoch ~= '' then
     return
   end
+  -- What is left of another one, if the server dropped only some of its keys, is none of this one's.
+  redis.call('UNLINK', names, files, chunks, places, alive, consumers, opened, waiting)
   redis.call('HSET', meta, 'definition', definition, 'epoch', text(now_us), 'state', 'open')
   redis.call('HSET', meta, 'used', BASE, 'top', 0, 'low', 1, 'left', 0, 'bytes', 0, 'token', 0)
   load()

@@ -1,5 +1,7 @@
 -- Where the groups stand in the files: see keys.py.
--- Expects: feed, files, places, alive.
+-- Expects: sound, feed, file, places, alive.
+
+local PLACE = {'acked', 'read', 'counted', 'token', 'until_ms', 'tries', 'after_ms'}
 
 local function group_of(consumer)
   if terms.mode == 'share' then
@@ -12,34 +14,33 @@ local function group_of(consumer)
   end
 end
 
-local function groups()
-  return terms.mode == 'share' and 1 or #terms.consumers
-end
-
-local function file_at(number)
-  local packed = redis.call('HGET', files, text(number))
-  return packed and cmsgpack.unpack(packed)
-end
-
 local function place_of(group, number)
   local packed = redis.call('HGET', places, group .. ':' .. text(number))
-  return packed and cmsgpack.unpack(packed)
-    or {acked = 0, read = 0, counted = 0, session = '', token = 0}
+  local place = packed and unpacked(packed, 'a place', PLACE)
+    or {acked = 0, read = 0, counted = 0, session = '', token = 0, until_ms = 0, tries = 0, after_ms = 0}
+  place.by = place.by or ''
+  if type(place.session) ~= 'string' or type(place.by) ~= 'string' then
+    damaged('a place')
+  end
+  return place
+end
+
+-- No file below this number is left for a group.
+local function floor_of(group)
+  return decimal(redis.call('HGET', places, group) or '1', 'a place')
 end
 
 -- Nothing below this number is left for anybody.
 local function lowest()
   local least = feed.top + 1
   for g = 1, groups() do
-    least = math.min(least, tonumber(redis.call('HGET', places, g) or nil) or 1)
+    least = math.min(least, floor_of(g))
   end
   return math.max(least, feed.low)
 end
 
+-- A file is held as long as its session lives, and says that it has the file open.
 local function held_until(place)
-  return place.session ~= '' and tonumber(redis.call('ZSCORE', alive, place.session) or nil) or 0
-end
-
-local function settled(file, group)
-  return file.done:sub(group, group) == '1'
+  local lives = place.session ~= '' and redis.call('ZSCORE', alive, place.session)
+  return lives and math.min(tonumber(lives), place.until_ms) or 0
 end

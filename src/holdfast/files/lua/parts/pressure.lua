@@ -1,20 +1,21 @@
 -- Room for more, at the cost of those who are behind.
--- Expects: feed, life, places, room, limit, keeping, opened.
+-- Expects: feed, record, life, file, places, room, limit, keeping, opened.
 
 local LOOK = 256  -- files looked at in one go
 
--- Those given up miss a file that nobody else has still to read.
+-- Those given up, or for whom it failed too often, miss a file that nobody else has still to read.
 local function pass_by(number, file, gone)
   for g = 1, #file.done do
-    if not settled(file, g) and not gone[g] then
+    if is_waited_for(file, g, gone) then
       return
     end
   end
   for g = 1, #file.done do
     if not settled(file, g) then
-      local record = record_of(terms.consumers[g])
+      local consumer = terms.mode == 'share' and place_of(g, number).by or terms.consumers[g]
+      local record = record_of(consumer)
       record.missed, record.untold = record.missed + 1, record.untold + 1
-      keep_record(terms.consumers[g], record)
+      keep_record(consumer, record)
       settle(number, file, g)
     end
   end

@@ -1,5 +1,5 @@
 -- The budget: what is kept, and for whom.
--- Expects: now_ms, feed, places, consumers.
+-- Expects: now_ms, feed, record, file, places, consumers.
 
 -- Memory of a value in a hash: a class of the allocator, four to each power of two, and its entry.
 local function charge(bytes)
@@ -13,18 +13,22 @@ local function given_up()
   local gone, lives = {}, terms.mode == 'share'
   for g, consumer in ipairs(lives and {} or terms.consumers) do
     local packed = redis.call('HGET', consumers, consumer)
-    gone[g] = not packed or cmsgpack.unpack(packed).until_ms <= now_ms
+    gone[g] = not packed or record_in(packed).until_ms <= now_ms
     lives = lives or not gone[g]
   end
   return lives and gone or {}
 end
 
--- The first chunk that somebody needs; those given up need none. *unacked* also lets go what was read
--- and not acknowledged.
+-- Whether a group is to read a file; with *gone*, those given up, nobody waits for what failed too often.
+local function is_waited_for(file, g, gone)
+  return not settled(file, g) and not (gone and (gone[g] or has_failed(file, g)))
+end
+
+-- The first chunk that somebody needs. *unacked* also lets go what was read and not acknowledged.
 local function needed(number, file, unacked, gone)
   local least = file.count
   for g = 1, #file.done do
-    if not settled(file, g) and not gone[g] then
+    if is_waited_for(file, g, gone) then
       local place = place_of(g, number)
       least = math.min(least, math.floor((unacked and place.read or place.acked) / BLOCK))
     end

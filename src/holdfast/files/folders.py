@@ -1,0 +1,85 @@
+"""Folders, entered step by step without following links, also not those that come meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_ENTRY: Final = _FOLDER | os.O_NOFOLLOW
+
+
+def opened_folder(root: Path) -> int:
+    """Return a descriptor of *root*, as its user gave it: links in its own path are followed."""
+    return os.open(root, _FOLDER)
+
+
+def entered(folder: int, parts: Sequence[str], *, create: bool, mode: int = 0o777) -> int:
+    """Return a descriptor of the folder that *parts* lead to from the open *folder*.
+
+    Args:
+        folder: a descriptor, which stays open.
+        parts: names, one below the other.
+        create: whether to make what is missing, with this *mode*.
+        mode: less the umask.
+
+    Raises:
+        OSError: one of them is a link, or no folder.
+    """
+    current = os.dup(folder)
+    try:
+        for part in parts:
+            if create:
+                with suppress(FileExistsError):
+                    os.mkdir(part, mode, dir_fd=current)
+            inner = _entered_one(current, part)
+            os.close(current)
+            current = inner
+    except BaseException:
+        os.close(current)
+        raise
+    return current
+
+
+def opened_within(root: Path, path: Path) -> int:
+    """Return a descriptor for reading the file at *path*, which must lie within *root*.
+
+    A link is followed if it leads to something within *root*.
+
+    Raises:
+        OSError: it leads out of *root*, or cannot be opened.
+    """
+    home, real = Path(os.path.realpath(root)), Path(os.path.realpath(path))
+    if not real.is_relative_to(home):
+        raise OSError(
+            errno.ELOOP,
+            "it is a link that leads out of the folder; follow_links=True publishes what it "
+            "leads to",
+            str(path),
+        )
+    *folders, name = real.relative_to(home).parts
+    base = opened_folder(home)
+    try:
+        folder = entered(base, folders, create=False)
+    finally:
+        os.close(base)
+    try:
+        # Not to wait for the other end of a pipe that somebody left in the folder.
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(name, flags, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _entered_one(folder: int, part: str) -> int:
+    try:
+        return os.open(part, _ENTRY, dir_fd=folder)
+    except NotADirectoryError:
+        if stat.S_ISLNK(os.lstat(part, dir_fd=folder).st_mode):
+            raise OSError(errno.ELOOP, "it is a link, which is not followed", part) from None
+        raise

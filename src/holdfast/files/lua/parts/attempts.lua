@@ -1,0 +1,26 @@
+-- How often reading a file failed, and when it is tried again.
+-- Expects: meta, now_ms, file.
+
+local ATTEMPTS = 10            -- so often a file is tried, unless it gets on meanwhile
+local AT_ONCE = 3              -- failures in a row after which there is no pause: they may be by chance
+local FILE_MS = 1000           -- the first pause of a file; each is twice as long as the one before
+local CONSUMER_MS = 50         -- the first pause of a consumer
+local CONSUMER_MOST_MS = 1000  -- and its longest one: other files go on
+
+local function pause_ms(first, failures)
+  return failures > AT_ONCE and first * 2 ^ math.min(failures - AT_ONCE - 1, 20) or 0
+end
+
+-- The attempt of this *consumer* failed. The file pauses, and after so many attempts waits for `retry`. The
+-- consumer pauses before its next file: a full disk is not met a thousand times a second.
+local function count_attempt(consumer, record, file, group, place, reason)
+  place.tries, place.by = place.tries + 1, consumer
+  place.after_ms = now_ms + pause_ms(FILE_MS, place.tries)
+  record.failing = record.failing + 1
+  record.after_ms = now_ms + math.min(pause_ms(CONSUMER_MS, record.failing), CONSUMER_MOST_MS)
+  file.reason = reason
+  if place.tries >= ATTEMPTS then
+    mark(file, group, '2')
+    redis.call('HINCRBY', meta, 'failed', 1)
+  end
+end

@@ -1,0 +1,54 @@
+-- One file of a feed: see keys.py.
+-- Expects: sound, feed, files.
+
+local NUMBERS = {'count', 'floor', 'bytes', 'kept', 'cost', 'born'}
+local TEXTS = {'name', 'state', 'digest', 'problem'}
+
+local function groups()
+  return terms.mode == 'share' and 1 or #terms.consumers
+end
+
+local function file_at(number)
+  local packed = redis.call('HGET', files, text(number))
+  if not packed then
+    return nil
+  end
+  local file = unpacked(packed, 'a file', NUMBERS)
+  file.reason = file.reason or ''
+  for _, field in ipairs(TEXTS) do
+    if type(file[field]) ~= 'string' then
+      damaged('a file')
+    end
+  end
+  if type(file.done) ~= 'string' or #file.done ~= groups() or file.floor > file.count + 1 then
+    damaged('a file')
+  end
+  return file
+end
+
+local function settled(file, g)
+  return file.done:sub(g, g) == '1'
+end
+
+-- Whether reading it has failed so often that it is not handed out until `retry`.
+local function has_failed(file, g)
+  return file.done:sub(g, g) == '2'
+end
+
+local function mark(file, g, digit)
+  file.done = file.done:sub(1, g - 1) .. digit .. file.done:sub(g + 1)
+end
+
+-- Whether somebody has still to read it.
+local function is_wanted(file)
+  return file.done:find('[^1]') ~= nil
+end
+
+-- Appends what a consumer is told of it: state, count, floor, bytes, digest, problem.
+local function show(told, file)
+  for _, field in ipairs({'state', 'count', 'floor', 'bytes', 'digest', 'problem'}) do
+    local value = file[field]
+    told[#told + 1] = type(value) == 'number' and text(value) or value
+  end
+  return told
+end

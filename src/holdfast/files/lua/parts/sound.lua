@@ -1,0 +1,38 @@
+-- Checks what is stored before anything counts on it: another program may have written it. A number
+-- that bounds a loop must be finite, or the script keeps the server from everybody.
+
+local MOST = 2 ^ 53  -- beyond it, numbers are not exact
+
+local function text(number)
+  return string.format('%.0f', number)
+end
+
+-- Ends the script: a value is not what these scripts store.
+local function damaged(what)
+  error({err = 'DAMAGED ' .. what .. ' cannot be read'})
+end
+
+-- *value*, if it is a whole number that is not negative.
+local function whole(value, what)
+  if type(value) ~= 'number' or value < 0 or value > MOST or value % 1 ~= 0 then
+    damaged(what)
+  end
+  return value
+end
+
+-- The same of its decimal digits.
+local function decimal(digits, what)
+  return whole(digits and digits:match('^%d+$') and tonumber(digits), what)
+end
+
+-- The table that is stored as MessagePack; its fields *numbers* are whole numbers, 0 if there is none.
+local function unpacked(packed, what, numbers)
+  local value = cmsgpack.unpack(packed)
+  if type(value) ~= 'table' then
+    damaged(what)
+  end
+  for _, field in ipairs(numbers) do
+    value[field] = whole(value[field] or 0, what)
+  end
+  return value
+end

@@ -1,0 +1,275 @@
+"""The server restarts from an older state: everything drains, with clients that run on."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from faults.servers import Server
+from files.faults.rollback import Forgetful, forgetful
+from holdfast import AsyncHoldfast, Counted, FeedLost, FileFeed, FileTaken, Holdfast
+from holdfast.files.chunk import BLOCK
+
+LEASE_S = 1.0
+BOUND_S = 60.0
+CONTENTS = {
+    "large": random.Random(5).randbytes(20 * BLOCK).replace(b"\n", b".") + b"\n",
+    "one": b"1\n" * 1000,
+    "two": b"2\n" * 500,
+}
+CONSUMERS = ("a", "b")
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Forgetful]:
+    with forgetful() as machine:
+        yield machine
+
+
+@pytest.fixture
+def server(machine: Forgetful) -> Server:
+    return machine.server
+
+
+@pytest.fixture
+def hf(server: Server) -> Iterator[Holdfast]:
+    with Holdfast.from_url(server.url, namespace=f"old-{secrets.token_hex(4)}") as hf:
+        yield hf
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "sent"
+    folder.mkdir()
+    for name, content in CONTENTS.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture
+def feed(hf: Holdfast) -> FileFeed:
+    return hf.file_feed("logs", consumers=CONSUMERS, lease=LEASE_S, budget=2**23)
+
+
+def drain(feed: FileFeed, name: str, found: dict[str, bytes]) -> None:
+    """Read on until the feed is over for a consumer; what was lost is read again."""
+    for file in feed.consumer(name).files(timeout=BOUND_S):
+        with suppress(FileTaken), file:
+            found[file.name] = b"".join(block.data for block in file.blocks(raw=True))
+
+
+Action = Callable[[], None]
+
+
+def at_claim(feed: FileFeed, remember: Action, forget: Action) -> None:
+    """The claim is known, its end is not."""
+    files = feed.consumer("a").files(timeout=BOUND_S)
+    with next(files):
+        remember()
+    forget()
+    assert len([file.__enter__().__exit__(None, None, None) for file in files]) == len(CONTENTS)
+
+
+def before_claim(feed: FileFeed, remember: Action, forget: Action) -> None:
+    """The claim is forgotten while the file is open."""
+    files = feed.consumer("a").files(timeout=BOUND_S)
+    remember()
+    file = next(files)
+    with suppress(FileTaken), file:
+        forget()
+    assert [next(files).name] == [file.name]
+
+
+def at_give_back(feed: FileFeed, remember: Action, forget: Action) -> None:
+    """The file was given back, and is not."""
+    files = feed.consumer("a").files(timeout=BOUND_S)
+    with suppress(ZeroDivisionError), next(files):
+        remember()
+        raise ZeroDivisionError
+    forget()
+
+
+def at_acknowledgement(feed: FileFeed, remember: Action, forget: Action) -> None:
+    """Half of the file was acknowledged, and is not."""
+    for file in feed.consumer("a").files(timeout=BOUND_S):
+        with suppress(FileTaken), file:
+            blocks = file.blocks(raw=True)
+            remember()
+            next(blocks)
+            file.ack()
+            forget()
+            for _ in blocks:
+                file.ack()
+        break
+
+
+def at_last_end(feed: FileFeed, remember: Action, forget: Action) -> None:
+    """The last file was done with, and the feed over for one of its consumers."""
+    files = feed.consumer("a").files(timeout=BOUND_S)
+    for n, file in enumerate(files, 1):
+        with file:
+            if n == len(CONTENTS):
+                remember()
+        if n == len(CONTENTS):
+            forget()
+
+
+@pytest.mark.parametrize(
+    "play", [at_claim, before_claim, at_give_back, at_acknowledgement, at_last_end]
+)
+def test_consumers_drain_whatever_was_forgotten(
+    machine: Forgetful,
+    feed: FileFeed,
+    folder: Path,
+    play: Callable[[FileFeed, Action, Action], None],
+) -> None:
+    """A claim that its consumer does not have open is not renewed, so it ends."""
+    feed.publish_dir(folder)
+    feed.seal()
+    play(feed, machine.remember, machine.forget)
+    found: dict[str, bytes] = {}
+    drain(feed, "a", {})
+    drain(feed, "b", found)
+    assert found == CONTENTS
+    assert feed.status().state == "over"
+
+
+async def test_a_claim_that_is_there_again_ends_in_asyncio(
+    machine: Forgetful, feed: FileFeed, folder: Path, server: Server, hf: Holdfast
+) -> None:
+    """Its session lives on."""
+    feed.publish_dir(folder)
+    feed.seal()
+    async with AsyncHoldfast.from_url(server.url, namespace=hf.namespace) as other:
+        names: Counter[str] = Counter()
+        async for file in other.file_feed("logs").consumer("a").files(timeout=BOUND_S):
+            async with file:
+                names[file.name] += 1
+                if names.total() == 1:
+                    machine.remember()
+            if names.total() == 1:
+                machine.forget()
+        assert names == {"large": 2, "one": 1, "two": 1}
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_publisher_sends_again_what_the_server_forgot(
+    machine: Forgetful, feed: FileFeed, folder: Path, begun: bool
+) -> None:
+    """Some of the file, or all of it; budget and sums are right."""
+    turns = 0
+
+    def forget(name: str, size: int) -> None:
+        nonlocal turns
+        if name != "large":
+            return
+        turns += 1
+        if turns == 1 and begun:
+            machine.remember()
+        elif turns == 2:
+            machine.forget()
+
+    feed.publish(folder / "one")
+    machine.remember()
+    assert feed.publish_dir(folder, on_progress=forget).failed == {}
+    assert turns > 2
+    feed.seal()
+    for name in CONSUMERS:
+        found: dict[str, bytes] = {}
+        drain(feed, name, found)
+        assert found == CONTENTS
+    assert feed.status().state == "over"
+
+
+def test_what_was_published_and_sealed_is_published_and_sealed_again(
+    machine: Forgetful, feed: FileFeed, folder: Path
+) -> None:
+    """A stream cannot be read again, so its publisher is told; the files can, and the seal is."""
+    feed.publish(folder / "one")
+    machine.remember()
+
+    def forget(name: str, size: int) -> None:
+        if size == 16 * BLOCK:
+            machine.forget()
+
+    with pytest.raises(FeedLost), (folder / "large").open("rb") as stream:
+        feed.publish(stream, name="large", on_progress=forget)
+    feed.publish_dir(folder)
+    machine.remember()
+    feed.seal()
+    machine.forget()
+    assert feed.status().state == "open"
+    assert not any(file.sent for file in feed.publish_dir(folder).files)
+    feed.seal()
+    for name in CONSUMERS:
+        found: dict[str, bytes] = {}
+        drain(feed, name, found)
+        assert found == CONTENTS
+
+
+def test_a_file_that_has_the_number_of_a_forgotten_one_is_another(
+    machine: Forgetful, feed: FileFeed, tmp_path: Path
+) -> None:
+    """What was saved of the forgotten one is not taken for its beginning."""
+    feed.publish(__file__, name="before")
+    first, second = random.Random(1).randbytes(9 * BLOCK), random.Random(2).randbytes(9 * BLOCK)
+    (tmp_path / "first").write_bytes(first)
+    (tmp_path / "second").write_bytes(second)
+    machine.remember()
+    feed.publish(tmp_path / "first")
+    with suppress(ZeroDivisionError):
+        for file in feed.consumer("a").files(timeout=BOUND_S):
+            with file:
+                if file.name == "first":
+                    file._windows = interrupted(file._windows)  # type: ignore[method-assign]
+                file.save_to(tmp_path / "saved")
+    machine.forget()
+    feed.publish(tmp_path / "second")
+    saved = {}
+    for file in feed.consumer("a").files(timeout=2 * LEASE_S):
+        with file:
+            saved[file.name] = file.save_to(tmp_path / "saved").read_bytes()
+    assert saved["second"] == second
+
+
+def interrupted(
+    windows: Callable[..., Iterator[list[bytes]]],
+) -> Callable[..., Iterator[list[bytes]]]:
+    """The first window; then an error."""
+
+    def one(chain: object) -> Iterator[list[bytes]]:
+        yield next(windows(chain))
+        raise ZeroDivisionError
+
+    return one
+
+
+def test_a_tally_counts_each_line_once(
+    machine: Forgetful, feed: FileFeed, hf: Holdfast, folder: Path
+) -> None:
+    """The counts went back together with the feed."""
+    feed.publish_dir(folder)
+    feed.seal()
+    tally, done = hf.tally("words"), False
+
+    def forget(report: object) -> None:
+        nonlocal done
+        if getattr(report, "files", 0) == 1 and not done:
+            done = True
+            machine.forget()
+        elif not done:
+            machine.remember()
+
+    def word(line: bytes) -> Counted:
+        return Counted("2011-10-10", {"word": line[:1].hex()})
+
+    tally.aggregate(feed.consumer("a"), key=word, progress=forget)
+    assert done
+    tally.aggregate(feed.consumer("a"), key=word)
+    assert tally.total("2011-10-10") == 1500

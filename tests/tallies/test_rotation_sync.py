@@ -1,0 +1,147 @@
+# Generated from test_rotation_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Logs that are rotated, truncated, packed or replaced: each line counts once."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import Site
+from holdfast import Counted, Holdfast, LocalFiles, Tally
+from holdfast.files.local import _sync as local
+
+DAY = "2011-10-10"
+HEADER = b"time,word\n"
+
+
+def words(line: bytes) -> Counted | None:
+    """A line counts for its word; the header is rejected."""
+    return None if line == HEADER.strip() else Counted(DAY, {"word": line.decode()})
+
+
+def log(name: str, lines: int) -> bytes:
+    """A log that begins as all others do."""
+    return HEADER + b"".join(b"%s %d\n" % (name.encode(), n) for n in range(lines))
+
+
+@pytest.fixture
+def tally(site: Site) -> Iterator[Tally]:
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf.tally("words")
+
+
+def count(tally: Tally, *paths: Path) -> int:
+    """Count the files, twice, and return how many lines there are in all."""
+    for _ in range(2):
+        tally.aggregate(LocalFiles(paths), key=words)
+    return tally.total(DAY)
+
+
+@pytest.mark.parametrize("lines", [1, 5, 9, 10, 11, 500, 9000])
+def test_a_rotated_file_that_begins_alike_is_counted(
+    tally: Tally, tmp_path: Path, lines: int
+) -> None:
+    """Whether the new one is shorter, as long, or longer than what was counted of the old one."""
+    path = tmp_path / "a.log"
+    path.write_bytes(log("old", 10))
+    assert count(tally, path) == 10
+    path.unlink()
+    path.write_bytes(log("new", lines))
+    assert count(tally, path) == 10 + lines
+    path.write_bytes(log("new", lines) + b"more\n")
+    assert count(tally, path) == 11 + lines
+
+
+def test_a_truncated_file_is_counted_anew(tally: Tally, tmp_path: Path) -> None:
+    """As by copytruncate; also when it has outgrown what was counted."""
+    path = tmp_path / "a.log"
+    total = 0
+    for turn, lines in enumerate((20, 3, 40, 1, 7)):
+        with path.open("r+b" if path.exists() else "wb") as file:
+            file.truncate(0)
+            file.write(log(f"turn{turn}", lines))
+        total += lines
+        assert count(tally, path) == total
+
+
+def test_a_rotated_file_that_is_packed_is_known_again(tally: Tally, tmp_path: Path) -> None:
+    """Beside the new one of its name, and with lines that came after it was counted."""
+    path, packed = tmp_path / "a.log", tmp_path / "a.log.gz"
+    path.write_bytes(log("old", 10))
+    assert count(tally, tmp_path) == 10
+    packed.write_bytes(gzip.compress(log("old", 12)))
+    path.write_bytes(log("new", 30))
+    assert count(tally, tmp_path) == 42
+    path.write_bytes(log("new", 33))
+    assert count(tally, tmp_path) == 45
+
+
+def test_many_files_that_begin_alike_are_told_apart(tally: Tally, tmp_path: Path) -> None:
+    """More than are looked for at first; then all of them once more."""
+    path, contents = tmp_path / "a.log", [log(f"n{n}", n % 7 + 1) for n in range(90)]
+    total = 0
+    for content in contents:
+        path.write_bytes(content)
+        total += content.count(b"\n") - 1
+        tally.aggregate(LocalFiles(path), key=words)
+        assert tally.total(DAY) == total
+    for content in contents[::11]:
+        path.write_bytes(content)
+        assert count(tally, path) == total
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_large_files_are_told_apart_by_their_ends(
+    tally: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    """They begin with the same mebibyte; and they are known again when they have grown."""
+    monkeypatch.setattr(local, "PIECE", 100_000)
+    path = tmp_path / ("a.log.gz" if packed else "a.log")
+    alike = HEADER + b"word\n" * 200_000
+
+    def write(more: bytes) -> None:
+        path.write_bytes(gzip.compress(alike + more) if packed else alike + more)
+
+    write(b"old\n" * 1000)
+    assert count(tally, path) == 201_000
+    write(b"old\n" * 1500)
+    assert count(tally, path) == 201_500
+    write(b"new\n" * 2000)
+    assert count(tally, path) == 403_500
+    write(b"new\n" * 2001)
+    assert count(tally, path) == 403_501
+
+
+def test_lines_left_out_do_not_hide_the_rest(tally: Tally, tmp_path: Path) -> None:
+    """A file that grows after a line that is too long is the same file."""
+    path = tmp_path / "a.log"
+    overlong = b"x" * 200_000 + b"\n"
+    for turn, content in enumerate((overlong, overlong * 2, overlong * 2 + b"last\n")):
+        path.write_bytes(log("one", 10) + content)
+        assert count(tally, path) == 10 + (turn == 2)
+
+
+def test_a_last_line_that_had_no_end_is_counted_once(tally: Tally, tmp_path: Path) -> None:
+    """Though more of it comes."""
+    path = tmp_path / "a.log"
+    for content in (b"one\ntw", b"one\ntwo\n", b"one\ntwo\nthree\n"):
+        path.write_bytes(HEADER + content)
+        total = count(tally, path)
+    assert total == 3
+
+
+def test_what_an_older_version_counted_stays_counted(
+    tally: Tally, tmp_path: Path, site: Site
+) -> None:
+    """It kept no mark: the name and the first line have to do."""
+    path = tmp_path / "a.log"
+    path.write_bytes(log("old", 10))
+    assert count(tally, path) == 10
+    [key] = site.client.scan_iter(f"{site.namespace}:*file:*")
+    offset, token, _ = site.client.get(key).split()
+    site.client.set(key, b"%b %b" % (offset, token))
+    path.write_bytes(log("old", 12))
+    assert count(tally, path) == 12
