@@ -40,6 +40,7 @@ HOMES: Final = {
     "Chat": "messages.chat._sync",
     "ChatExists": "errors",
     "ChatStatus": "messages.states",
+    "ClientClosed": "errors",
     "Codec": "core.codec",
     "CommitHook": "rows.commits",
     "Completions": "completions._sync",

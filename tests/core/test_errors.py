@@ -15,6 +15,7 @@ from holdfast import (
     BadGeoData,
     BudgetExceeded,
     ChatExists,
+    ClientClosed,
     CounterOverflow,
     DamagedFile,
     DecodeError,
@@ -113,6 +114,11 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         TimeOutOfRange("counter 'hits'", None),
         "^counter 'hits': the time given as at= is older than all it keeps$",
         {"ahead": None},
+    ),
+    (
+        ClientClosed("queues/enqueue on queue 'email'"),
+        "^this client is closed: queues/enqueue on queue 'email' was not done; make a new client",
+        {"action": "queues/enqueue on queue 'email'"},
     ),
     (
         NotDefined("the limit of semaphore 'api'"),

@@ -4,6 +4,7 @@
     ├── ServerUnavailable      surely not applied
     │   └── ServerRefused      the server answered with an error before doing anything
     │       └── Unsupported    it cannot make writes as durable as it should
+    ├── ClientClosed           nothing was sent: the client was closed
     ├── OutcomeUnknown         perhaps applied; `repeat()` makes it applied exactly once
     ├── InvalidName (ValueError)
     ├── PayloadTooLarge (ValueError)
@@ -48,6 +49,7 @@ fields. Wrong arguments are plain `ValueError` and `TypeError`, raised before an
 """
 
 from .base import (
+    ClientClosed,
     DecodeError,
     DefinitionConflict,
     HoldfastError,
@@ -110,6 +112,7 @@ __all__ = [
     "BadGeoData",
     "BudgetExceeded",
     "ChatExists",
+    "ClientClosed",
     "CounterOverflow",
     "DamagedFile",
     "DecodeError",

@@ -63,6 +63,24 @@ class Unsupported(ServerRefused):
         )
 
 
+class ClientClosed(HoldfastError):
+    """The client was closed, by `close` or at the end of its `with` block.
+
+    Nothing was sent. It is not a `ServerUnavailable`: to call again does not help. A call that
+    waits while another thread or task closes the client ends with this error too.
+
+    Attributes:
+        action: what was to be done, such as `queues/enqueue on queue 'email'`.
+    """
+
+    def __init__(self, action: str) -> None:
+        super().__init__(
+            f"this client is closed: {action} was not done; make a new client, or close this one "
+            "after its last use"
+        )
+        self.action = action
+
+
 class OutcomeUnknown(HoldfastError):
     """The reply was lost: the operation was applied once, or not at all.
 
