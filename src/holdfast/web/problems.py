@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from .. import (
     ChatExists,
+    ClientClosed,
     DefinitionConflict,
     MailboxFull,
     NoSuchChat,
@@ -31,7 +32,7 @@ logger = logging.getLogger("holdfast.web")
 KINDS: Final = {
     "bad-request": (400, "The request cannot be understood"),
     "unauthorized": (401, "Nobody is logged in"),
-    "forbidden": (403, "Your role may not do this"),
+    "forbidden": (403, "You may not do this"),
     "cross-site": (403, "The request comes from a page of another site"),
     "not-found": (404, "There is no such thing here"),
     "method-not-allowed": (405, "This cannot be done here"),
@@ -108,6 +109,10 @@ def problem_of(error: Exception, key: str | None = None) -> Problem:
         return _later("unavailable", "nothing was done; come again")
     if isinstance(error, NoSuchChat | NotAMember):
         return Problem("not-found", NO_SUCH_CHAT)
+    if isinstance(error, MailboxFull):  # how full, and since when, is only for its owner
+        return Problem("mailbox-full", "the mailbox of this user takes no more; try again later")
+    if isinstance(error, ClientClosed):
+        return _later("unavailable", "nothing was done: the gateway is stopping")
     for errors, kind in _TOLD:
         if isinstance(error, errors):
             return Problem(kind, str(error))
@@ -116,7 +121,6 @@ def problem_of(error: Exception, key: str | None = None) -> Problem:
 
 
 _TOLD: Final = (
-    (MailboxFull, "mailbox-full"),
     (StaleBatch, "stale-position"),
     ((ChatExists, TooManyMembers, DefinitionConflict, NoSuchMessage), "conflict"),
     (PayloadTooLarge, "too-large"),
