@@ -14,7 +14,6 @@ from .permission import ACK, READ, Permission
 from .visit import Visit, answer, resource
 from .wire import acknowledging, batch_json
 
-
 ROUNDS: Final = 20
 """How often one request looks on behind chats that the user may not read."""
 

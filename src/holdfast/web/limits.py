@@ -67,7 +67,7 @@ class Limits:
     members: int = 100
     chats: Rate = Rate(1 / 60, 50)
     invitations: Rate = Rate(1 / 600, 20)
-    unanswered: Rate = Rate(1 / 60, 50)
+    unanswered: Rate = Rate(1 / 60, 200)
     arriving: int = 32
     connections: int = 256
     all_connections: int = 10_000

@@ -104,21 +104,24 @@ def problem_of(error: Exception, key: str | None = None) -> Problem:
     if isinstance(error, OutcomeUnknown):
         detail = f"it was done once, or not at all; {_REPEAT}"
         return _later("outcome-unknown", detail, idempotency_key=key)
-    if isinstance(error, ServerUnavailable):
+    if isinstance(error, ServerUnavailable | ClientClosed):
         logger.warning("%s", error)
         return _later("unavailable", "nothing was done; come again")
-    if isinstance(error, NoSuchChat | NotAMember):
-        return Problem("not-found", NO_SUCH_CHAT)
-    if isinstance(error, MailboxFull):  # how full, and since when, is only for its owner
-        return Problem("mailbox-full", "the mailbox of this user takes no more; try again later")
-    if isinstance(error, ClientClosed):
-        return _later("unavailable", "nothing was done: the gateway is stopping")
+    for hidden, kind, detail in _HIDDEN:
+        if isinstance(error, hidden):
+            return Problem(kind, detail)
     for errors, kind in _TOLD:
         if isinstance(error, errors):
             return Problem(kind, str(error))
     logger.error("a request failed", exc_info=error)
     return Problem("failed", "the log says why")
 
+
+_HIDDEN: Final = (
+    ((NoSuchChat, NotAMember), "not-found", NO_SUCH_CHAT),
+    (MailboxFull, "mailbox-full", "the mailbox of this user takes no more; try again later"),
+)
+"""Errors whose words say too much: whether a chat exists, how much a user has not read."""
 
 _TOLD: Final = (
     (StaleBatch, "stale-position"),

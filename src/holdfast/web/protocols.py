@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from asyncio import TimerHandle
+from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import h11
@@ -45,6 +46,29 @@ QUIET: Final = Quiet(logging.getLogger("uvicorn.error"))
 Phase = Literal["head", "body"]
 
 
+class Alarm:
+    """A call that is made later, unless it is set anew or stopped before."""
+
+    def __init__(self) -> None:
+        self._timer: TimerHandle | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Return whether the call is still to be made, or was made."""
+        return self._timer is not None
+
+    def set(self, seconds: float, call: Callable[[], None]) -> None:
+        """Make *call* after *seconds*."""
+        self.stop()
+        self._timer = asyncio.get_running_loop().call_later(seconds, call)
+
+    def stop(self) -> None:
+        """Make no call."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+
+
 class Config(uvicorn.Config):
     """Settings of the server, and what its protocols share."""
 
@@ -60,9 +84,7 @@ class Http(H11Protocol):
         self._watch = config.watch
         self._counted: str | None = None
         self._phase: Phase | None = None
-        self._deadline: TimerHandle | None = None
-        self._idle: TimerHandle | None = None
-        self._stall: TimerHandle | None = None
+        self._deadline, self._idle, self._stall = Alarm(), Alarm(), Alarm()
         self._is_upgraded = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -84,7 +106,7 @@ class Http(H11Protocol):
         super().data_received(data)
         self._set_deadlines()
         if self._phase == "body":
-            self._idle = self._again(self._idle, BODY_IDLE_S)
+            self._idle.set(BODY_IDLE_S, self.transport.abort)
 
     def on_response_complete(self) -> None:
         """Go on with the next request of the connection."""
@@ -101,19 +123,19 @@ class Http(H11Protocol):
         """Watch a client that does not take its answer."""
         super().pause_writing()
         left = self.transport.get_write_buffer_size()
-        self._stall = self.loop.call_later(STALL_S, self._check_progress, left)
+        self._stall.set(STALL_S, lambda: self._check_progress(left))
 
     def resume_writing(self) -> None:
         """Note that the client has taken its answer."""
         super().resume_writing()
-        self._stall = _cancelled(self._stall)
+        self._stall.stop()
 
     def _check_progress(self, before: int) -> None:
         left = self.transport.get_write_buffer_size()
         if before - left < STALL_BYTES:
             self.transport.abort()
         else:
-            self._stall = self.loop.call_later(STALL_S, self._check_progress, left)
+            self._stall.set(STALL_S, lambda: self._check_progress(left))
 
     def _set_deadlines(self) -> None:
         """Set the deadline of the part of a request that is under way."""
@@ -127,21 +149,16 @@ class Http(H11Protocol):
         if phase == self._phase:
             return
         self._phase = phase
-        self._idle = _cancelled(self._idle)
-        self._deadline = _cancelled(self._deadline)
+        self._idle.stop()
+        self._deadline.stop()
         if phase is not None:
-            seconds = HEAD_S if phase == "head" else BODY_S
-            self._deadline = self.loop.call_later(seconds, self.transport.abort)
-
-    def _again(self, timer: TimerHandle | None, seconds: float) -> TimerHandle:
-        _cancelled(timer)
-        return self.loop.call_later(seconds, self.transport.abort)
+            self._deadline.set(HEAD_S if phase == "head" else BODY_S, self.transport.abort)
 
     def _forget(self) -> None:
         self._watch.leave(self._counted)
         self._counted = None
-        for timer in (self._deadline, self._idle, self._stall):
-            _cancelled(timer)
+        for alarm in (self._deadline, self._idle, self._stall):
+            alarm.stop()
 
 
 class Socket(WebSocketsSansIOProtocol):
@@ -154,7 +171,7 @@ class Socket(WebSocketsSansIOProtocol):
         self.conn.max_message_size = connection.HELLO_BYTES
         self._watch = config.watch
         self._counted: str | None = None
-        self._deadline: TimerHandle | None = None
+        self._deadline = Alarm()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Admit the connection, or abort it."""
@@ -163,26 +180,24 @@ class Socket(WebSocketsSansIOProtocol):
         if self._counted is None:
             self.transport.abort()
         else:
-            seconds = connection.HELLO_S + LINGER_S
-            self._deadline = self.loop.call_later(seconds, self.transport.abort)
+            self._deadline.set(connection.HELLO_S + LINGER_S, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._watch.leave(self._counted)
         self._counted = None
-        self._deadline = _cancelled(self._deadline)
+        self._deadline.stop()
         super().connection_lost(exc)
 
     def introduced(self) -> None:
         """Take larger frames, for as long as the client likes."""
-        self._deadline = _cancelled(self._deadline)
+        self._deadline.stop()
         self.conn.max_message_size = self.config.ws_max_size
 
     def end(self) -> None:
         """Cut the connection off soon, unless it has proven a user."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = self.loop.call_later(LINGER_S, self.transport.abort)
+        if self._deadline.is_set:
+            self._deadline.set(LINGER_S, self.transport.abort)
 
     def handle_ping(self) -> None:
         """Answer a ping of a client that takes the answers."""
@@ -202,8 +217,3 @@ class Socket(WebSocketsSansIOProtocol):
         """Cut off a client that takes nothing: a polite end would wait until it does."""
         super().keepalive_timeout()
         self.transport.abort()
-
-
-def _cancelled(timer: TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()

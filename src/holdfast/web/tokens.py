@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import itertools
 import time
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -143,7 +144,7 @@ def _check_secret(secret: bytes) -> None:
             f"a secret of {len(secret)} bytes can be guessed: "
             f"it must have at least {LEAST_SECRET_BYTES}"
         )
-    steps = {(later - byte) % 256 for byte, later in zip(secret, secret[1:], strict=False)}
+    steps = {(later - byte) % 256 for byte, later in itertools.pairwise(secret)}
     repeats = len(zlib.compress(secret)) < LEAST_COMPRESSED
     if repeats or min(len(set(secret)), len(steps)) < LEAST_DISTINCT:
         raise ValueError("a secret that repeats or counts can be guessed: it must be random")

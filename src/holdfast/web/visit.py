@@ -188,6 +188,13 @@ def op_id(user: str, key: str) -> str:
 Handler = Callable[[Visit], Awaitable[Response]]
 
 
+async def _answered(handler: Handler, visit: Visit) -> Response:
+    """Return the answer of *handler*, whose size the user pays for."""
+    response = await handler(visit)
+    visit.charge(costs.of_read(len(response.body)))
+    return response
+
+
 def resource(path: str, **handlers: Handler) -> Route:
     """What lies at *path*: one handler for each method."""
     handlers |= {"HEAD": handlers["GET"]} if "GET" in handlers else {}
@@ -200,9 +207,7 @@ def resource(path: str, **handlers: Handler) -> Route:
             gate.users.demand(user, "this user")
             key = key_of(request.headers.get("idempotency-key"))
             with use_trace(trace_of(request.headers)):
-                response = await handlers[request.method](Visit(gate, request, user, key))
-            gate.users.charge(user, costs.of_read(len(response.body)))
-            return response
+                return await _answered(handlers[request.method], Visit(gate, request, user, key))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
         except Exception as error:  # noqa: BLE001 (the last one to catch it: `problem_of` logs it)

@@ -28,8 +28,9 @@ class Watch:
     """
 
     def __init__(self, limits: Limits, proxies: Sequence[str]) -> None:
-        open_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self.most = max(1, min(limits.all_connections, open_files - OWN_FILES))
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        room = limits.all_connections if files == resource.RLIM_INFINITY else files - OWN_FILES
+        self.most = max(1, min(limits.all_connections, room))
         self._places = Places(limits.connections)
         self._proxies = [ipaddress.ip_network(proxy, strict=False) for proxy in proxies]
 

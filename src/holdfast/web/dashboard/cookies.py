@@ -17,7 +17,7 @@ from ..gate import bearer
 from ..guard import is_encrypted, is_secure
 from .look import base_of
 
-PASS: Final = "holdfast_pass"
+PASS: Final = "holdfast_pass"  # noqa: S105 (the name of a cookie)
 SECURE: Final = "__Host-"
 
 _OWN_KEY: Final = secrets.token_bytes(32)

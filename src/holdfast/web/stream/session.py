@@ -53,8 +53,8 @@ async def stream(socket: WebSocket) -> None:
     with ExitStack() as held:
         try:
             held.enter_context(gate.arriving.one(client_address(socket)))
-        except Problem as problem:
-            await socket.send_denial_response(problem.response())
+        except Problem as refusal:
+            await socket.send_denial_response(refusal.response())
             return
         await socket.accept()
         try:
@@ -138,6 +138,12 @@ class Session:
         if await self._gate.user_of(self._socket, self._token) != self._user:
             raise Problem("unauthorized", "the token is now of another user")
 
+    async def _checked(self, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what *fetch* gives, if the device may still have it."""
+        found = await fetch()
+        await self._check()
+        return found
+
     async def _until_end(self) -> None:
         """Wait until the token ends, by the clock of its authenticator."""
         while True:
@@ -189,12 +195,10 @@ class Session:
         told = False
         while True:
             try:
-                found = await fetch()
-                await self._check()
-                return found
-            except ClientClosed:
-                raise
+                return await self._checked(fetch)
             except HoldfastError as error:
+                if isinstance(error, ClientClosed):
+                    raise
                 if not told:
                     await self._say(frames.error(problem_of(error)))
                 told = True
@@ -214,7 +218,7 @@ class Session:
                 answer = await self._done(frame, key)
             except ClientClosed:
                 raise
-            except Exception as error:  # noqa: BLE001 (`problem_of` logs what nobody expects)
+            except Exception as error:
                 problem = problem_of(error, key)
                 if problem.kind == "unauthorized":
                     raise
