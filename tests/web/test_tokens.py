@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import timedelta
 
@@ -11,8 +12,22 @@ from hypothesis import strategies as st
 
 from holdfast.web import Tokens
 
-SECRET = b"s" * 32
-OTHER = b"o" * 32
+SECRET = b"one secret of these tests, 32 bytes or more"
+OTHER = b"the other secret of the tests, 32 bytes too"
+
+
+GUESSED = (
+    b"a" * 32,
+    b"ab" * 16,
+    b"password" * 4,
+    b"password" * 4 + b"1",
+    b"0123456789abcdef" * 2,
+    b"abcdefghijklmnopqrstuvwxyz0123456789",
+    b"a" * 31 + b"b",
+    b"\0" * 64,
+    bytes(range(32)),
+)
+"""Long secrets that hold next to nothing."""
 
 
 class Clock:
@@ -82,11 +97,33 @@ def test_secrets_are_replaced_without_anybody_logging_in_anew() -> None:
     assert Tokens(SECRET).user(both.issue("jill")) is None
 
 
-@pytest.mark.parametrize("secrets", [[], [b"short"], [SECRET, b"x" * 31]])
-def test_secrets_that_can_be_guessed_are_refused(secrets: list[bytes]) -> None:
+@pytest.mark.parametrize(
+    "refused", [[], [b"short"], [SECRET, SECRET[:31]], *([each] for each in GUESSED)]
+)
+def test_secrets_that_can_be_guessed_are_refused(refused: list[bytes]) -> None:
     """In words."""
     with pytest.raises(ValueError, match="secret"):
-        Tokens(*secrets)
+        Tokens(*refused)
+
+
+def test_random_secrets_are_accepted() -> None:
+    """In each usual form."""
+    for _ in range(1000):
+        Tokens(secrets.token_bytes(32), secrets.token_hex(16).encode())
+        Tokens(secrets.token_hex(32).encode(), secrets.token_urlsafe(32).encode())
+
+
+def test_a_token_says_when_it_was_made() -> None:
+    """And between which instants it is valid; tokens of older releases have no such instant."""
+    clock = Clock()
+    tokens = Tokens(SECRET, clock=clock)
+    token = tokens.issue("jill", lifetime=60)
+    clock.now += 20
+    validity = tokens.validity(token)
+    assert validity is not None
+    assert (validity.issued_at, validity.ends_at) == (Clock.now, Clock.now + 60)
+    assert validity.left_s == pytest.approx(40)
+    assert tokens.validity(token + "x") is None
 
 
 @pytest.mark.parametrize("lifetime", [0, -1, float("nan"), float("inf"), timedelta(days=5000)])

@@ -17,6 +17,7 @@ try:
     from .dashboard import Access, Passes, Role, Visitor, dashboard
     from .limits import Limits, Rate
     from .metrics import metrics
+    from .revocation import revoke
     from .server import Server
     from .tokens import Tokens
 except ModuleNotFoundError as error:
@@ -40,4 +41,5 @@ __all__: Final = [
     "dashboard",
     "gateway",
     "metrics",
+    "revoke",
 ]

@@ -9,6 +9,9 @@ import msgspec
 from starlette.responses import Response
 
 from .. import AsyncChat, Message, Undecodable
+from . import costs
+from .inbox import allowed_unread
+from .permission import ADD, CREATE, INVITE, LEAVE, MEMBERS, READ, SEND
 from .problems import Problem
 from .visit import Visit, answer, resource
 from .wire import OCTETS, Content, media_type, messages_json
@@ -28,13 +31,20 @@ class NewMember(msgspec.Struct, forbid_unknown_fields=True):
 
 async def listing(visit: Visit) -> Response:
     """The chats of the user, and how much of each is unread."""
-    unread = await visit.hf.inbox(visit.user).unread()
+    unread = await allowed_unread(visit)
     return answer({"chats": [{"id": chat, "unread": count} for chat, count in unread.items()]})
 
 
 async def create(visit: Visit) -> Response:
     """A new chat. Its id is made here: one that is chosen would tell which chats there are."""
     wanted = await visit.json(NewChat)
+    others = sorted({*wanted.members} - {visit.user})
+    check_members(visit, len(others) + 1)
+    visit.demand(len(others))
+    await visit.permit(CREATE, visit.user)
+    for other in others:
+        await visit.permit(INVITE, other)
+    visit.gate.contacts.create(visit.user, others)
     chat = await visit.hf.create_chat(
         wanted.members, sender=visit.user, body=wanted.content(), op_id=visit.op_id
     )
@@ -44,24 +54,24 @@ async def create(visit: Visit) -> Response:
 
 async def send(visit: Visit) -> Response:
     """Send to all members; the body of the request is the body of the message."""
-    body = await visit.message()
-    seq = await _chat(visit).send(body, sender=visit.user, op_id=visit.op_id)
+    chat = await _chat(visit, SEND)
+    seq = await chat.send(await visit.message(), sender=visit.user, op_id=visit.op_id)
     return answer({"seq": seq}, 201)
 
 
 async def history(visit: Visit) -> Response:
     """Messages that are kept, page by page backwards; or forwards, with `after`."""
     before, after, limit = visit.edge("before"), visit.edge("after"), visit.whole("limit", 50)
-    messages = await _chat(visit).history(
-        before=before, after=after, limit=limit, reader=visit.user
-    )
+    chat = await _chat(visit, READ)
+    messages = await chat.history(before=before, after=after, limit=limit, reader=visit.user)
     return answer({"messages": messages_json(messages)})
 
 
 async def message(visit: Visit) -> Response:
     """One message as it is: the bytes of a picture, or JSON."""
     seq = visit.seq("seq")
-    found = await _chat(visit).history(before=seq + 1, limit=1, reader=visit.user)
+    chat = await _chat(visit, READ)
+    found = await chat.history(before=seq + 1, limit=1, reader=visit.user)
     match found:
         case [Message(seq=number, body=bytes(data))] if number == seq:
             media = media_type(data)
@@ -76,25 +86,41 @@ async def message(visit: Visit) -> Response:
 
 async def members(visit: Visit) -> Response:
     """The members, and the number up to which each has acknowledged."""
-    found = await _chat(visit).members(reader=visit.user)
+    found = await (await _chat(visit, MEMBERS)).members(reader=visit.user)
+    visit.charge(costs.of_members(len(found)))
     return answer({"members": dict(found)})
 
 
 async def add(visit: Visit) -> Response:
     """A member adds somebody, who reads what is sent from now on."""
-    wanted = await visit.json(NewMember)
-    await _chat(visit).join(wanted.user, by=visit.user, op_id=visit.op_id)
+    wanted, chat = await visit.json(NewMember), await _chat(visit, ADD)
+    await visit.permit(INVITE, wanted.user)
+    members = await chat.members(reader=visit.user)
+    visit.charge(costs.of_members(len(members)))
+    if wanted.user not in members:
+        check_members(visit, len(members) + 1)
+        visit.gate.contacts.invite(visit.user, wanted.user)
+    await chat.join(wanted.user, by=visit.user, op_id=visit.op_id)
     return Response(status_code=204)
 
 
 async def leave(visit: Visit) -> Response:
     """Be a member no longer. Who is none is done already."""
-    await _chat(visit).leave(visit.user, op_id=visit.op_id)
+    chat = await _chat(visit, LEAVE)
+    await chat.leave(visit.user, op_id=visit.op_id)
     return Response(status_code=204)
 
 
-def _chat(visit: Visit) -> AsyncChat:
-    return visit.hf.chat(visit.name("chat"))
+async def _chat(visit: Visit, action: str) -> AsyncChat:
+    """Return the chat in the path, if the application allows *action* to the user."""
+    return visit.hf.chat(await visit.permit(action, visit.name("chat")))
+
+
+def check_members(visit: Visit, count: int) -> None:
+    """Refuse a chat of *count* members, if they are too many."""
+    most = visit.gate.limits.members
+    if count > most:
+        raise Problem("too-large", f"a chat takes at most {most:,} members here, not {count:,}")
 
 
 ROUTES: Final = [

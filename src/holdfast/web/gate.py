@@ -10,8 +10,13 @@ from typing import Generic, TypeVar
 from starlette.requests import HTTPConnection
 
 from .. import AsyncHoldfast
+from .audit import NOBODY, record
+from .contacts import Contacts
+from .inboxes import InboxSizes
 from .limits import Buckets, Limits, Places, address_of, too_many
+from .permission import May, Permission
 from .problems import Problem
+from .revocation import Dated, Validity, is_revoked
 
 Who = TypeVar("Who")
 
@@ -23,15 +28,22 @@ class Gate(Generic[Who]):
 
     Args:
         hf: where the mailboxes and chats are.
-        who: says whom a token proves, as `Authenticator.user_of` does; None is nobody.
+        who: returns whom a token proves, as `Authenticator.user_of` does; None for nobody.
         limits: what is allowed.
+        authenticator: what *who* belongs to. If it is `Dated`, its tokens end and can be revoked.
+        may: the authorization hook.
 
     Attributes:
         hf: where the mailboxes and chats are.
         limits: what is allowed.
-        users: how often each user may ask.
+        users: what the requests of each user may cost.
+        addresses: how often each address may ask.
+        contacts: what each user may do to others who have not agreed.
+        inboxes: how many chats each user has.
+        permission: what the application allows.
         places: how many of each user wait.
-        closing: set when the gateway ends: whoever waits answers at once.
+        arriving: WebSockets of each address that have not proven a user yet.
+        closing: set when the gateway ends: all that wait are answered at once.
     """
 
     def __init__(
@@ -39,40 +51,85 @@ class Gate(Generic[Who]):
         hf: AsyncHoldfast,
         who: Callable[[str | None, HTTPConnection], Awaitable[Who | None]],
         limits: Limits,
+        *,
+        authenticator: object = None,
+        may: May | None = None,
     ) -> None:
         self.hf = hf
         self.limits = limits
         self.users = Buckets(limits.user)
+        self.addresses = Buckets(limits.address)
+        self.contacts = Contacts(limits)
+        self.inboxes = InboxSizes(hf)
+        self.permission = Permission(may)
         self.places = Places(limits.waiting)
+        self.arriving = Places(limits.arriving, "streams of this address say hello")
         self.closing = asyncio.Event()
         self._who = who
+        self._dated = authenticator if isinstance(authenticator, Dated) else None
         self._failures = Buckets(limits.failures)
 
     async def user_of(self, connection: HTTPConnection, token: str | None = None) -> Who:
-        """The user of a request.
+        """Return the user of a request.
 
         Args:
             connection: the request.
-            token: which came some other way than in its headers.
+            token: one that did not come in the headers.
 
         Raises:
             Problem: there is none.
+            ServerUnavailable: the server cannot say whether the token is revoked.
         """
         token = bearer(connection) if token is None else token
+        user = await self.proven(connection, token)
+        await self.check_not_revoked(connection, user, token)
+        return user
+
+    async def proven(self, connection: HTTPConnection, token: str | None) -> Who:
+        """Return whom *token* proves, though it may be revoked; `user_of` checks that as well."""
+        user = await self.known(connection, token)
+        if user is None:
+            raise self._refused(connection, token, "forged or over")
+        return user
+
+    async def known(self, connection: HTTPConnection, token: str | None) -> Who | None:
+        """Return whom *token* proves, or None; nothing is counted or recorded."""
         try:
-            user = await self._who(token, connection)
-        except ValueError as error:  # nothing that was asked for: its words are not for strangers
-            raise RuntimeError("whoever says who asks failed") from error
-        if user is not None:
-            return user
-        client = connection.client
-        if wait := self._failures.take(address_of(client.host if client else "")):
-            raise too_many("too many wrong tokens from this address", wait)
+            return await self._who(token, connection)
+        except ValueError as error:  # no argument of a client: its words are not for clients
+            raise RuntimeError("the authenticator failed") from error
+
+    async def check_not_revoked(
+        self, connection: HTTPConnection, user: Who, token: str | None
+    ) -> None:
+        """Refuse a token that was made before those of its user were revoked."""
+        validity = self.validity(token)
+        if validity is None:
+            return
+        name = user if isinstance(user, str) else str(getattr(user, "name", user))
+        if await is_revoked(self.hf, name, validity.issued_at):
+            raise self._refused(connection, token, "revoked")
+
+    def validity(self, token: str | None) -> Validity | None:
+        """Return between which instants *token* is valid; None if its authenticator cannot say."""
+        return None if self._dated is None or token is None else self._dated.validity(token)
+
+    def _refused(self, connection: HTTPConnection, token: str | None, why: str) -> Problem:
+        address = client_address(connection)
+        if wait := self._failures.take(address):
+            return too_many("too many wrong tokens from this address", wait)
         if token is None:
-            raise _unauthorized("send a token: Authorization: Bearer …", "")
-        raise _unauthorized(
-            "the token is forged, or over: get a new one", ', error="invalid_token"'
+            return _unauthorized("send a token: Authorization: Bearer …", "")
+        record(NOBODY, NOBODY, "login", {"address": address}, f"refused: the token is {why}")
+        return _unauthorized(
+            "the token is forged, revoked or over: get a new one", ', error="invalid_token"'
         )
+
+
+def client_address(connection: HTTPConnection) -> str:
+    """Return what to count the client of *connection* as."""
+    client = connection.client
+    return address_of(client.host if client else "")
 
 
 def bearer(connection: HTTPConnection) -> str | None:

@@ -15,7 +15,10 @@ from typing import Final
 from .problems import Problem
 
 REMEMBERED: Final = 10_000
-"""Users, or addresses, whose rate is known at a time; who asked longest ago is forgotten first."""
+"""Names whose rate is known at a time. The one that was used longest ago is forgotten first."""
+
+REMEMBERED_PAIRS: Final = 100_000
+"""The same, for pairs of users: one user can make many of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +36,26 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the gateway allows. Each of its processes counts by itself.
+    """Limits of the gateway. Each of its processes counts alone.
+
+    Rates of users are in units of cost: a request or a frame costs 1, and more if it is expensive
+    (docs/gateway.md#limits).
 
     Attributes:
-        user: requests, and frames of streams, of one user.
-        address: requests from one address, of all users and of nobody (IPv6: from one /64).
-        failures: wrong tokens from one address. Right ones are served all the same.
-        request_bytes: of one request, or of one frame.
+        user: cost of the requests and frames of one user.
+        address: requests and frames from one address, of all users (IPv6: from one /64).
+        failures: wrong tokens from one address. Valid tokens are served all the same.
+        request_bytes: size of one request, or of one frame.
         waiting: long polls and streams of one user at the same time.
-        timeout: seconds for which one long poll may wait.
+        timeout: seconds that one long poll may wait.
+        members: members of a chat that is created or extended through the gateway.
+        chats: chats that one user creates.
+        invitations: how often one user adds the same other user to chats.
+        unanswered: messages from one user to the mailbox of another user who has not answered.
+        arriving: WebSockets of one address that have not proven a user yet.
+        connections: open connections of one address (`holdfast serve` only).
+        all_connections: open connections of all addresses (`holdfast serve` only). The limit of
+            the process on open files lowers it.
     """
 
     user: Rate = Rate(50.0, 200)
@@ -50,6 +64,13 @@ class Limits:
     request_bytes: int = 3 << 19
     waiting: int = 20
     timeout: float = 60.0
+    members: int = 100
+    chats: Rate = Rate(1 / 60, 50)
+    invitations: Rate = Rate(1 / 600, 20)
+    unanswered: Rate = Rate(1 / 60, 200)
+    arriving: int = 32
+    connections: int = 256
+    all_connections: int = 10_000
 
 
 class Buckets:
@@ -58,66 +79,104 @@ class Buckets:
     Args:
         rate: of each.
         clock: seconds that never go back.
+        remembered: names that are kept at a time.
     """
 
-    def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        rate: Rate,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        remembered: int = REMEMBERED,
+    ) -> None:
         self._rate = rate
         self._clock = clock
+        self._remembered = remembered
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, name: str) -> float:
-        """Take one from the bucket of *name*; 0.0, or the seconds until there is one."""
-        now = self._clock()
-        left, at = self._left.pop(name, (float(self._rate.burst), now))
-        left = min(float(self._rate.burst), left + (now - at) * self._rate.per_second)
-        short = max(0.0, 1.0 - left)
-        self._left[name] = (left if short else left - 1.0, now)
-        if len(self._left) > REMEMBERED:
-            self._left.popitem(last=False)
+    def take(self, name: str, cost: float = 1.0) -> float:
+        """Take *cost* from the bucket of *name*; return 0.0, or the seconds until it has enough.
+
+        A cost above the burst needs a full bucket and leaves a debt.
+        """
+        if not cost:
+            return 0.0
+        left, now = self._now(name)
+        short = max(0.0, min(cost, self._rate.burst) - left)
+        self._keep(name, left if short else left - cost, now)
         return short / self._rate.per_second
 
-    def demand(self, name: str, whose: str) -> None:
-        """Take one from the bucket of *name*.
+    def charge(self, name: str, cost: float) -> None:
+        """Take *cost* from the bucket of *name*, which may leave a debt."""
+        left, now = self._now(name)
+        self._keep(name, left - cost, now)
+
+    def demand(self, name: str, whose: str, cost: float = 1.0) -> None:
+        """Take *cost* from the bucket of *name*.
 
         Raises:
-            Problem: there is none; it says when there will be.
+            Problem: the bucket has less; the problem says when it will have enough.
         """
-        if wait := self.take(name):
+        if wait := self.take(name, cost):
             raise too_many(f"too many requests of {whose}", wait)
 
-    async def turn(self, name: str) -> None:
-        """Take one from the bucket of *name*, when there is one."""
-        while wait := self.take(name):  # noqa: ASYNC110 (a bucket has no event)
+    async def turn(self, name: str, cost: float = 1.0) -> None:
+        """Take *cost* from the bucket of *name* as soon as it has enough."""
+        while wait := self.take(name, cost):  # noqa: ASYNC110 (a bucket has no event)
             await asyncio.sleep(wait)
+
+    def _now(self, name: str) -> tuple[float, float]:
+        """Return what is left for *name* now, and the time."""
+        now = self._clock()
+        left, at = self._left.get(name, (float(self._rate.burst), now))
+        return min(float(self._rate.burst), left + (now - at) * self._rate.per_second), now
+
+    def _keep(self, name: str, left: float, now: float) -> None:
+        self._left[name] = (left, now)
+        self._left.move_to_end(name)
+        if len(self._left) > self._remembered:
+            self._left.popitem(last=False)
 
 
 class Places:
-    """How many requests of each user wait at the moment.
+    """Counts what is open for each of many names, up to a limit.
 
     Args:
-        most: how many may.
+        most: how many may be open for one name.
+        what: what they are, for the problem.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, what: str = "long polls and streams of this user wait") -> None:
         self._most = most
+        self._what = what
         self._taken: Counter[str] = Counter()
 
+    def take(self, name: str) -> bool:
+        """Take a place of *name*; return False if all are taken."""
+        if self._taken[name] >= self._most:
+            return False
+        self._taken[name] += 1
+        return True
+
+    def leave(self, name: str) -> None:
+        """Give a place of *name* back."""
+        self._taken[name] -= 1
+        if self._taken[name] <= 0:
+            del self._taken[name]
+
     @contextmanager
-    def one(self, user: str) -> Iterator[None]:
-        """A place while the context lasts.
+    def one(self, name: str) -> Iterator[None]:
+        """Hold a place while the context lasts.
 
         Raises:
-            Problem: all places of this user are taken.
+            Problem: all places of this name are taken.
         """
-        if self._taken[user] >= self._most:
-            raise too_many(f"{self._most} long polls and streams of this user wait already", 1.0)
-        self._taken[user] += 1
+        if not self.take(name):
+            raise too_many(f"{self._most} {self._what} already", 1.0)
         try:
             yield
         finally:
-            self._taken[user] -= 1
-            if not self._taken[user]:
-                del self._taken[user]
+            self.leave(name)
 
 
 def too_many(detail: str, wait: float) -> Problem:

@@ -8,6 +8,7 @@ import msgspec
 from starlette.responses import Response
 
 from .. import Batch
+from .permission import SEND_MAIL
 from .visit import Visit, answer, resource
 from .wire import acknowledging, batch_json, instant, messages_json
 
@@ -58,8 +59,10 @@ async def status(visit: Visit) -> Response:
 
 async def send(visit: Visit) -> Response:
     """Put a message into somebody's mailbox."""
+    owner = await visit.permit(SEND_MAIL, visit.name("user"))
     body = await visit.message()
-    box = visit.hf.mailbox(visit.name("user"))
+    visit.gate.contacts.write(visit.user, owner)
+    box = visit.hf.mailbox(owner)
     seq = await box.send(body, sender=visit.user, per_sender=PER_SENDER, op_id=visit.op_id)
     return answer({"seq": seq}, 201)
 

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from .. import (
     ChatExists,
+    ClientClosed,
     DefinitionConflict,
     MailboxFull,
     NoSuchChat,
@@ -31,7 +32,7 @@ logger = logging.getLogger("holdfast.web")
 KINDS: Final = {
     "bad-request": (400, "The request cannot be understood"),
     "unauthorized": (401, "Nobody is logged in"),
-    "forbidden": (403, "Your role may not do this"),
+    "forbidden": (403, "You may not do this"),
     "cross-site": (403, "The request comes from a page of another site"),
     "not-found": (404, "There is no such thing here"),
     "method-not-allowed": (405, "This cannot be done here"),
@@ -103,11 +104,12 @@ def problem_of(error: Exception, key: str | None = None) -> Problem:
     if isinstance(error, OutcomeUnknown):
         detail = f"it was done once, or not at all; {_REPEAT}"
         return _later("outcome-unknown", detail, idempotency_key=key)
-    if isinstance(error, ServerUnavailable):
+    if isinstance(error, ServerUnavailable | ClientClosed):
         logger.warning("%s", error)
         return _later("unavailable", "nothing was done; come again")
-    if isinstance(error, NoSuchChat | NotAMember):
-        return Problem("not-found", NO_SUCH_CHAT)
+    for hidden, kind, detail in _HIDDEN:
+        if isinstance(error, hidden):
+            return Problem(kind, detail)
     for errors, kind in _TOLD:
         if isinstance(error, errors):
             return Problem(kind, str(error))
@@ -115,8 +117,13 @@ def problem_of(error: Exception, key: str | None = None) -> Problem:
     return Problem("failed", "the log says why")
 
 
+_HIDDEN: Final = (
+    ((NoSuchChat, NotAMember), "not-found", NO_SUCH_CHAT),
+    (MailboxFull, "mailbox-full", "the mailbox of this user takes no more; try again later"),
+)
+"""Errors whose words say too much: whether a chat exists, how much a user has not read."""
+
 _TOLD: Final = (
-    (MailboxFull, "mailbox-full"),
     (StaleBatch, "stale-position"),
     ((ChatExists, TooManyMembers, DefinitionConflict, NoSuchMessage), "conflict"),
     (PayloadTooLarge, "too-large"),

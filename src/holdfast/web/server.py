@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from .gate import Gate
+from .protocols import Config, Http, Socket
+from .watch import Watch
 
 GRACE_S: Final = 10
 """How long requests under way may take at the end. Those that only wait are answered at once."""
@@ -26,8 +27,11 @@ class Server(uvicorn.Server):
 
     Args:
         app: made by `gateway`.
-        proxies: addresses whose `X-Forwarded-For` and `-Proto` are believed.
+        proxies: addresses and networks whose `X-Forwarded-For` and `-Proto` are believed.
         ready: called once when connections are taken.
+
+    Raises:
+        ValueError: one of *proxies* is neither an address nor a network.
     """
 
     def __init__(
@@ -38,24 +42,26 @@ class Server(uvicorn.Server):
         ready: Callable[[], None] = lambda: None,
     ) -> None:
         gate: Gate[Any] = app.state.gate
-        super().__init__(
-            uvicorn.Config(
-                app,
-                http="h11",
-                ws=_Socket,
-                ws_max_size=gate.limits.request_bytes,
-                ws_per_message_deflate=False,  # a few bytes would become many large frames
-                ws_ping_interval=PING_S,
-                ws_ping_timeout=PING_S,
-                proxy_headers=bool(proxies),
-                forwarded_allow_ips=list(proxies),
-                server_header=False,
-                access_log=False,  # it would hold whatever somebody puts into a URL
-                log_config=None,
-                lifespan="off",
-                timeout_graceful_shutdown=GRACE_S,
-            )
+        watch = Watch(gate.limits, proxies)
+        config = Config(
+            app,
+            http=Http,
+            ws=Socket,
+            ws_max_size=gate.limits.request_bytes,
+            ws_per_message_deflate=False,  # a few bytes would become many large frames
+            ws_ping_interval=PING_S,
+            ws_ping_timeout=PING_S,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=list(proxies),
+            server_header=False,
+            access_log=False,  # it would hold all that clients put into a URL
+            log_config=None,
+            lifespan="off",
+            limit_concurrency=watch.most,
+            timeout_graceful_shutdown=GRACE_S,
         )
+        config.watch = watch
+        super().__init__(config)
         self._gate = gate
         self._ready = ready
 
@@ -84,13 +90,6 @@ class Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-class _Socket(WebSocketsSansIOProtocol):
-    def keepalive_timeout(self) -> None:
-        """Cut off who does not take what is sent: a polite end would wait for it to do so."""
-        super().keepalive_timeout()
-        self.transport.abort()
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import itertools
 import time
+import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,29 +15,50 @@ from typing import Final
 import msgspec
 from starlette.requests import HTTPConnection
 
+from .revocation import Validity
+
 LEAST_SECRET_BYTES: Final = 32
+LEAST_DISTINCT: Final = 8
+"""Different bytes in a secret, and different steps from one byte to the next."""
+
+LEAST_COMPRESSED: Final = 32
+"""Bytes of a secret when it is compressed, which makes repetitions short."""
+
 LONGEST_TOKEN: Final = 4096
 LONGEST_LIFETIME_S: Final = 10 * 366 * 86_400.0
 
 _VERSION: Final = "hf1"
-_CLAIMS: Final = msgspec.json.Decoder(tuple[str, float, str], strict=True)
+
+
+class _Claims(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """What a token says: the id of its key, its end, its user, and when it was made."""
+
+    key: str
+    ends_at: float
+    user: str
+    issued_at: float = 0.0
+
+
+_CLAIMS: Final = msgspec.json.Decoder(_Claims, strict=True)
 
 
 class Tokens:
     """Makes tokens and checks them: `hf1.CLAIMS.SIGNATURE`, in base64url.
 
     The claims are the id of the key, the instant at which the token ends (seconds since 1970, by
-    the clock of whoever checks it) and the user; the signature is their HMAC-SHA256.
+    the clock of the machine that checks it), the user, and the instant at which it was made. The
+    signature is their HMAC-SHA256.
 
     Args:
-        secrets: at least 32 bytes each. The first one signs; all are accepted, so that a secret is
-            replaced by putting a new one in front and dropping the old one later.
+        secrets: at least 32 bytes each, and random: repetitions and sequences are refused. The
+            first one signs; all are accepted, so that a secret is replaced by putting a new one in
+            front and dropping the old one later.
         audience: what the tokens are for. Those for one thing open nothing else, though the secrets
             be the same.
         clock: seconds since 1970.
 
     Raises:
-        ValueError: there is no secret, or one is too short.
+        ValueError: there is no secret, or one can be guessed.
     """
 
     def __init__(
@@ -44,11 +67,7 @@ class Tokens:
         if not secrets:
             raise ValueError("tokens need a secret")
         for secret in secrets:
-            if len(secret) < LEAST_SECRET_BYTES:
-                raise ValueError(
-                    f"a secret of {len(secret)} bytes can be guessed: "
-                    f"it must have at least {LEAST_SECRET_BYTES}"
-                )
+            _check_secret(secret)
         self._keys = {_key_id(secret): secret for secret in secrets}
         self._signing = _key_id(secrets[0])
         self._label = f"holdfast token {audience}".strip() + "\0"
@@ -70,7 +89,10 @@ class Tokens:
         seconds = lifetime.total_seconds() if isinstance(lifetime, timedelta) else float(lifetime)
         if not 0 < seconds <= LONGEST_LIFETIME_S:
             raise ValueError(f"lifetime must be above 0 s and at most ten years, got {seconds} s")
-        claims = msgspec.json.encode((self._signing, round(self._clock() + seconds, 3), user))
+        now = self._clock()
+        claims = msgspec.json.encode(
+            _Claims(self._signing, round(now + seconds, 3), user, round(now, 6))
+        )
         signed = f"{_VERSION}.{_text(claims)}"
         token = f"{signed}.{_text(self._signature(self._signing, signed))}"
         if len(token) > LONGEST_TOKEN:
@@ -78,20 +100,33 @@ class Tokens:
         return token
 
     def user(self, token: str) -> str | None:
-        """Whose *token* this is; None if it is forged, over, or none at all."""
+        """Return whose *token* this is; None if it is forged, over, or no token at all."""
+        claims = self._claims(token)
+        return claims.user if claims is not None and self._clock() < claims.ends_at else None
+
+    def validity(self, token: str) -> Validity | None:
+        """Return between which instants *token* is valid; None if it is forged."""
+        claims = self._claims(token)
+        if claims is None:
+            return None
+        left_s = claims.ends_at - self._clock()
+        return Validity(claims.issued_at, claims.ends_at, left_s)
+
+    def _claims(self, token: str) -> _Claims | None:
+        """Return what *token* says, if it is genuine."""
         if len(token) > LONGEST_TOKEN or not token.isascii():
             return None
         signed, _, signature = token.rpartition(".")
-        version, _, claims = signed.partition(".")
+        version, _, encoded = signed.partition(".")
         try:
-            key, ends_at, user = _CLAIMS.decode(_bytes(claims))
+            claims = _CLAIMS.decode(_bytes(encoded))
             given = _bytes(signature)
         except ValueError:  # neither base64 nor claims
             return None
-        if version != _VERSION or key not in self._keys:
+        if version != _VERSION or claims.key not in self._keys:
             return None
-        genuine = hmac.compare_digest(self._signature(key, signed), given)
-        return user if genuine and self._clock() < ends_at else None
+        genuine = hmac.compare_digest(self._signature(claims.key, signed), given)
+        return claims if genuine else None
 
     async def user_of(self, token: str | None, connection: HTTPConnection) -> str | None:
         """As `Authenticator` has it."""
@@ -100,6 +135,19 @@ class Tokens:
 
     def _signature(self, key: str, signed: str) -> bytes:
         return hmac.digest(self._keys[key], f"{self._label}{signed}".encode(), "sha256")
+
+
+def _check_secret(secret: bytes) -> None:
+    """Refuse a secret that can be guessed; its error does not quote it."""
+    if len(secret) < LEAST_SECRET_BYTES:
+        raise ValueError(
+            f"a secret of {len(secret)} bytes can be guessed: "
+            f"it must have at least {LEAST_SECRET_BYTES}"
+        )
+    steps = {(later - byte) % 256 for byte, later in itertools.pairwise(secret)}
+    repeats = len(zlib.compress(secret)) < LEAST_COMPRESSED
+    if repeats or min(len(set(secret)), len(steps)) < LEAST_DISTINCT:
+        raise ValueError("a secret that repeats or counts can be guessed: it must be random")
 
 
 def _key_id(secret: bytes) -> str:

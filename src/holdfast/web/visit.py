@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from .. import AsyncHoldfast, TraceContext, use_trace
+from . import costs
 from .gate import Gate, new_key
 from .problems import Problem, problem_of
 from .waiting import unless_over
@@ -90,17 +91,46 @@ class Visit:
         return seconds
 
     async def waited(self, fetch: Callable[[float], Awaitable[T]], nothing: T) -> T:
-        """What *fetch* gives within the timeout; *nothing* when the gateway closes meanwhile."""
+        """Return what *fetch* gives within the timeout; *nothing* when the gateway closes.
+
+        Raises:
+            Problem: the token has ended or was revoked meanwhile.
+        """
         timeout = self.timeout()
         if not timeout:
             return await fetch(0.0)
         with self.gate.places.one(self.user):
             found = await unless_over(self.request, self.gate.closing, fetch(timeout))
+        if await self.gate.user_of(self.request) != self.user:
+            raise Problem("unauthorized", "the token is now of another user")
         return nothing if found is None else found
 
+    def demand(self, cost: float) -> None:
+        """Refuse the request if the user has spent too much lately to pay *cost* as well."""
+        self.gate.users.demand(self.user, "this user", cost)
+
+    def charge(self, cost: float) -> None:
+        """Add *cost*, which is only known afterwards, to what the user has spent."""
+        self.gate.users.charge(self.user, cost)
+
+    async def demand_inbox(self) -> None:
+        """Refuse the request if looking at all chats of the user costs too much now."""
+        self.demand(costs.of_inbox(await self.gate.inboxes.of(self.user)))
+
+    async def permit(self, action: str, target: str) -> str:
+        """Return *target*, if the application allows the user to do *action* to it.
+
+        Raises:
+            Problem: it does not.
+        """
+        await self.gate.permission.demand(self.user, action, target)
+        return target
+
     async def raw(self) -> bytes:
-        """The body, which is refused as soon as it is too large."""
-        return await body_of(self.request, self.gate.limits.request_bytes)
+        """Return the body, which is refused as soon as it is too large or costs too much."""
+        body = await body_of(self.request, self.gate.limits.request_bytes)
+        self.demand(costs.of_written(len(body)))
+        return body
 
     async def message(self) -> Any:
         """The body of a message: the value of JSON, or the bytes of anything else."""
@@ -158,6 +188,13 @@ def op_id(user: str, key: str) -> str:
 Handler = Callable[[Visit], Awaitable[Response]]
 
 
+async def _answered(handler: Handler, visit: Visit) -> Response:
+    """Return the answer of *handler*, whose size the user pays for."""
+    response = await handler(visit)
+    visit.charge(costs.of_read(len(response.body)))
+    return response
+
+
 def resource(path: str, **handlers: Handler) -> Route:
     """What lies at *path*: one handler for each method."""
     handlers |= {"HEAD": handlers["GET"]} if "GET" in handlers else {}
@@ -170,7 +207,7 @@ def resource(path: str, **handlers: Handler) -> Route:
             gate.users.demand(user, "this user")
             key = key_of(request.headers.get("idempotency-key"))
             with use_trace(trace_of(request.headers)):
-                return await handlers[request.method](Visit(gate, request, user, key))
+                return await _answered(handlers[request.method], Visit(gate, request, user, key))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
         except Exception as error:  # noqa: BLE001 (the last one to catch it: `problem_of` logs it)

@@ -1,4 +1,4 @@
-"""`holdfast serve`, `holdfast serve token` and `holdfast serve pass`: what they take."""
+"""`holdfast serve` and its commands: what they take."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from ..help import Commands
 from ..logs import log_to_stderr
 from ..loop import run_async
 from ..output import say, warn
-from .run import listening, origin, run
+from .run import checked, listening, origin, run
 from .secret import (
     HOW,
     VARIABLE,
     Secret,
     SecretFile,
+    make_secret,
     pass_of,
     passes_of,
     secrets_of,
@@ -66,7 +67,10 @@ def serve(
     ] = None,
     proxy: Annotated[
         list[str] | None,
-        typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded-For counts. Repeatable."),
+        typer.Option(
+            metavar="ADDRESS",
+            help="A proxy, or a network of them, whose X-Forwarded-… count. Repeatable.",
+        ),
     ] = None,
     user: Annotated[
         list[str] | None,
@@ -74,6 +78,13 @@ def serve(
     ] = None,
     with_dashboard: Annotated[
         bool, typer.Option("--dashboard/--no-dashboard", help="Serve the dashboard as well.")
+    ] = True,
+    arguments: Annotated[
+        bool,
+        typer.Option(
+            "--arguments/--no-arguments",
+            help="Show arguments, messages and rows on the dashboard.",
+        ),
     ] = True,
 ) -> None:
     """Serve until told to stop; see HELP."""
@@ -88,6 +99,7 @@ def serve(
             f"or set {VARIABLE}; {HOW}",
             code=WRONG_USAGE,
         )
+    hosts = checked([host, *(allow_host or ())] if host else allow_host or (), proxy or ())
     used = kept or [secrets.token_bytes(32)]
     tokens, passes = tokens_of(used), passes_of(used) if with_dashboard else None
     log_to_stderr(logging.WARNING)
@@ -104,12 +116,12 @@ def serve(
         ]
         if not (allow_host or _only_from_here(host)):
             warn(f"by another name than {host} nobody reaches it; add --allow-host NAME")
-        hosts = [host, *(allow_host or ())]
         serving = run(
             hf,
             taken,
             tokens,
             passes=passes,
+            arguments=arguments,
             hosts=hosts,
             proxies=proxy or (),
             greeting=greeting,
@@ -157,6 +169,30 @@ def make_pass(
     """Print a pass for the dashboard, as a link to it."""
     made = pass_of(passes_of(_kept(secret_file, secret)), name, role, lifetime)
     typer.echo(made if bare else _dashboard_link(at.rstrip("/"), made))
+
+
+@app.command("secret")
+def new_secret(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that does not exist yet.")],
+) -> None:
+    """Write a new secret to a file that only you can read."""
+    make_secret(file)
+    say(f"a new secret is in {str(file)!r}; serve with --secret-file")
+
+
+@app.command()
+def revoke(
+    user: Annotated[str, typer.Argument(metavar="USER", help="Whose tokens and passes end.")],
+    url: Url = None,
+    embedded: Embedded = None,
+    namespace: Namespace = "holdfast",
+) -> None:
+    """End all tokens and passes of a user that were made until now, also on open streams."""
+    from .run import end_tokens
+
+    with errors_told(url, embedded):
+        run_async(end_tokens(client(AsyncHoldfast, url, embedded, namespace), user))
+    say(f"all tokens and passes of {user!r} that were made until now are over")
 
 
 def _kept(secret_file: Path | None, secret: str | None) -> list[bytes]:

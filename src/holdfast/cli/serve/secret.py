@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,7 +17,10 @@ if TYPE_CHECKING:
 
 VARIABLE: Final = "HOLDFAST_SECRET"
 
-HOW: Final = "make one: python -c 'import secrets; print(secrets.token_hex())' > secret"
+HOW: Final = "make one: holdfast serve secret FILE"
+
+OTHERS: Final = 0o077
+"""Permission bits of the group and of all others."""
 
 SecretFile = Annotated[
     Path | None,
@@ -34,7 +39,7 @@ def secrets_of(file: Path | None, variable: str | None) -> list[bytes]:
     if file is None:
         return [variable.encode()] if variable else []
     try:
-        lines = file.read_text(encoding="utf-8").split("\n")
+        lines = _private_text(file).split("\n")
     except UnicodeDecodeError:
         fail(f"the secret in {str(file)!r} must be text; {HOW}", code=WRONG_USAGE)
     except OSError as error:
@@ -45,24 +50,48 @@ def secrets_of(file: Path | None, variable: str | None) -> list[bytes]:
     return found
 
 
-def tokens_of(secrets: list[bytes]) -> Tokens:
+def _private_text(file: Path) -> str:
+    """Return what is in *file*, which no other user may read or change."""
+    with file.open(encoding="utf-8") as opened:
+        status = os.fstat(opened.fileno())
+        if status.st_mode & OTHERS or status.st_uid not in (0, os.geteuid()):
+            fail(
+                f"other users can read or change the secret in {str(file)!r}: make it your own "
+                f"(chmod 600, chown) and replace the secret; {HOW}",
+                code=WRONG_USAGE,
+            )
+        return opened.read()
+
+
+def make_secret(file: Path) -> None:
+    """Write a new secret into *file*, which must not exist, for this user only."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    try:
+        with os.fdopen(os.open(file, flags, 0o600), "w", encoding="ascii") as opened:
+            os.fchmod(opened.fileno(), 0o600)  # whatever the umask
+            opened.write(secrets.token_hex() + "\n")
+    except OSError as error:
+        fail(f"the secret cannot be written to {str(file)!r}: {error.strerror}")
+
+
+def tokens_of(kept: list[bytes]) -> Tokens:
     """What makes and checks tokens; an unfit secret, or a missing extra, ends the command."""
     try:
         from ...web import Tokens
     except ModuleNotFoundError as error:
         fail(str(error))
     try:
-        return Tokens(*secrets)
+        return Tokens(*kept)
     except ValueError as error:
         fail(f"{error}; {HOW}", code=WRONG_USAGE)
 
 
-def passes_of(secrets: list[bytes]) -> Passes:
+def passes_of(kept: list[bytes]) -> Passes:
     """Likewise, of the passes of the dashboard."""
-    tokens_of(secrets)
+    tokens_of(kept)
     from ...web import Passes
 
-    return Passes(*secrets)
+    return Passes(*kept)
 
 
 def token_of(tokens: Tokens, user: str, lifetime_s: float) -> str:

@@ -10,6 +10,7 @@ from typing import Final, Literal, Protocol, get_args
 
 from starlette.requests import HTTPConnection
 
+from ..revocation import Validity
 from ..tokens import Tokens
 
 Role = Literal["viewer", "operator"]
@@ -87,3 +88,8 @@ class Passes:
             return None
         found = ((role, tokens.user(token)) for role, tokens in self._tokens.items())
         return next((Visitor(name, role) for role, name in found if name is not None), None)
+
+    def validity(self, token: str) -> Validity | None:
+        """Return between which instants *token* is valid; None if it is forged."""
+        found = (tokens.validity(token) for tokens in self._tokens.values())
+        return next((validity for validity in found if validity is not None), None)

@@ -72,7 +72,7 @@ def html_page(
     html = _templates().get_template(template).render({**context, **shown})
     response = Response(html, status, {**SENT_WITH_FORMS, **headers}, HTML)
     if said:
-        forget_said(response, base)
+        forget_said(response, request)
     return response
 
 

@@ -13,8 +13,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from ... import AsyncHoldfast
+from ..audit import Reads, record
 from ..gate import Gate
-from ..guard import LOOPBACK_HOSTS, Guard
+from ..guard import LOOPBACK_HOSTS, Guard, checked_hosts
 from ..limits import Limits
 from ..problems import Problem, http_problem
 from ..visit import answer, key_of
@@ -22,12 +23,19 @@ from .access import Access, Visitor
 from .answers import csv_page, html_page, is_beat, json_page, trouble, wants_json
 from .assets import asset
 from .audit import audited
+from .cookies import pass_of
 from .deed import Deed, Fields, fields_of, way_back
 from .login import log_in, log_out, show_login, visitor_of
 from .look import Look, base_of, linked
 from .said import say_next
 from .screen import Action, Page
 from .screens import SCREENS
+
+PRIVATE: Final = ("chat", "mailbox")
+"""Pages that show messages of users."""
+
+NAMING: Final = ("id", "name")
+"""What names, in the query, what a page shows."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 Served = Callable[[Request, Visitor], Awaitable[Response]]
@@ -51,13 +59,15 @@ def dashboard(
         arguments: whether it shows what is in tasks, messages and rows; False leaves that out,
             also in the JSON.
     """
+    gate = Gate(hf, access.visitor_of, limits or Limits(), authenticator=access)
+    guard = Middleware(Guard, hosts=checked_hosts(hosts), addresses=gate.addresses)
     app = Starlette(
         routes=list(ROUTES),
-        middleware=[Middleware(Guard, hosts=hosts, limits=limits or Limits())],
+        middleware=[guard],
         exception_handlers={HTTPException: _no_such_route},
     )
     app.router.redirect_slashes = False  # no answer before it is known who asks
-    app.state.gate = Gate(hf, access.visitor_of, limits or Limits())
+    app.state.gate, app.state.reads = gate, Reads()
     app.state.arguments = arguments
     return app
 
@@ -68,6 +78,7 @@ def _page(page: Page) -> Iterator[Route]:
     async def show(request: Request, visitor: Visitor) -> Response:
         look = Look(request.app.state.gate.hf, request, visitor, request.app.state.arguments)
         found = await page.show(look)
+        _record_read(look, page)
         if wants_json(request):
             return json_page(found, look.at)
         if page.sheet and request.scope["path"].endswith(".csv"):
@@ -81,11 +92,30 @@ def _page(page: Page) -> Iterator[Route]:
         yield Route(f"/{page.path}.csv", endpoint, methods=["GET"])
 
 
+def _record_read(look: Look, page: Page) -> None:
+    """Record that messages of others were shown; a page that renews itself once in a while."""
+    reads: Reads = look.request.app.state.reads
+    visitor, query = look.visitor, look.request.query_params
+    target = {key: query[key] for key in NAMING if key in query}
+    if page.path in PRIVATE and reads.is_new(visitor.name, page.path, *target.values()):
+        outcome = "shown" if look.arguments else "shown without messages"
+        record(visitor.name, visitor.role, f"read {page.path}", target, outcome)
+
+
+async def _tried(request: Request) -> Fields:
+    """Return what a form says that is refused anyway."""
+    try:
+        return await fields_of(request, request.app.state.gate.limits.request_bytes)
+    except Problem:
+        return {}
+
+
 def _action(action: Action) -> Route:
     """A POST of operators, with a record of what came of it."""
 
     async def act(request: Request, visitor: Visitor) -> Response:
         if not visitor.may("operator"):
+            audited(visitor, action.path, await _tried(request), "refused: for operators")
             raise Problem("forbidden", f"{action.path} is for operators; you are a {visitor.role}")
         gate: Gate[Visitor] = request.app.state.gate
         fields = await fields_of(request, gate.limits.request_bytes)
@@ -98,9 +128,8 @@ def _action(action: Action) -> Route:
         audited(visitor, action.path, fields, done.said)
         if wants_json(request):
             return answer({"said": done.said, "changed": done.changed})
-        base = base_of(request)
-        response = RedirectResponse(base + way_back(fields), 303)
-        say_next(response, request, base, done.said)
+        response = RedirectResponse(base_of(request) + way_back(fields), 303)
+        say_next(response, request, done.said)
         return response
 
     return Route(f"/{action.path}", _for_visitors(act), methods=["POST"])
@@ -114,6 +143,7 @@ def _for_visitors(serve: Served) -> Endpoint:
         visitor = None
         try:
             visitor = await visitor_of(gate, request)
+            await gate.check_not_revoked(request, visitor, pass_of(request))
             gate.users.demand(visitor.name, "this visitor")
             return await serve(request, visitor)
         except ClientDisconnect:

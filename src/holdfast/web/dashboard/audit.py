@@ -1,36 +1,17 @@
-"""The audit log: who did what, to what, and what came of it."""
+"""Records of the actions of the dashboard."""
 
 from __future__ import annotations
 
-import logging
-
-import msgspec
-
+from ..audit import record
 from .access import Visitor
 from .deed import Fields
 
-logger = logging.getLogger("holdfast.audit")
-
 
 def audited(visitor: Visitor, action: str, fields: Fields, outcome: str) -> None:
-    """Write one record: on INFO, with the same as fields `user role action target outcome`."""
+    """Record an action with the fields of its form."""
     target = {
         key: value[0] if len(value) == 1 else list(value)
         for key, value in fields.items()
         if key not in ("back", "key")
     }
-    logger.info(
-        "%s (%s) %s %s: %s",
-        visitor.name,
-        visitor.role,
-        action,
-        msgspec.json.encode(target).decode(),
-        outcome,
-        extra={
-            "user": visitor.name,
-            "role": visitor.role,
-            "action": action,
-            "target": target,
-            "outcome": outcome,
-        },
-    )
+    record(visitor.name, visitor.role, action, target, outcome)

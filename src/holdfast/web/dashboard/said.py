@@ -1,13 +1,16 @@
-"""What the last action did, told on the next page: a cookie between the two, read once."""
+"""What the last action did, shown on the next page: a signed cookie between the two, read once."""
 
 from __future__ import annotations
 
 import binascii
+import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
+
+from .cookies import cookie, delete_cookie, set_cookie, signature
 
 COOKIE: Final = "holdfast_said"
 
@@ -15,27 +18,24 @@ _LONGEST: Final = 1000
 _SECONDS: Final = 60
 
 
-def say_next(response: Response, request: Request, base: str, said: str) -> None:
+def say_next(response: Response, request: Request, said: str) -> None:
     """Have the next page say *said*."""
-    response.set_cookie(
-        COOKIE,
-        urlsafe_b64encode(said[:_LONGEST].encode()).decode(),
-        max_age=_SECONDS,
-        path=f"{base}/",
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="strict",
-    )
+    text = urlsafe_b64encode(said[:_LONGEST].encode()).decode()
+    value = f"{text}.{signature(request, text)}"
+    set_cookie(response, request, COOKIE, value, samesite="strict", max_age=_SECONDS)
 
 
 def said_before(request: Request) -> str:
-    """What there is to say; mostly nothing."""
+    """Return what there is to say, if this dashboard wrote it; mostly nothing."""
+    text, _, signed = (cookie(request, COOKIE) or "").partition(".")
+    if not hmac.compare_digest(signature(request, text).encode(), signed.encode()):
+        return ""
     try:
-        return urlsafe_b64decode(request.cookies.get(COOKIE, "")).decode()
+        return urlsafe_b64decode(text).decode()
     except (binascii.Error, ValueError):
         return ""
 
 
-def forget_said(response: Response, base: str) -> None:
-    """It was said."""
-    response.delete_cookie(COOKIE, path=f"{base}/")
+def forget_said(response: Response, request: Request) -> None:
+    """Delete what was said."""
+    delete_cookie(response, request, COOKIE)

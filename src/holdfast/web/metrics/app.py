@@ -15,7 +15,7 @@ from starlette.routing import Route
 from ... import AsyncHoldfast
 from ..dashboard import Access, Visitor
 from ..gate import Gate
-from ..guard import LOOPBACK_HOSTS, Guard
+from ..guard import LOOPBACK_HOSTS, Guard, checked_hosts
 from ..limits import Limits
 from ..problems import answer_http_exception, problem_of
 from .exposition import exposition
@@ -52,13 +52,14 @@ def metrics(
         raise ValueError(f"most must be 1 to 250, got {most}")
     if len(wanted) > most:
         raise ValueError(f"counters may name {most}, the most values of a label: {len(wanted)}")
+    gate = Gate(hf, access.visitor_of, limits or Limits(), authenticator=access)
     app = Starlette(
         routes=[Route("/metrics", _show, methods=["GET"])],
-        middleware=[Middleware(Guard, hosts=hosts, limits=limits or Limits())],
+        middleware=[Middleware(Guard, hosts=checked_hosts(hosts), addresses=gate.addresses)],
         exception_handlers={HTTPException: answer_http_exception},
     )
     app.router.redirect_slashes = False
-    app.state.gate = Gate(hf, access.visitor_of, limits or Limits())
+    app.state.gate = gate
     app.state.most, app.state.counters = most, wanted
     return app
 

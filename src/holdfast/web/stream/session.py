@@ -7,18 +7,21 @@ written, so a slow reader costs one batch. Nothing is acknowledged unless the de
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Coroutine
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ... import HoldfastError, Position, use_trace
-from ..gate import Gate, bearer, new_key
+from ... import ClientClosed, HoldfastError, Position, ServerUnavailable, use_trace
+from .. import costs
+from ..connection import HELLO_S, connection_of
+from ..gate import Gate, bearer, client_address, new_key
 from ..inbox import acknowledge
 from ..mailbox import PER_SENDER
+from ..permission import ACK, READ, SEND, SEND_MAIL
 from ..problems import Problem, problem_of
 from ..visit import LONGEST_KEY, decoded, op_id
 from ..waiting import first
@@ -27,11 +30,8 @@ from . import frames
 
 T = TypeVar("T")
 
-HELLO_S: Final = 10.0
-"""Within this a device must say who it is."""
-
 PING_S: Final = 20.0
-"""Between two signs of life; as often the token is looked at again."""
+"""Between two pings; the token is checked as often, and at each frame and delivery."""
 
 LOOK_S: Final = 3600.0
 """How long one wait for news lasts."""
@@ -51,35 +51,51 @@ REFUSED: Final = 4000
 async def stream(socket: WebSocket) -> None:
     """Serve one WebSocket."""
     gate: Gate[str] = socket.app.state.gate
-    await socket.accept()
-    try:
-        hello, token, user = await _introduced(gate, socket)
-        with gate.places.one(user):
-            session = Session(gate, socket, user, token)
-            await first(session.run(hello), gate.closing.wait())
-        code, reason = RESTARTING, "the gateway is restarted"
-    except WebSocketDisconnect:
-        return
-    except Exception as error:  # noqa: BLE001 (the last one to catch it: `problem_of` logs it)
-        problem = problem_of(error)
-        code, reason = REFUSED + problem.status, problem.kind
-        with contextlib.suppress(WebSocketDisconnect):
-            await _say(socket, frames.error(problem))
-    with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has hung up meanwhile
-        await socket.close(code, reason)
+    with ExitStack() as held:
+        try:
+            held.enter_context(gate.arriving.one(client_address(socket)))
+        except Problem as refusal:
+            await socket.send_denial_response(refusal.response())
+            return
+        await socket.accept()
+        try:
+            hello, token, user = await _introduced(gate, socket)
+            with gate.places.one(user):
+                held.close()  # it is no arrival any more
+                connection_of(socket).introduced()
+                session = Session(gate, socket, user, token)
+                await first(session.run(hello), gate.closing.wait())
+            code, reason = RESTARTING, "the gateway is restarted"
+        except WebSocketDisconnect:
+            return
+        except ClientClosed:
+            code, reason = RESTARTING, "the client of the gateway is closed"
+        except Exception as error:  # noqa: BLE001 (the last one to catch it: `problem_of` logs it)
+            problem = problem_of(error)
+            code, reason = REFUSED + problem.status, problem.kind
+            with suppress(WebSocketDisconnect):
+                await _say(socket, frames.error(problem))
+        with suppress(WebSocketDisconnect, RuntimeError):  # it has hung up meanwhile
+            await socket.close(code, reason)
+        connection_of(socket).end()
 
 
 async def _introduced(gate: Gate[str], socket: WebSocket) -> tuple[frames.Hello, str | None, str]:
-    """The first frame, and whose it is."""
+    """Return the first frame, its token, and whose it is."""
     try:
         async with asyncio.timeout(HELLO_S):
             hello: frames.Hello = decoded(await _heard(socket), frames.Hello)
+            token = hello.token if hello.token is not None else bearer(socket)
+            user = await gate.user_of(socket, token)
     except TimeoutError:
         raise Problem("bad-request", f"no hello came within {HELLO_S:g} s") from None
-    token = hello.token if hello.token is not None else bearer(socket)
-    user = await gate.user_of(socket, token)
-    gate.users.demand(user, "this user")
+    gate.users.demand(user, "this user", await _cost(gate, user, hello))
     return hello, token, user
+
+
+async def _cost(gate: Gate[str], user: str, hello: frames.Hello) -> int:
+    """Return what a stream costs at its beginning: it looks at all chats of the user."""
+    return 1 + (costs.of_inbox(await gate.inboxes.of(user)) if "chats" in hello.sources else 0)
 
 
 class Session:
@@ -97,74 +113,123 @@ class Session:
         self._socket = socket
         self._user = user
         self._token = token
+        self._address = client_address(socket)
 
     async def run(self, hello: frames.Hello) -> None:
-        """Serve until the device goes.
+        """Serve until the device goes, or its token ends.
 
         Raises:
             WebSocketDisconnect: it has gone.
             Problem: it may stay no longer.
+            ClientClosed: the client of the gateway is closed.
         """
         mail, chats = _resumed(hello)
         await self._say(frames.welcome(self._user))
-        works: list[Coroutine[Any, Any, None]] = [self._listen(), self._heartbeat()]
+        works = [self._listen(), self._heartbeat(), self._until_end()]
         if "mailbox" in hello.sources:
             works.append(self._mail(mail))
         if "chats" in hello.sources:
             works.append(self._chats(chats))
         await first(*works)
 
-    # From the server to the device
+    # Whether it may stay
 
-    async def _mail(self, after: Position | None) -> None:
-        box = self._gate.hf.mailbox(self._user)
-        while True:
-            fetch = partial(box.fetch, limit=BATCH, timeout=LOOK_S, after=after)
-            batch = await self._patiently(fetch)
-            if batch:
-                await self._say(frames.batch(frames.MAILBOX, batch))
-                after = batch.position
+    async def _check(self) -> None:
+        """Refuse to go on with a token that has ended, was revoked, or is of another user now."""
+        if await self._gate.user_of(self._socket, self._token) != self._user:
+            raise Problem("unauthorized", "the token is now of another user")
 
-    async def _chats(self, after: dict[str, Position]) -> None:
-        inbox = self._gate.hf.inbox(self._user)
-        while True:
-            fetch = partial(inbox.fetch, limit=BATCH, timeout=LOOK_S, after=after)
-            for batch in await self._patiently(fetch):
-                await self._say(frames.batch(frames.CHAT + batch.source, batch))
-                after[batch.source] = batch.position
+    async def _checked(self, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what *fetch* gives, if the device may still have it."""
+        found = await fetch()
+        await self._check()
+        return found
 
-    async def _patiently(self, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """What *fetch* gives; while the server cannot be asked, the device is told so once."""
-        told = False
+    async def _until_end(self) -> None:
+        """Wait until the token ends, by the clock of its authenticator."""
         while True:
-            try:
-                return await fetch()
-            except HoldfastError as error:
-                if not told:
-                    await self._say(frames.error(problem_of(error)))
-                told = True
-                await asyncio.sleep(PAUSE_S)
+            validity = self._gate.validity(self._token)
+            left_s = PING_S if validity is None else validity.left_s
+            if left_s <= 0:
+                raise Problem("unauthorized", "the token is over: get a new one")
+            await asyncio.sleep(min(left_s, PING_S))
 
     async def _heartbeat(self) -> None:
         while True:
             await asyncio.sleep(PING_S)
-            if await self._gate.user_of(self._socket, self._token) != self._user:
-                raise Problem("unauthorized", "the token is now somebody else's")
+            with suppress(ServerUnavailable):  # then nobody can say whether it was revoked
+                await self._check()
             await self._say(frames.PING)
+
+    # From the server to the device
+
+    async def _mail(self, after: Position | None) -> None:
+        box = self._gate.hf.mailbox(self._user)
+        begins = True
+        while True:
+            fetch = partial(box.fetch, limit=BATCH, timeout=LOOK_S, after=after)
+            batch = await self._patiently(fetch)
+            if batch:
+                await self._deliver(frames.batch(frames.MAILBOX, batch), charged=begins)
+                after, begins = batch.position, False
+
+    async def _chats(self, after: dict[str, Position]) -> None:
+        inbox, allows = self._gate.hf.inbox(self._user), self._gate.permission.allows
+        begins = True
+        while True:
+            fetch = partial(inbox.fetch, limit=BATCH, timeout=LOOK_S, after=after)
+            for batch in await self._patiently(fetch):
+                if await allows(self._user, READ, batch.source):
+                    frame = frames.batch(frames.CHAT + batch.source, batch)
+                    await self._deliver(frame, charged=begins)
+                after[batch.source] = batch.position
+            begins = False
+
+    async def _deliver(self, frame: dict[str, Any], *, charged: bool) -> None:
+        """Write a batch. What a stream begins with can be asked for again, so the user pays."""
+        size = await self._say(frame)
+        if charged:
+            self._gate.users.charge(self._user, costs.of_read(size))
+
+    async def _patiently(self, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what *fetch* gives while the token is valid; wait while the server is away."""
+        told = False
+        while True:
+            try:
+                return await self._checked(fetch)
+            except HoldfastError as error:
+                if isinstance(error, ClientClosed):
+                    raise
+                if not told:
+                    await self._say(frames.error(problem_of(error)))
+                told = True
+                await asyncio.sleep(PAUSE_S)
 
     # From the device to the server
 
     async def _listen(self) -> None:
         while True:
             text = await _heard(self._socket)
-            await self._gate.users.turn(self._user)  # meanwhile nothing is read from the device
+            await self._turn(1 + costs.of_written(len(text)))
             frame: frames.Frame = decoded(text, frames.Frame)
             key = getattr(frame, "key", None)
             key = new_key() if key is None else key
             try:
-                await self._say(await self._done(frame, key))
-            except Exception as error:  # noqa: BLE001 (`problem_of` logs what nobody expects)
-                await self._say(frames.error(problem_of(error, key), frame.id))
+                await self._check()
+                answer = await self._done(frame, key)
+            except ClientClosed:
+                raise
+            except Exception as error:
+                problem = problem_of(error, key)
+                if problem.kind == "unauthorized":
+                    raise
+                answer = frames.error(problem, frame.id)
+            await self._say(answer)
+
+    async def _turn(self, cost: int) -> None:
+        """Wait until a frame is paid for; meanwhile nothing is read from the device."""
+        await self._gate.addresses.turn(self._address)
+        await self._gate.users.turn(self._user, cost)
 
     async def _done(self, frame: frames.Frame, key: str) -> dict[str, Any]:
         """Do what a frame wants, and return the answer."""
@@ -180,15 +245,16 @@ class Session:
         if not 0 < len(key) <= LONGEST_KEY:
             raise Problem("bad-request", f"a key has 1 to {LONGEST_KEY} characters")
         kind, _, name = frame.to.partition(":")
-        sender, named = self._user, op_id(self._user, key)
+        options = {"sender": self._user, "op_id": op_id(self._user, key)}
+        demand, hf = self._gate.permission.demand, self._gate.hf
         if kind == "chat":
-            chat = self._gate.hf.chat(name)
-            return await chat.send(frame.content(), sender=sender, op_id=named)
+            await demand(self._user, SEND, name)
+            return await hf.chat(name).send(frame.content(), **options)
         if kind == "mailbox":
-            box = self._gate.hf.mailbox(name)
-            return await box.send(
-                frame.content(), sender=sender, per_sender=PER_SENDER, op_id=named
-            )
+            await demand(self._user, SEND_MAIL, name)
+            self._gate.contacts.write(self._user, name)
+            box = hf.mailbox(name)
+            return await box.send(frame.content(), per_sender=PER_SENDER, **options)
         raise Problem("bad-request", f"send to chat:ID or mailbox:USER, not {frame.to[:60]!r}")
 
     async def _ack(self, frame: frames.Ack) -> None:
@@ -197,10 +263,11 @@ class Session:
             batch = acknowledging(self._user, frame.position)
             await self._gate.hf.mailbox(self._user).ack(batch)
         else:
+            await self._gate.permission.demand(self._user, ACK, chat)
             await acknowledge(self._gate.hf, self._user, chat, frame.position)
 
-    async def _say(self, frame: dict[str, Any]) -> None:
-        await _say(self._socket, frame)
+    async def _say(self, frame: dict[str, Any]) -> int:
+        return await _say(self._socket, frame)
 
 
 def _resumed(hello: frames.Hello) -> tuple[Position | None, dict[str, Position]]:
@@ -226,8 +293,8 @@ async def _heard(socket: WebSocket) -> str:
     return str(text)
 
 
-async def _say(socket: WebSocket, frame: dict[str, Any]) -> None:
-    """Write one frame.
+async def _say(socket: WebSocket, frame: dict[str, Any]) -> int:
+    """Write one frame; return its size.
 
     Raises:
         WebSocketDisconnect: nobody is there any more.
@@ -237,3 +304,4 @@ async def _say(socket: WebSocket, frame: dict[str, Any]) -> None:
         await socket.send({"type": "websocket.send", "text": text})
     except RuntimeError as error:  # what is raised when the device hung up while this was written
         raise WebSocketDisconnect(1006) from error
+    return len(text)

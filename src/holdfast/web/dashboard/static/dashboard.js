@@ -11,7 +11,7 @@
   if (login && location.hash.startsWith("#token=")) {
     $("#pass").value = decodeURIComponent(location.hash.slice("#token=".length));
     history.replaceState(null, "", location.pathname);
-    login.submit();
+    if (!$("#present")) login.submit();  // a link of another person must not replace a session unasked
   }
   if (!$("#live")) return;
 

@@ -1,0 +1,62 @@
+"""What one user may do to other users who have not agreed to it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from .limits import REMEMBERED_PAIRS, Buckets, Limits
+
+
+class Contacts:
+    """Limits new chats, invitations and unanswered messages, so that no user can flood another.
+
+    Args:
+        limits: the rates.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._chats = Buckets(limits.chats)
+        self._invitations = Buckets(limits.invitations, remembered=REMEMBERED_PAIRS)
+        self._unanswered = Buckets(limits.unanswered, remembered=REMEMBERED_PAIRS)
+        self._wrote: OrderedDict[str, None] = OrderedDict()
+
+    def create(self, user: str, others: Iterable[str]) -> None:
+        """Count a chat that *user* creates with *others*.
+
+        Raises:
+            Problem: there were too many lately.
+        """
+        self._chats.demand(user, "this user: chats are created")
+        for other in others:
+            self.invite(user, other)
+
+    def invite(self, user: str, other: str) -> None:
+        """Count that *user* adds *other* to a chat.
+
+        Raises:
+            Problem: that happened too often lately.
+        """
+        if user != other:
+            whose = "this user: the same user is added to chats"
+            self._invitations.demand(_pair(user, other), whose)
+
+    def write(self, user: str, to: str) -> None:
+        """Count a message from *user* to the mailbox of *to*, unless *to* has written back.
+
+        Raises:
+            Problem: too many are unanswered.
+        """
+        if user == to:
+            return
+        if _pair(to, user) not in self._wrote:
+            whose = "this user: messages are not answered"
+            self._unanswered.demand(_pair(user, to), whose)
+        self._wrote[_pair(user, to)] = None
+        self._wrote.move_to_end(_pair(user, to))
+        if len(self._wrote) > REMEMBERED_PAIRS:
+            self._wrote.popitem(last=False)
+
+
+def _pair(one: str, other: str) -> str:
+    return f"{len(one)}:{one}{other}"
