@@ -14,6 +14,7 @@ from .access import Visitor
 from .answers import html_page, wants_json
 from .deed import fields_of
 from .look import base_of, linked
+from .places import START, page_here
 
 COOKIE: Final = "holdfast_pass"
 
@@ -37,7 +38,8 @@ async def visitor_of(gate: Gate[Visitor], request: Request) -> Visitor:
 
 async def show_login(request: Request) -> Response:
     """Where to put the pass. A link with one in its fragment does it by itself."""
-    return html_page(request, "login.html", visitor=None, refused="")
+    wanted = page_here(request.query_params.get("next", START))
+    return html_page(request, "login.html", visitor=None, refused="", wanted=wanted)
 
 
 async def log_in(request: Request) -> Response:
@@ -45,14 +47,16 @@ async def log_in(request: Request) -> Response:
     gate: Gate[Visitor] = request.app.state.gate
     fields = await fields_of(request, gate.limits.request_bytes)
     token = (fields.get("pass") or [""])[0].strip()
+    wanted = page_here((fields.get("next") or [START])[0])
     try:
         await gate.user_of(request, token)
     except Problem as problem:
         if wants_json(request) or problem.status != 401:
             raise
         refused = "This pass is not good: it is forged, or over."
-        return html_page(request, "login.html", 401, visitor=None, refused=refused)
-    response = _to_start(request)
+        shown = {"refused": refused, "wanted": wanted}
+        return html_page(request, "login.html", 401, visitor=None, **shown)
+    response = RedirectResponse(base_of(request) + wanted, 303)
     response.set_cookie(
         COOKIE,
         token,
@@ -69,7 +73,3 @@ async def log_out(request: Request) -> Response:
     response = RedirectResponse(linked(base_of(request), "login"), 303)
     response.delete_cookie(COOKIE, path=f"{base_of(request)}/")
     return response
-
-
-def _to_start(request: Request) -> Response:
-    return RedirectResponse(linked(base_of(request), ""), 303)
