@@ -129,9 +129,7 @@ class AsyncHoldfast(AsyncOperations):
             for name in dict.fromkeys(names)
         )
 
-    async def locks(
-        self, *, among: int = CATALOGUED, containing: str = ""
-    ) -> dict[str, LockState]:
+    async def locks(self, *, among: int = CATALOGUED, containing: str = "") -> dict[str, LockState]:
         """The locks that are held or waited for now, by name; at most 1,000.
 
         For people and dashboards: it asks for each lock that was in use lately, and may miss one

@@ -99,9 +99,7 @@ class AsyncData(AsyncLogs):
         self._buffers.add(buffer)
         return buffer
 
-    async def known_counters(
-        self, *, among: int = CATALOGUED, containing: str = ""
-    ) -> list[str]:
+    async def known_counters(self, *, among: int = CATALOGUED, containing: str = "") -> list[str]:
         """Names of the counters, in order; at most 1,000, those added to last.
 
         A counter is one for as long as it keeps any sample. One that nobody has added to for a
