@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..core.catalog._async import LISTED
 from ..core.catalog._async import MOST as CATALOGUED
 from ..core.clock import Duration
 from .operations._async import AsyncOperations
@@ -128,7 +129,7 @@ class AsyncHoldfast(AsyncOperations):
             for name in dict.fromkeys(names)
         )
 
-    async def locks(self, *, among: int = CATALOGUED) -> dict[str, LockState]:
+    async def locks(self, *, among: int = CATALOGUED, containing: str = "") -> dict[str, LockState]:
         """The locks that are held or waited for now, by name; at most 1,000.
 
         For people and dashboards: it asks for each lock that was in use lately, and may miss one
@@ -137,12 +138,15 @@ class AsyncHoldfast(AsyncOperations):
         Args:
             among: how many it asks for at most: those that came into use last. By default all that
                 are remembered.
+            containing: ask only for names with this text in them, in capitals or not.
         """
-        return await self._roll.locks(among)
+        return await self._roll.locks(among, containing)
 
-    async def semaphores(self, *, among: int = CATALOGUED) -> dict[str, SemaphoreState]:
+    async def semaphores(
+        self, *, among: int = CATALOGUED, containing: str = ""
+    ) -> dict[str, SemaphoreState]:
         """The semaphores that are held or waited for now, by name; as `locks`."""
-        return await self._roll.semaphores(among)
+        return await self._roll.semaphores(among, containing)
 
     def fenced(self, key: str) -> AsyncFenced:
         """The value called *key*, which refuses to be written under an older fence."""
@@ -177,11 +181,15 @@ class AsyncHoldfast(AsyncOperations):
             self._caller, self._bell, self._catalog, self._producer, self._namespace, name
         )
 
-    async def queues(self) -> list[str]:
-        """Names of the task queues, at most 1,000, the latest used first."""
+    async def queues(self, *, limit: int = LISTED) -> list[str]:
+        """Names of the task queues, the latest used first.
+
+        Args:
+            limit: how many at most, up to the 10,000 that are remembered.
+        """
         from holdfast.queues.keys import KIND
 
-        return await self._catalog.names(KIND)
+        return await self._catalog.every(KIND, limit)
 
     async def enqueue(self, call: Call[R], *, op_id: str | None = None) -> AsyncTaskHandle[R]:
         """Put one task in line, in the queue that it names.
@@ -273,11 +281,11 @@ class AsyncHoldfast(AsyncOperations):
 
         return AsyncMailbox(self._post, name, capacity, overflow)
 
-    async def mailboxes(self) -> list[str]:
-        """Names of the mailboxes, at most 1,000, the latest used first."""
+    async def mailboxes(self, *, limit: int = LISTED) -> list[str]:
+        """Names of the mailboxes, the latest used first; *limit* as of `queues`."""
         from holdfast.messages.keys import MAILBOX
 
-        return await self._catalog.names(MAILBOX)
+        return await self._catalog.every(MAILBOX, limit)
 
     async def create_chat(
         self,
@@ -323,11 +331,14 @@ class AsyncHoldfast(AsyncOperations):
 
         return AsyncChat(self._post, chat_id)
 
-    async def chats(self) -> list[str]:
-        """Ids of the chats, at most 1,000, the latest used first. For those of a user: `inbox`."""
+    async def chats(self, *, limit: int = LISTED) -> list[str]:
+        """Ids of the chats, the latest used first; *limit* as of `queues`.
+
+        For the chats of a user: `inbox`.
+        """
         from holdfast.messages.keys import CHAT
 
-        return await self._catalog.names(CHAT)
+        return await self._catalog.every(CHAT, limit)
 
     def inbox(self, user: str) -> AsyncInbox:
         """All chats of *user*, as a reader of them."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..core.catalog._sync import LISTED
 from ..core.catalog._sync import MOST as CATALOGUED
 from ..core.clock import Duration
 from .operations._sync import Operations
@@ -129,7 +130,7 @@ class Holdfast(Operations):
             for name in dict.fromkeys(names)
         )
 
-    def locks(self, *, among: int = CATALOGUED) -> dict[str, LockState]:
+    def locks(self, *, among: int = CATALOGUED, containing: str = "") -> dict[str, LockState]:
         """The locks that are held or waited for now, by name; at most 1,000.
 
         For people and dashboards: it asks for each lock that was in use lately, and may miss one
@@ -138,12 +139,15 @@ class Holdfast(Operations):
         Args:
             among: how many it asks for at most: those that came into use last. By default all that
                 are remembered.
+            containing: ask only for names with this text in them, in capitals or not.
         """
-        return self._roll.locks(among)
+        return self._roll.locks(among, containing)
 
-    def semaphores(self, *, among: int = CATALOGUED) -> dict[str, SemaphoreState]:
+    def semaphores(
+        self, *, among: int = CATALOGUED, containing: str = ""
+    ) -> dict[str, SemaphoreState]:
         """The semaphores that are held or waited for now, by name; as `locks`."""
-        return self._roll.semaphores(among)
+        return self._roll.semaphores(among, containing)
 
     def fenced(self, key: str) -> Fenced:
         """The value called *key*, which refuses to be written under an older fence."""
@@ -176,11 +180,15 @@ class Holdfast(Operations):
             self._producer.define(name, capacity)
         return Queue(self._caller, self._bell, self._catalog, self._producer, self._namespace, name)
 
-    def queues(self) -> list[str]:
-        """Names of the task queues, at most 1,000, the latest used first."""
+    def queues(self, *, limit: int = LISTED) -> list[str]:
+        """Names of the task queues, the latest used first.
+
+        Args:
+            limit: how many at most, up to the 10,000 that are remembered.
+        """
         from holdfast.queues.keys import KIND
 
-        return self._catalog.names(KIND)
+        return self._catalog.every(KIND, limit)
 
     def enqueue(self, call: Call[R], *, op_id: str | None = None) -> TaskHandle[R]:
         """Put one task in line, in the queue that it names.
@@ -272,11 +280,11 @@ class Holdfast(Operations):
 
         return Mailbox(self._post, name, capacity, overflow)
 
-    def mailboxes(self) -> list[str]:
-        """Names of the mailboxes, at most 1,000, the latest used first."""
+    def mailboxes(self, *, limit: int = LISTED) -> list[str]:
+        """Names of the mailboxes, the latest used first; *limit* as of `queues`."""
         from holdfast.messages.keys import MAILBOX
 
-        return self._catalog.names(MAILBOX)
+        return self._catalog.every(MAILBOX, limit)
 
     def create_chat(
         self,
@@ -322,11 +330,14 @@ class Holdfast(Operations):
 
         return Chat(self._post, chat_id)
 
-    def chats(self) -> list[str]:
-        """Ids of the chats, at most 1,000, the latest used first. For those of a user: `inbox`."""
+    def chats(self, *, limit: int = LISTED) -> list[str]:
+        """Ids of the chats, the latest used first; *limit* as of `queues`.
+
+        For the chats of a user: `inbox`.
+        """
         from holdfast.messages.keys import CHAT
 
-        return self._catalog.names(CHAT)
+        return self._catalog.every(CHAT, limit)
 
     def inbox(self, user: str) -> Inbox:
         """All chats of *user*, as a reader of them."""

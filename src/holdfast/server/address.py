@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from .ownership import real_path
+
 ADDRESS_BYTES_MAX: Final = 103
 """macOS has room for 104 with the final zero, Linux for 108."""
 
@@ -48,6 +50,7 @@ def _alias(folder: Path) -> Path:
     """The symbolic link that stands for *folder*, always the same one, made if missing."""
     home = short_temporary() / f"holdfast-{os.getuid()}"
     home.mkdir(mode=0o700, exist_ok=True)
+    real_path(home)  # checks the folders above it
     found = home.lstat()
     # Anybody may write to /tmp: a link in a directory that is not ours could lead anywhere.
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:

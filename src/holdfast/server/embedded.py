@@ -50,13 +50,16 @@ class EmbeddedServer:
         Blocks until it answers, also for minutes if it has gigabytes to read.
 
         Args:
-            folder: on a local file system, made if missing (mode 0700); it keeps the data. None: a
-                temporary one, without persistence, deleted after its last user.
+            folder: on a local file system, made if missing (mode 0700); it keeps the data. It must
+                belong to this user, and neither it nor a folder above it may be writable by others,
+                unless that is sticky as `/tmp`. None: a temporary one, without persistence, deleted
+                after its last user.
 
         Raises:
             ValueError: *folder* is an empty string.
             ServerNotFound: there is no server binary; the message says what to install.
-            ServerFailed: the folder cannot be used, or the server does not start; and why.
+            ServerFailed: the folder cannot be used, others could change it, or the server does not
+                start; and why.
         """
         if folder == "":
             raise ValueError("the folder's name is empty; None means a private, temporary one")

@@ -22,13 +22,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import Final
 
-from ..errors import ServerFailed
 from .address import short_address, short_temporary
 from .keeper import GATE, KEEPER_LOCK, PINNED, SERVER_LOCK, SOCKET, STOP_S, USERS
 from .lock import FileLock, is_held
+from .ownership import check_own, open_own, real_path
 
 GATE_S: Final = 2 * STOP_S + 10
 """How long to wait at the gate: a keeper behind it may need all its time to stop its server."""
@@ -40,6 +39,8 @@ TAIL_BYTES: Final = 600
 class Folder:
     """A folder by its real path, so that every spelling of it means the same server.
 
+    Raises `PermissionError` if others could replace a folder on the way to it.
+
     Attributes:
         path: where it is.
         private: whether it is temporary, without persistence, and deleted after its last user.
@@ -48,7 +49,7 @@ class Folder:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, private: bool = False) -> None:
-        self.path = Path(os.path.realpath(path))
+        self.path = real_path(path)
         self.private = private
         self.pin = self.path / PINNED
         self.log = self.path / "server.log"
@@ -62,7 +63,7 @@ class Folder:
         """The folder *path*, made if it is missing; None: a new private one.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: it cannot be made, or others could change it.
         """
         if path is None:
             base = short_temporary()
@@ -70,6 +71,8 @@ class Folder:
         else:
             folder = cls(path)
         folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        real_path(folder.path)  # the folders above it may be new
+        check_own(folder.path)
         folder._users.mkdir(mode=0o700, exist_ok=True)
         return folder
 
@@ -108,8 +111,8 @@ class Folder:
         """Take a seat: from here on, until it is released, a keeper does not leave by itself.
 
         Raises:
-            OSError: no permission, or the gate was shut for `GATE_S`.
-            ServerFailed: another user owns this folder's server.
+            OSError: no permission, others could change the folder, or the gate was shut for
+                `GATE_S`.
         """
         with self.gate_shut():
             return FileLock.take(self._users / f"{os.getpid()}-{secrets.token_hex(4)}", timeout_s=1)
@@ -117,11 +120,9 @@ class Folder:
     @contextmanager
     def gate_shut(self) -> Iterator[None]:
         """Keep everybody from entering, and a keeper from leaving. Raises as `enter` does."""
+        check_own(self.path)
         gate = FileLock.take(self._gate, timeout_s=GATE_S)
         try:
-            # Only root gets here in another's folder, and would leave files he cannot open.
-            if gate.owner != os.geteuid():
-                raise ServerFailed(str(self), f"it belongs to user {gate.owner}; run as that user")
             yield
         finally:
             gate.unlock()
@@ -129,7 +130,7 @@ class Folder:
     def log_tail(self) -> str:
         """The last lines of the log, for an error message."""
         try:
-            with self.log.open("rb") as log:
+            with os.fdopen(open_own(self.log, os.O_RDONLY), "rb") as log:
                 start = max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES)
                 log.seek(start)
                 text = log.read(TAIL_BYTES).decode(errors="replace").rstrip()

@@ -119,7 +119,7 @@ class Keeper:
         self.start_failed = False
         """Whether the server ended before it ever answered."""
         self._command = command
-        self._gate = os.open(GATE, os.O_RDWR | os.O_CREAT, 0o600)
+        self._gate = os.open(GATE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         self._told_to_leave = False
         self._served = False
         self._deaths = 0
@@ -183,7 +183,7 @@ def _in_use() -> bool:
 
 
 def _taken(seat: Path) -> bool:
-    descriptor = os.open(seat, os.O_RDWR)
+    descriptor = os.open(seat, os.O_RDWR | os.O_NOFOLLOW)
     try:
         # Shared, so that who leaves just then does not take our look for another user.
         if not _lock(descriptor, fcntl.LOCK_SH):
@@ -242,7 +242,7 @@ def _say(message: str) -> None:
 
 def _take(name: str) -> int:
     """The descriptor of the lock *name*, held."""
-    descriptor = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     deadline_s = time.monotonic() + LOCK_S
     while not _lock(descriptor):
         if time.monotonic() > deadline_s:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import IO, Final
 
 from ..errors import ServerFailed
 from . import keeper
 from .binary import find_server
 from .folder import Folder
+from .ownership import open_own
 from .probe import Answer, ask_to_stop, ping
 
 SILENCE_S: Final = 30.0
@@ -91,10 +94,12 @@ def _run_keeper(folder: Folder, command: list[str]) -> None:
 
 
 def _open_log(folder: Folder) -> IO[bytes]:
-    if folder.log.exists() and folder.log.stat().st_size > LOG_BYTES_MAX:
-        folder.log.replace(folder.log.with_suffix(".log.1"))
-    folder.log.touch(mode=0o600)
-    return folder.log.open("ab")
+    with suppress(FileNotFoundError):
+        found = folder.log.lstat()
+        # A second name may be one of a file elsewhere, which is not to get our lines.
+        if found.st_size > LOG_BYTES_MAX or found.st_nlink > 1:
+            folder.log.replace(folder.log.with_suffix(".log.1"))
+    return os.fdopen(open_own(folder.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab")
 
 
 def _failure(folder: Folder, reason: str) -> ServerFailed:

@@ -14,6 +14,8 @@ import os
 import time
 from pathlib import Path
 
+from .ownership import open_own
+
 POLL_S = 0.01
 """How often a wait looks again; flock itself cannot wait for a limited time."""
 
@@ -23,7 +25,7 @@ class FileLock:
 
     def __init__(self, path: Path) -> None:
         # A file object, so that a forgotten lock ends, with a ResourceWarning, when collected.
-        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb")
+        self._file = os.fdopen(open_own(path, os.O_RDWR | os.O_CREAT), "rb")
 
     @classmethod
     def take(cls, path: Path, *, timeout_s: float) -> FileLock:
@@ -51,11 +53,6 @@ class FileLock:
                 lock.close()
         return lock if taken else None
 
-    @property
-    def owner(self) -> int:
-        """The user id of the file's owner."""
-        return os.fstat(self._file.fileno()).st_uid
-
     def close(self) -> None:
         """Let go of our part; a forked child keeps its own. May be repeated."""
         self._file.close()
@@ -72,7 +69,7 @@ def is_held(path: Path) -> bool:
     It looks by holding a shared lock for an instant, in which `try_take` fails for others.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = open_own(path, os.O_RDONLY)
     except FileNotFoundError:
         return False
     try:

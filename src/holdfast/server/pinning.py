@@ -9,6 +9,7 @@ from .embedded import EmbeddedServer, explained
 from .folder import Folder
 from .keeper import STOP_S
 from .launch import stop_server
+from .ownership import open_own
 from .server_status import ServerStatus, status
 
 
@@ -23,7 +24,7 @@ def start(folder: str | os.PathLike[str]) -> ServerStatus:
         ServerFailed: it does not start.
     """
     with EmbeddedServer.open(folder) as server, explained(folder):
-        Folder(server.folder).pin.touch(mode=0o600)
+        os.close(open_own(Folder(server.folder).pin, os.O_WRONLY | os.O_CREAT))
         return status(folder)
 
 

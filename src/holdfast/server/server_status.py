@@ -9,6 +9,7 @@ from typing import Any
 from . import probe
 from .embedded import explained, socket_url
 from .folder import Folder
+from .ownership import check_own
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,12 @@ def status(folder: str | os.PathLike[str]) -> ServerStatus:
     """How the server of *folder* is. Starts nothing; a folder that does not exist is not running.
 
     Raises:
-        ServerFailed: the folder cannot be read.
+        ServerFailed: the folder cannot be read, or others could change it.
     """
     with explained(folder):
         place = Folder(folder)
+        if place.path.exists():
+            check_own(place.path)
         answer = probe.info(place.socket)
         known = answer or {}
         return ServerStatus(

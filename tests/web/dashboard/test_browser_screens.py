@@ -133,7 +133,7 @@ def test_each_button_does_what_it_says(tab: Tab, house: House) -> None:  # noqa:
     hf.enqueue(send.call("bad"))
     work(hf, registry)
     visit(page, house, "queue?name=email")
-    press(page, "Drop all 1 dead", sure="1 dead tasks of email", said="1")
+    press(page, "Drop all 1 dead", sure="1 dead task of email", said="1")
     assert queue.stats().dead == 0
     with hf.semaphore("api", limit=2).hold():
         visit(page, house, "semaphore?name=api")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -9,6 +11,7 @@ import pytest
 
 from holdfast import QueueStats, Replica, ServerFacts, WorkerStatus
 from holdfast.web.dashboard.reasons import is_like, pattern_of
+from holdfast.web.dashboard.sheet import Sheet
 from holdfast.web.dashboard.verdict import verdict
 from holdfast.web.dashboard.words import number, points, size, span, value
 
@@ -98,3 +101,25 @@ def test_words() -> None:
     assert points([0, 1, 2], 10, 12) == "0.0,11.0 5.0,6.0 10.0,1.0"
     assert value({"a": b"\x00"}) == '{"a":"AA=="}'
     assert value("x" * 30_000).endswith("(cut)")
+
+
+@pytest.mark.parametrize(
+    "sign", ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\ufe66"]
+)
+@pytest.mark.parametrize(
+    "before", ["", " ", "  ", "\t", "\r", "\n", "\u00a0", "\u200b", "\ufeff", "\x00"]
+)
+def test_no_cell_is_a_formula(sign: str, before: str) -> None:
+    """Whatever a spreadsheet ignores in front of it; in the header as in the rows."""
+    cell = f"{before}{sign}1+1"
+    header, row = Sheet((cell, "n"), [(cell, 3)]).csv().split("\r\n", 1)
+    assert header == f'"\'{cell}","n"'
+    assert row == f'"\'{cell}","3"\r\n'
+
+
+@pytest.mark.parametrize("cell", ["", "a=b", "'=a", "1+1", "a\n=b", 'a"=b', "x,=y"])
+def test_each_cell_is_quoted(cell: str) -> None:
+    """So nothing in it ends it; and it is given back as it is."""
+    text = Sheet(("a", "b"), [(cell, -2.5)]).csv()
+    assert list(csv.reader(io.StringIO(text))) == [["a", "b"], [cell, "-2.5"]]
+    assert text.startswith('"a","b"\r\n"') and text.endswith('","-2.5"\r\n')

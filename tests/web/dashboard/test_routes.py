@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -56,7 +57,9 @@ def test_nobody_sees_a_page(house: House, path: str, accept: str) -> None:
     """A browser is led to where one logs in; a program is told."""
     answer = house.visitor(None, Accept=accept).get(f"/{path}")
     if accept == "text/html":
-        assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard/login")
+        where, _, query = answer.headers["location"].partition("?")
+        assert (answer.status_code, where) == (303, "/dashboard/login")
+        assert query == (urlencode({"next": f"/{path}"}) if path else "")
     else:
         assert (answer.status_code, is_problem(answer)) == (401, True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from ...core.catalog._async import LISTED
 from ...core.catalog._async import MOST as CATALOGUED
 from ...core.clock import Duration
 from ...core.codec import Codec
@@ -48,14 +49,17 @@ class AsyncData(AsyncLogs):
         unit = self._namespace.unit(COMPLETIONS, name)
         return AsyncCompletions(self._caller, self._catalog, unit)
 
-    async def known_completions(self) -> list[str]:
-        """What was added to within the month, of all that `completions` names; at most 1,000.
+    async def known_completions(self, *, limit: int = LISTED) -> list[str]:
+        """What was added to within the month, of all that `completions` names.
 
         The latest noted first. A hint: it may name some of which every name was removed.
+
+        Args:
+            limit: how many at most, up to the 10,000 that are remembered.
         """
         from holdfast.completions.keys import COMPLETIONS
 
-        return await self._catalog.names(COMPLETIONS)
+        return await self._catalog.every(COMPLETIONS, limit)
 
     # Counters
 
@@ -95,7 +99,7 @@ class AsyncData(AsyncLogs):
         self._buffers.add(buffer)
         return buffer
 
-    async def known_counters(self, *, among: int = CATALOGUED) -> list[str]:
+    async def known_counters(self, *, among: int = CATALOGUED, containing: str = "") -> list[str]:
         """Names of the counters, in order; at most 1,000, those added to last.
 
         A counter is one for as long as it keeps any sample. One that nobody has added to for a
@@ -103,10 +107,13 @@ class AsyncData(AsyncLogs):
 
         Args:
             among: how many names it looks at, at most; those noted last.
+            containing: look only at names with this text in them, in capitals or not.
         """
+        from holdfast.counters.keys import KIND
         from holdfast.counters.known._async import known_counters
 
-        return await known_counters(self._caller, self._catalog, self._namespace, among)
+        names = await self._catalog.every(KIND, among, containing)
+        return await known_counters(self._caller, self._catalog, self._namespace, names)
 
     # Row caches
 
@@ -141,8 +148,8 @@ class AsyncData(AsyncLogs):
         here = (self._caller, self._bell, self._catalog, self._namespace)
         return AsyncRowCache(*here, name, source=source, terms=terms)
 
-    async def row_caches(self) -> list[str]:
-        """Names of the row caches, at most 1,000, the latest used first."""
+    async def row_caches(self, *, limit: int = LISTED) -> list[str]:
+        """Names of the row caches, the latest used first; *limit* as of `known_completions`."""
         from holdfast.rows.keys import CACHE
 
-        return await self._catalog.names(CACHE)
+        return await self._catalog.every(CACHE, limit)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from ...core.catalog._sync import LISTED
 from ...core.catalog._sync import MOST as CATALOGUED
 from ...core.clock import Duration
 from ...core.codec import Codec
@@ -49,14 +50,17 @@ class Data(Logs):
         unit = self._namespace.unit(COMPLETIONS, name)
         return Completions(self._caller, self._catalog, unit)
 
-    def known_completions(self) -> list[str]:
-        """What was added to within the month, of all that `completions` names; at most 1,000.
+    def known_completions(self, *, limit: int = LISTED) -> list[str]:
+        """What was added to within the month, of all that `completions` names.
 
         The latest noted first. A hint: it may name some of which every name was removed.
+
+        Args:
+            limit: how many at most, up to the 10,000 that are remembered.
         """
         from holdfast.completions.keys import COMPLETIONS
 
-        return self._catalog.names(COMPLETIONS)
+        return self._catalog.every(COMPLETIONS, limit)
 
     # Counters
 
@@ -96,7 +100,7 @@ class Data(Logs):
         self._buffers.add(buffer)
         return buffer
 
-    def known_counters(self, *, among: int = CATALOGUED) -> list[str]:
+    def known_counters(self, *, among: int = CATALOGUED, containing: str = "") -> list[str]:
         """Names of the counters, in order; at most 1,000, those added to last.
 
         A counter is one for as long as it keeps any sample. One that nobody has added to for a
@@ -104,10 +108,13 @@ class Data(Logs):
 
         Args:
             among: how many names it looks at, at most; those noted last.
+            containing: look only at names with this text in them, in capitals or not.
         """
+        from holdfast.counters.keys import KIND
         from holdfast.counters.known._sync import known_counters
 
-        return known_counters(self._caller, self._catalog, self._namespace, among)
+        names = self._catalog.every(KIND, among, containing)
+        return known_counters(self._caller, self._catalog, self._namespace, names)
 
     # Row caches
 
@@ -142,8 +149,8 @@ class Data(Logs):
         here = (self._caller, self._bell, self._catalog, self._namespace)
         return RowCache(*here, name, source=source, terms=terms)
 
-    def row_caches(self) -> list[str]:
-        """Names of the row caches, at most 1,000, the latest used first."""
+    def row_caches(self, *, limit: int = LISTED) -> list[str]:
+        """Names of the row caches, the latest used first; *limit* as of `known_completions`."""
         from holdfast.rows.keys import CACHE
 
-        return self._catalog.names(CACHE)
+        return self._catalog.every(CACHE, limit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ...core.catalog._async import LISTED
 from ...core.clock import Duration
 from ..opening._async import AsyncOpening
 
@@ -54,11 +55,15 @@ class AsyncLogs(AsyncOpening):
             AsyncDesk(self._caller, self._bell, self._renewer, self._catalog, unit, given)
         )
 
-    async def file_feeds(self) -> list[str]:
-        """Names of the feeds that were published to within the month; at most 1,000."""
+    async def file_feeds(self, *, limit: int = LISTED) -> list[str]:
+        """Names of the feeds that were published to within the month.
+
+        Args:
+            limit: how many at most, up to the 10,000 that are remembered.
+        """
         from holdfast.files.keys import KIND
 
-        return await self._catalog.names(KIND)
+        return await self._catalog.every(KIND, limit)
 
     # Tallies
 
@@ -70,8 +75,11 @@ class AsyncLogs(AsyncOpening):
         unit = self._namespace.unit(KIND, name)
         return AsyncTally(self._caller, self._catalog, unit)
 
-    async def tallies(self) -> list[str]:
-        """Names of the tallies that were counted for within the month, in order; at most 1,000."""
+    async def tallies(self, *, limit: int = LISTED) -> list[str]:
+        """Names of the tallies that were counted for within the month, in order.
+
+        *limit* as of `file_feeds`.
+        """
         from holdfast.tallies.keys import KIND
 
-        return sorted(await self._catalog.names(KIND))
+        return sorted(await self._catalog.every(KIND, limit))

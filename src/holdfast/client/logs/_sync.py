@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ...core.catalog._sync import LISTED
 from ...core.clock import Duration
 from ..opening._sync import Opening
 
@@ -53,11 +54,15 @@ class Logs(Opening):
         unit = self._namespace.unit(KIND, name)
         return FileFeed(Desk(self._caller, self._bell, self._renewer, self._catalog, unit, given))
 
-    def file_feeds(self) -> list[str]:
-        """Names of the feeds that were published to within the month; at most 1,000."""
+    def file_feeds(self, *, limit: int = LISTED) -> list[str]:
+        """Names of the feeds that were published to within the month.
+
+        Args:
+            limit: how many at most, up to the 10,000 that are remembered.
+        """
         from holdfast.files.keys import KIND
 
-        return self._catalog.names(KIND)
+        return self._catalog.every(KIND, limit)
 
     # Tallies
 
@@ -69,8 +74,11 @@ class Logs(Opening):
         unit = self._namespace.unit(KIND, name)
         return Tally(self._caller, self._catalog, unit)
 
-    def tallies(self) -> list[str]:
-        """Names of the tallies that were counted for within the month, in order; at most 1,000."""
+    def tallies(self, *, limit: int = LISTED) -> list[str]:
+        """Names of the tallies that were counted for within the month, in order.
+
+        *limit* as of `file_feeds`.
+        """
         from holdfast.tallies.keys import KIND
 
-        return sorted(self._catalog.names(KIND))
+        return sorted(self._catalog.every(KIND, limit))

@@ -23,6 +23,9 @@ _AGAIN_S: Final = 3600.0
 MOST: Final = 10_000
 """Names of a kind that are kept."""
 
+LISTED: Final = 1000
+"""Names of a kind that are listed by default."""
+
 _PAGE: Final = 1000
 """Names that are read or noted at once."""
 
@@ -107,19 +110,25 @@ class Catalog:
         """
         return _readable(self._range(kind, start, limit))
 
-    def every(self, kind: str, most: int = MOST) -> list[str]:
-        """Names of units of a *kind*, the latest noted first: all, or as many as are wanted."""
+    def every(self, kind: str, most: int = MOST, containing: str = "") -> list[str]:
+        """Names of units of a *kind*, the latest noted first: all, or as many as are wanted.
+
+        Args:
+            kind: of the units.
+            most: how many names to return at most.
+            containing: return only names with this text in them, in capitals or not.
+        """
         if most < 1:
             raise ValueError(f"at least 1 must be looked at, got {most}")
-        names: list[str] = []
-        full, done = True, 0
-        while full and done < most:
-            limit = min(_PAGE, most - done)
-            page = self._range(kind, done, limit)
-            names += _readable(page)
-            done += len(page)
-            full = len(page) == limit
-        return list(dict.fromkeys(names))  # one that was noted meanwhile has moved
+        names: dict[str, None] = {}  # one that was noted meanwhile has moved, and comes again
+        wanted, start, full = containing.lower(), 0, True
+        end = MOST if wanted else min(most, MOST)
+        while full and len(names) < most and start < end:
+            limit = min(_PAGE, end - start)
+            page = self._range(kind, start, limit)
+            names.update((name, None) for name in _readable(page) if wanted in name.lower())
+            start, full = start + limit, len(page) == limit
+        return list(names)[:most]
 
     def forget(self, unit: Unit) -> None:
         """Drop *unit* from the list: nothing is left of it."""

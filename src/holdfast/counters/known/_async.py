@@ -20,15 +20,14 @@ _TOGETHER: Final = 500
 
 
 async def known_counters(
-    caller: AsyncCaller, catalog: AsyncCatalog, namespace: Namespace, among: int
+    caller: AsyncCaller, catalog: AsyncCatalog, namespace: Namespace, names: list[str]
 ) -> list[str]:
-    """Names of the counters that keep anything, in order; of too many those added to last.
+    """Those of *names* that keep anything, in order; of too many those added to last.
 
-    The catalog says which there may be. It is told what has vanished; who may not write leaves that
+    The catalog has named them, the latest noted first. It is told what has vanished; who may not write leaves that
     to others.
     """
     known: list[str] = []
-    names = await catalog.every(keys.KIND, among)
     for i in range(0, len(names), _TOGETHER):
         units = [namespace.unit(keys.KIND, name) for name in names[i : i + _TOGETHER]]
         steps: list[Step] = [(unit, [keys.definition(unit)], []) for unit in units]

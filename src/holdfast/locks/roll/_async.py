@@ -42,10 +42,10 @@ class AsyncRoll:
         self._catalog = catalog
         self._namespace = namespace
 
-    async def locks(self, among: int) -> dict[str, LockState]:
+    async def locks(self, among: int, containing: str = "") -> dict[str, LockState]:
         """The locks that are held or waited for, by name."""
         found = {}
-        async for name, reply in self._replies(keys.LOCK, among):
+        async for name, reply in self._replies(keys.LOCK, among, containing):
             state = _readable(lock_state, name, reply)
             if state is None:
                 continue
@@ -55,10 +55,10 @@ class AsyncRoll:
                 break
         return found
 
-    async def semaphores(self, among: int) -> dict[str, SemaphoreState]:
+    async def semaphores(self, among: int, containing: str = "") -> dict[str, SemaphoreState]:
         """The semaphores of which places are held or waited for, by name."""
         found = {}
-        async for name, reply in self._replies(keys.SEMAPHORE, among):
+        async for name, reply in self._replies(keys.SEMAPHORE, among, containing):
             state = _readable(semaphore_state, name, reply)
             if state is None:
                 continue
@@ -68,9 +68,11 @@ class AsyncRoll:
                 break
         return found
 
-    async def _replies(self, kind: str, among: int) -> AsyncIterator[tuple[str, Any]]:
+    async def _replies(
+        self, kind: str, among: int, containing: str
+    ) -> AsyncIterator[tuple[str, Any]]:
         """What `inspect.lua` says of each noted unit; what is gone is dropped from the catalog."""
-        names = await self._catalog.every(kind, among)
+        names = await self._catalog.every(kind, among, containing)
         for i in range(0, len(names), _TOGETHER):
             units = [self._namespace.unit(kind, name) for name in names[i : i + _TOGETHER]]
             replies = await self._caller.call_many(INSPECT, [_step(unit) for unit in units])

@@ -43,10 +43,10 @@ class Roll:
         self._catalog = catalog
         self._namespace = namespace
 
-    def locks(self, among: int) -> dict[str, LockState]:
+    def locks(self, among: int, containing: str = "") -> dict[str, LockState]:
         """The locks that are held or waited for, by name."""
         found = {}
-        for name, reply in self._replies(keys.LOCK, among):
+        for name, reply in self._replies(keys.LOCK, among, containing):
             state = _readable(lock_state, name, reply)
             if state is None:
                 continue
@@ -56,10 +56,10 @@ class Roll:
                 break
         return found
 
-    def semaphores(self, among: int) -> dict[str, SemaphoreState]:
+    def semaphores(self, among: int, containing: str = "") -> dict[str, SemaphoreState]:
         """The semaphores of which places are held or waited for, by name."""
         found = {}
-        for name, reply in self._replies(keys.SEMAPHORE, among):
+        for name, reply in self._replies(keys.SEMAPHORE, among, containing):
             state = _readable(semaphore_state, name, reply)
             if state is None:
                 continue
@@ -69,9 +69,9 @@ class Roll:
                 break
         return found
 
-    def _replies(self, kind: str, among: int) -> Iterator[tuple[str, Any]]:
+    def _replies(self, kind: str, among: int, containing: str) -> Iterator[tuple[str, Any]]:
         """What `inspect.lua` says of each noted unit; what is gone is dropped from the catalog."""
-        names = self._catalog.every(kind, among)
+        names = self._catalog.every(kind, among, containing)
         for i in range(0, len(names), _TOGETHER):
             units = [self._namespace.unit(kind, name) for name in names[i : i + _TOGETHER]]
             replies = self._caller.call_many(INSPECT, [_step(unit) for unit in units])

@@ -19,6 +19,7 @@ from .access import Visitor
 from .assets import asset_path
 from .deed import Deed
 from .look import base_of, linked, path_of
+from .places import way_back
 from .said import forget_said, said_before
 from .screens import GROUPS
 from .sheet import Sheet
@@ -95,6 +96,7 @@ def trouble(
         "problem": problem,
         "detail": str(error) if visitor and isinstance(error, HoldfastError) else problem.detail,
         "again": deed if problem.kind == "outcome-unknown" else None,
+        "back": base_of(request) + way_back(deed.fields) if deed else "",
     }
     template = "diagnosis.html" if away and visitor else "problem.html"
     response = html_page(request, template, problem.status, visitor=visitor, **shown)

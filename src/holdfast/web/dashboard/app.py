@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Final
+from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,7 +17,7 @@ from starlette.routing import Route
 
 from ... import AsyncHoldfast
 from ..audit import Reads, record
-from ..gate import Gate
+from ..gate import Gate, new_key
 from ..guard import LOOPBACK_HOSTS, Guard, checked_hosts
 from ..limits import Limits
 from ..problems import Problem, http_problem
@@ -24,9 +27,10 @@ from .answers import csv_page, html_page, is_beat, json_page, trouble, wants_jso
 from .assets import asset
 from .audit import audited
 from .cookies import pass_of
-from .deed import Deed, Fields, fields_of, way_back
+from .deed import Deed, Fields, fields_of
 from .login import log_in, log_out, show_login, visitor_of
 from .look import Look, base_of, linked
+from .places import START, page_wanted, way_back
 from .said import say_next
 from .screen import Action, Page
 from .screens import SCREENS
@@ -36,6 +40,9 @@ PRIVATE: Final = ("chat", "mailbox")
 
 NAMING: Final = ("id", "name")
 """What names, in the query, what a page shows."""
+
+REPEATED_S: Final = 3000.0
+"""For so long a page may offer to repeat an action: the server knows its key for an hour."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 Served = Callable[[Request, Visitor], Awaitable[Response]]
@@ -83,7 +90,8 @@ def _page(page: Page) -> Iterator[Route]:
             return json_page(found, look.at)
         if page.sheet and request.scope["path"].endswith(".csv"):
             return csv_page(page.path, page.sheet(found))
-        return html_page(request, page.template, visitor=visitor, look=look, **found)
+        shown = {"look": look, "query": urlencode(look.query), **found}
+        return html_page(request, page.template, visitor=visitor, **shown)
 
     endpoint = _for_visitors(show)
     yield Route(f"/{page.path}", endpoint, methods=["GET"])
@@ -119,7 +127,7 @@ def _action(action: Action) -> Route:
             raise Problem("forbidden", f"{action.path} is for operators; you are a {visitor.role}")
         gate: Gate[Visitor] = request.app.state.gate
         fields = await fields_of(request, gate.limits.request_bytes)
-        deed = Deed(gate.hf, visitor, fields, _key_in(fields))
+        deed = Deed(gate.hf, visitor, fields, _key_in(fields), not wants_json(request))
         try:
             done = await action.do(deed)
         except Exception as error:  # noqa: BLE001 (told and logged by `trouble`)
@@ -173,15 +181,31 @@ def _for_all(serve: Endpoint) -> Endpoint:
 
 
 def _to_login(request: Request) -> Response:
-    where = linked(base_of(request), "login")
+    """Lead to the page that takes a pass, and from there back to the page that was asked for."""
+    wanted = page_wanted(request)
+    where = linked(base_of(request), "login", next=None if wanted == START else wanted)
     if is_beat(request):
         return Response(status_code=401, headers={"HX-Redirect": where})
     return RedirectResponse(where, 303)
 
 
 def _key_in(fields: Fields) -> str:
-    """The key of an action that is repeated; else a new one."""
-    return key_of(next(iter(fields.get("key", ())), None))
+    """Return the key of an action that is repeated, or a new one, which says since when it is.
+
+    Raises:
+        Problem: it is so old that the server may have forgotten it, and would do it again.
+    """
+    given = next(iter(fields.get("key", ())), None)
+    if given is None:
+        return f"{int(time.time())}-{new_key()}"
+    made = _MADE.fullmatch(given)
+    if made and time.time() - int(made[1]) > REPEATED_S:
+        raise Problem("conflict", "this was asked for long ago: see what was done, and ask again")
+    return key_of(given)
+
+
+_MADE: Final = re.compile(r"([0-9]{10})-[\w-]+")
+"""A key that was made here."""
 
 
 async def _no_such_route(request: Request, error: Exception) -> Response:

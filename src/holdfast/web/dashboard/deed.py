@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,12 +13,12 @@ from ... import AsyncHoldfast
 from ..problems import Problem
 from ..visit import JSON, body_of, decoded, op_id
 from .access import Visitor
+from .exact import MARK
+from .exact import decoded as exactly
 
 FORM: Final = "application/x-www-form-urlencoded"
 
 MOST_FIELDS: Final = 2000
-
-_PAGE_HERE: Final = re.compile(r"/[a-z/-]*(\?[^\s#\\]*)?")
 
 Fields = Mapping[str, Sequence[str]]
 
@@ -46,12 +45,15 @@ class Deed:
         visitor: who asks.
         fields: what the form says.
         key: names this action, so that repeating it changes nothing.
+        from_page: whether a form of a page asks for it. What that page shows must be there; a
+            program may name what does not exist yet.
     """
 
     hf: AsyncHoldfast
     visitor: Visitor
     fields: Fields
     key: str
+    from_page: bool = False
 
     @property
     def op_id(self) -> str:
@@ -84,17 +86,12 @@ async def fields_of(request: Request, limit: int) -> Fields:
         found: dict[str, Any] = decoded(data, dict[str, str | list[str]])
         return {key: [value] if isinstance(value, str) else value for key, value in found.items()}
     try:
-        return parse_qs(
+        given = parse_qs(
             data.decode(), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS
         )
     except ValueError:
         raise Problem("bad-request", "the form cannot be understood") from None
-
-
-def way_back(fields: Fields) -> str:
-    """The page of the dashboard that the form came from; its start if it names none.
-
-    Only what is here: a form that leads elsewhere is no form of ours.
-    """
-    given = (fields.get("back") or ["/"])[0]
-    return given if _PAGE_HERE.fullmatch(given) and not given.startswith("//") else "/"
+    fields: dict[str, list[str]] = {}
+    for name, texts in given.items():
+        fields.setdefault(name.removesuffix(MARK), []).extend(exactly(name, t) for t in texts)
+    return fields

@@ -9,6 +9,9 @@ from .look import Look
 
 SIZE: Final = 50
 
+REMEMBERED: Final = 10_000
+"""Names of a kind that the server keeps; a list looks at all of them."""
+
 
 def page_of(
     look: Look, names: Sequence[str], *, size: int = SIZE
@@ -23,4 +26,5 @@ def page_of(
     search, page = look.text("q"), look.whole("page", 1)
     found = [name for name in names if search.lower() in name.lower()]
     where = {"search": search, "page": page, "size": size, "total": len(found)}
+    where |= {"all": len(names), "remembered": REMEMBERED}
     return found[(page - 1) * size : page * size], where

@@ -16,6 +16,7 @@ from .answers import html_page, wants_json
 from .cookies import PASS, delete_cookie, pass_of, set_cookie
 from .deed import fields_of
 from .look import base_of, linked
+from .places import START, page_here
 
 LOGIN_BYTES: Final = 16 << 10
 """Bytes of the form that logs in: everybody can send it."""
@@ -44,7 +45,9 @@ async def show_login(request: Request) -> Response:
 
     Who is logged in already is asked before that pass takes the place of the present one.
     """
-    return html_page(request, "login.html", visitor=None, refused="", present=await _name(request))
+    wanted = page_here(request.query_params.get("next", START))
+    shown = {"refused": "", "wanted": wanted, "present": await _name(request)}
+    return html_page(request, "login.html", visitor=None, **shown)
 
 
 async def log_in(request: Request) -> Response:
@@ -52,15 +55,16 @@ async def log_in(request: Request) -> Response:
     gate: Gate[Visitor] = request.app.state.gate
     fields = await fields_of(request, LOGIN_BYTES)
     token = (fields.get("pass") or [""])[0].strip()
+    wanted = page_here((fields.get("next") or [START])[0])
     try:
         visitor = await gate.user_of(request, token)
     except Problem as problem:
         if wants_json(request) or problem.status != 401:
             raise
         refused = "This pass is not good: it is forged, or over."
-        present = await _name(request)
-        return html_page(request, "login.html", 401, visitor=None, refused=refused, present=present)
-    response = _to_start(request)
+        shown = {"refused": refused, "wanted": wanted, "present": await _name(request)}
+        return html_page(request, "login.html", 401, visitor=None, **shown)
+    response = RedirectResponse(base_of(request) + wanted, 303)
     set_cookie(response, request, PASS, token, samesite="lax")
     record(visitor.name, visitor.role, "login", {"address": client_address(request)}, "logged in")
     return response
@@ -81,7 +85,3 @@ async def _name(request: Request) -> str:
     found = pass_of(request)
     visitor = None if found is None else await gate.known(request, found)
     return visitor.name if visitor else ""
-
-
-def _to_start(request: Request) -> Response:
-    return RedirectResponse(linked(base_of(request), ""), 303)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from ... import QueueStats, ServerFacts, WorkerStatus
+from .names import in_text
 from .words import counted, span
 
 Level = Literal["good", "warn", "bad"]
@@ -126,6 +127,6 @@ def _of_queues(queues: Mapping[str, QueueStats], now: datetime) -> Iterator[Find
 
 def _named(queues: Sequence[str]) -> str:
     """`email`, or `email, sms and 3 others`."""
-    shown = ", ".join(queues[:_NAMED])
+    shown = ", ".join(map(in_text, queues[:_NAMED]))
     rest = len(queues) - _NAMED
     return f"{shown} and {rest} others" if rest > 0 else shown

@@ -9,6 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from ..wire import instant
+from .exact import encoded, survives
+from .names import in_text, pieces
 
 LONGEST_VALUE: Final = 20_000
 
@@ -102,6 +104,12 @@ def plain_json(given: Any) -> bytes:
     return msgspec.json.encode(given, enc_hook=repr)
 
 
+def literal(name: str) -> str:
+    """Return *name* as a string of Python, for code to copy."""
+    written = repr(name)
+    return written if '"' in written or "'" in name else f'"{written[1:-1]}"'
+
+
 FILTERS: Final = {
     "counted": counted,
     "number": number,
@@ -115,4 +123,9 @@ FILTERS: Final = {
     "value": value,
     "pretty": pretty,
     "points": points,
+    "pieces": pieces,
+    "in_text": in_text,
+    "encoded": encoded,
+    "survives": survives,
+    "literal": literal,
 }

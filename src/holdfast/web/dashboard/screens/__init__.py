@@ -45,3 +45,6 @@ GROUPS: Final = [
     (group, list(screens)) for group, screens in groupby(SCREENS, lambda screen: screen.group)
 ]
 """The same, for the navigation."""
+
+PATHS: Final = frozenset(page.path for screen in SCREENS for page in screen.pages)
+"""Of all pages, below the dashboard."""

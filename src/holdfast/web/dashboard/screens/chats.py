@@ -9,7 +9,7 @@ from typing import Any, Final
 from .... import AsyncHoldfast, ChatStatus, NoSuchChat
 from ..contents import shown as shown_messages
 from ..gathering import for_each
-from ..listing import page_of
+from ..listing import REMEMBERED, page_of
 from ..look import Look
 from ..screen import Page, Screen
 
@@ -54,7 +54,7 @@ def hold_of(status: ChatStatus) -> Hold | None:
 async def show_chats(look: Look) -> dict[str, Any]:
     """A page of the chats that were used last."""
     hf = look.hf
-    names, where = page_of(look, await hf.chats())
+    names, where = page_of(look, await hf.chats(limit=REMEMBERED))
     found = await for_each(names, lambda name: _status(hf, name, 1))
     return {
         **where,

@@ -19,7 +19,10 @@ async def show(look: Look) -> dict[str, Any]:
     hf, way, prefix = look.hf, look.choice("way", WAYS), look.text("q")
     limit = look.whole("limit", LIMIT)
     known = await hf.known_completions()
-    name = look.text("name") or (next(iter(known), "") if way == "names" else "")
+    name = look.maybe("name")
+    if name is None:
+        name = next(iter(known), "") if way == "names" else ""
+        look.query |= {"name": name} if name else {}
     found = {"way": way, "name": name, "prefix": prefix, "limit": limit, "known": known}
     if not name:
         return {**found, "count": 0, "matches": []}

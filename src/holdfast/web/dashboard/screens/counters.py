@@ -16,7 +16,7 @@ SIZE: Final = 25
 """Counters on a page: each costs a chunk of its samples."""
 
 AMONG: Final = 400
-"""Names that are looked at, those that were added to last."""
+"""Names that are looked at, those that were added to last; of a search, those it finds."""
 
 USUAL_S: Final = 60
 """The precision that is shown at first, or the one next to it."""
@@ -28,7 +28,8 @@ LENGTHS: Final = (30, 60, 120, 240, 500)
 async def show_counters(look: Look) -> dict[str, Any]:
     """A page of the counters, by name."""
     hf = look.hf
-    names, where = page_of(look, await hf.known_counters(among=AMONG), size=SIZE)
+    known = await hf.known_counters(among=AMONG, containing=look.text("q"))
+    names, where = page_of(look, known, size=SIZE)
     found = await for_each(names, lambda name: _recent(hf, name))
     return {
         **where,

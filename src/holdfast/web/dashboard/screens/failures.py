@@ -8,10 +8,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from .... import TaskStatus
+from ...problems import Problem
 from ...visit import whole
 from ..deed import Deed, Done
 from ..gathering import SURVEYED, for_each, stats_of
+from ..listing import REMEMBERED
 from ..look import MOST, Look
+from ..names import in_text
 from ..reasons import is_like, pattern_of
 from ..screen import Action, Page, Screen
 from ..words import counted
@@ -50,16 +53,19 @@ class Failures:
 
 async def show(look: Look) -> dict[str, Any]:
     """The failures of all queues, or of one."""
-    hf, wanted = look.hf, look.text("queue")
-    names = [wanted] if wanted else (await hf.queues())[:SURVEYED]
+    hf, wanted = look.hf, look.maybe("queue")
+    known = await hf.queues(limit=REMEMBERED) if wanted is None else [wanted]
+    names = known[:SURVEYED]
     dead = {name: stats.dead for name, stats in (await stats_of(hf, names)).items() if stats.dead}
     worst = sorted(dead, key=lambda name: -dead[name])[:QUEUES]
-    each = ALL if wanted else EACH
+    each = EACH if wanted is None else ALL
     found = await for_each(worst, lambda name: hf.queue(name).dead(each))
     groups = [group for name, tasks in found.items() for group in grouped(name, tasks)]
     groups.sort(key=lambda group: -group.count)
     return {
         "queue": wanted,
+        "queues": len(known),
+        "surveyed": SURVEYED,
         "dead": sum(dead.values()),
         "among": each,
         "looked_at": sum(map(len, found.values())),
@@ -85,13 +91,27 @@ async def replay(deed: Deed) -> Done:
     """Put the dead tasks of one cause in line again, *among* the latest dead that were counted."""
     queue, task, reason = deed.hf.queue(deed.text("queue")), deed.text("task"), deed.text("reason")
     among = whole(deed.text("among"), "among", 1, ALL) if deed.flag("among") else ALL
+    until = _instant(deed.text("until")) if deed.flag("until") else None
     ids = [
         one.task_id
         for one in await queue.dead(among)
-        if one.task == task and is_like(one.reason, reason)
+        if one.task == task
+        and is_like(one.reason, reason)
+        and (until is None or one.ended_at is None or one.ended_at <= until)
     ]
     replayed = await queue.replay(ids, op_id=deed.op_id)  # also of none: it may be a repetition
-    return Done(f"In line again: {counted(replayed, 'task')} of {deed.text('queue')}.", replayed)
+    return Done(f"In line again: {counted(replayed, 'task')} of {in_text(queue.name)}.", replayed)
+
+
+def _instant(given: str) -> datetime:
+    """Return the instant that a form names: what died after it was not on its page."""
+    try:
+        found = datetime.fromisoformat(given)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise Problem("bad-request", "until is an instant in ISO 8601, with its offset")
+    return found
 
 
 SCREEN: Final = Screen(

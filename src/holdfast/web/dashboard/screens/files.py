@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from .... import FeedStatus
 from ..gathering import for_each
-from ..listing import page_of
+from ..listing import REMEMBERED, page_of
 from ..look import Look
 from ..screen import Page, Screen
 
@@ -17,7 +17,7 @@ FILES: Final = 100
 async def show_feeds(look: Look) -> dict[str, Any]:
     """A page of the feeds that were published to last."""
     hf = look.hf
-    names, where = page_of(look, await hf.file_feeds())
+    names, where = page_of(look, await hf.file_feeds(limit=REMEMBERED))
     found = await for_each(names, lambda name: hf.file_feed(name).status())
     return {
         **where,

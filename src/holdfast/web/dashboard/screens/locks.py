@@ -9,16 +9,17 @@ from ...problems import Problem
 from ..deed import Deed, Done
 from ..listing import page_of
 from ..look import MOST, Look
+from ..names import in_text
 from ..screen import Action, Page, Screen
 from ..words import number
 
 AMONG: Final = 400
-"""Locks that are asked for, those that came into use last."""
+"""Locks that are asked for, those that came into use last; of a search, those it finds."""
 
 
 async def show_locks(look: Look) -> dict[str, Any]:
     """The locks that are held or waited for; those with most waiters first."""
-    states = await look.hf.locks(among=AMONG)
+    states = await look.hf.locks(among=AMONG, containing=look.text("q"))
     names = sorted(states, key=lambda name: (-len(states[name].waiters), name))
     shown, where = page_of(look, names)
     return {
@@ -55,7 +56,7 @@ async def show_lock(look: Look) -> dict[str, Any]:
 
 async def show_semaphores(look: Look) -> dict[str, Any]:
     """The semaphores that are held or waited for; likewise."""
-    states = await look.hf.semaphores(among=AMONG)
+    states = await look.hf.semaphores(among=AMONG, containing=look.text("q"))
     names = sorted(states, key=lambda name: (-len(states[name].waiters), name))
     shown, where = page_of(look, names)
     return {
@@ -94,8 +95,11 @@ async def limit(deed: Deed) -> Done:
     name, given = deed.text("name"), deed.text("limit")
     if not (given.isascii() and given.isdigit() and len(given) <= 9):
         raise Problem("bad-request", "limit is a whole number")
-    await deed.hf.semaphore(name).redefine(limit=int(given), op_id=deed.op_id)
-    return Done(f"{name} has {number(int(given))} places now; nobody has lost one.")
+    semaphore = deed.hf.semaphore(name)
+    if deed.from_page and not (await semaphore.inspect()).limit:
+        raise Problem("not-found", f"there is no semaphore {in_text(name)}; nothing was changed")
+    await semaphore.redefine(limit=int(given), op_id=deed.op_id)
+    return Done(f"{in_text(name)} has {number(int(given))} places now; nobody has lost one.")
 
 
 SCREEN: Final = Screen(

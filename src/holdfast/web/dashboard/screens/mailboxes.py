@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ..contents import shown as shown_messages
 from ..gathering import for_each
-from ..listing import page_of
+from ..listing import REMEMBERED, page_of
 from ..look import Look
 from ..screen import Page, Screen
 
@@ -17,7 +17,7 @@ LATEST: Final = 20
 async def show_mailboxes(look: Look) -> dict[str, Any]:
     """A page of the mailboxes that were used last."""
     hf = look.hf
-    names, where = page_of(look, await hf.mailboxes())
+    names, where = page_of(look, await hf.mailboxes(limit=REMEMBERED))
     found = await for_each(names, lambda name: hf.mailbox(name).status())
     return {
         **where,

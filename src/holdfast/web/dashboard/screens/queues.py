@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .... import AsyncQueue, QueueStats, WorkerStatus
+from .... import AsyncHoldfast, AsyncQueue, QueueStats, WorkerStatus
 from ...problems import Problem
 from ..deed import Deed, Done
 from ..gathering import SURVEYED, for_each, stats_of
+from ..listing import REMEMBERED, page_of
 from ..look import Look
+from ..names import in_text
 from ..screen import Action, Page, Screen
 from ..words import counted, number
 
-SIZE: Final = 50
 MINUTES: Final = 60
 
 ORDERS: Final = ("used", "name", "waiting", "dead")
@@ -20,20 +21,19 @@ ORDERS: Final = ("used", "name", "waiting", "dead")
 
 async def show_queues(look: Look) -> dict[str, Any]:
     """A page of the queues that were used last."""
-    order, search = look.choice("order", ORDERS), look.text("q")
-    names = [name for name in await look.hf.queues() if search.lower() in name.lower()]
-    names, stats = await _ordered(look, names, order)
-    page = look.whole("page", 1)
-    shown = names[(page - 1) * SIZE : page * SIZE]
+    order, search = look.choice("order", ORDERS), look.text("q").lower()
+    known = await look.hf.queues(limit=REMEMBERED)
+    found = [name for name in known if search in name.lower()]
+    names, stats = await _ordered(look, found, order)
+    shown, where = page_of(look, names)
     stats |= await stats_of(look.hf, [name for name in shown if name not in stats])
     paces = await for_each(shown, lambda name: look.hf.queue(name).pace(MINUTES))
     workers = await look.hf.workers()
     return {
+        **where,
         "order": order,
-        "search": search,
-        "page": page,
-        "size": SIZE,
-        "total": len(names),
+        "all": len(known),
+        "found": len(found),
         "surveyed": SURVEYED,
         "queues": [
             {
@@ -69,6 +69,7 @@ async def show_queue(look: Look) -> dict[str, Any]:
     stats, pace = await queue.stats(), await queue.pace(MINUTES)
     return {
         "name": name,
+        "known": await is_known(look.hf, name, stats),
         "stats": stats,
         "waits": stats.waited(look.at),
         "pace": pace,
@@ -80,26 +81,34 @@ def _serving(workers: list[WorkerStatus], queue: str) -> list[WorkerStatus]:
     return [worker for worker in workers if queue in worker.queues and worker.alive]
 
 
+async def is_known(hf: AsyncHoldfast, name: str, stats: QueueStats) -> bool:
+    """Return whether a queue was ever used: it holds something, or it is remembered."""
+    used = stats != QueueStats(0, 0, 0, 0, 0)
+    return used or name in await hf.queues(limit=REMEMBERED)
+
+
 async def pause(deed: Deed) -> Done:
     """Let no task of the queue be claimed."""
-    await _queue(deed).pause(op_id=deed.op_id)
-    return Done(f"{deed.text('queue')} is paused: what runs goes on, and nothing more is begun.")
+    queue = await _known_queue(deed)
+    await queue.pause(op_id=deed.op_id)
+    return Done(f"{in_text(queue.name)} is paused: what runs goes on, and nothing more is begun.")
 
 
 async def resume(deed: Deed) -> Done:
     """Let its tasks be claimed again."""
-    await _queue(deed).resume(op_id=deed.op_id)
-    return Done(f"{deed.text('queue')} goes on.")
+    queue = await _known_queue(deed)
+    await queue.resume(op_id=deed.op_id)
+    return Done(f"{in_text(queue.name)} goes on.")
 
 
 async def replay(deed: Deed) -> Done:
     """Put its dead tasks in line again, the longest dead first."""
-    replayed = await _queue(deed).replay(op_id=deed.op_id)
-    left = (await _queue(deed).stats()).dead
+    queue = _queue(deed)
+    replayed = await queue.replay(op_id=deed.op_id)
+    left = (await queue.stats()).dead
     rest = f" Still dead: {number(left)}." if left else ""
-    return Done(
-        f"In line again: {counted(replayed, 'task')} of {deed.text('queue')}.{rest}", replayed
-    )
+    said = f"In line again: {counted(replayed, 'task')} of {in_text(queue.name)}.{rest}"
+    return Done(said, replayed)
 
 
 async def purge(deed: Deed) -> Done:
@@ -107,12 +116,25 @@ async def purge(deed: Deed) -> Done:
     which = deed.text("which")
     if which not in ("waiting", "dead"):
         raise Problem("bad-request", "which is waiting or dead")
-    dropped = await _queue(deed).purge(dead=which == "dead", op_id=deed.op_id)
-    return Done(f"Dropped: {counted(dropped, f'{which} task')} of {deed.text('queue')}.", dropped)
+    queue = _queue(deed)
+    dropped = await queue.purge(dead=which == "dead", op_id=deed.op_id)
+    said = f"Dropped: {counted(dropped, f'{which} task')} of {in_text(queue.name)}."
+    return Done(said, dropped)
 
 
 def _queue(deed: Deed) -> AsyncQueue:
     return deed.hf.queue(deed.text("queue"))
+
+
+async def _known_queue(deed: Deed) -> AsyncQueue:
+    """Return the queue that a form names; what is done to an unknown one would make it.
+
+    A program may do so: to pause a queue before its first task.
+    """
+    queue = _queue(deed)
+    if deed.from_page and not await is_known(deed.hf, queue.name, await queue.stats()):
+        raise Problem("not-found", f"there is no queue {in_text(queue.name)}; nothing was changed")
+    return queue
 
 
 SCREEN: Final = Screen(

@@ -6,10 +6,12 @@ import json
 from typing import Any, Final
 
 from .... import AsyncRowCache, DecodeError, RowExplanation
+from ...problems import Problem
 from ..deed import Deed, Done
 from ..gathering import for_each
-from ..listing import page_of
+from ..listing import REMEMBERED, page_of
 from ..look import Look
+from ..names import in_text
 from ..screen import Action, Page, Screen
 from ..words import value
 
@@ -23,7 +25,7 @@ ROWS: Final = 100
 async def show_caches(look: Look) -> dict[str, Any]:
     """A page of the row caches that were used last."""
     hf = look.hf
-    names, where = page_of(look, await hf.row_caches(), size=SIZE)
+    names, where = page_of(look, await hf.row_caches(limit=REMEMBERED), size=SIZE)
     found = await for_each(names, lambda name: hf.row_cache(name).status())
     return {**where, "caches": [{"name": name, "status": each} for name, each in found.items()]}
 
@@ -72,8 +74,12 @@ def id_of(given: str) -> Any:
 async def invalidate(deed: Deed) -> Done:
     """Drop the copy of a row; if it is scheduled it is due at once."""
     name, given = deed.text("name"), deed.text("id")
+    if deed.from_page and name not in await deed.hf.row_caches(limit=REMEMBERED):
+        raise Problem("not-found", f"there is no row cache {in_text(name)}; nothing was changed")
     await deed.hf.row_cache(name).invalidate(id_of(given))
-    return Done(f"Row {given} of {name} is read from its source before it is given out again.")
+    return Done(
+        f"Row {in_text(given)} of {in_text(name)} is read from its source before it is given out again."
+    )
 
 
 SCREEN: Final = Screen(

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from .... import AsyncTally
 from ..gathering import for_each
-from ..listing import page_of
+from ..listing import REMEMBERED, page_of
 from ..look import Look
 from ..screen import Page, Screen
 from ..sheet import Sheet
@@ -21,7 +21,7 @@ LIMIT: Final = 25
 async def show_tallies(look: Look) -> dict[str, Any]:
     """A page of the tallies, by name."""
     hf = look.hf
-    names, where = page_of(look, await hf.tallies(), size=20)
+    names, where = page_of(look, await hf.tallies(limit=REMEMBERED), size=20)
     found = await for_each(names, lambda name: _days(hf.tally(name)))
     return {
         **where,

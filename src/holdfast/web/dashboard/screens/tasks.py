@@ -9,6 +9,7 @@ from .... import TaskStatus
 from ...problems import Problem
 from ..deed import Deed, Done
 from ..gathering import for_each
+from ..listing import REMEMBERED
 from ..look import MOST, Look
 from ..reasons import is_like
 from ..screen import Action, Page, Screen
@@ -26,14 +27,19 @@ STATES: Final[tuple[State, ...]] = ("queued", "delayed", "running", "dead")
 async def show_tasks(look: Look) -> dict[str, Any]:
     """The tasks of one queue that are in one state."""
     state, page = look.choice("state", STATES), look.whole("page", 1, most=SEEN // SIZE)
-    names = (await look.hf.queues())[:MOST]
-    name = look.text("queue") or next(iter(sorted(names)), "")
+    known = await look.hf.queues(limit=REMEMBERED)
+    names = sorted(known[:MOST])
+    name = look.maybe("queue")
     search, task, reason = look.text("q"), look.text("task"), look.text("reason")
     filters = {"search": search, "task": task, "reason": reason}
-    found: dict[str, Any] = {"queue": name, "state": state, "queues": sorted(names), "page": page}
+    found: dict[str, Any] = {"state": state, "queues": names, "all": len(known), "page": page}
     found |= {"size": SIZE, "filters": filters, "seen": SEEN}
-    if not name:
-        return {**found, "stats": None, "total": 0, "tasks": []}
+    if name is None and not names:
+        return {**found, "queue": "", "stats": None, "total": 0, "held": 0, "tasks": []}
+    if name is None:
+        # The next update must show this queue, too, though another one may come first by then.
+        name = look.query["queue"] = names[0]
+    found["queue"] = name
     queue = look.hf.queue(name)
     stats = await queue.stats()
     everything = not any(filters.values())
@@ -45,9 +51,10 @@ async def show_tasks(look: Look) -> dict[str, Any]:
         and (not reason or is_like(status.reason, reason))
         and (not search or _mentions(status, search))
     ]
-    total = _counted(stats, state) if everything else len(kept)
+    held = _counted(stats, state)
+    total = held if everything else len(kept)
     shown = kept[(page - 1) * SIZE : page * SIZE]
-    return {**found, "stats": stats, "total": min(total, SEEN), "tasks": shown}
+    return {**found, "stats": stats, "total": min(total, SEEN), "held": held, "tasks": shown}
 
 
 async def show_task(look: Look) -> dict[str, Any]:

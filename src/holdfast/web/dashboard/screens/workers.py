@@ -22,6 +22,7 @@ async def show(look: Look) -> dict[str, Any]:
         "alive": len(alive),
         "running": sum(worker.running for worker in alive),
         "places": sum(worker.concurrency for worker in alive),
+        "found": len(known),
         "workers": [
             {"alive": worker.alive, "status": worker}
             for worker in sorted(known, key=lambda worker: worker.name)[:MOST]

@@ -17,40 +17,66 @@
 
   // --- Beats: while the page is seen, and nobody is in the middle of something.
 
-  let paused = false;
+  // Whatever is under a hand stays where it is: a press must hit what was seen there.
+  const CONTROL = "a, button, select, summary, label, option, input:not([type=checkbox])";
+  const STILL_MS = 1000, LOOKING_MS = 10000, SETTLING_MS = 400;
+  let paused = false, pressed = false, movedAt = -Infinity, touchedAt = -Infinity;
 
   function isBusy() {
-    const live = $("#live"), active = document.activeElement, selected = getSelection();
+    const live = $("#live"), active = document.activeElement, selected = getSelection(), now = performance.now();
     return $("#sure").open
-      || $$("input[name=id]:checked", live).length > 0
-      || live.contains(active) && active.matches("input:not([type=checkbox]), select, textarea")
+      || pressed
+      || now - movedAt < STILL_MS  // on the way to something
+      || $$("input[name^=id]:checked", live).length > 0
+      || $(`:is(${CONTROL}):hover`, live)
+      || live.contains(active) && active.matches(CONTROL)
+      || now - touchedAt < LOOKING_MS && (live.contains(active) || $("input:hover", live))
       || !selected.isCollapsed && live.contains(selected.anchorNode);
   }
 
   function beat() {
-    const held = !paused && isBusy();
+    const held = !paused && Boolean(isBusy());
     document.body.classList.toggle("held", held);
+    $("#pause").textContent = paused ? "Paused" : held ? "Held" : "Live";
     if (!document.hidden && !paused && !held) htmx.trigger("#live", "beat");
   }
 
   function pause(on) {
     paused = on;
-    const button = $("#pause");
-    button.setAttribute("aria-pressed", String(on));
-    button.textContent = on ? "Paused" : "Live";
-    if (!on) beat();
+    $("#pause").setAttribute("aria-pressed", String(on));
+    beat();
   }
 
   setInterval(beat, BEAT_MS);
   $("#pause").addEventListener("click", () => pause(!paused));
   document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });
   addEventListener("online", beat);
+  addEventListener("pageshow", ({ persisted }) => { if (persisted) location.reload(); });  // it shows what was
   document.addEventListener("keydown", (event) => {
+    touchedAt = performance.now();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && !$("#sure").open && $("#live").contains(document.activeElement)) document.activeElement.blur();
     if (event.target.matches("input, select, textarea")) return;
     if (event.key === "p") pause(!paused);
     if (event.key === "/" && $("[type=search]")) { event.preventDefault(); $("[type=search]").focus(); }
   });
+
+  const still = () => { pressed = false; touchedAt = performance.now(); };
+
+  document.addEventListener("pointerdown", () => { pressed = true; touchedAt = performance.now(); }, true);
+  for (const name of ["pointerup", "pointercancel", "dragend"])
+    document.addEventListener(name, () => setTimeout(still), true);  // the click comes first
+  addEventListener("blur", still);
+  document.addEventListener("pointermove", ({ target, movementX, movementY }) => {
+    if (!movementX && !movementY) return;
+    touchedAt = performance.now();
+    if ($("#live").contains(target)) movedAt = touchedAt;
+  }, true);
+
+  // The second click of a double click may come when another page lies under the pointer.
+  document.addEventListener("click", (event) => {
+    if (event.detail > 1 && event.target.closest("form[method=post] button")) event.preventDefault();
+  }, true);
 
   // --- A dashboard that is away is said to be, until it answers again.
 
@@ -71,24 +97,21 @@
   });
   document.addEventListener("htmx:afterSwap", () => { restore(); refresh(); });
 
-  // --- What the reader has in hand stays: the focus, what is unfolded, the charts.
+  // --- What the reader has unfolded stays so. Rows that moved take no press until they have been seen.
 
-  const FOCUSABLE = "a[href], button, input, select, summary";
-  let kept = {};
+  const order = () => $$("#live form[method=post]").map((form) => new URLSearchParams(new FormData(form)).toString()).join("\n");
+  let kept = {}, settling = 0;
 
   function remember() {
-    const live = $("#live"), active = document.activeElement;
-    kept = {
-      focus: live.contains(active) ? $$(FOCUSABLE, live).indexOf(active) : -1,
-      words: active.textContent,
-      open: $$("details[open][id]", live).map((each) => each.id),
-    };
+    kept = { open: $$("details[open][id]", $("#live")).map((each) => each.id), order: order() };
   }
 
   function restore() {
-    const again = $$(FOCUSABLE, $("#live"))[kept.focus];
-    if (again && again.textContent === kept.words) again.focus({ preventScroll: true });
     for (const id of kept.open || []) document.getElementById(id)?.setAttribute("open", "");
+    if (kept.order === order()) return;
+    document.documentElement.classList.add("settling");
+    clearTimeout(settling);
+    settling = setTimeout(() => document.documentElement.classList.remove("settling"), SETTLING_MS);
   }
 
   // --- Charts.
@@ -157,37 +180,58 @@
 
   // --- Choosing, and being asked.
 
-  const chosen = (form) => $$("input[name=id]:checked", form).length;
+  const chosen = (form) => $$("input[name^=id]:checked", form);
 
   document.addEventListener("change", ({ target }) => {
     if (target.matches("[data-all]"))
-      for (const box of $$("input[name=id]", target.form)) box.checked = target.checked;
+      for (const box of $$("input[name^=id]", target.form)) box.checked = target.checked;
     if (target.form && target.type === "checkbox") count(target.form);
     if (target.matches("select[data-go]")) target.form.requestSubmit();
   });
 
   function count(form) {
     for (const button of $$("button[data-chosen]", form)) {
-      button.disabled = chosen(form) === 0;
-      button.textContent = button.dataset.chosen.replace("{n}", chosen(form) || "chosen");
+      button.disabled = chosen(form).length === 0;
+      button.textContent = button.dataset.chosen.replace("{n}", chosen(form).length || "chosen");
     }
   }
 
-  document.addEventListener("submit", (event) => {
-    const { target: form, submitter } = event;
-    const question = submitter?.dataset.sure || form.dataset.sure;
-    if (!question || form.dataset.asked) return;
-    event.preventDefault();
-    const dialog = $("#sure");
-    $("#sure-what").textContent = question.replace("{n}", chosen(form));
+  // The question names what the form of the pressed button sends; nothing of it changes until the answer.
+  function ask(form) {
+    const dialog = $("#sure"), question = $(".sure", form).cloneNode(true), boxes = chosen(form);
+    for (const place of $$("[data-counted]", question)) {
+      place.textContent = `${boxes.length} ${place.dataset.counted}${boxes.length === 1 ? "" : "s"}`;
+      if (boxes.length === 1) place.append(": ", named(boxes[0].dataset.named));
+    }
+    $("#sure-what").replaceChildren(...question.childNodes);
     dialog.returnValue = "no";
     dialog.addEventListener("close", () => {
       if (dialog.returnValue !== "yes") return;
       form.dataset.asked = "yes";
-      form.requestSubmit(submitter);
+      form.requestSubmit();
       delete form.dataset.asked;  // whoever comes back to this page is asked again
     }, { once: true });
     dialog.showModal();
+  }
+
+  function named(text) {
+    const name = document.createElement("bdi");
+    name.textContent = text;
+    return name;
+  }
+
+  document.addEventListener("click", ({ target }) => {
+    const form = target.closest("button[type=button]")?.form;
+    if (form && $(".sure", form)) ask(form);
+  });
+  document.addEventListener("keydown", (event) => {
+    const { form, type } = event.target;
+    if (event.key !== "Enter" || type !== "number" || !form || !$(".sure", form)) return;
+    event.preventDefault();
+    ask(form);
+  });
+  document.addEventListener("submit", (event) => {
+    if ($(".sure", event.target) && !event.target.dataset.asked) event.preventDefault();
   });
 
   // --- Times as the reader's own clock has them.

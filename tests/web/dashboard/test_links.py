@@ -1,0 +1,167 @@
+"""Every link and every form of every page leads somewhere, in each state of the filters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Final
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import httpx
+import pytest
+
+from faults.servers import Server
+from holdfast import TaskRegistry
+from holdfast.web import Limits, Rate
+from web.dashboard.world import ACTIONS, LOOKS, fill
+from web.house import House, opened
+
+HTML = {"Accept": "text/html"}
+
+MOST: Final = 1000
+"""Pages that are looked at."""
+
+STATES: Final = [
+    *({"order": order, "q": q} for order in ("", "used", "name", "waiting") for q in ("", "x")),
+    {"page": "2"},
+]
+"""Of the filters of the list of queues."""
+
+
+class Forms(HTMLParser):
+    """The links of a page, and its forms as a browser sends them; of a choice each one."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.forms: list[tuple[str, str, list[tuple[str, str]]]] = []
+        self.choices: list[tuple[int, str, str]] = []
+        self._choice = ""
+        self._open = False
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "a":
+            self.links.append(given["href"])
+        elif tag == "div" and "hx-get" in given:
+            self.links.append(given["hx-get"])
+        elif tag == "form":
+            self._open = True
+            self.forms.append((given.get("method", "get"), given.get("action", ""), []))
+        elif tag == "select":
+            self._choice = given["name"]
+        elif tag == "option" and self._choice:
+            self.choices.append((len(self.forms) - 1, self._choice, given["value"]))
+            if "selected" in given:
+                self.forms[-1][2].append((self._choice, given["value"]))
+        elif tag == "input" and self._open and "name" in given and given.get("type") != "checkbox":
+            self.forms[-1][2].append((given["name"], given.get("value", "")))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = self._open and tag != "form"
+        self._choice = "" if tag == "select" else self._choice
+
+    def sent(self) -> Iterator[str]:
+        """Where the forms lead that only ask: as they are, for each choice, with a search."""
+        for at, (method, action, fields) in enumerate(self.forms):
+            if method != "get":
+                continue
+            yield f"{action}?{urlencode(fields)}"
+            yield f"{action}?{urlencode({**dict(fields), 'q': 'x y'})}"
+            for where, name, value in self.choices:
+                if where == at:
+                    yield f"{action}?{urlencode({**dict(fields), name: value})}"
+
+
+@pytest.fixture(scope="module")
+def house(standalone: Server) -> Iterator[House]:
+    """Something of everything, more queues than a page has, and names that are easily lost."""
+    rate = Rate(100_000.0, 100_000)
+    limits = Limits(user=rate, address=rate, failures=rate)
+    with opened(standalone.url, "dashboard-links", limits) as house:
+        fill(house.hf)
+        for name in ("", "a\r\nb", "a b&c=d", *(f"queue-{n:02}" for n in range(60))):
+            task = TaskRegistry().task(queue=name, name="send")(lambda: None)
+            house.hf.enqueue(task.call())
+        house.hf.counter("").add(1)
+        yield house
+
+
+@pytest.mark.timeout(300)
+def test_no_link_and_no_form_leads_nowhere(house: House) -> None:
+    """From each page on, as far as it goes; and an action comes back to a page."""
+    client = house.visitor("operator", **HTML)
+    found = [f"/{path}?{urlencode(query)}" for path, query in LOOKS]
+    found += [f"/queues?{urlencode(state)}" for state in STATES]
+    seen: set[str] = set()
+    wrong: list[tuple[str, str, int]] = []
+    start = dict.fromkeys(found, "the table")
+    while start and len(seen) < MOST:
+        path, source = start.popitem()
+        seen.add(path)
+        answer = client.get(path)
+        if answer.status_code != 200:
+            wrong.append((path, source, answer.status_code))
+        elif answer.headers["content-type"].startswith("text/html"):
+            start |= {each: path for each in leads(answer) if each not in seen}
+    assert wrong == []
+    assert len(seen) > 200
+
+
+def leads(page: httpx.Response) -> Iterator[str]:
+    """Where a page leads to, below the dashboard."""
+    forms = Forms(page.text)
+    for method, action, fields in forms.forms:
+        if method == "post" and action != "/dashboard/logout":
+            assert action.removeprefix("/dashboard/") in ACTIONS
+            yield dict(fields)["back"]
+    for link in (*forms.links, *forms.sent()):
+        if not link.startswith("#"):
+            assert link.startswith("/dashboard/"), link
+            yield link.removeprefix("/dashboard")
+
+
+@pytest.mark.parametrize("path", ["queues?order=dead&q=a&page=1", "queues?order=used&q=a"])
+def test_clear_leaves_the_order(house: House, path: str) -> None:
+    """And the page that it leads to is one."""
+    client = house.visitor("viewer", **HTML)
+    [link] = cleared(client.get(f"/{path}"))
+    order = dict(parse_qsl(urlsplit(path).query))["order"]
+    assert dict(parse_qsl(urlsplit(link).query)) == {"order": order}
+    assert client.get(link).status_code == 200
+
+
+def test_clear_leaves_the_queue(house: House) -> None:
+    """Whose tasks are on the page, and may be cancelled there."""
+    client = house.visitor("operator", **HTML)
+    asked = {"queue": "queue-07", "state": "queued", "q": "nothing", "task": "send"}
+    page = client.get("/tasks", params=asked)
+    [link] = cleared(page)
+    kept = dict(parse_qsl(urlsplit(link).query))
+    assert kept == {"queue": "queue-07", "state": "queued", "task": "send"}
+    [link] = cleared(client.get("/tasks?q=x"))
+    kept = dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))
+    assert kept == {"queue": client.get("/tasks.json").json()["queue"]}
+
+
+def cleared(page: httpx.Response) -> list[str]:
+    """Where `Clear` leads to."""
+    assert page.status_code == 200
+    parts = page.text.split(">Clear</a>")[:-1]
+    links = [part.rpartition('href="')[2].rstrip('"') for part in parts]
+    return [link.replace("&amp;", "&").removeprefix("/dashboard") for link in links]
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [("queues?page=3", "go to page 2"), ("tasks?queue=queue-01&page=5", "go to page 1")],
+)
+def test_a_page_behind_the_last_one_is_said_to_be(house: House, path: str, told: str) -> None:
+    """It is not said that there is nothing."""
+    page = house.visitor("viewer", **HTML).get(f"/{path}").text
+    assert told in page
+    assert "There is no page" in page
+    assert "No queues yet" not in page
+    assert "Nothing waits" not in page
