@@ -78,7 +78,7 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
     ),
     (
         DamagedData("locks/acquire on lock 'a'", "lock 'a'", "limit of hf:x is not"),
-        r"^locks/acquire on lock 'a' failed: limit of hf:x is not; .* `holdfast fsck`",
+        r"^locks/acquire on lock 'a' failed: limit of hf:x is not; .* run `holdfast fsck`",
         {"what": "lock 'a'", "reason": "limit of hf:x is not", "problem": "limit of hf:x is not"},
     ),
     (
