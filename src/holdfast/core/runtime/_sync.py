@@ -137,9 +137,6 @@ class Revocation:
         return False
 
 
-Guard = threading.Lock
-
-
 class Repeating:
     """Does some work again and again in a thread of its own, from `start` to `stop`.
 
@@ -156,16 +153,18 @@ class Repeating:
         self._every_s = every_s
         self._name = name
         self._thread: threading.Thread | None = None
+        self._unclaimed = [work]  # for the first thread, if there are several
+        self._registered = False
         self._hurried = Nudge()
         self._stopped = False
 
     def start(self) -> None:
         """Begin, unless it has begun."""
-        if self._thread is None:
-            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            thread.start()
-            self._thread = thread  # only now: a start that was interrupted is repeated
-            atexit.register(self._end)
+        if self._thread is None:  # also after a start that an exception has interrupted
+            if not self._registered:
+                atexit.register(self._end)
+                self._registered = True
+            threading.Thread(target=self._run, name=self._name, daemon=True).start()
 
     def hurry(self) -> None:
         """Do the work now."""
@@ -184,6 +183,11 @@ class Repeating:
         return Repeating(self._work, self._every_s, self._name)
 
     def _run(self) -> None:
+        try:
+            self._unclaimed.pop()
+        except IndexError:
+            return
+        self._thread = threading.current_thread()
         while not self._stopped:
             self._hurried.wait(self._every_s)
             if not self._stopped:
