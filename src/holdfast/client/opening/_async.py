@@ -203,9 +203,9 @@ class AsyncOpening:
 
     async def _close_buffers(self) -> None:
         """Flush them, as far as the server lets itself be asked."""
-        while self._buffers:
+        for buffer in list(self._buffers):  # each leaves them by itself, once it is closed
             try:
-                await self._buffers.pop().close()
+                await buffer.close()
             except HoldfastError as error:
                 logger.warning("counts are lost with their buffer: %s", error)
 

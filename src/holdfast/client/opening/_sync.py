@@ -204,9 +204,9 @@ class Opening:
 
     def _close_buffers(self) -> None:
         """Flush them, as far as the server lets itself be asked."""
-        while self._buffers:
+        for buffer in list(self._buffers):  # each leaves them by itself, once it is closed
             try:
-                self._buffers.pop().close()
+                buffer.close()
             except HoldfastError as error:
                 logger.warning("counts are lost with their buffer: %s", error)
 

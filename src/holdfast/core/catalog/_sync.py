@@ -83,14 +83,16 @@ class Catalog:
         if len(self._noted) + len(units) > _REMEMBERED:
             self._noted.clear()
         now = time.monotonic()
-        self._noted.update((unit, now) for unit in units)  # at once: many may come together
         page, names = self._page(kind), [unit.name for unit in units]
         try:
+            self._noted.update(dict.fromkeys(units, now))  # at once: many may come together
             place = [page.key("names")]
             self._caller.call(NOTE, page, place, names, kind=self._kind, durable=False)
-        except HoldfastError:
+        except BaseException as error:
             for unit in units:
                 self._noted.pop(unit, None)
+            if not isinstance(error, HoldfastError):
+                raise
             self._leave(kind)
         else:
             self._failures.pop(kind, None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
@@ -21,7 +20,6 @@ Gate = asyncio.Semaphore
 Mutex = asyncio.Lock
 Running = asyncio.Task
 sleep = asyncio.sleep
-Guard = threading.Lock  # for a few lines that await nothing; cheaper than a context in Python
 
 LEFTOVER_S = 1.0
 """How long the end of a loop waits for tasks that ignore their cancellation."""

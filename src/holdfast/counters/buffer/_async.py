@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
 from ...core.clock import Duration, to_seconds
 from ...core.ledger import Operation
-from ...core.runtime._async import Guard
+from ...core.runtime._async import Mutex
 from ...core.runtime.forks import begins_anew
 from ...core.runtime.repeating._async import Repeating
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
 from .. import keys
 from .._async import ADD, MAX_COUNT, MIN_COUNT, MOST_TRIES, AsyncCounter, checked_count
+from ..collected import Collected, Due
 
 logger: Final = logging.getLogger("holdfast.counters")
 
@@ -28,25 +29,6 @@ MAX_NAMES: Final = 10_000
 
 TOGETHER: Final = 500
 """Adds that travel together: no more than the server answers within a timeout."""
-
-FORGOTTEN_S: Final = 3000.0
-"""After this long nobody can say any more whether a flush without an answer was counted."""
-
-
-class _Due(NamedTuple):
-    """An add that is to be made, or that was and had no answer; then it is repeated.
-
-    Attributes:
-        counter: which.
-        amount: what is added.
-        op_id: under which it was made; None: it was not.
-        since: local monotonic time of the first try.
-    """
-
-    counter: AsyncCounter
-    amount: int
-    op_id: str | None
-    since: float
 
 
 class AsyncCounterBuffer:
@@ -80,16 +62,16 @@ class AsyncCounterBuffer:
         self._catalog = catalog
         self._counter = counter
         self._on_close = on_close
-        self._guard = Guard()
+        self._flushing = Mutex()
         self._counters: dict[str, AsyncCounter] = {}  # they know their shapes
-        self._counts: dict[str, int] = {}
-        self._unsettled: list[_Due] = []
+        self._collected = Collected()
         self._closed = False
+        self._ended = False
         self._flushes = Repeating(self._flush_quietly, flush_every_s, "holdfast counters")
         begins_anew(self)
 
     def __repr__(self) -> str:
-        return f"<buffer with counts for {len(self._counts):,} counters>"
+        return f"<buffer with counts for {len(self._collected.counts):,} counters>"
 
     def add(self, name: str, count: int = 1) -> None:
         """Count, soon. Costs no I/O.
@@ -105,13 +87,10 @@ class AsyncCounterBuffer:
         """
         if count.__class__ is not int or not MIN_COUNT <= count <= MAX_COUNT:
             count = checked_count(count)
-        self._guard.acquire()  # this way a third less than `with`, for all of an add
-        try:
-            self._counts[name] += count
-        except KeyError:
-            self._begin(name, count)
-        finally:
-            self._guard.release()
+        if name.__class__ is not str and isinstance(name, str):
+            name = str.__str__(name)  # a class of its own may hash and compare with code in Python
+        while not self._collected.add(name, count):
+            self._begin(name)
 
     async def flush(self) -> None:
         """Add what has come together to the counters.
@@ -124,26 +103,20 @@ class AsyncCounterBuffer:
         await self._flush()
 
     async def _flush(self) -> None:
-        now = time.monotonic()
-        with self._guard:
-            due, self._unsettled = self._unsettled, []
-            due += [_Due(self._counters[n], c, None, now) for n, c in self._counts.items() if c]
-            self._counts = {}
+        problem: HoldfastError | None = None
+        async with self._flushing:
+            due = self._collected.take(time.monotonic())
             if len(self._counters) > MAX_NAMES:
                 self._counters = {}
-        problem: HoldfastError | None = None
-        try:
             while due:
                 part, due = due[:TOGETHER], due[TOGETHER:]
                 problems = await self._settle(part)
                 problem = problems[-1] if problems else problem
                 if len(problems) == len(part) and all(map(_is_away, problems)):
                     break  # the others would wait as long for nothing
-        finally:
-            self._keep(due)
-        with self._guard:
-            if not self._counts and not self._unsettled:
-                self._flushes.keep(None)
+        self._flushes.keep(None)
+        if not self._collected.is_empty:  # first that, then the look: `_begin` does the reverse
+            self._flushes.keep(self)
         if problem is not None:
             raise problem
 
@@ -159,15 +132,21 @@ class AsyncCounterBuffer:
             HoldfastError: some counts could not be added. They are lost, unless `repeat()` of an
                 `OutcomeUnknown` adds them.
         """
-        if self._closed:
+        if self._ended:
             return
         self._closed = True
         await self._flushes.stop()
         try:
             await self._flush()
-        finally:
-            self._flushes.keep(None)
-            self._on_close(self)
+        except Exception:
+            self._end()
+            raise
+        self._end()  # not if it was interrupted: then it can be closed again
+
+    def _end(self) -> None:
+        self._flushes.keep(None)
+        self._on_close(self)
+        self._ended = True
 
     async def __aenter__(self) -> Self:
         return self
@@ -180,59 +159,54 @@ class AsyncCounterBuffer:
     ) -> None:
         await self.close()
 
-    async def _settle(self, part: Sequence[_Due]) -> list[HoldfastError]:
+    async def _settle(self, part: Sequence[Due]) -> list[HoldfastError]:
         """Add *part*, or keep what may be added later; what stood in the way."""
-        writers = self._caller.writers
-        left = [(one, writers.operation(one.op_id, self._flush_again, verb="add")) for one in part]
+        left = [(one, self._named(one)) for one in part]
+        left = [(one, write) for one, write in left if one in self._collected]
         problems: list[HoldfastError] = []
-        try:
-            for _ in range(MOST_TRIES):  # after the first only those whose shape was another one
-                if not left:
-                    break
-                steps = [one.counter.step(write, one.amount, "") for one, write in left]
-                answers = zip(left, await self._caller.call_many(ADD, steps), strict=True)
-                left = []
-                for (one, write), answer in answers:
-                    judged = _understood(one, answer)
-                    if judged is None:
-                        left.append((one, write))
-                    elif problem := self._conclude(one, write, judged):
-                        problems.append(problem)
-        finally:  # who is cancelled does not know what was added
-            self._keep(one._replace(op_id=write.id) for one, write in left)
-        await self._catalog.note_all(keys.KIND, [one.counter.unit for one in part])
+        for _ in range(MOST_TRIES):  # after the first only those whose shape was another one
+            if not left:
+                break
+            steps = [self._known(one.name).step(write, one.amount, "") for one, write in left]
+            answers = zip(left, await self._caller.call_many(ADD, steps), strict=True)
+            left = []
+            for (one, write), answer in answers:
+                judged = _understood(self._known(one.name), answer)
+                if judged is None:
+                    left.append((one, write))
+                elif problem := self._conclude(one, write, judged):
+                    problems.append(problem)
+        await self._catalog.note_all(keys.KIND, [self._known(one.name).unit for one in part])
         return problems
 
+    def _named(self, one: Due) -> Operation:
+        """Return the operation of *one*, under which it is repeated until it is answered."""
+        write = self._caller.writers.operation(one.op_id, self._flush_again, verb="add")
+        one.fresh = one.op_id is None
+        one.op_id = write.id
+        return write
+
+    def _known(self, name: str) -> AsyncCounter:
+        return self._counters.get(name) or self._counters.setdefault(name, self._counter(name))
+
     def _conclude(
-        self, one: _Due, write: Operation, answer: bytes | HoldfastError
+        self, one: Due, write: Operation, answer: bytes | HoldfastError
     ) -> HoldfastError | None:
         """Settle *one*, or keep it for the next flush; the error that stood in the way."""
         try:
-            with write:
+            with write:  # its end gives the writer back, so nothing may be repeated under it then
+                if not isinstance(answer, HoldfastError):
+                    self._collected.settled(one)
+                    self._known(one.name).judge(answer)
+                elif not _is_away(answer):
+                    self._collected.settled(one)
+                elif one.fresh and not isinstance(answer, OutcomeUnknown):
+                    one.op_id = None  # it was not applied
                 if isinstance(answer, HoldfastError):
                     raise answer
-                one.counter.judge(answer)
-        except (OutcomeUnknown, ServerUnavailable) as error:
-            unknown = isinstance(error, OutcomeUnknown)
-            self._keep([one._replace(op_id=write.id) if unknown else one])
-            return error
         except HoldfastError as error:
             return error
         return None
-
-    def _keep(self, left: Iterable[_Due]) -> None:
-        """Have the next flush add *left*."""
-        now = time.monotonic()
-        with self._guard:
-            for one in left:
-                name = one.counter.unit.name
-                if one.op_id is None:  # not applied, so it may go with what comes in between
-                    self._counters[name] = one.counter
-                    self._counts[name] = self._counts.get(name, 0) + one.amount
-                elif now - one.since < FORGOTTEN_S:
-                    self._unsettled.append(one)
-                else:
-                    logger.error("nobody knows whether %d were added to %r", one.amount, name)
 
     async def _flush_quietly(self) -> None:
         try:
@@ -242,31 +216,31 @@ class AsyncCounterBuffer:
         except Exception:  # such as of a provider of credentials: the next flush may do better
             logger.exception("counts are kept for the next flush")
 
-    def _begin(self, name: str, count: int) -> None:
-        """Take the first count of a name."""
+    def _begin(self, name: str) -> None:
+        """Begin to count a name."""
         self._caller.lifetime.check(f"adding to counter {name!r}")
         if self._closed:
             raise ValueError("the counter buffer is closed")
-        if name not in self._counters:
-            self._counters[name] = self._counter(name)
-        if not self._counts:
-            self._flushes.start()
-            self._flushes.keep(self)  # until it is flushed, also if the program forgets it
-        self._counts[name] = count
-        if len(self._counts) == MAX_NAMES:
+        self._known(name)
+        self._flushes.start()
+        names = self._collected.begin(name)
+        self._flushes.keep(self)  # until it is flushed, also if the program forgets it
+        if names >= MAX_NAMES:
             self._flushes.hurry()
 
     def begin_anew(self) -> None:
         """In a forked child: what is here belongs to the parent."""
-        self._guard = Guard()
-        self._counters, self._counts, self._unsettled = {}, {}, []
+        self._flushing = Mutex()
+        self._counters, self._collected = {}, Collected()
         self._flushes = self._flushes.anew(self._flush_quietly)
 
 
-def _understood(one: _Due, answer: bytes | HoldfastError) -> bytes | HoldfastError | None:
+def _understood(
+    counter: AsyncCounter, answer: bytes | HoldfastError
+) -> bytes | HoldfastError | None:
     """Return *answer*, or an error; None if the shape is known only now, so that it goes again."""
     try:
-        again = isinstance(answer, bytes) and not one.counter.understood(answer)
+        again = isinstance(answer, bytes) and not counter.understood(answer)
     except DecodeError as error:
         return DamagedData("counters/add", error.what, error.problem)
     return None if again else answer

@@ -79,8 +79,8 @@ class AsyncRefresher:
         """Go on until `stop`, whatever the source and the server do."""
         if self._flag is not None:
             raise RuntimeError(f"row cache {self._shelf.name!r} is being refreshed by this already")
-        self._flag = flag = Event()
         try:
+            self._flag = flag = Event()
             await self._go_on(flag)
         finally:
             self._flag, self._stopped = None, False

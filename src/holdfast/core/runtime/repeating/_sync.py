@@ -28,16 +28,18 @@ class Repeating:
         self._name = name
         self._kept: object = None
         self._thread: threading.Thread | None = None
+        self._unclaimed = [name]  # for the first thread, if there are several
+        self._registered = False
         self._hurried = Nudge()  # which takes no lock: the garbage collector may raise it
         self._stopped = False
 
     def start(self) -> None:
         """Begin, unless it has begun."""
-        if self._thread is None:
-            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            thread.start()
-            self._thread = thread  # only now: a start that was interrupted is repeated
-            atexit.register(self._end)
+        if self._thread is None:  # also after a start that an exception has interrupted
+            if not self._registered:
+                atexit.register(self._end)
+                self._registered = True
+            threading.Thread(target=self._run, name=self._name, daemon=True).start()
 
     def keep(self, thing: object) -> None:
         """Keep *thing* from the garbage collector, instead of what was kept before."""
@@ -65,6 +67,11 @@ class Repeating:
         self.hurry()
 
     def _run(self) -> None:
+        try:
+            self._unclaimed.pop()
+        except IndexError:
+            return
+        self._thread = threading.current_thread()
         while not self._stopped:
             self._hurried.wait(self._every_s)
             if not self._stopped:
