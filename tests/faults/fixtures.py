@@ -14,6 +14,7 @@ from faults import evidence
 from faults.clock import LIBRARY, Clock
 from faults.clusters import Cluster
 from faults.proxy import Proxy
+from faults.rollback import Rollback
 from faults.sentinels import Watched
 from faults.servers import Server, server_binary
 from faults.tls import Tls
@@ -74,6 +75,12 @@ def fresh_server() -> Iterator[Server]:
     """A server of the test's own that loses nothing when it is killed."""
     with Server(persistence="always") as server:
         yield server
+
+
+@pytest.fixture
+def rollback(fresh_server: Server) -> Rollback:
+    """A server of the test's own that can restart from an older state."""
+    return Rollback(fresh_server)
 
 
 @pytest.fixture

@@ -6,11 +6,14 @@ import asyncio
 import inspect
 import random
 import threading
-from collections.abc import Awaitable
+import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from faults.access import opened
-from holdfast import AsyncHoldfast, Holdfast
+from faults.stubborn import STUBBORN_S
+from faults.waiting import POLL_S
+from holdfast import AsyncHoldfast, Holdfast, HoldfastError, OutcomeUnknown, ServerUnavailable
 
 HALVES = {"sync": Holdfast, "async": AsyncHoldfast}
 
@@ -64,6 +67,21 @@ class Half:
         return asyncio.run_coroutine_threadsafe(
             _awaited(answer, self._let_s()), self._loop
         ).result()
+
+    def insist(self, do: Callable[[], Any]) -> Any:
+        """Do something exactly once, in the documented ways, whatever the server does meanwhile."""
+        problem: HoldfastError
+        deadline_s = time.monotonic() + STUBBORN_S
+        while True:
+            try:
+                return self.do(do())
+            except OutcomeUnknown as error:
+                do, problem = error.repeat, error
+            except ServerUnavailable as error:
+                problem = error
+            if time.monotonic() > deadline_s:
+                raise problem
+            time.sleep(POLL_S)
 
     def close(self) -> None:
         """Close every client, then the loop."""

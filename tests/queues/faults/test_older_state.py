@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from faults.halves import HALVES, Half
-from faults.servers import Server
+from faults.rollback import Rollback
 from faults.waiting import eventually
 from holdfast import Retry, TaskHandle, TaskRegistry, current_task
 
@@ -62,24 +62,6 @@ def next_one() -> None:
     """Run after another task: then the worker knows how the server took that one's end."""
 
 
-class Rollback:
-    """A server whose state can be saved, and which can restart from it."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._length = 0
-
-    def save(self) -> None:
-        """Remember the state of this moment."""
-        self._length = self._server.append_only_bytes
-
-    def restart(self) -> None:
-        """Kill the server, and start it from the state that was saved."""
-        self._server.kill()
-        self._server.forget_beyond(self._length)
-        self._server.start()
-
-
 @pytest.fixture(params=HALVES)
 def half(request: pytest.FixtureRequest) -> Iterator[Half]:
     half = Half(request.param)
@@ -87,16 +69,15 @@ def half(request: pytest.FixtureRequest) -> Iterator[Half]:
     half.close()
 
 
-@pytest.fixture
-def rollback(fresh_server: Server) -> Rollback:
+@pytest.fixture(autouse=True)
+def _afresh() -> None:
     ran.clear()
     gates.clear()
-    return Rollback(fresh_server)
 
 
 @pytest.fixture
-def hf(half: Half, fresh_server: Server) -> Any:
-    return half.client(f"{fresh_server.url}?socket_timeout=1", f"old-{secrets.token_hex(4)}")
+def hf(half: Half, rollback: Rollback) -> Any:
+    return half.client(f"{rollback.server.url}?socket_timeout=1", f"old-{secrets.token_hex(4)}")
 
 
 @contextmanager

@@ -319,12 +319,9 @@ class Claimer:
     async def _answer_for(self, questioned: Sequence[bytes]) -> None:
         """Renew the claims among *questioned* that this worker holds, and release the others.
 
-        The server reports claims of this worker whose lease is over. After an outage the worker
-        holds them, or has verdicts about them. It does not know them if the server restarted from
-        an older state, or made a step a second time after its ledger had forgotten the first.
-
-        Args:
-            questioned: id and token of each claim, one after the other.
+        They are claims of this worker whose lease is over: id and token, one after the other. After
+        an outage the worker holds them, or has verdicts about them. It does not know them if the
+        server restarted from an older state, or its ledger forgot a step and made it twice.
         """
         known = {_name(claim): claim for claim in self._leases}
         known |= {_name(verdict.claim): verdict.claim for verdict in self._verdicts}

@@ -16,11 +16,10 @@ from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
 from ...core.clock import Deadline
 from ...core.connections.settings import Settings
-from ...core.error_text import log_safely, type_name
+from ...core.error_text import log_safely
 from ...core.eviction import Lookout
 from ...core.renewer import Renewer
 from ...core.runtime._async import (
-    Cancelled,
     Event,
     Running,
     cancelled,
@@ -35,10 +34,11 @@ from ...core.runtime._async import (
 )
 from ...core.runtime.thread import OwnLoop
 from ...core.runtime.threads import Threads
-from ...core.runtime.watchdog import Blockage, Watchdog
+from ...core.runtime.watchdog import Watchdog
 from ...errors import HoldfastError
 from .claim import Claim, Verdict
 from .claimer import STEP_LIMIT, Claimer
+from .ending import guarded, last_word, raise_failure, report, verdict_on
 from .places import PATIENCE_S, Places
 from .plan import Plan
 from .runner import Runner
@@ -128,7 +128,7 @@ class Shift:
         with ExitStack() as listening:
             for claimer in self._claimers.values():
                 listening.enter_context(claimer.listening(self._bell))
-            watchdog = Watchdog(_BLOCKED_S, _report)
+            watchdog = Watchdog(_BLOCKED_S, report)
             listening.callback(watchdog.close)
             patience = self._beside(self._lose_patience(), "holdfast grace")
             noting = self._beside(self._note(), "holdfast sign of life")
@@ -144,23 +144,12 @@ class Shift:
     def _beside(self, work: Coroutine[Any, Any, None], name: str) -> Running[None]:
         """Do *work* beside the queues. If it fails, this run ends with its exception."""
         task = spawn(work, name)
-        task.add_done_callback(self._guarded(_raise_failure))
+        task.add_done_callback(self._guarded(raise_failure))
         return task
 
     def _guarded(self, function: Callable[..., object]) -> Callable[..., None]:
-        """Return *function* as a callback: if it fails, this run ends with its exception.
-
-        An event loop logs what a callback raises, and goes on. The worker would wait for ever for
-        what the callback has not done.
-        """
-
-        def call(*args: Any) -> None:
-            try:
-                function(*args)
-            except BaseException as error:  # noqa: BLE001 (`_over` raises it)
-                self._fail(error)
-
-        return call
+        """Return *function* as a callback: if it fails, this run ends with its exception."""
+        return guarded(function, self._fail)
 
     def _fail(self, error: BaseException) -> None:
         """End this run with *error*, after what runs was given back."""
@@ -321,7 +310,7 @@ class Shift:
                     claim.crashes,
                 )
             name = f"holdfast task {claim.task_id} of {claimer.unit}"
-            task = spawn(self._verdict(claimer, runner, claim), name)
+            task = spawn(verdict_on(claim, runner, claimer, self._fail), name)
             self._running[claim] = _Run(claimer, task)
             task.add_done_callback(self._guarded(partial(self._finish, claim)))
             if claimer.was_taken_away(claim):
@@ -329,34 +318,11 @@ class Shift:
             elif self._gives_back:
                 task.cancel()
 
-    async def _verdict(self, claimer: Claimer, runner: Runner, claim: Claim) -> Verdict | None:
-        """Run *claim*. Return what is to become of it; None when the server knows already."""
-        try:
-            verdict = await runner.run(claim)
-        except Cancelled:
-            return Verdict(claim, "release")
-        except GeneratorExit:  # this coroutine is closed
-            raise
-        except BaseException as error:  # noqa: BLE001 (its runner is to raise nothing)
-            return _broken(claim, error)
-        if not verdict.urgent:
-            return verdict
-        try:
-            await claimer.settle(verdict)
-        except (Cancelled, HoldfastError):  # the worker ends: it goes with the last step
-            return verdict
-        except GeneratorExit:
-            raise
-        except BaseException as error:  # noqa: BLE001 (`_over` raises it)
-            self._fail(error)
-            return verdict
-        return None
-
     def _finish(self, claim: Claim, task: Running[Verdict | None]) -> None:
         run = self._running.pop(claim, None)
         if run is None:
             return  # it was given up before
-        run.claimer.finished(_last_word(claim, task))
+        run.claimer.finished(last_word(claim, task))
         self._finished += 1
         if claim in self._suspects:
             self._suspects.remove(claim)
@@ -432,37 +398,3 @@ class _Run:
 
     claimer: Claimer
     task: Running[Verdict | None]
-
-
-def _last_word(claim: Claim, task: Running[Verdict | None]) -> Verdict | None:
-    """The verdict of a *task* that has ended in whatever way."""
-    if task.cancelled():  # before it began, so it had no chance to say so itself
-        return Verdict(claim, "release")
-    if (error := task.exception()) is not None:
-        return _broken(claim, error)
-    return task.result()
-
-
-def _broken(claim: Claim, error: BaseException) -> Verdict:
-    """Return the verdict on a task that broke the runner: released, it would break the next one."""
-    reason = f"failed: {type_name(type(error))} in the worker's runner"
-    text = "task %s broke the worker's runner"
-    log_safely(logger, logging.ERROR, text, claim.task_id, error=error)
-    return Verdict(claim, "dead", text=reason)
-
-
-def _raise_failure(task: Running[None]) -> None:
-    """Raise what *task* has raised."""
-    if not task.cancelled():
-        task.result()
-
-
-def _report(blockage: Blockage) -> None:
-    """Name who blocks the event loop. From the watchdog's thread."""
-    logger.warning(
-        "%s has blocked the event loop for %.1f s, at %s: leases are kept, but no other task runs; "
-        "await what it waits for, or make it a plain function",
-        blockage.task.removeprefix("holdfast ") or "something",
-        blockage.seconds,
-        blockage.where,
-    )

@@ -1,0 +1,74 @@
+"""A server that restarts from an older state: counters and their buffers count on."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from faults.halves import HALVES, Half
+from faults.rollback import Rollback
+from faults.waiting import eventually
+
+COUNTED_S = 30.0
+
+
+@pytest.fixture(params=HALVES)
+def half(request: pytest.FixtureRequest) -> Iterator[Half]:
+    half = Half(request.param)
+    yield half
+    half.close()
+
+
+@pytest.fixture
+def hf(half: Half, rollback: Rollback) -> Any:
+    return half.client(f"{rollback.server.url}?socket_timeout=1", f"old-{secrets.token_hex(4)}")
+
+
+@pytest.mark.parametrize("saved", ["before the first", "between"])
+def test_what_is_added_after_the_restart_is_counted(
+    half: Half, rollback: Rollback, hf: Any, saved: str
+) -> None:
+    """Also if the server forgot the counter itself, with its precisions."""
+    counter = hf.counter("hits", precisions=(60, 3600), keep=100)
+    if saved == "between":
+        half.do(counter.add(10))
+    rollback.save()
+    half.do(counter.add(100))
+    rollback.restart()
+    half.insist(lambda: counter.add(1))
+    expected = 11 if saved == "between" else 1
+    assert half.insist(lambda: counter.total(3600)) == expected
+
+
+@pytest.mark.parametrize("saved", ["before the first", "between"])
+def test_a_buffer_goes_on(half: Half, rollback: Rollback, hf: Any, saved: str) -> None:
+    """It flushes by itself, what it counted during the outage too, and it can be closed."""
+    half.do(hf.counter("hits", precisions=(60, 3600), keep=100).add(0))
+    rollback.save()
+    buffer = hf.counter_buffer(flush_every=0.1)
+
+    def add(count: int) -> None:
+        async def add_in_the_loop() -> None:
+            buffer.add("hits", count)
+
+        half.do(add_in_the_loop() if half.name == "async" else buffer.add("hits", count))
+
+    def total() -> int:
+        found: int = half.insist(lambda: hf.counter("hits").total(3600))
+        return found
+
+    add(10)
+    eventually(lambda: total() == 10)
+    if saved == "between":
+        rollback.save()
+    add(100)
+    eventually(lambda: total() == 110)
+    rollback.restart()
+    add(1)
+    expected = 11 if saved == "between" else 1
+    # The last flush may have been under way: then it is repeated.
+    eventually(lambda: total() in {expected, expected + 100}, COUNTED_S)
+    half.do(buffer.close())

@@ -1,0 +1,78 @@
+"""A server that restarts from an older state: what it forgot is counted again, and only that."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faults.halves import HALVES, Half
+from faults.rollback import Rollback
+from holdfast import AsyncLocalFiles, Counted, LocalFiles
+
+DAY = "2011-10-10"
+LINES = 1_000
+FILES = {"sync": LocalFiles, "async": AsyncLocalFiles}
+
+
+@pytest.fixture(params=HALVES)
+def half(request: pytest.FixtureRequest) -> Iterator[Half]:
+    half = Half(request.param)
+    yield half
+    half.close()
+
+
+@pytest.fixture
+def tally(half: Half, rollback: Rollback) -> Any:
+    url = f"{rollback.server.url}?socket_timeout=1"
+    return half.client(url, f"old-{secrets.token_hex(4)}").tally("daily")
+
+
+@pytest.mark.parametrize("saved", ["nothing counted", "one file counted", "half-way"])
+def test_each_line_is_counted_once(
+    half: Half, rollback: Rollback, tally: Any, tmp_path: Path, saved: str
+) -> None:
+    """Whichever part of the sums the server forgot, it forgot up to where they went as well."""
+    paths = [tmp_path / "a.log", tmp_path / "b.log"]
+    other = tmp_path / "other.log"  # files are named by where they lie below what they share
+    other.touch()
+    for path in paths:
+        path.write_text("".join(f"{path.name} {n}\n" for n in range(LINES)))
+    seen, gate = threading.Event(), threading.Event()
+    lines = 0
+
+    def key(line: bytes) -> Counted:
+        nonlocal lines
+        lines += 1
+        if saved == "half-way" and lines == LINES // 2:
+            seen.set()
+            gate.wait(60)
+        return Counted(DAY, {"file": line.decode().split()[0]})
+
+    def aggregate(some: list[Path]) -> None:
+        half.insist(lambda: tally.aggregate(FILES[half.name]([*some, other]), key=key))
+
+    if saved == "half-way":
+        counting = threading.Thread(target=aggregate, args=[paths])
+        counting.start()
+        assert seen.wait(60)
+        rollback.save()
+        rollback.restart()
+        gate.set()
+        counting.join()
+    else:
+        if saved == "one file counted":
+            aggregate(paths[:1])
+        rollback.save()
+        aggregate(paths)
+        rollback.restart()
+    aggregate(paths)
+    aggregate(paths)
+    assert dict(half.insist(lambda: tally.top("file", day=DAY))) == {
+        path.name: LINES for path in paths
+    }
+    assert half.insist(lambda: tally.total(DAY)) == 2 * LINES
