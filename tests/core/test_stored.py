@@ -21,7 +21,7 @@ JUNK = [
 @pytest.mark.parametrize("junk", [*JUNK, b"inf", b"1e400", b"1.5", b"-1", b"11", -1, 11])
 def test_what_is_no_number_in_range_is_refused(junk: Any) -> None:
     """`int` would take some of it."""
-    with pytest.raises(DecodeError, match="^the limit cannot be decoded: .* from 0 to 10$"):
+    with pytest.raises(DecodeError, match=r"^the limit cannot be decoded: .* from 0 to 10$"):
         stored_int(junk, "the limit", 0, 10)
 
 
@@ -44,7 +44,7 @@ def test_a_score_is_a_number_within_limits(score: Any, number: int) -> None:
 @pytest.mark.parametrize("junk", JUNK)
 def test_what_is_no_score_is_refused(junk: Any) -> None:
     """NaN included."""
-    if junk != 1.5:
+    if junk not in (1.5, b"1" * 400):  # no whole numbers, but numbers
         with pytest.raises(DecodeError, match="is not a number"):
             stored_score(junk, "a score")
 

@@ -16,7 +16,7 @@ MAX_EXACT: Final = 2**53
 """Up to here a script computes exactly."""
 
 _WHOLE: Final = re.compile(rb"-?[0-9]{1,19}")
-_SCORE: Final = re.compile(rb"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
+_SCORE: Final = re.compile(rb"-?(?:inf|[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?)")
 _SHOWN: Final = 60
 
 
@@ -50,8 +50,6 @@ def stored_score(value: Any, what: str) -> int:
     """
     if isinstance(value, bytes) and _SCORE.fullmatch(value):
         value = float(value)
-    elif value in {b"inf", b"-inf"}:
-        value = math.inf if value == b"inf" else -math.inf
     if not isinstance(value, int | float) or math.isnan(value):
         raise DecodeError(what, f"{_shown(value)} is not a number")
     return int(max(-MAX_EXACT, min(MAX_EXACT, value)))
