@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 TOPOLOGIES := $(addprefix --topology ,standalone restricted encrypted sentinel cluster)
 
-.PHONY: demo test everywhere check sync bench faults faults-all soak
+.PHONY: demo test everywhere check sync bench faults faults-all soak extras
 
 demo: $(READY)  ## all blocks under traffic, and the dashboard, until Ctrl-C or for ten minutes
 	$(BIN)/holdfast demo $(ARGS)
@@ -46,6 +46,9 @@ faults-all: $(READY)  ## all of the fault matrix, and the long rounds of kills, 
 
 soak: $(READY)  ## half an hour of the demo under kills: what it costs, into docs/soak.md
 	$(BIN)/python tools/soak.py $(ARGS)
+
+extras: $(READY)  ## each extra alone in a fresh environment: install it, and run its first example
+	$(BIN)/python tools/extras.py $(ARGS)
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Holdfast needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }

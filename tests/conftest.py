@@ -177,7 +177,7 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
         if restricted := request.param in RESTRICTED:
             url = url.replace("://", f"://{namespace}:secret@")
             rule = acl_rule(namespace)
-            client.execute_command("ACL", "SETUSER", namespace, "on", ">secret", *rule.split())
+            client.execute_command("ACL", "SETUSER", namespace, *rule.split(), "on", ">secret")
         yield Site(url, namespace, server, client)
         if restricted:
             client.execute_command("ACL", "DELUSER", namespace)

@@ -2,8 +2,8 @@
 
     python tools/extras.py [--python /path/to/python3.13] [EXTRA ...]
 
-The package is built once, as a source archive and from that as a wheel, as `pip` would do it. An
-environment gets the wheel with one extra and nothing else. Needs PyPI, or what pip has in its cache.
+The package is built once, as a source archive and from that as a wheel, as `pip` would do it. Each
+environment gets the wheel with one extra. Needs PyPI, or what pip has in its cache.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def test_a_user_of_one_namespace_is_refused(empty: Server) -> None:
     """It never works in a namespace of somebody."""
     with empty.client() as client:
         rule = acl_rule("jill").split()
-        client.execute_command("ACL", "SETUSER", "jill", "on", ">secret", *rule)
+        client.execute_command("ACL", "SETUSER", "jill", *rule, "on", ">secret")
     url = empty.url.replace("://", "://jill:secret@")
     result = CliRunner().invoke(app, ["bench", "--seconds", "1", "--url", url])
     assert (result.exit_code, "may use any namespace" in result.stderr) == (4, True)

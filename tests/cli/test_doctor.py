@@ -74,14 +74,14 @@ def test_who_may_not_ask_is_told_what_is_missing(standalone: Server) -> None:
     """Without INFO there is nothing else to judge by."""
     with standalone.client() as client:
         rule = (*acl_rule("asking").split(), "-info")
-        client.execute_command("ACL", "SETUSER", "asking", "on", ">secret", *rule)
+        client.execute_command("ACL", "SETUSER", "asking", *rule, "on", ">secret")
         try:
             url = standalone.url.replace("://", "://asking:secret@")
             asked = ["doctor", "--url", url, "--namespace", "asking"]
             result = CliRunner(env={"COLUMNS": None}).invoke(app, asked)
             assert (result.exit_code, result.stderr) == (6, "")
             assert result.stdout.startswith("error user 'asking' may not INFO\n  why  ")
-            assert f"  do   ACL SETUSER asking {acl_rule('asking')}\n" in result.stdout
+            assert f"  do   ACL SETUSER asking {acl_rule('asking')} on >PASSWORD\n" in result.stdout
             assert result.stdout.splitlines()[-1].startswith("1 error")  # it may be slow, too
         finally:
             client.execute_command("ACL", "DELUSER", "asking")

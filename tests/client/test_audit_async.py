@@ -70,7 +70,7 @@ async def test_who_may_only_read_may_audit(standalone: Server) -> None:
         sound = await hf.audit()
     with standalone.client() as client:
         only = [*acl_rule(name).split(), "-@write", "-@scripting", "-@pubsub"]
-        client.execute_command("ACL", "SETUSER", name, "on", ">secret", *only)
+        client.execute_command("ACL", "SETUSER", name, *only, "on", ">secret")
         try:
             url = standalone.url.replace("://", f"://{name}:secret@")
             async with AsyncHoldfast.from_url(url, namespace=name) as hf:

@@ -71,7 +71,7 @@ def test_who_may_only_read_may_audit(standalone: Server) -> None:
         sound = hf.audit()
     with standalone.client() as client:
         only = [*acl_rule(name).split(), "-@write", "-@scripting", "-@pubsub"]
-        client.execute_command("ACL", "SETUSER", name, "on", ">secret", *only)
+        client.execute_command("ACL", "SETUSER", name, *only, "on", ">secret")
         try:
             url = standalone.url.replace("://", f"://{name}:secret@")
             with Holdfast.from_url(url, namespace=name) as hf:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -42,8 +43,11 @@ NAMESPACE: Final = "damaged"
 AGAIN: Final = "again"
 """The `op_id` of writes whose entries in the ledger are damaged."""
 
-SAMPLED: Final = 17
+SAMPLED: Final = 61
 """Without the mark `long`, one of so many damages is tried."""
+
+ALWAYS: Final = ("definition = 4294967297", "limit] = 1e400", "limit = -1", "ledger:0: a list")
+"""How those end that are always tried."""
 
 
 AUDITED: Final = 50
@@ -63,6 +67,9 @@ def server() -> Iterator[Server]:
 @pytest.fixture(autouse=True)
 def memory() -> Iterator[None]:
     """A bound: what a damaged number asks for is then refused to this process."""
+    if sys.platform != "linux":  # elsewhere the limit has no effect
+        yield
+        return
     before = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MOST_BYTES, before[1]))
@@ -80,9 +87,8 @@ class Bench:
         with Holdfast.from_url(server.url, namespace=NAMESPACE) as hf, ExitStack() as held:
             BUILDERS[kind](Place(hf, folder, held), of_sync.NAME)
             if kind in {"lock", "semaphore"}:
-                _crowd(self.admin, getattr(hf, kind)(of_sync.NAME, lease=3600.0))
+                _crowd(self.admin, getattr(hf, kind)(of_sync.NAME, lease=3600.0), held)
             self._kept = self._dumped()
-            held.pop_all()  # what is held stays so
         self._entries: dict[bytes, dict[bytes, bytes]] = {}
         for operation in operations_of("sync")[kind]:
             self._restore()
@@ -145,11 +151,11 @@ class Bench:
         return ""
 
 
-def _crowd(admin: redis.Redis, held: Any) -> None:
+def _crowd(admin: redis.Redis, lock: Any, held: ExitStack) -> None:
     """Let others hold and wait as well: they have keys of their own."""
-    while held.try_acquire() is not None:
-        pass
-    unit = held._places.unit
+    while (lease := lock.try_acquire()) is not None:
+        held.callback(lease.release)
+    unit = lock._places.unit
     admin.zadd(keys.holders(unit), {"?silent:1": 2e12})
     admin.zadd(keys.line(unit), {"other:1 nowhere": 1})
 
@@ -214,7 +220,7 @@ def test_a_damaged_value_is_an_error_of_ours(
     bench = Bench(server, kind, tmp_path)
     problems = []
     for number, (key, damage) in enumerate(bench.damages()):
-        if (number + len(half)) % sampled and "deleted" not in damage.told:
+        if (number + len(half)) % sampled and not damage.told.endswith(ALWAYS):
             continue
         op_id = AGAIN if b":ledger:" in key else None
         for operation in operations_of(half)[kind]:

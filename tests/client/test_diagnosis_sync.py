@@ -94,7 +94,7 @@ def test_what_a_user_lacks_is_named(standalone: Server) -> None:
     name = "test-lacking"
     with standalone.client() as client:
         rule = [*acl_rule(name).split(), "-hget", "-unlink", "~other:*", "~holdfast-*"]
-        client.execute_command("ACL", "SETUSER", name, "on", ">secret", *rule)
+        client.execute_command("ACL", "SETUSER", name, *rule, "on", ">secret")
         try:
             url = standalone.url.replace("://", f"://{name}:secret@")
             findings = found(url, name)

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 import pytest
 import redis
 
+from client.bounded import BESIDE_SCRIPTS
 from faults.servers import Server
 from holdfast import acl_rule
+from holdfast.client.acl import DIRECT, SCRIPTED
+from project import lua_rules as rules
 
 MINE, THEIRS = "least-mine", "least-theirs"
 DENIED = [
@@ -34,6 +37,9 @@ DENIED = [
     ["MONITOR"],
     ["SCRIPT", "FLUSH"],
     ["SCRIPT", "KILL"],
+    ["SCRIPT", "DEBUG", "YES"],
+    ["PUBSUB", "CHANNELS"],
+    ["CLIENT", "TRACKING", "ON", "BCAST"],
     ["FUNCTION", "FLUSH"],
     ["FUNCTION", "LOAD", "#!lua name=planted\n"],
     ["FUNCTION", "LIST"],
@@ -51,7 +57,7 @@ def user(standalone: Server) -> Iterator[redis.Redis]:
     """May do in one namespace what Holdfast does there."""
     with standalone.client() as admin:
         rule = acl_rule(MINE).split()
-        admin.execute_command("ACL", "SETUSER", MINE, "reset", "on", ">secret", *rule)
+        admin.execute_command("ACL", "SETUSER", MINE, *rule, "on", ">secret")
         with redis.Redis(port=standalone.port, username=MINE, password="secret") as user:
             yield user
         admin.execute_command("ACL", "DELUSER", MINE)
@@ -66,6 +72,17 @@ def test_it_is_denied(user: redis.Redis, command: list[str]) -> None:
         redis.exceptions.ResponseError, match=r"(?i)acl|permission|not allowed|can.t"
     ):
         user.eval("return redis.call(unpack(ARGV))", 0, *command)
+
+
+def test_what_scripts_run_is_in_the_rule() -> None:
+    """A command that a script begins to use belongs there as well."""
+    assert {*rules.READS, *rules.WRITES, *rules.KEYLESS} == set(SCRIPTED.upper().split())
+
+
+def test_what_clients_send_is_in_the_rule() -> None:
+    """What the category of connections has is left out."""
+    direct = {name.upper().replace("|", " ") for name in f"{DIRECT} {SCRIPTED}".split()}
+    assert BESIDE_SCRIPTS - direct == {"CLIENT SETINFO", "HELLO", "PING"}
 
 
 def test_its_own_is_not(user: redis.Redis) -> None:

@@ -45,7 +45,7 @@ def user(request: pytest.FixtureRequest) -> Iterator[User]:
     name = f"test-{secrets.token_hex(4)}"
     with ExitStack() as ending:
         for node in place.nodes:
-            node.execute("ACL", "SETUSER", name, "on", ">secret", *acl_rule(name).split())
+            node.execute("ACL", "SETUSER", name, *acl_rule(name).split(), "on", ">secret")
             ending.callback(node.execute, "ACL", "DELUSER", name)
         yield User(name, place.url.replace("://", f"://{name}:secret@"), place.nodes)
 

@@ -99,7 +99,11 @@ USES: Final = {
         engine = sa.create_engine("sqlite://", **one)
         table = sa.Table("t", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True))
         table.create(engine)
-        assert holdfast.SqlRows(engine, table, key="id").load([1]) == {}
+        rows = holdfast.SqlRows(engine, table, key="id")
+        assert rows.load([1]) == {}
+        from holdfast.rows.commits import CommitHook
+        from sqlalchemy.orm import sessionmaker
+        CommitHook(print, rows, sessionmaker(engine)).remove()
         assert "sqlalchemy.ext.asyncio" not in sys.modules
         import sqlalchemy.ext.asyncio  # what engines of asyncio need is there as well
         """,

@@ -82,7 +82,18 @@ def test_the_test_command_of_the_readme_is_in_the_gate() -> None:
     assert re.search(r"^make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
 
 
-TARGETS = ["demo", "test", "everywhere", "check", "sync", "bench", "faults", "faults-all", "soak"]
+TARGETS = [
+    "demo",
+    "test",
+    "everywhere",
+    "check",
+    "sync",
+    "bench",
+    "faults",
+    "faults-all",
+    "soak",
+    "extras",
+]
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -31,5 +31,5 @@ def acl(
     if user is None:
         typer.echo(rule)
         return
-    typer.echo(f"ACL SETUSER {user} on >PASSWORD {rule}")
+    typer.echo(f"ACL SETUSER {user} {rule} on >PASSWORD")
     warn("put a password in the place of PASSWORD; ACL SAVE or CONFIG REWRITE keeps the user")

@@ -16,8 +16,9 @@ MAX_EXACT: Final = 2**53
 """Up to here a script computes exactly."""
 
 _WHOLE: Final = re.compile(rb"-?[0-9]{1,19}")
-_SCORE: Final = re.compile(rb"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
+_SCORE: Final = re.compile(rb"-?(?:inf|[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?)")
 _SHOWN: Final = 60
+_DO: Final = "; another program changed it: run `holdfast fsck`, then restore or delete the key"
 
 
 def stored_int(value: Any, what: str, least: int = 0, most: int = MAX_INT) -> int:
@@ -36,7 +37,9 @@ def stored_int(value: Any, what: str, least: int = 0, most: int = MAX_INT) -> in
     if isinstance(value, bytes) and _WHOLE.fullmatch(value):
         number = int(value)
     if not isinstance(number, int) or not least <= number <= most:
-        raise DecodeError(what, f"{_shown(value)} is not a whole number from {least} to {most}")
+        raise DecodeError(
+            what, f"{_shown(value)} is not a whole number from {least} to {most}{_DO}"
+        )
     return number
 
 
@@ -50,10 +53,8 @@ def stored_score(value: Any, what: str) -> int:
     """
     if isinstance(value, bytes) and _SCORE.fullmatch(value):
         value = float(value)
-    elif value in {b"inf", b"-inf"}:
-        value = math.inf if value == b"inf" else -math.inf
     if not isinstance(value, int | float) or math.isnan(value):
-        raise DecodeError(what, f"{_shown(value)} is not a number")
+        raise DecodeError(what, f"{_shown(value)} is not a number{_DO}")
     return int(max(-MAX_EXACT, min(MAX_EXACT, value)))
 
 
@@ -64,11 +65,11 @@ def stored_text(value: Any, what: str) -> str:
         DecodeError: It is not such a text.
     """
     if not isinstance(value, bytes):
-        raise DecodeError(what, f"{_shown(value)} is not a text")
+        raise DecodeError(what, f"{_shown(value)} is not a text{_DO}")
     try:
         return value.decode()
     except UnicodeDecodeError as error:
-        raise DecodeError(what, f"not valid UTF-8 at position {error.start}") from error
+        raise DecodeError(what, f"not valid UTF-8 at position {error.start}{_DO}") from error
 
 
 def _shown(value: Any) -> str:

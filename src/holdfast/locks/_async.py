@@ -132,9 +132,9 @@ class AsyncLock(_AsyncHeld):
 
     async def inspect(self) -> LockState:
         """Who holds it now, and who waits."""
-        return lock_state(
-            await self._places.caller.call(INSPECT, self._places.unit, self._places.names[:3], [])
-        )
+        places = self._places
+        reply = await places.caller.call(INSPECT, places.unit, places.names[:3], [])
+        return lock_state(reply, places.names[0])
 
 
 class AsyncSemaphore(_AsyncHeld):
@@ -148,9 +148,9 @@ class AsyncSemaphore(_AsyncHeld):
 
     async def inspect(self) -> SemaphoreState:
         """Who holds it now, and who waits."""
-        return semaphore_state(
-            await self._places.caller.call(INSPECT, self._places.unit, self._places.names[:3], [])
-        )
+        places = self._places
+        reply = await places.caller.call(INSPECT, places.unit, places.names[:3], [])
+        return semaphore_state(reply, places.names[0])
 
     async def redefine(self, *, limit: int, op_id: str | None = None) -> None:
         """Change how many may hold at once, for everyone.

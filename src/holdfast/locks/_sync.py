@@ -133,9 +133,9 @@ class Lock(_AsyncHeld):
 
     def inspect(self) -> LockState:
         """Who holds it now, and who waits."""
-        return lock_state(
-            self._places.caller.call(INSPECT, self._places.unit, self._places.names[:3], [])
-        )
+        places = self._places
+        reply = places.caller.call(INSPECT, places.unit, places.names[:3], [])
+        return lock_state(reply, places.names[0])
 
 
 class Semaphore(_AsyncHeld):
@@ -149,9 +149,9 @@ class Semaphore(_AsyncHeld):
 
     def inspect(self) -> SemaphoreState:
         """Who holds it now, and who waits."""
-        return semaphore_state(
-            self._places.caller.call(INSPECT, self._places.unit, self._places.names[:3], [])
-        )
+        places = self._places
+        reply = places.caller.call(INSPECT, places.unit, places.names[:3], [])
+        return semaphore_state(reply, places.names[0])
 
     def redefine(self, *, limit: int, op_id: str | None = None) -> None:
         """Change how many may hold at once, for everyone.

@@ -54,20 +54,20 @@ class SemaphoreState:
     waiters: tuple[str, ...]
 
 
-def lock_state(reply: Sequence[Any]) -> LockState:
-    """What `inspect.lua` says of a lock."""
+def lock_state(reply: Sequence[Any], key: str) -> LockState:
+    """Return what `inspect.lua` says of a lock, whose state is in *key*."""
     _, fence, held, waiters = reply
     if not held:
         return LockState(None, None, 0.0, _names(waiters))
     [first, *_] = _holders(held)
-    number = stored_int(fence or 0, "the fence of a lock")
+    number = stored_int(fence or 0, f"the fence in {key}")
     return LockState(first.name, number, first.remaining, _names(waiters))
 
 
-def semaphore_state(reply: Sequence[Any]) -> SemaphoreState:
-    """What `inspect.lua` says of a semaphore."""
+def semaphore_state(reply: Sequence[Any], key: str) -> SemaphoreState:
+    """Return what `inspect.lua` says of a semaphore, whose state is in *key*."""
     limit, _, held, waiters = reply
-    number = stored_int(limit, "the limit of a semaphore", 1) if limit else None
+    number = stored_int(limit, f"the limit in {key}", 1) if limit else None
     return SemaphoreState(number, _holders(held), _names(waiters))
 
 

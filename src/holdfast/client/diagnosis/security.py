@@ -90,7 +90,8 @@ def is_loopback(name: str) -> bool:
 
 def rights(login: Login) -> Iterator[Finding]:
     """What the user of the client may do that it need not, and may not that it must."""
-    rule = f"ACL SETUSER {login.user} {acl_rule(login.namespace)}"
+    # The rule begins with `reset`: a line without a password would shut the user out.
+    rule = f"ACL SETUSER {login.user} {acl_rule(login.namespace)} on >PASSWORD"
     if login.lacks:
         yield Finding(
             "error",
@@ -102,7 +103,7 @@ def rights(login: Login) -> Iterator[Finding]:
         command = rule
         if login.user == "default":  # everybody is: it must not be shut out by a pasted line
             command = (
-                f"ACL SETUSER app on >PASSWORD {acl_rule(login.namespace)}, and connect as app"
+                f"ACL SETUSER app {acl_rule(login.namespace)} on >PASSWORD, and connect as app"
             )
         yield Finding(
             "note" if login.user == "default" else "warning",

@@ -18,7 +18,7 @@ DAMAGED: Final = "DAMAGED"
 """How the error of `lua/parts/sound.lua` begins. A key follows, and what is wrong with it."""
 
 _REDIRECTIONS: Final = frozenset(["MOVED", "ASK"])
-_LOCATION: Final = re.compile(r"(?: script: [0-9a-f]{40}, on @user_script:\d+\.)?$")
+_LOCATION: Final = re.compile(r"(?: script: (?:[0-9a-f]{40}, )?on @user_script:\d+\.)?$")
 _OF_DAMAGE: Final = re.compile(
     r"^WRONGTYPE|hash value is not|user_script:\d+: (?:attempt to|bad argument)"
     r"|(?:not an? (?:valid )?(?:integer|float)|must be strings or integers|is not a number"

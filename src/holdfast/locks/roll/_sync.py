@@ -46,12 +46,12 @@ class Roll:
     def locks(self, among: int, containing: str = "") -> dict[str, LockState]:
         """The locks that are held or waited for, by name."""
         found = {}
-        for name, reply in self._replies(keys.LOCK, among, containing):
-            state = _readable(lock_state, name, reply)
+        for unit, reply in self._replies(keys.LOCK, among, containing):
+            state = _readable(lock_state, unit, reply)
             if state is None:
                 continue
             if state.holder is not None or state.waiters:
-                found[name] = state
+                found[unit.name] = state
             if len(found) == LISTED:
                 break
         return found
@@ -59,17 +59,17 @@ class Roll:
     def semaphores(self, among: int, containing: str = "") -> dict[str, SemaphoreState]:
         """The semaphores of which places are held or waited for, by name."""
         found = {}
-        for name, reply in self._replies(keys.SEMAPHORE, among, containing):
-            state = _readable(semaphore_state, name, reply)
+        for unit, reply in self._replies(keys.SEMAPHORE, among, containing):
+            state = _readable(semaphore_state, unit, reply)
             if state is None:
                 continue
             if state.holders or state.waiters:
-                found[name] = state
+                found[unit.name] = state
             if len(found) == LISTED:
                 break
         return found
 
-    def _replies(self, kind: str, among: int, containing: str) -> Iterator[tuple[str, Any]]:
+    def _replies(self, kind: str, among: int, containing: str) -> Iterator[tuple[Unit, Any]]:
         """What `inspect.lua` says of each noted unit; what is gone is dropped from the catalog."""
         names = self._catalog.every(kind, among, containing)
         for i in range(0, len(names), _TOGETHER):
@@ -85,7 +85,7 @@ class Roll:
                 if _is_gone(reply):
                     gone.append(unit)
                 else:
-                    yield unit.name, reply
+                    yield unit, reply
             # Nobody has come for a week; whoever comes now is noted only after this.
             self._catalog.forget_all(kind, gone)
 
@@ -94,12 +94,12 @@ def _step(unit: Unit) -> Step:
     return unit, (keys.state(unit), keys.holders(unit), keys.line(unit)), ()
 
 
-def _readable(read: Callable[[Any], State], name: str, reply: Any) -> State | None:
-    """Return what *reply* says of one unit; None, with a warning, if it cannot be read."""
+def _readable(read: Callable[[Any, str], State], unit: Unit, reply: Any) -> State | None:
+    """Return what *reply* says of *unit*; None, with a warning, if it cannot be read."""
     try:
-        return read(reply)
+        return read(reply, keys.state(unit))
     except DecodeError as error:
-        logger.warning("%r is left out of the list: %s", name, error)
+        logger.warning("%s is left out of the list: %s", unit, error)
         return None
 
 
