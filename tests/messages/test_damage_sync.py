@@ -133,12 +133,10 @@ def test_the_plain_loop_goes_past_what_cannot_be_read(hf: Holdfast, site: Site) 
     client.xadd(f"{unit}:log", {"jill": b"j{"}, id="2-5")
     client.hset(f"{unit}:meta", "top", 2)
     box.send("b", sender="jill")
-    seen = []
     batch = box.fetch()
-    for message in batch.messages:
-        seen.append((message.seq, message.sender, message.body, message.trace))
+    seen = [(message.seq, message.sender, message.body) for message in batch.messages]
     box.ack(batch)
-    assert seen == [(1, "jill", "a", None), (2, "jill", None, None), (3, "jill", "b", None)]
+    assert seen == [(1, "jill", "a"), (2, "jill", None), (3, "jill", "b")]
     assert [type(message) for message in box.latest()][1] is Undecodable
     assert not box.fetch()
     assert not box.fetch(after=batch.position)
