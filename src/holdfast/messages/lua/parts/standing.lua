@@ -20,6 +20,7 @@ local function standing(meta, log, cursors, position)
   local row = {epoch, known[2] or '0', known[3] or '1', cursor or '', '', {}, '', 1}
   local top, floor, from = tonumber(row[2]), tonumber(row[3]), tonumber(cursor or nil)
   local sound = known[1] and top and floor and top < EXACT and floor <= top + 1
+    and not row[2]:find('%D')
   if position then
     row[8] = (not sound and position.epoch == '0'
       or sound and holds(log, known[1], top, known[4], position)) and 1 or 0
