@@ -98,6 +98,8 @@ MESSAGES = [
     Case("chat", lambda c, k: c.delete(k("cursors")), "nobody may read it", "cursors"),
     Case("chat", lambda c, k: c.persist(k("log")), "it never expires", "log"),
     Case("inbox", lambda c, k: c.zrem(k("chats"), ""), "does not say when the list began"),
+    Case("inbox", lambda c, k: c.hset(k("added"), "x", "=a"), "'x' is not among the chats that"),
+    Case("inbox", lambda c, k: c.zadd(k("chats"), {"x": -5}), "who added the user to 'x'"),
 ]
 NAMES = [
     Case("recent", lambda c, k: c.rpush(k("names"), "anna"), "'anna' is there 2 times"),

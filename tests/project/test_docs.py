@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -39,6 +40,25 @@ def test_every_python_example_runs(page: Path, number: int, code: str, tmp_path:
         check=False,
     )
     assert result.returncode == 0, result.stderr
+
+
+def test_the_python_examples_have_sound_types(tmp_path: Path) -> None:
+    """As mypy checks them for a user who is strict; in one run, with the cache of `make check`."""
+    for page, number, code in EXAMPLES:
+        named = re.match(r"# (\w+\.py)\n", code)
+        name = named[1] if named else f"{page.stem.replace('-', '_')}_{number}.py"
+        (tmp_path / name).write_text(code)
+    assert len(list(tmp_path.glob("*.py"))) == len(EXAMPLES), "two examples have the same name"
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "--strict", tmp_path],
+        cwd=ROOT,
+        env={**os.environ, "MYPYPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

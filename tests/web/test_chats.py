@@ -34,10 +34,11 @@ def test_a_chat_from_its_beginning_to_its_end(house: House) -> None:
     assert jill.post(f"{path}/members", json={"user": "joe"}).status_code == 204
     members = joe.get(f"{path}/members").json()["members"]
     assert members == {"jill": 1, "jack": 2, "joe": 2}
-    assert len(joe.get(f"{path}/history").json()["messages"]) == 2
-    [first] = joe.get(f"{path}/history?before=2&limit=1").json()["messages"]
+    assert joe.get(f"{path}/history").json() == {"messages": []}, "it was sent before joe came"
+    assert joe.get(f"{path}/messages/1").status_code == 404
+    [first] = jack.get(f"{path}/history?before=2&limit=1").json()["messages"]
     assert (first["seq"], first["body"]) == (1, "hello")
-    [second] = joe.get(f"{path}/history?after=1").json()["messages"]
+    [second] = jack.get(f"{path}/history?after=1").json()["messages"]
     assert second["seq"] == 2
 
     for _ in range(2):

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
+from holdfast.web.mailbox import PER_SENDER
 from web.house import House
 
 PNG = base64.b64decode(
@@ -91,6 +92,19 @@ def test_a_full_mailbox_says_so(house: House) -> None:
     assert answer.status_code == 409
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["type"] == "urn:holdfast:problem:mailbox-full"
+
+
+def test_one_user_cannot_fill_a_mailbox(house: House) -> None:
+    """Others can still send."""
+    eve, jill, jack = (house.of(user) for user in ("eve", "jill", "jack"))
+    for n in range(PER_SENDER):
+        house.hf.mailbox("jack").send(n, sender="eve", per_sender=PER_SENDER)
+    answer = eve.post("/v1/mailboxes/jack", json="more")
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:holdfast:problem:mailbox-full")
+    assert jill.post("/v1/mailboxes/jack", json="hello").status_code == 201
+    position = jack.get("/v1/mailbox").json()["position"]
+    assert jack.post("/v1/mailbox/ack", json={"position": position}).status_code == 204
+    assert eve.post("/v1/mailboxes/jack", json="more").status_code == 201
 
 
 def test_the_position_of_a_lost_mailbox_is_stale(house: House) -> None:

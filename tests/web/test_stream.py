@@ -19,6 +19,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.stubborn import insist
 from faults.waiting import eventually
+from holdfast import Position
 from holdfast.web import Limits, Rate, Tokens
 from web.house import SECRET, House, opened
 from web.test_mailbox import PNG
@@ -130,6 +131,37 @@ def test_a_device_of_another_age_is_told_of_the_reset(house: House) -> None:
         batch = jack.hear("batch")
         assert batch["gap"] == {"first": 1, "last": 9, "reason": "reset"}
         assert batch["messages"][0]["body"] == "one"
+
+
+def test_a_new_member_is_not_shown_what_was_said_before(house: House) -> None:
+    """Whatever it says that it has."""
+    chat = house.hf.create_chat(["jill"], sender="jill", body="before")
+    epoch = house.hf.inbox("jill").fetch(after={chat.chat_id: Position(0, 0)})[0].epoch
+    chat.join("joe")
+    chat.send("after", sender="jill")
+    for position in ("0:0", f"{epoch}:0", f"{epoch}:1", f"{epoch}:1:1", "17:9", "17:9:5"):
+        with device(house, "joe", resume={f"chat:{chat.chat_id}": position}) as joe:
+            batch = joe.hear("batch")
+            assert [each["body"] for each in batch["messages"]] == ["after"], position
+    history = house.of("joe").get(f"/v1/chats/{chat.chat_id}/history?after=0").json()
+    assert [each["body"] for each in history["messages"]] == ["after"]
+
+
+def test_a_position_of_an_older_version_is_a_reset(house: House) -> None:
+    """It does not say when its message was sent; what is new begins anew, and nothing is missed."""
+    house.hf.mailbox("jack").send("one", sender="jill")
+    with device(house, "jack", resume={"mailbox": "0:0"}) as jack:
+        position = jack.hear("batch")["position"]
+    old = position.rpartition(":")[0]
+    with device(house, "jack", resume={"mailbox": old}) as jack:
+        batch = jack.hear("batch")
+        assert (batch["gap"]["reason"], len(batch["messages"])) == ("reset", 1)
+        jack.say(type="ack", source="mailbox", position=old)
+        assert jack.hear("error")["problem"]["status"] == 409
+        jack.say(type="ack", source="mailbox", position=position)
+        assert jack.hear("acked")["position"] == position
+    with device(house, "jack", resume={"mailbox": position}) as jack:
+        jack.silent()
 
 
 def test_messages_are_sent(house: House) -> None:

@@ -10,6 +10,7 @@ from ..core.clock import Duration
 from ..core.names import Unit
 from ..core.script import Script
 from ..errors import (
+    DecodeError,
     DefinitionConflict,
     MailboxFull,
 )
@@ -102,6 +103,8 @@ class AsyncMailbox(AsyncReader):
                 raise MailboxFull(self.name, int(most), None, sender=sender)
             case [b"conflict", stored_capacity, stored_overflow]:
                 raise self._conflict(int(stored_capacity), stored_overflow.decode())
+        if not reply.isdigit():
+            raise DecodeError(f"the ledger of {self._log.unit}", f"{reply[:40]!r} is no number")
         await self._post.catalog.note(self._log.unit)
         return int(reply)
 

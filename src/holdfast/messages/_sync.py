@@ -11,6 +11,7 @@ from ..core.clock import Duration
 from ..core.names import Unit
 from ..core.script import Script
 from ..errors import (
+    DecodeError,
     DefinitionConflict,
     MailboxFull,
 )
@@ -103,6 +104,8 @@ class Mailbox(Reader):
                 raise MailboxFull(self.name, int(most), None, sender=sender)
             case [b"conflict", stored_capacity, stored_overflow]:
                 raise self._conflict(int(stored_capacity), stored_overflow.decode())
+        if not reply.isdigit():
+            raise DecodeError(f"the ledger of {self._log.unit}", f"{reply[:40]!r} is no number")
         self._post.catalog.note(self._log.unit)
         return int(reply)
 

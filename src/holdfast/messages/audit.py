@@ -17,17 +17,21 @@ _LOG: Final[Mapping[str, Part]] = {
     "active": Part("hash"),
 }
 
+_PARTS: Final[Mapping[str, Mapping[str, Part]]] = {
+    MAILBOX: {**_LOG, "senders": Part("hash", reading="nothing")},
+    CHAT: _LOG,
+    INBOX: {"chats": Part("zset"), "added": Part("hash")},
+}
+
 
 def part(kind: str, name: str) -> Part | None:
     """What a key is."""
-    if kind == INBOX:
-        return Part("zset") if name == "chats" else None
-    return _LOG.get(name)
+    return _PARTS[kind].get(name)
 
 
 def others(unit: Snapshot) -> Iterable[str]:
     """What may have come since the keys were listed."""
-    return () if unit.unit.kind == INBOX else _LOG
+    return _PARTS[unit.unit.kind]
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
@@ -38,8 +42,7 @@ def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
 def faults(unit: Snapshot) -> Iterator[Fault]:
     """What does not fit."""
     if unit.unit.kind == INBOX:
-        if b"" not in unit.zset("chats"):
-            yield Fault("chats", "it does not say when the list began, so devices cannot follow it")
+        yield from _list(unit)
     elif not unit.has("meta"):
         for name in _LOG:
             if unit.has(name):
@@ -47,6 +50,18 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
     else:
         yield from _log(unit)
         yield from _readers(unit)
+
+
+def _list(unit: Snapshot) -> Iterator[Fault]:
+    chats, added = unit.zset("chats"), unit.hash("added")
+    if b"" not in chats:
+        yield Fault("chats", "it does not say when the list began, so devices cannot follow it")
+    for chat in added:
+        if chats.get(chat, 0.0) >= 0:
+            yield Fault("added", f"{shown(chat)} is not among the chats that others added")
+    for chat, score in chats.items():
+        if score < 0 and chat not in added:
+            yield Fault("chats", f"it is not said who added the user to {shown(chat)}")
 
 
 def _log(unit: Snapshot) -> Iterator[Fault]:

@@ -25,9 +25,9 @@ elseif reader ~= '' and not redis.call('ZSCORE', KEYS[3], reader) then
   return {'stranger'}
 end
 
-local floor = whole(known[2], 1, EXACT, 'field floor of ' .. meta)
+local floor = whole(known[2], 1, EXACT, 'field floor', meta)
 if reader ~= '' and known[3] ~= 'open' then
-  floor = math.max(floor, whole(known[4] or '1', 1, EXACT, 'field first:' .. reader .. ' of ' .. meta))
+  floor = math.max(floor, whole(known[4] or '1', 1, EXACT, 'field first:' .. reader, meta))
 end
 local verb, edge, last = 'XREVRANGE', before == '' and '+' or '(' .. before .. '-0', string.format('%.0f', floor)
 if after ~= '' then

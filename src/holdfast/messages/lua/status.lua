@@ -16,12 +16,12 @@ local meta, log, owner = KEYS[1], KEYS[2], ARGV[1]
 -- include life
 
 local known = redis.call('HMGET', meta, 'top', 'floor', 'epoch')
-local top = whole(known[1] or '0', 0, EXACT, 'field top of ' .. meta)
-local floor = whole(known[2] or '1', 1, top + 1, 'field floor of ' .. meta)
+local top = whole(known[1] or '0', 0, EXACT, 'field top', meta)
+local floor = whole(known[2] or '1', 1, top + 1, 'field floor', meta)
 local cursor = redis.call('ZSCORE', KEYS[3], owner) or '0'
-local read = math.max(whole(cursor, 0, top, 'a score of ' .. KEYS[3]), floor - 1)
+local read = math.max(whole(cursor, 0, top, 'a score', KEYS[3]), floor - 1)
 if known[3] then
-  whole(known[3], 1, EXACT, 'field epoch of ' .. meta)
+  whole(known[3], 1, EXACT, 'field epoch', meta)
 end
 local first
 if read < top then

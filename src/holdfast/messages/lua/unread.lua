@@ -17,9 +17,9 @@ for i = 1, 2 * chats, 2 do
   local cursor = redis.call('ZSCORE', cursors, reader)
   found[i], found[i + 1] = '', ''
   if known[1] and cursor then
-    local top = whole(known[2], 0, EXACT, 'field top of ' .. meta)
-    local floor = whole(known[3], 1, top + 1, 'field floor of ' .. meta)
-    local read = math.max(whole(cursor, 0, top, 'a score of ' .. cursors), floor - 1)
+    local top = whole(known[2], 0, EXACT, 'field top', meta)
+    local floor = whole(known[3], 1, top + 1, 'field floor', meta)
+    local read = math.max(whole(cursor, 0, top, 'a score', cursors), floor - 1)
     found[i], found[i + 1] = string.format('%.0f', top - read), known[4] or ''
   end
 end

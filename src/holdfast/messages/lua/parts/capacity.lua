@@ -4,9 +4,9 @@ local DEFAULT_CAPACITY, DEFAULT_OVERFLOW, LARGEST = 10000, 'reject', 100000
 
 local said = redis.call('HMGET', meta, 'capacity', 'overflow', 'dropped')
 local capacity, overflow = DEFAULT_CAPACITY, said[2] or DEFAULT_OVERFLOW
-local dropped = whole(said[3] or '0', 0, EXACT, 'field dropped of ' .. meta)
+local dropped = whole(said[3] or '0', 0, EXACT, 'field dropped', meta)
 if said[1] then
-  capacity = whole(said[1], 1, LARGEST, 'field capacity of ' .. meta)
+  capacity = whole(said[1], 1, LARGEST, 'field capacity', meta)
 end
 if overflow ~= 'reject' and overflow ~= 'drop_oldest' then
   error({err = 'DAMAGED field overflow of ' .. meta .. ' is not what Holdfast writes'})

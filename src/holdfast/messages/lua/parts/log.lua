@@ -6,9 +6,9 @@ local KEPT_S = 400 * 86400  -- what nobody uses is forgotten
 local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'day', 'keep', 'last')
 local epoch, top, floor, last = known[1], 0, 1, known[6]
 if epoch or known[2] then
-  whole(epoch, 1, EXACT, 'field epoch of ' .. meta)
-  top = whole(known[2], 0, EXACT - 1, 'field top of ' .. meta)
-  floor = whole(known[3], 1, top + 1, 'field floor of ' .. meta)
+  whole(epoch, 1, EXACT, 'field epoch', meta)
+  top = whole(known[2], 0, EXACT - 1, 'field top', meta)
+  floor = whole(known[3], 1, top + 1, 'field floor', meta)
 end
 
 local function text(n)
@@ -18,7 +18,7 @@ end
 -- The number up to which *reader* has acknowledged; nil if it is no reader.
 local function cursor_of(reader)
   local score = redis.call('ZSCORE', cursors, reader)
-  return score and whole(score, 0, top, 'a score of ' .. cursors)
+  return score and whole(score, 0, top, 'a score', cursors)
 end
 
 -- Begins it. What an eviction may have left of an earlier one must not be mistaken for its own.

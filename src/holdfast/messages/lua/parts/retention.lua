@@ -10,11 +10,11 @@ local PAGE, PAGES = 100, 100  -- readers looked at: all of them, if need be
 local keep, until_read, idle_ms, since_ms, counted_ms = nil, known[5] == 'until_read', 0, 0, 0
 if until_read then
   local terms = redis.call('HMGET', meta, 'idle_ms', 'since', 'counted')
-  idle_ms = whole(terms[1], 0, EXACT, 'field idle_ms of ' .. meta)
-  since_ms = whole(terms[2], 0, EXACT, 'field since of ' .. meta)
-  counted_ms = whole(terms[3] or '0', 0, EXACT, 'field counted of ' .. meta)
+  idle_ms = whole(terms[1], 0, EXACT, 'field idle_ms', meta)
+  since_ms = whole(terms[2], 0, EXACT, 'field since', meta)
+  counted_ms = whole(terms[3] or '0', 0, EXACT, 'field counted', meta)
 elseif known[5] then
-  keep = whole(known[5], 1, MOST, 'field keep of ' .. meta)
+  keep = whole(known[5], 1, MOST, 'field keep', meta)
 end
 
 local function is_active(life)

@@ -16,14 +16,16 @@ end
 local function standing(meta, log, cursors, position)
   local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'last')
   local cursor = redis.call('ZSCORE', cursors, reader)
-  local row = {known[1] or '', known[2] or '0', known[3] or '1', cursor or '', '', {}, '', 1}
+  local epoch = known[1] == '' and '?' or known[1] or ''
+  local row = {epoch, known[2] or '0', known[3] or '1', cursor or '', '', {}, '', 1}
   local top, floor, from = tonumber(row[2]), tonumber(row[3]), tonumber(cursor or nil)
   local sound = known[1] and top and floor and top < EXACT and floor <= top + 1
+    and not row[2]:find('%D')
   if position then
     row[8] = (not sound and position.epoch == '0'
       or sound and holds(log, known[1], top, known[4], position)) and 1 or 0
   end
-  if not (sound and from and from <= top) then
+  if not (sound and from and from >= 0 and from <= top and from % 1 == 0) then
     return row
   end
   if position and position.own then

@@ -1,0 +1,142 @@
+# Generated from test_damage_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""What another program has written into the keys of mailboxes, chats and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from conftest import Site
+from holdfast import DecodeError, Holdfast, Position, Undecodable
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+WRONG = ["x", "", "-1", "1.5", "inf", "nan", "1e400", "9" * 40, b"\xff\xfe"]
+
+
+@pytest.mark.parametrize("field", ["epoch", "top", "floor"])
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+def test_a_damaged_mailbox_says_which_key_it_is(
+    hf: Holdfast, site: Site, field: str, wrong: str | bytes
+) -> None:
+    """Whatever is done with it; nothing is applied, and once it is repaired all goes on."""
+    client: Any = site.client
+    box, meta = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}:meta"
+    box.send(1, sender="jill")
+    batch, sound = box.fetch(), client.hget(meta, field)
+    client.hset(meta, field, wrong)
+    for do in (
+        lambda: box.send(2, sender="jill"),
+        lambda: box.send(2, sender="jill", per_sender=5, op_id="mine"),
+        box.fetch,
+        lambda: box.fetch(after=batch.position),
+        lambda: box.ack(batch),
+        box.status,
+        lambda: box.redefine(capacity=5),
+    ):
+        with pytest.raises(DecodeError, match="mailbox:jack"):
+            do()
+    client.hset(meta, field, sound)
+    assert box.send(2, sender="jill", op_id="mine") == 2
+    box.ack(batch)
+    assert [message.body for message in (box.fetch()).messages] == [2]
+
+
+@pytest.mark.parametrize("field", ["epoch", "top", "floor", "keep", "idle_ms", "since"])
+def test_a_damaged_chat_says_which_key_it_is(hf: Holdfast, site: Site, field: str) -> None:
+    """And holds up no other chat of its members."""
+    client: Any = site.client
+    chat = hf.create_chat(["jack"], sender="jill", body=1, chat_id="c", keep="until_read")
+    hf.create_chat(["jack"], sender="jill", body=1, chat_id="d")
+    meta, inbox = f"{site.namespace}:{{chat:c}}:meta", hf.inbox("jack")
+    sound = client.hget(meta, field)
+    client.hset(meta, field, "1e400")
+    with pytest.raises(DecodeError, match="chat:c"):
+        chat.send(2, sender="jill")
+    with pytest.raises(DecodeError, match="chat:c"):
+        chat.status()
+    batches = inbox.fetch()
+    assert "d" in [batch.source for batch in batches]
+    for batch in batches:
+        if batch.source == "d":
+            inbox.ack(batch)
+    if field in ("epoch", "top", "floor"):
+        with pytest.raises(DecodeError, match="chat:c"):
+            inbox.fetch(timeout=1.0)
+    client.hset(meta, field, sound)
+    assert chat.send(2, sender="jill") == 2
+    [batch] = inbox.fetch()
+    assert (batch.source, batch.gap, len(batch.messages)) == ("c", None, 2)
+
+
+@pytest.mark.parametrize("score", ["inf", "-inf", 99, 1.5, -1])
+def test_a_damaged_cursor_skips_nothing(hf: Holdfast, site: Site, score: str | float) -> None:
+    """It is told, as what is beyond the log would hide what is sent next."""
+    client: Any = site.client
+    chat = hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
+    cursors, inbox = f"{site.namespace}:{{chat:c}}:cursors", hf.inbox("jack")
+    [batch] = inbox.fetch()
+    client.zadd(cursors, {"jack": score})
+    for do in (
+        inbox.fetch,
+        inbox.unread,
+        lambda: inbox.fetch(after={"c": Position(0, 0)}),
+        lambda: inbox.ack(batch),
+    ):
+        with pytest.raises(DecodeError, match="chat:c"):
+            do()
+    client.zadd(cursors, {"jack": 0})
+    inbox.ack(batch)
+    assert (chat.members())["jack"] == 1
+
+
+def test_a_log_behind_its_metadata_takes_no_message(hf: Holdfast, site: Site) -> None:
+    """The number of the next message is there already."""
+    client: Any = site.client
+    box, unit = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}"
+    for n in (1, 2, 3):
+        box.send(n, sender="jill")
+    client.hset(f"{unit}:meta", "top", 1)
+    for _ in range(2):
+        with pytest.raises(DecodeError, match="mailbox:jack}:log"):
+            box.send(4, sender="jill")
+    client.hset(f"{unit}:meta", "top", 3)
+    assert box.send(4, sender="jill") == 4
+
+
+def test_foreign_entries_of_a_list_are_no_chats(hf: Holdfast, site: Site) -> None:
+    """A list is a hint: what can be no chat is left out."""
+    client: Any = site.client
+    hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
+    chats = f"{site.namespace}:{{inbox:jack}}:chats"
+    for begin in ("inf", "-inf", 0):
+        client.zadd(chats, {b"\xff\xfe": 5, "x" * 600: 7, "": begin, "gone": "inf", "left": "-inf"})
+        assert hf.inbox("jack").chats() == ["c"]
+        [batch] = hf.inbox("jack").fetch()
+        assert (batch.source, batch.gap) == ("c", None)
+    hf.create_chat(["jack"], sender="jill", body=1, chat_id="d")
+    assert hf.inbox("jack").chats() == ["d", "c"]
+
+
+def test_the_plain_loop_goes_past_what_cannot_be_read(hf: Holdfast, site: Site) -> None:
+    """As the first example of the docs has it."""
+    client: Any = site.client
+    box, unit = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}"
+    box.send("a", sender="jill")
+    client.xadd(f"{unit}:log", {"jill": b"j{"}, id="2-5")
+    client.hset(f"{unit}:meta", "top", 2)
+    box.send("b", sender="jill")
+    batch = box.fetch()
+    seen = [(message.seq, message.sender, message.body) for message in batch.messages]
+    box.ack(batch)
+    assert seen == [(1, "jill", "a"), (2, "jill", None), (3, "jill", "b")]
+    assert [type(message) for message in box.latest()][1] is Undecodable
+    assert not box.fetch()
+    assert not box.fetch(after=batch.position)
