@@ -183,9 +183,11 @@ def test_every_call_ends_by_an_answer_or_an_error_of_ours(
     with Holdfast.from_url(f"{server.url}?socket_timeout=20", namespace="damaged") as hf:
         for key, n, damage in chosen(client, sorted(kept), sample):
             for i, operation in enumerate(operations):
-                client.flushall()
-                for name, dumped in kept.items():
-                    client.restore(name, 0, dumped)
+                with client.pipeline() as pipe:  # what was done before may still be noted
+                    pipe.flushall()
+                    for name, dumped in kept.items():
+                        pipe.restore(name, 0, dumped)
+                    pipe.execute()
                 damage()
                 try:
                     operation(hf, tmp_path)
