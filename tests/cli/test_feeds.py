@@ -1,4 +1,4 @@
-"""`holdfast logs send` and `show`: what they send and tell, and their exit codes."""
+"""`holdfast logs send`, `show` and `retry`: what they send and tell, and their exit codes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import gzip
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from cli.crowd import HOSTILE, Run, rows
 from cli.programs import on_terminal
+from conftest import Site
 from faults.servers import Server
 from holdfast import DamagedFile, Holdfast
 
@@ -116,3 +118,38 @@ def test_a_feed_is_shown(hf: Holdfast, run: Run) -> None:
     lines = {line.split("  ")[0]: line for line in shown.stdout.splitlines()}
     assert lines["bytes"].endswith("2.9 KiB")
     assert lines["geo"].split() == ["geo", "yes", "1", "2.9", "KiB", "0", "bytes", "0", "0"]
+
+
+def test_files_that_failed_too_often_are_shown_and_tried_again(
+    hf: Holdfast, run: Run, site: Site
+) -> None:
+    """What they are called and why they failed is text of anybody."""
+    assert run("logs", "retry").exit_code == 3
+    feed = hf.file_feed("logs", consumers=["geo"])
+    feed.publish(io.BytesIO(b"x"), name=HOSTILE)
+    place = f"{hf.namespace}:{{feed:logs}}:places"
+    for _ in range(2):
+        with pytest.raises(OSError, match="no space"), next(feed.consumer("geo").files()):
+            raise OSError(f"no space {HOSTILE}")
+        stored = msgspec.msgpack.decode(site.client.hget(place, "1:1"))
+        stored |= {"tries": 9, "after_ms": 0}
+        site.client.hset(place, "1:1", msgspec.msgpack.encode(stored))
+    shown = run("logs", "show")
+    assert "1 file; try again: holdfast logs retry" in shown.stdout
+    assert "OSError: no space" in shown.stdout
+    assert HOSTILE not in shown.stdout
+    assert rows(run("logs", "show", "--json"))[0]["failed"] == 1
+    assert run("logs", "retry", "--consumer", "nobody").exit_code == 3
+    assert rows(run("logs", "retry", "other", "--json")) == [{"feed": "logs", "retried": 0}]
+    assert run("logs", "retry").stdout == "1 file of feed logs will be handed out again\n"
+    assert feed.status().failed == 0
+
+
+def test_links_out_of_a_folder_are_sent_only_if_it_is_said(run: Run, folder: Path) -> None:
+    """Without that the exit code is 1, and the feed stays open for another try."""
+    (folder / "days" / "link").symlink_to(__file__)
+    sent = run("logs", "send", str(folder), "--share")
+    assert (sent.exit_code, "leads out of the folder" in sent.stderr) == (1, True)
+    sent = run("logs", "send", str(folder), "--share", "--follow-links")
+    assert sent.exit_code == 0
+    assert sent.stdout.startswith("3 files (2 of them were there)")

@@ -10,7 +10,10 @@ import msgspec
 
 from ..errors import DecodeError, HoldfastError, ServerRefused
 
-_RAW: Final = (ValueError, TypeError, ArithmeticError, LookupError, msgspec.MsgspecError)
+_RAW: Final = (
+    *(ValueError, TypeError, ArithmeticError, AttributeError, LookupError),
+    msgspec.MsgspecError,
+)
 """What Python makes of a value that is not what it should be."""
 
 _CODES: Final = ("DAMAGED", "WRONGTYPE")

@@ -20,8 +20,9 @@ def meta(unit: Unit) -> str:
     `definition` (MessagePack: `mode`, `budget`, `lease_ms`, `consumers`), `epoch` (us of the
     beginning), `state` (`open`, `sealed`, `aborted`; `over`: sealed, and read by everybody), `used`
     (bytes of the budget), `top` (the last number), `low` (no file below it is there), `left` (files
-    that somebody has still to read), `bytes` (published, unpacked), `token` (the last one given),
-    `done:group` (bytes that the group is done with).
+    that somebody has still to read), `bytes` (published, unpacked), `token` (the last one
+    given, us), `done:group` (bytes that the group is done with), `failed` (how many files failed
+    too often, counted once for each group).
     """
     return unit.key("meta")
 
@@ -37,7 +38,8 @@ def files(unit: Unit) -> str:
     """HASH number of a file → MessagePack: `name`, `state` (`open`, `whole`, `damaged`), `count`
     (chunks), `floor` (the first chunk that is kept), `bytes` (unpacked), `digest`, `problem`,
     `kept` and `cost` (bytes of the budget: of the chunks that are kept, and beside them), `done` (a
-    digit for each group: 1, it is done with the file).
+    digit for each group: 1, it is done with the file; 2, reading it failed too often), `born` (us,
+    when it was begun), `reason` (why reading it failed last).
     """
     return unit.key("files")
 
@@ -53,9 +55,10 @@ def chunks(unit: Unit) -> str:
 
 def places(unit: Unit) -> str:
     """HASH `group:file` → MessagePack of where the group stands: `acked`, `read` and `counted`
-    (unpacked bytes), `session` that holds the file, `token` of that grant. `group` → no file below
-    this number is left for it. `*session` → what it was given last: number of the claim, and of the
-    file.
+    (unpacked bytes), `session` that holds the file, `token` of that grant and `until_ms`, the end
+    of its lease; `tries` that failed in a row, `by`, the last consumer that failed, and `after_ms`,
+    when the next attempt may begin. `group` → no file below this number is left for it. `*session`
+    → what it was given last: number of the claim, and of the file.
     """
     return unit.key("places")
 
@@ -69,7 +72,8 @@ def alive(unit: Unit) -> str:
 def consumers(unit: Unit) -> str:
     """HASH name of a consumer → MessagePack: `until_ms` (when it counts as dead), `files` and
     `bytes` it is done with, `damaged` files among them, `missed` files that were dropped unread,
-    and `untold`, how many of these it has not been told of.
+    `untold`, how many of these it has not been told of, `failing`, how many files failed in a row,
+    and `after_ms`, when it may have the next one.
     """
     return unit.key("consumers")
 

@@ -112,6 +112,7 @@ async def file_writes(hf: AsyncHoldfast, folder: Path) -> None:
         async with file:
             assert b"".join([block.data async for block in file.blocks()]) == b"line\n" * 100_000
     await feed.redefine(lease=60.0)
+    await feed.retry()
     await feed.seal()
     await hf.file_feed("other", mode="share").publish(io.BytesIO(b""), name="b.log")
     await hf.file_feed("other").abort()
@@ -210,6 +211,7 @@ async def file_reads(hf: AsyncHoldfast) -> None:
     await feed.publish(io.BytesIO(b"line\n"), name="a.log")
     await feed.status()
     await feed.files()
+    await feed.files(failed=True)
     async for file in feed.consumer("geo").files(timeout=0.01):
         async with file:
             assert [line.decode() async for line in file.lines()] == ["line"]

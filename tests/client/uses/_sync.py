@@ -113,6 +113,7 @@ def file_writes(hf: Holdfast, folder: Path) -> None:
         with file:
             assert b"".join([block.data for block in file.blocks()]) == b"line\n" * 100_000
     feed.redefine(lease=60.0)
+    feed.retry()
     feed.seal()
     hf.file_feed("other", mode="share").publish(io.BytesIO(b""), name="b.log")
     hf.file_feed("other").abort()
@@ -211,6 +212,7 @@ def file_reads(hf: Holdfast) -> None:
     feed.publish(io.BytesIO(b"line\n"), name="a.log")
     feed.status()
     feed.files()
+    feed.files(failed=True)
     for file in feed.consumer("geo").files(timeout=0.01):
         with file:
             assert [line.decode() for line in file.lines()] == ["line"]

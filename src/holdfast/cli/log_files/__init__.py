@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..help import Commands
 from . import tally, top
+from .retry import retry
 from .send import send
 from .standing import show
 
@@ -14,5 +15,6 @@ app = Commands(
 )
 app.command("send")(send)
 app.command("show")(show)
+app.command("retry")(retry)
 app.command("tally")(tally.tally)
 app.command("top")(top.top)

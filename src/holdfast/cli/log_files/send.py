@@ -13,7 +13,7 @@ from ... import DamagedFile, DefinitionConflict, NotDefined
 from ..codes import FAILED, WRONG_USAGE
 from ..connection import Embedded, Namespace, Url, connected, fail
 from ..output import AsJson, counted, printable, say, show_json, size, warn
-from .progress import Progress, watched
+from .progress import watched
 from .standing import FEED, Feed
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ def send(
     compress: Annotated[
         bool, typer.Option("--compress/--no-compress", help="Whether chunks are compressed.")
     ] = True,
+    follow_links: Annotated[
+        bool, typer.Option("--follow-links", help="Also links to files outside of the folder.")
+    ] = False,
     keep_open: Annotated[
         bool, typer.Option("--keep-open", help="More files will come: do not seal the feed.")
     ] = False,
@@ -66,7 +69,13 @@ def send(
     with connected(url, embedded, namespace) as hf, _settings_told():
         target = _feed(hf, feed, to, share, budget)
         with watched(target, folder, quiet=as_json) as progress:
-            result = _sent(target, folder, timeout, compress, progress)
+            result = target.publish_dir(
+                folder,
+                timeout=timeout,
+                compress="zlib" if compress else None,
+                on_progress=progress.told,
+                follow_links=follow_links,
+            )
         # Who reads is told of damage, and another try would find the same.
         settled = all(isinstance(error, DamagedFile) for error in result.failed.values())
         if settled and not keep_open:
@@ -103,17 +112,6 @@ def _feed(
         return hf.file_feed(name)
     settings: dict[str, Any] = {} if budget is None else {"budget": budget * MIB}
     return hf.file_feed(name, consumers=to, mode="share" if share else "broadcast", **settings)
-
-
-def _sent(
-    feed: FileFeed, folder: Path, timeout: float | None, compress: bool, progress: Progress
-) -> PublishedFolder:
-    return feed.publish_dir(
-        folder,
-        timeout=timeout,
-        compress="zlib" if compress else None,
-        on_progress=progress.told,
-    )
 
 
 def _tell(feed: str, result: PublishedFolder, as_json: bool, *, sealed: bool) -> None:

@@ -15,11 +15,14 @@ from ..output import AsJson, counted, fields, show_json, size, stranger
 from ..output import show as show_it
 
 if TYPE_CHECKING:
-    from ... import FeedStatus
+    from ... import FeedStatus, FileStatus
 
 Feed = Annotated[str, typer.Option("--feed", metavar="NAME", help="Which feed.")]
 
 FEED = "logs"
+
+SHOWN = 20
+"""Files that failed too often, the newest."""
 
 
 def show(
@@ -35,6 +38,7 @@ def show(
     """
     with connected(url, embedded, namespace, create=False) as hf:
         status = hf.file_feed(feed).status()
+        failed = hf.file_feed(feed).files(limit=SHOWN, failed=True) if status.failed else []
     if status.state == "undefined":
         fail(f"there is no feed {feed!r}", code=NOT_FOUND)
     if as_json:
@@ -43,6 +47,8 @@ def show(
     show_it(fields(_rows(status)))
     if status.consumers:
         show_it(_consumers(status))
+    if failed:
+        show_it(_failed(failed))
 
 
 def _rows(status: FeedStatus) -> Iterator[tuple[str, str]]:
@@ -52,6 +58,8 @@ def _rows(status: FeedStatus) -> Iterator[tuple[str, str]]:
     yield "memory", f"{size(status.used)} of {size(status.budget)}"
     yield "files", f"{counted(status.files, 'file')}, {status.publishing:,} being published"
     yield "to be read", counted(status.left, "file")
+    if status.failed:
+        yield "failed", f"{counted(status.failed, 'file')}; try again: holdfast logs retry"
     yield "bytes", size(status.bytes)
     yield "held up by", ", ".join(status.holders) or "-"
 
@@ -72,4 +80,15 @@ def _consumers(status: FeedStatus) -> Table:
             f"{each.damaged:,}",
             Text(f"{each.missed:,}", "red" if each.missed else ""),
         )
+    return table
+
+
+def _failed(files: list[FileStatus]) -> Table:
+    """A file that failed too often on each line."""
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for column in ("failed file", "for", "reason"):
+        table.add_column(column, overflow="fold")
+    for file in files:
+        who = ", ".join(file.failed_for) or "all"
+        table.add_row(stranger(file.name), stranger(who), stranger(file.reason))
     return table

@@ -20,8 +20,9 @@ if not feed then
   return {}
 end
 local first = below > 0 and math.min(feed.top, below - 1) or feed.top
-local last = math.max(1, first - limit + 1, feed.low)
-local told = {feed.said, last > feed.low and text(last) or ''}
+local low = math.max(1, feed.low)
+local last = math.max(low, first - limit + 1)
+local told = {feed.said, last > low and text(last) or ''}
 for number = first, last, -1 do
   local file = file_at(number)
   if file and (not failed or file.done:find('2')) then

@@ -44,7 +44,6 @@ local DIGEST = 32  -- its length
 local FIRST = 12
 local bell, waiter, name, digest_at = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[11])
 local at, before, bytes = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
-
 found(ARGV[1], ARGV[2])
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then

@@ -3,6 +3,7 @@
 
 local BLOCK = 130944        -- unpacked bytes of a chunk, as in chunk.py
 local MOST_CONSUMERS = 100  -- as in definition.py
+local MANY = 100000         -- files of a feed: their names are remembered
 
 local feed, terms
 
@@ -19,6 +20,9 @@ local function load()
   feed.top, feed.low = decimal(known[5], 'top'), decimal(known[6], 'low')
   feed.left = decimal(known[7], 'left')
   decimal(feed.epoch, 'epoch')
+  if feed.top > MANY or feed.low > MANY + 1 then
+    damaged('top')
+  end
 end
 
 load()

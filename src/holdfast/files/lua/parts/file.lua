@@ -2,7 +2,7 @@
 -- Expects: sound, feed, files.
 
 local NUMBERS = {'count', 'floor', 'bytes', 'kept', 'cost', 'born'}
-local TEXTS = {'name', 'state', 'digest', 'problem'}
+local TEXTS = {'name', 'state', 'digest', 'problem', 'reason'}
 
 local function groups()
   return terms.mode == 'share' and 1 or #terms.consumers

@@ -1,7 +1,6 @@
 -- How a file begins, grows and ends.
 -- Expects: now_us, sound, feed, file, room, names, chunks, opened.
 
-local MANY = 100000     -- files of a feed: their names are remembered
 local MANY_OPEN = 1000  -- of these, files that are being published
 
 local function file_cost(name)

@@ -13,6 +13,9 @@ from ..screen import Page, Screen
 FILES: Final = 100
 """Files of a feed that are shown, the newest."""
 
+FAILED: Final = 10
+"""Files that failed too often whose names are shown, the newest."""
+
 
 async def show_feeds(look: Look) -> dict[str, Any]:
     """A page of the feeds that were published to last."""
@@ -35,6 +38,7 @@ async def show_feed(look: Look) -> dict[str, Any]:
         "done": done(status),
         "shown": FILES,
         "files": await feed.files(limit=FILES),
+        "failed": await feed.files(limit=FAILED, failed=True) if status.failed else [],
     }
 
 
