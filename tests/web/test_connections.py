@@ -230,13 +230,15 @@ def test_who_says_no_hello_is_cut_off(standalone: Server, monkeypatch: pytest.Mo
     monkeypatch.setattr("holdfast.web.connection.HELLO_S", 0.2)
     monkeypatch.setattr("holdfast.web.stream.session.HELLO_S", 0.2)
     monkeypatch.setattr("holdfast.web.protocols.LINGER_S", 0.2)
-    with opened(standalone.url, "connections-silent", Limits(connections=4)) as house:
-        with ExitStack() as lines:
-            for begun in (b"", b"\x81", b"\x81\xfe\xff\xff", b"\x01\x80\0\0\0\0"):
-                line = lines.enter_context(line_to(house))
-                line.sendall(upgrade(house) + begun)
-            eventually(lambda: is_served(house))
-            assert is_cut_off(line)
+    with (
+        opened(standalone.url, "connections-silent", Limits(connections=4)) as house,
+        ExitStack() as lines,
+    ):
+        for begun in (b"", b"\x81", b"\x81\xfe\xff\xff", b"\x01\x80\0\0\0\0"):
+            line = lines.enter_context(line_to(house))
+            line.sendall(upgrade(house) + begun)
+        eventually(lambda: is_served(house))
+        assert is_cut_off(line)
 
 
 def test_one_address_has_few_streams_without_a_user(standalone: Server) -> None:
