@@ -92,7 +92,10 @@ def opened(
             clients.append(hf)
             app = gateway(hf, authenticator=tokens, limits=limits, **options)
             passes = Passes(SECRET)
-            shown = (serve(hf, access=passes, limits=limits) for serve in (dashboard, metrics))
+            more = {key: options[key] for key in ("hosts",) if key in options}
+            shown = (
+                serve(hf, access=passes, limits=limits, **more) for serve in (dashboard, metrics)
+            )
             app = site(app, *shown)
             servers.append(Server(app, proxies=proxies, ready=ready.set))
             await servers[0].serve([taken])
