@@ -38,6 +38,7 @@ def invoke(*args: str | Path, **env: str) -> Result:
 def secret(tmp_path: Path) -> Path:
     path = tmp_path / "secret"
     path.write_text(secrets.token_hex() + "\n")
+    path.chmod(0o600)
     return path
 
 
@@ -171,6 +172,7 @@ def test_secrets_that_are_none(tmp_path: Path, text: str | bytes | None, told: s
     path = tmp_path / "secret"
     if text is not None:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        path.chmod(0o600)
     for command in (["token", "jill"], []):
         result = invoke(*command, "--secret-file", path)
         assert result.exit_code == 2

@@ -83,15 +83,19 @@ def opened(
 ) -> Iterator[House]:
     """A gateway for as long as the context lasts."""
     tokens = options.pop("authenticator", Tokens(SECRET))
-    proxies = options.pop("proxies", ())
+    proxies, clients = options.pop("proxies", ()), options.pop("clients", [])
     taken, ready = listening("127.0.0.1", 0), threading.Event()
     servers: list[Server] = []
 
     async def serve() -> None:
         async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:
+            clients.append(hf)
             app = gateway(hf, authenticator=tokens, limits=limits, **options)
             passes = Passes(SECRET)
-            shown = (serve(hf, access=passes, limits=limits) for serve in (dashboard, metrics))
+            more = {key: options[key] for key in ("hosts",) if key in options}
+            shown = (
+                serve(hf, access=passes, limits=limits, **more) for serve in (dashboard, metrics)
+            )
             app = site(app, *shown)
             servers.append(Server(app, proxies=proxies, ready=ready.set))
             await servers[0].serve([taken])

@@ -58,7 +58,7 @@ class Device:
 def device(house: House, user: str, **hello: Any) -> Iterator[Device]:
     """A device of *user* that has been welcomed."""
     with raw(house) as device:
-        device.say(type="hello", token=house.tokens.issue(user), **hello)
+        device.say(**{"type": "hello", "token": house.tokens.issue(user), **hello})
         assert device.hear("welcome")["user"] == user
         yield device
 

@@ -81,6 +81,7 @@ class Http(H11Protocol):
     def __init__(self, config: Config, server_state: ServerState, *args: Any, **more: Any) -> None:
         super().__init__(config, server_state, *args, **more)
         self.logger = QUIET  # type: ignore[assignment]
+        self.access_log = False  # it would hold all that clients put into a URL
         self._watch = config.watch
         self._counted: str | None = None
         self._phase: Phase | None = None

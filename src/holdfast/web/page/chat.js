@@ -9,15 +9,42 @@ const PAGE = 50;
 let token, user, stream;
 let shown = null;          // the id of the chat that is open
 const chats = new Map();   // id → {id, members, messages: seq → message, gaps, unread, position, owed, whole}
-const outbox = [];         // what is not sent yet: {key, chat, type, data, body | bytes}
+const outbox = [];         // what is not known to be sent: {key, chat, type, body | bytes: {type, base64}}
+const OUTBOX = "outbox";
 
 // A token in the link is moved out of sight, and is never part of a request's URL.
 function login() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (given) {
-    sessionStorage.setItem("token", given);
     history.replaceState(null, "", location.pathname);
+    if (!may_replace(given)) return stream || begin();
+    if (stream) logout();
+    sessionStorage.setItem("token", given);
   }
+  begin();
+}
+
+// A link of another person must not replace a session unasked.
+function may_replace(given) {
+  const present = sessionStorage.getItem("token");
+  if (!present) return true;
+  if (given === present) return false;
+  const [now, then] = [present, given].map((each) => name_in(each) ?? "another user");
+  return confirm(`You are logged in as ${now}. Log in as ${then} with the token of this link instead?`);
+}
+
+// The user that a token names; whether it is genuine only the gateway knows.
+function name_in(token) {
+  try {
+    const text = atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/"));
+    const name = JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (c) => c.charCodeAt(0))))[2];
+    return JSON.stringify(name.slice(0, 100));
+  } catch {
+    return undefined;
+  }
+}
+
+function begin() {
   token = sessionStorage.getItem("token");
   $("login").hidden = Boolean(token);
   $("app").hidden = !token;
@@ -28,6 +55,7 @@ function login() {
 
 function logout(why = "") {
   sessionStorage.removeItem("token");
+  sessionStorage.removeItem(OUTBOX);
   stream?.goOffline();
   $("app").hidden = true;
   $("login").hidden = false;
@@ -40,11 +68,12 @@ function logout(why = "") {
 
 // Requests
 
-async function ask(method, path, {type, data, key} = {}) {
+async function ask(method, path, {type, data, key, trace} = {}) {
   if (!stream?.wanted) throw new Error("You are offline.");
   const headers = {Authorization: `Bearer ${token}`};
   if (type) headers["Content-Type"] = type;
   if (key) headers["Idempotency-Key"] = key;
+  if (trace) headers.traceparent = `00-${trace}-${trace.slice(16)}-00`;
   const answer = await fetch(`v1/${path}`, {method, headers, body: data});
   const value = answer.status === 204 ? null : await answer.json();
   if (!answer.ok) throw Object.assign(new Error(value.detail), {status: answer.status});
@@ -61,6 +90,7 @@ const path_of = (chat) => `chats/${encodeURIComponent(chat.id)}`;
 function hear(frame) {
   if (frame.type === "welcome") {
     user = frame.user;
+    restore_outbox();
     $("user").textContent = user;
     $("me").textContent = initial(user);
     document.title = `${user} – Holdfast chat`;
@@ -85,13 +115,30 @@ function take({source, messages, gap, position}) {
   if (gap?.reason === "reset") chat.messages.clear();
   if (gap) chat.gaps.push(gap);
   for (const message of messages) {
-    if (chat.messages.has(message.seq)) continue;
+    if (!keep(chat, message)) continue;
     if (message.sender !== user) chat.unread += 1;
-    chat.messages.set(message.seq, message);
   }
   if (!chat.members.length) load_members(chat);
   draw(chat);
   acknowledge(chat);
+}
+
+// Keep a message, wherever it was heard; an own one is not pending any more. The trace that it was
+// sent in names it, as the key does: the gateway gives it back with the message, on each path.
+function keep(chat, message) {
+  if (message.sender === user) settle((entry) => message.trace?.traceparent.split("-")[1] === trace_of(entry));
+  if (chat.messages.has(message.seq)) return false;
+  chat.messages.set(message.seq, message);
+  return true;
+}
+
+const trace_of = (entry) => entry.key.replaceAll("-", "");
+
+function settle(is_sent) {
+  const found = outbox.findIndex(is_sent);
+  if (found < 0) return;
+  outbox.splice(found, 1);
+  store_outbox();
 }
 
 // Chats that are there without news, and chats that are gone.
@@ -123,7 +170,7 @@ async function load_history(chat, limit = PAGE, before = "") {
   const answer = await attempt(() => ask("GET", `${path_of(chat)}/history?${query}`));
   if (!answer) return;
   for (const message of answer.messages) {
-    if (!chat.messages.has(message.seq)) chat.messages.set(message.seq, message);
+    keep(chat, message);
   }
   if (limit === PAGE && answer.messages.length < PAGE) chat.whole = true;
   draw(chat);
@@ -182,12 +229,39 @@ function close_chat() {
   draw_list();
 }
 
-// What is sent while offline waits here, under a key, so that trying again sends it once.
+// What is sent while offline waits here, under a key, so that trying again sends it once; it
+// survives a reload of the page.
 function put_in_outbox(entry) {
-  outbox.push({key: crypto.randomUUID(), chat: shown, sender: user, sent_at: new Date().toISOString(), ...entry});
+  outbox.push({key: new_key(), chat: shown, sender: user, sent_at: new Date().toISOString(), ...entry});
+  store_outbox();
   draw(chats.get(shown));
   send_outbox();
 }
+
+// crypto.randomUUID is only there over TLS and on the loopback.
+function new_key() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
+}
+
+function store_outbox() {
+  try {
+    sessionStorage.setItem(OUTBOX, JSON.stringify(outbox.map(({element, ...entry}) => entry)));
+  } catch {
+    sessionStorage.removeItem(OUTBOX);  // it has no room: a reload forgets what is pending
+  }
+}
+
+function restore_outbox() {
+  for (const entry of JSON.parse(sessionStorage.getItem(OUTBOX) ?? "[]")) {
+    if (entry.sender !== user || outbox.some(({key}) => key === entry.key)) continue;
+    chat_of(entry.chat);
+    outbox.push(entry);
+  }
+}
+
+const octets = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+
+const data_of = ({body, bytes}) => bytes ? octets(bytes.base64) : JSON.stringify(body);
 
 let sending = false;
 async function send_outbox() {
@@ -195,19 +269,21 @@ async function send_outbox() {
   sending = true;
   try {
     while (outbox.length && stream?.wanted) {
-      const entry = outbox[0], chat = chats.get(entry.chat);
+      const entry = outbox[0], chat = chats.get(entry.chat), trace = trace_of(entry);
       try {
-        const {seq} = await ask("POST", `chats/${encodeURIComponent(entry.chat)}/messages`, entry);
+        const options = {...entry, data: data_of(entry), trace};
+        const {seq} = await ask("POST", `chats/${encodeURIComponent(entry.chat)}/messages`, options);
         const {sender, sent_at, body, bytes} = entry;
-        if (chat && !chat.messages.has(seq)) chat.messages.set(seq, {seq, sender, sent_at, body, bytes});
+        if (chat) keep(chat, {seq, sender, sent_at, body, bytes});
       } catch (error) {
+        if (!outbox.includes(entry)) continue;  // it was delivered, only the reply is lost
         if (!error.status || error.status === 429 || error.status >= 500) {
           setTimeout(send_outbox, 2000);
           return;
         }
         notice(`Not sent: ${error.message}`);
       }
-      outbox.shift();
+      settle((each) => each === entry);
       if (chat) draw(chat);
     }
   } finally {
@@ -219,7 +295,7 @@ async function begin_chat(names) {
   const others = names.split(",").map((name) => name.trim()).filter(Boolean);
   const made = await attempt(() => ask_json("POST", "chats", {
     members: [user, ...others], body: `${user} began the chat`,
-  }, crypto.randomUUID()));
+  }, new_key()));
   if (!made) return;
   const chat = chat_of(made.id);
   await load_members(chat);
@@ -228,8 +304,9 @@ async function begin_chat(names) {
 
 async function send_picture(file) {
   if (!PICTURES.includes(file.type)) return notice("Only PNG, JPEG, GIF and WebP pictures can be sent.");
-  const data = await file.arrayBuffer();
-  put_in_outbox({type: file.type, data, bytes: {type: file.type, blob: new Blob([data], {type: file.type})}});
+  const data = new Uint8Array(await file.arrayBuffer());
+  const text = Array.from(data, (byte) => String.fromCharCode(byte)).join("");
+  put_in_outbox({type: file.type, bytes: {type: file.type, base64: btoa(text)}});
 }
 
 async function attempt(work) {
@@ -368,12 +445,11 @@ function gap_element({first, last, reason}) {
     : `${count} ${count === 1 ? "message is" : "messages are"} missing here: not kept long enough.`);
 }
 
-function picture({type, base64, blob}) {
+function picture({type, base64}) {
   if (!PICTURES.includes(type)) return element("div", "what", "(a file)");
   const image = document.createElement("img");
   image.alt = "Picture";
-  blob ??= new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], {type});
-  image.src = URL.createObjectURL(blob);
+  image.src = URL.createObjectURL(new Blob([octets(base64)], {type}));
   image.onload = () => {
     const list = $("messages");
     if (list.scrollHeight - list.scrollTop - list.clientHeight < 420) list.scrollTop = list.scrollHeight;
@@ -405,7 +481,7 @@ $("compose").onsubmit = (event) => {
   event.preventDefault();
   const body = $("text").value;
   $("text").value = "";
-  put_in_outbox({type: "application/json", data: JSON.stringify(body), body});
+  put_in_outbox({type: "application/json", body});
 };
 $("picture").onchange = (event) => {
   const [file] = event.target.files;
@@ -419,9 +495,6 @@ $("leave").onclick = async () => {
 };
 document.onvisibilitychange = () => shown && acknowledge(chats.get(shown));
 addEventListener("hashchange", () => {
-  if (location.hash.includes("token=")) {
-    if (stream) logout();
-    login();
-  }
+  if (location.hash.includes("token=")) login();
 });
 login();

@@ -1,0 +1,132 @@
+"""The audit log: logins, logouts, what was refused, and who read private messages."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from faults.servers import Server
+from holdfast.web import Limits, Rate
+from holdfast.web.audit import one_line
+from web.house import House, opened
+
+Records = Callable[[], list[tuple[Any, ...]]]
+
+
+@pytest.fixture
+def house(standalone: Server) -> Iterator[House]:
+    """A dashboard, with a chat and a mailbox."""
+    with opened(standalone.url, "audit") as house:
+        house.chat = house.hf.create_chat(["jack"], sender="jill", body="private")
+        house.hf.mailbox("jack").send("private", sender="jill")
+        yield house
+
+
+@pytest.fixture
+def records(caplog: pytest.LogCaptureFixture) -> Records:
+    """What was recorded: who, in which role, did what to what, and what came of it."""
+    caplog.set_level(logging.INFO, "holdfast.audit")
+
+    def found() -> list[tuple[Any, ...]]:
+        names = ("user", "role", "action", "target", "outcome")
+        return [
+            tuple(getattr(each, name) for name in names)
+            for each in caplog.records
+            if each.name == "holdfast.audit"
+        ]
+
+    return found
+
+
+HERE = {"address": "127.0.0.1"}
+
+
+def test_logins_and_logouts_are_recorded(house: House, records: Records) -> None:
+    """Also those that failed, and wrong passes that are used without logging in."""
+    browser = house.visitor(None, Origin=house.url, Accept="text/html")
+    assert browser.post("/login", data={"pass": "wrong"}).status_code == 401
+    made = house.passes.issue("ann", "viewer")
+    assert browser.post("/login", data={"pass": made}).status_code == 303
+    assert browser.post("/logout").status_code == 303
+    house.visitor(None, Authorization="Bearer wrong").get("/queues")
+    house.of(None, Authorization="Bearer wrong").get("/v1/mailbox")
+    refused = ("-", "-", "login", HERE, "refused: the token is forged or over")
+    assert records() == [
+        refused,
+        ("ann", "viewer", "login", HERE, "logged in"),
+        ("ann", "-", "logout", HERE, "logged out"),
+        refused,
+        refused,
+    ]
+
+
+def test_refused_actions_are_recorded(house: House, records: Records) -> None:
+    """Of viewers, and of pages elsewhere."""
+    ann = house.visitor("viewer", Accept="application/json")
+    assert ann.post("/queue/pause", json={"queue": "email"}).status_code == 403
+    cookie = f"holdfast_pass={house.passes.issue('bob', 'operator')}"
+    bob = house.visitor(None, Cookie=cookie)
+    assert bob.post("/queue/pause", data={"queue": "email"}).status_code == 403
+    assert records() == [
+        ("ann", "viewer", "queue/pause", {"queue": "email"}, "refused: for operators"),
+        ("bob", "operator", "/dashboard/queue/pause", {}, "refused: another site"),
+    ]
+
+
+def test_who_reads_private_messages_is_recorded(house: House, records: Records) -> None:
+    """Once for each chat and mailbox, however often the page renews itself."""
+    ann, chat = house.visitor("viewer"), house.chat.chat_id
+    for _ in range(3):
+        assert "private" in ann.get(f"/chat?id={chat}").text
+        assert "private" in ann.get(f"/chat.json?id={chat}", headers={"HX-Request": "true"}).text
+        assert "private" in ann.get("/mailbox?name=jack").text
+    assert house.visitor("viewer").get("/queues").status_code == 200
+    assert records() == [
+        ("ann", "viewer", "read chat", {"id": chat}, "shown"),
+        ("ann", "viewer", "read mailbox", {"name": "jack"}, "shown"),
+    ]
+
+
+def test_wrong_tokens_do_not_flood_the_log(standalone: Server, records: Records) -> None:
+    """As many are recorded as are allowed."""
+    with opened(standalone.url, "audit-flood", Limits(failures=Rate(0.001, 3))) as house:
+        wrong = house.of(None, Authorization="Bearer wrong")
+        for _ in range(20):
+            wrong.get("/v1/mailbox")
+    assert len(records()) == 3
+
+
+def test_a_record_is_one_line(house: House, caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever the names in it."""
+    caplog.set_level(logging.INFO, "holdfast.audit")
+    name = "ann\n2026-11-23 INFO root (operator) queue/clear \u202e\x1b[2J"
+    headers = {"Authorization": f"Bearer {house.passes.issue(name, 'viewer')}"}
+    house.of(None, **headers).post("/dashboard/queue/pause", json={"queue": name})
+    [record] = [each for each in caplog.records if each.name == "holdfast.audit"]
+    assert record.getMessage().isprintable()
+    assert record.getMessage().startswith(r"ann\n2026-11-23 ")
+    assert one_line("plain text, żółć") == "plain text, żółć"
+
+
+@pytest.mark.parametrize("how", ["unsigned", "of another", "changed"])
+def test_what_was_said_is_signed(house: House, how: str) -> None:
+    """A cookie that something else set says nothing."""
+    made = {name: house.passes.issue(name, "operator") for name in ("ann", "bob")}
+
+    def browser(name: str, said: str = "") -> Any:
+        cookie = f"holdfast_pass={made[name]}" + (f"; holdfast_said={said}" if said else "")
+        return house.visitor(None, Cookie=cookie, Origin=house.url, Accept="text/html")
+
+    done = browser("ann").post("/queue/pause", data={"queue": "email"})
+    said = done.headers["set-cookie"].partition("holdfast_said=")[2].partition(";")[0].strip('"')
+    assert "email" in browser("ann", said).get("/locks").text
+    forged = {
+        "unsigned": said.partition(".")[0],
+        "of another": said,
+        "changed": f"QQ==.{said.partition('.')[2]}",
+    }[how]
+    who = "bob" if how == "of another" else "ann"
+    assert "email" not in browser(who, forged).get("/locks").text
