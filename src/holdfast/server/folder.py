@@ -22,7 +22,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import Final
 
 from .address import short_address, short_temporary

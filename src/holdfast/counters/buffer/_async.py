@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
@@ -15,10 +14,11 @@ from ...core.ledger import Operation, never
 from ...core.runtime._async import Guard, Repeating
 from ...core.runtime.forks import begins_anew
 from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
+from ...errors.records import logger_of
 from .. import keys
 from .._async import ADD, MAX_COUNT, MIN_COUNT, AsyncCounter, checked_count
 
-logger: Final = logging.getLogger("holdfast.counters")
+logger: Final = logger_of("holdfast.counters")
 
 LEAST_EVERY_S: Final = 0.01
 

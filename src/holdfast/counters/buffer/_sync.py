@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
@@ -16,10 +15,11 @@ from ...core.ledger import Operation, never
 from ...core.runtime._sync import Guard, Repeating
 from ...core.runtime.forks import begins_anew
 from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
+from ...errors.records import logger_of
 from .. import keys
 from .._sync import ADD, MAX_COUNT, MIN_COUNT, Counter, checked_count
 
-logger: Final = logging.getLogger("holdfast.counters")
+logger: Final = logger_of("holdfast.counters")
 
 LEAST_EVERY_S: Final = 0.01
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,10 +13,11 @@ from ...core.clock import Duration, from_epoch_ms, since_boot, to_timeout_s
 from ...core.runtime._sync import Aside, Event, Revocation, seen_through
 from ...core.runtime.forks import process_id
 from ...errors import HoldfastError, LeaseLost
+from ...errors.records import logger_of
 from ..loss import Loss
 from ..places._sync import Places
 
-logger: Final = logging.getLogger("holdfast.locks")
+logger: Final = logger_of("holdfast.locks")
 
 
 class Lease:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -36,6 +35,7 @@ from ...core.runtime.thread import OwnLoop
 from ...core.runtime.threads import Threads
 from ...core.runtime.watchdog import Blockage, Watchdog
 from ...errors import HoldfastError
+from ...errors.records import logger_of
 from .claim import Claim, Verdict
 from .claimer import STEP_LIMIT, Claimer
 from .places import PATIENCE_S, Places
@@ -43,7 +43,7 @@ from .plan import Plan
 from .runner import Runner
 from .sign import EVERY_S, Sign
 
-logger = logging.getLogger("holdfast.worker")
+logger = logger_of("holdfast.worker")
 
 _GATHER_S: Final = 0.002
 """Verdicts wait this long for company while other tasks run."""

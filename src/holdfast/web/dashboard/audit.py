@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import logging
-
 import msgspec
 
+from ...errors.records import logger_of, one_line
 from .access import Visitor
 from .deed import Fields
 
-logger = logging.getLogger("holdfast.audit")
+logger = logger_of("holdfast.audit")
 
 
 def audited(visitor: Visitor, action: str, fields: Fields, outcome: str) -> None:
-    """Write one record: on INFO, with the same as fields `user role action target outcome`."""
+    """Write one record: on INFO, with the same as fields `user role action target outcome`.
+
+    It is one line in each of them, whatever a name holds.
+    """
     target = {
         key: value[0] if len(value) == 1 else list(value)
         for key, value in fields.items()
@@ -24,7 +26,7 @@ def audited(visitor: Visitor, action: str, fields: Fields, outcome: str) -> None
         visitor.name,
         visitor.role,
         action,
-        msgspec.json.encode(target).decode(),
+        msgspec.json.encode(one_line(target)).decode(),
         outcome,
         extra={
             "user": visitor.name,

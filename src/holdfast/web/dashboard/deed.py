@@ -13,7 +13,8 @@ from ... import AsyncHoldfast
 from ..problems import Problem
 from ..visit import JSON, body_of, decoded, op_id
 from .access import Visitor
-from .exact import MARK, decoded as exactly
+from .exact import MARK
+from .exact import decoded as exactly
 
 FORM: Final = "application/x-www-form-urlencoded"
 
