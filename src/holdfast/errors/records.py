@@ -1,8 +1,8 @@
 """Log records of one line each, whatever text of others is in them.
 
 A name with a line end in it could otherwise add a line to a log that looks like a record of its
-own, for example of the audit log. This holds for the message and for the fields of a record, so it
-does not depend on how an application formats them.
+own, for example of the audit log. The message is safe with any formatter. Fields (`extra`) are for
+programs and hold what was given, except those of the audit log, which are `one_line` too.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ class OneLineLogger(logging.LoggerAdapter[logging.Logger]):
         """Log *msg* with *args* as `logging.Logger.log` does, if *level* is enabled."""
         if self.isEnabledFor(level):
             kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1  # the caller, not this line
-            if "extra" in kwargs:
-                kwargs["extra"] = one_line(kwargs["extra"])
             self.logger.log(level, msg, *map(one_line, args), **kwargs)
 
 

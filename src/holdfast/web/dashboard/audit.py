@@ -16,23 +16,25 @@ def audited(visitor: Visitor, action: str, fields: Fields, outcome: str) -> None
 
     It is one line in each of them, whatever a name holds.
     """
-    target = {
-        key: value[0] if len(value) == 1 else list(value)
-        for key, value in fields.items()
-        if key not in ("back", "key")
-    }
+    target = one_line(
+        {
+            key: value[0] if len(value) == 1 else list(value)
+            for key, value in fields.items()
+            if key not in ("back", "key")
+        }
+    )
     logger.info(
         "%s (%s) %s %s: %s",
         visitor.name,
         visitor.role,
         action,
-        msgspec.json.encode(one_line(target)).decode(),
+        msgspec.json.encode(target).decode(),
         outcome,
         extra={
-            "user": visitor.name,
+            "user": one_line(visitor.name),
             "role": visitor.role,
             "action": action,
             "target": target,
-            "outcome": outcome,
+            "outcome": one_line(outcome),
         },
     )
