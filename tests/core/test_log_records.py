@@ -35,7 +35,7 @@ class Hostile:
 def test_what_is_given_is_on_one_line(given: object) -> None:
     """Whatever it is, and whether it is quoted."""
     written = io.StringIO()
-    logger = logging.Logger("forged")  # noqa: LOG001 (nobody else's)
+    logger = logging.Logger("forged")
     handler = logging.StreamHandler(written)
     handler.setFormatter(logging.Formatter("%(message)s %(filename)s"))
     logger.addHandler(handler)

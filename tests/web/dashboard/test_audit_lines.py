@@ -13,7 +13,7 @@ from faults.servers import Server
 from web.dashboard.world import ACTIONS
 from web.house import House, opened
 
-FORGED = "x\n2026-11-23 INFO ann (operator) queue/purge {}: Dropped: 9 tasks.\r\n\x85\u2028\u202e\x1b[2Jx"
+FORGED = "x\n2026-11-23 INFO ann (operator) queue/purge {}: Dropped: 9.\r\n\x85\u2028\u202e\x1b[2Jx"
 
 FORMATS = (
     "%(levelname)s %(message)s",
@@ -41,8 +41,15 @@ def test_an_action_is_one_line(house: House, action: str, style: str) -> None:
     logger.setLevel(logging.INFO)
     try:
         given = {
-            **{"queue": FORGED, "name": FORGED, "id": FORGED, FORGED: FORGED, "key": FORGED[:99]},
-            **{"task": FORGED, "reason": FORGED, "limit": "3", "which": "dead"},
+            "queue": FORGED,
+            "name": FORGED,
+            "id": FORGED,
+            FORGED: FORGED,
+            "key": FORGED[:99],
+            "task": FORGED,
+            "reason": FORGED,
+            "limit": "3",
+            "which": "dead",
         }
         passed = house.passes.issue(f"eve {FORGED}", "operator")
         client = house.visitor(None, Authorization=f"Bearer {passed}")

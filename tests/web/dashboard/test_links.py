@@ -97,7 +97,7 @@ def test_no_link_and_no_form_leads_nowhere(house: House) -> None:
     found += [f"/queues?{urlencode(state)}" for state in STATES]
     seen: set[str] = set()
     wrong: list[tuple[str, str, int]] = []
-    start = {path: "the table" for path in found}
+    start = dict.fromkeys(found, "the table")
     while start and len(seen) < MOST:
         path, source = start.popitem()
         seen.add(path)
