@@ -174,7 +174,7 @@ def test_a_log_with_another_name_elsewhere_gets_nothing(folder: Path, tmp_path: 
 
 
 def test_what_is_well_is_not_refused(folder: Path, tmp_path: Path) -> None:
-    """Readable by others, below a sticky folder, by a link of ours, or new below folders made now."""
+    """Readable by others, below a sticky folder, by a link of ours, or new below new ones."""
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)

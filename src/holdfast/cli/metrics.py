@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -10,12 +9,13 @@ from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
+from ..errors.records import logger_of
 from .connection import fail
 
 if TYPE_CHECKING:
     from .. import PrometheusMetrics
 
-logger = logging.getLogger("holdfast.worker")
+logger = logger_of("holdfast.worker")
 
 HOST = "127.0.0.1"
 

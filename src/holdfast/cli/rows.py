@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from .. import DecodeError, HoldfastError
+from ..errors.records import logger_of
 from .codes import NOT_FOUND, WRONG_USAGE
 from .connection import Embedded, Namespace, Url, connected, fail
 from .found import like
@@ -24,7 +25,7 @@ from .target import Sought, loaded
 if TYPE_CHECKING:
     from .. import AsyncRowCache, Holdfast, RowCache, RowCacheStatus
 
-logger = logging.getLogger("holdfast.rows")
+logger = logger_of("holdfast.rows")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The row cache.")]
 RowId = Annotated[

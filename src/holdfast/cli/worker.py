@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors.records import logger_of
 from .address import server_name
 from .codes import WRONG_USAGE
 from .connection import Embedded, Namespace, Url, connected, fail
@@ -21,7 +22,7 @@ from .target import Sought, loaded
 if TYPE_CHECKING:
     from .. import TaskRegistry
 
-logger = logging.getLogger("holdfast.worker")
+logger = logger_of("holdfast.worker")
 
 app = Commands()
 

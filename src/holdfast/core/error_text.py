@@ -7,13 +7,13 @@ be a property that raises, and each conversion to text may raise anything.
 from __future__ import annotations
 
 import contextlib
-import logging
 import sys
 import traceback
 from collections.abc import Mapping
 from typing import Final
 
 from ..errors import on_one_line
+from ..errors.records import OneLineLogger
 
 _NAME: Final = type.__dict__["__name__"]
 _NAME_LIMIT: Final = 200
@@ -41,7 +41,7 @@ def described(error: BaseException, limit: int) -> str:
 
 
 def log_safely(
-    logger: logging.Logger,
+    logger: OneLineLogger,
     level: int,
     text: str,
     *args: object,

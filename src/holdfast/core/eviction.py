@@ -8,17 +8,17 @@ cannot be seen.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable
 from typing import Any, Final
 
 from ..errors import ServerRefused, ServerUnavailable
+from ..errors.records import logger_of
 from .call._async import AsyncCaller
 from .connections.settings import Address
 from .names import Unit
 
-logger = logging.getLogger("holdfast")
+logger = logger_of("holdfast")
 
 _FACT: Final = re.compile(rb"^(maxmemory|maxmemory_policy):(\S+)", re.MULTILINE)
 

@@ -15,7 +15,6 @@ message.
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -26,6 +25,7 @@ from weakref import ref
 import msgspec
 
 from ..errors import HoldfastError
+from ..errors.records import logger_of
 from .call._async import AsyncCaller
 from .catalog._async import AsyncCatalog
 from .clock import since_boot
@@ -37,7 +37,7 @@ from .runtime.forks import process_id
 from .runtime.thread import LoopThread, Submitted
 from .script import Script
 
-logger: Final = logging.getLogger("holdfast.renewer")
+logger: Final = logger_of("holdfast.renewer")
 
 BATCH_LIMIT: Final = 256
 """Leases renewed in one call at most."""

@@ -7,12 +7,13 @@ statements in which CPython neither switches threads nor runs signal handlers: t
 
 from __future__ import annotations
 
-import logging
 from typing import Final
 
 import msgspec
 
-logger: Final = logging.getLogger("holdfast.counters")
+from ..errors.records import logger_of
+
+logger: Final = logger_of("holdfast.counters")
 
 FORGOTTEN_S: Final = 3000.0
 """After this long nobody can say any more whether an add without an answer was counted."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import Callable
 from typing import Final
 
-logger: Final = logging.getLogger("holdfast.locks")
+from ..errors.records import logger_of
+
+logger: Final = logger_of("holdfast.locks")
 
 
 class Loss:

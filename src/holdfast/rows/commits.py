@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from ..errors import HoldfastError
+from ..errors.records import logger_of
 from .ids import RowId
 from .sql import SqlRows, is_one_of
 
-logger: Final = logging.getLogger("holdfast.rows")
+logger: Final = logger_of("holdfast.rows")
 
 
 class CommitHook:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from ..core.names import Unit
 from ..errors import DecodeError
+from ..errors.records import logger_of
 from . import keys
 from .ids import id_of
 
-logger: Final = logging.getLogger("holdfast.rows")
+logger: Final = logger_of("holdfast.rows")
 
 CALL_BYTES: Final = 4 << 20
 """What the rows of one call, or of one answer, may take."""

@@ -53,7 +53,7 @@ def real_path(path: str | os.PathLike[str]) -> Path:
             raise PermissionError(
                 f"{here / part} is a link of user {found.st_uid}; name the folder"
             )
-        target = Path(os.readlink(here / part))
+        target = (here / part).readlink()
         here = Path("/") if target.is_absolute() else here
         left += reversed(target.parts[target.is_absolute() :])
     return here

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, Final
 
+from ..errors.records import logger_of
 from .counted import (
     FAR_DAY,
     NO_COUNTED,
@@ -19,7 +19,7 @@ from .counted import (
 )
 from .days import Span, checked_day
 
-logger: Final = logging.getLogger("holdfast.tallies")
+logger: Final = logger_of("holdfast.tallies")
 
 Function = Callable[[bytes], Counted | None]
 

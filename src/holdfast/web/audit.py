@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
+
+from ..errors.records import logger_of, one_line
 
 NOBODY: Final = "-"
 """The name in a record of a request that proves no user."""
@@ -18,33 +19,23 @@ AGAIN_S: Final = 600.0
 
 REMEMBERED: Final = 10_000
 
-logger = logging.getLogger("holdfast.audit")
+logger = logger_of("holdfast.audit")
 
 
 def record(user: str, role: str, action: str, target: Mapping[str, Any], outcome: str) -> None:
-    """Write one record of one line: on INFO, with the fields `user role action target outcome`."""
-    logger.info(
-        "%s (%s) %s %s: %s",
-        one_line(user),
-        role,
-        action,
-        one_line(msgspec.json.encode(target).decode()),
-        one_line(outcome),
-        extra={
-            "user": user,
-            "role": role,
-            "action": action,
-            "target": dict(target),
-            "outcome": outcome,
-        },
-    )
+    """Write one record on INFO, with the fields `user role action target outcome`.
 
-
-def one_line(text: str) -> str:
-    """Return *text* with everything escaped that is not printable: no name can begin a line."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )
+    It is one line in the message and in each field, whatever a name holds.
+    """
+    fields = {
+        "user": one_line(user),
+        "role": role,
+        "action": action,
+        "target": one_line(dict(target)),
+        "outcome": one_line(outcome),
+    }
+    told = msgspec.json.encode(fields["target"]).decode()
+    logger.info("%s (%s) %s %s: %s", user, role, action, told, outcome, extra=fields)
 
 
 class Reads:

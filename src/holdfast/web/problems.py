@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
@@ -26,8 +25,9 @@ from .. import (
     StaleBatch,
     TooManyMembers,
 )
+from ..errors.records import logger_of
 
-logger = logging.getLogger("holdfast.web")
+logger = logger_of("holdfast.web")
 
 KINDS: Final = {
     "bad-request": (400, "The request cannot be understood"),

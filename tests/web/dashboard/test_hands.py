@@ -19,7 +19,7 @@ BEATS = 3
 """Updates that a test waits for, where none may come."""
 
 
-def enqueue(house: House, queue: str, count: int = 1) -> None:
+def enqueue(house: House, queue: str, count: int = 1) -> None:  # noqa: F811
     """Put tasks into any queue."""
     task = TaskRegistry().task(queue=queue, name="send")(lambda: None)
     house.hf.enqueue_many([task.call() for _ in range(count)])
@@ -30,7 +30,7 @@ def row(page: Page, name: str) -> Locator:
     return page.locator("tbody tr", has=page.get_by_role("link", name=name, exact=True))
 
 
-def paused(house: House) -> set[str]:
+def paused(house: House) -> set[str]:  # noqa: F811
     """Those of the queues that are paused."""
     return {name for name in house.hf.queues() if house.hf.queue(name).stats().paused}
 
@@ -217,7 +217,7 @@ def test_going_back_chooses_nothing(tab: Tab, house: House) -> None:  # noqa: F8
 
 
 def test_the_tasks_of_a_queue_stay_those_of_it(tab: Tab, house: House) -> None:  # noqa: F811
-    """The page chooses the first queue when none is named, and keeps it when another comes first."""
+    """The page chooses the first queue when none is named, and keeps it."""
     house.hf.enqueue(send.call("jill"))
     page = tab(house)
     visit(page, house, "tasks")

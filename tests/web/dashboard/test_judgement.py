@@ -122,4 +122,5 @@ def test_each_cell_is_quoted(cell: str) -> None:
     """So nothing in it ends it; and it is given back as it is."""
     text = Sheet(("a", "b"), [(cell, -2.5)]).csv()
     assert list(csv.reader(io.StringIO(text))) == [["a", "b"], [cell, "-2.5"]]
-    assert text.startswith('"a","b"\r\n"') and text.endswith('","-2.5"\r\n')
+    assert text.startswith('"a","b"\r\n"')
+    assert text.endswith('","-2.5"\r\n')

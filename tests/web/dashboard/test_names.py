@@ -106,16 +106,14 @@ def press_row(page: Page, house: House, name: str) -> None:
 def press(page: Page, button: str, said: str) -> None:
     """Press it, say yes if it asks, and see what was done."""
     page.get_by_role("button", name=button, exact=True).first.click()
-    page.wait_for_function(
-        "() => document.querySelector('#sure[open]') || document.querySelector('.said:not(noscript *)')"
-    )
+    page.wait_for_selector("#sure[open], p.said[role=status]")
     if page.locator("#sure[open]").count():
         page.locator("#sure button[value=yes]").click()
     expect(page.locator(".said")).to_contain_text(said)
 
 
 def test_a_name_turns_nothing_around(tab: Tab, house: House) -> None:  # noqa: F811
-    """Neither in the question nor on the page: each word of the question is where it was written."""
+    """Each word of the question is where it was written."""
     name = "x\u202eliame"
     fill(house.hf, name)
     page = tab(house)
@@ -136,7 +134,8 @@ def test_a_name_turns_nothing_around(tab: Tab, house: House) -> None:  # noqa: F
                 words.push([Math.round(box.top), box.left]);
             }
         }
-        return words.every(([top, left], n) => !n || top > words[n - 1][0] || left >= words[n - 1][1]);
+        return words.every(([top, left], n) =>
+            !n || top > words[n - 1][0] || left >= words[n - 1][1]);
     }"""
     assert page.evaluate(left_to_right)
     assert "\u202e" not in page.title()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import httpx
@@ -190,6 +192,34 @@ def test_an_action_is_repeated_under_its_key_only_once(house: House) -> None:
     run(house)
     assert done(house, "queue/replay", queue="email", key="mine")[1] == first[1] == 2
     assert house.hf.queue("email").stats().dead == 2
+
+
+def test_what_was_asked_for_long_ago_is_not_repeated(house: House) -> None:
+    """The server may have forgotten that it was done: the page with the button is too old."""
+    house.hf.enqueue(send.call("bad"))
+    run(house)
+    made = int(time.time())
+    for since, status in ((made - 3100, 409), (made - 2900, 200)):
+        answer = act(house, "queue/replay", queue="email", key=f"{since}-AbC_d-9")
+        assert answer.status_code == status
+        assert house.hf.queue("email").stats().dead == (status == 409)
+
+
+def test_only_the_failures_that_were_shown_are_replayed(house: House) -> None:
+    """What dies of the same cause meanwhile stays dead until somebody has seen it."""
+    house.hf.enqueue_many([send.call("bad") for _ in range(2)])
+    run(house)
+    [group] = see(house, "failures")["groups"]
+    page = house.visitor("operator", Accept="text/html").get("/failures").text
+    until = page.partition('name="until" value="')[2].partition('"')[0]
+    assert datetime.fromisoformat(until) == datetime.fromisoformat(group["last_at"])
+    time.sleep(0.01)  # the server counts in milliseconds
+    house.hf.enqueue(send.call("bad"))
+    run(house)
+    fields = {"queue": "email", "task": group["task"], "reason": group["reason"]}
+    assert done(house, "failures/replay", **fields, until=until)[1] == 2
+    assert act(house, "failures/replay", **fields, until="yesterday").status_code == 400
+    assert house.hf.queue("email").stats().dead == 1
 
 
 def test_every_action_is_in_the_audit_log(house: House, caplog: pytest.LogCaptureFixture) -> None:

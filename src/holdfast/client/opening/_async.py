@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import warnings
 import weakref
@@ -25,6 +24,7 @@ from ...core.renewer import Renewer
 from ...core.runtime._async import at_construction, in_full, in_thread
 from ...core.telemetry import Telemetry
 from ...errors import HoldfastError
+from ...errors.records import logger_of
 from ..shared import shared
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ...messages.post._async import AsyncPost
     from ...queues.producer._async import AsyncProducer
 
-logger: Final = logging.getLogger("holdfast")
+logger: Final = logger_of("holdfast")
 
 DEFAULT_NAMESPACE: Final = "holdfast"
 

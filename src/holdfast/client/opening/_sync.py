@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import warnings
 import weakref
@@ -26,6 +25,7 @@ from ...core.renewer import Renewer
 from ...core.runtime._sync import at_construction, in_full, in_thread
 from ...core.telemetry import Telemetry
 from ...errors import HoldfastError
+from ...errors.records import logger_of
 from ..shared import shared
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...messages.post._sync import Post
     from ...queues.producer._sync import Producer
 
-logger: Final = logging.getLogger("holdfast")
+logger: Final = logger_of("holdfast")
 
 DEFAULT_NAMESPACE: Final = "holdfast"
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -17,11 +16,12 @@ from ...core.runtime._sync import Mutex
 from ...core.runtime.forks import begins_anew
 from ...core.runtime.repeating._sync import Repeating
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
+from ...errors.records import logger_of
 from .. import keys
 from .._sync import ADD, MAX_COUNT, MIN_COUNT, MOST_TRIES, Counter, checked_count
 from ..collected import Collected, Due
 
-logger: Final = logging.getLogger("holdfast.counters")
+logger: Final = logger_of("holdfast.counters")
 
 LEAST_EVERY_S: Final = 0.01
 

@@ -24,8 +24,8 @@ async def known_counters(
 ) -> list[str]:
     """Those of *names* that keep anything, in order; of too many those added to last.
 
-    The catalog has named them, the latest noted first. It is told what has vanished; who may not write leaves that
-    to others.
+    The catalog has named them, the latest noted first. It is told what has vanished; who may not
+    write leaves that to others.
     """
     known: list[str] = []
     for i in range(0, len(names), _TOGETHER):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,10 +13,11 @@ from ...core.runtime._async import Aside, Event, Mutex, Revocation, afterwards, 
 from ...core.runtime.forks import process_id
 from ...core.stored import stored_score
 from ...errors import HoldfastError, LeaseLost
+from ...errors.records import logger_of
 from ..loss import Loss
 from ..places._async import AsyncPlaces
 
-logger: Final = logging.getLogger("holdfast.locks")
+logger: Final = logger_of("holdfast.locks")
 
 
 class AsyncLease:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,10 +14,11 @@ from ...core.runtime._sync import Aside, Event, Mutex, Revocation, afterwards, s
 from ...core.runtime.forks import process_id
 from ...core.stored import stored_score
 from ...errors import HoldfastError, LeaseLost
+from ...errors.records import logger_of
 from ..loss import Loss
 from ..places._sync import Places
 
-logger: Final = logging.getLogger("holdfast.locks")
+logger: Final = logger_of("holdfast.locks")
 
 
 class Lease:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, TypeVar
 
@@ -10,11 +9,12 @@ from ...core.call._async import AsyncCaller, Step
 from ...core.catalog._async import AsyncCatalog
 from ...core.names import Namespace, Unit
 from ...errors import DamagedData, DecodeError, HoldfastError
+from ...errors.records import logger_of
 from .. import keys
 from .._async import INSPECT
 from ..states import LockState, SemaphoreState, lock_state, semaphore_state
 
-logger: Final = logging.getLogger("holdfast.locks")
+logger: Final = logger_of("holdfast.locks")
 
 State = TypeVar("State", LockState, SemaphoreState)
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
@@ -11,11 +10,12 @@ from ...core.call._sync import Caller, Step
 from ...core.catalog._sync import Catalog
 from ...core.names import Namespace, Unit
 from ...errors import DamagedData, DecodeError, HoldfastError
+from ...errors.records import logger_of
 from .. import keys
 from .._sync import INSPECT
 from ..states import LockState, SemaphoreState, lock_state, semaphore_state
 
-logger: Final = logging.getLogger("holdfast.locks")
+logger: Final = logger_of("holdfast.locks")
 
 State = TypeVar("State", LockState, SemaphoreState)
 

@@ -22,11 +22,12 @@ from ...core.runtime._async import Event, sleep
 from ...core.runtime.thread import OwnLoop
 from ...core.script import Script
 from ...errors import DamagedData, HoldfastError, OutcomeUnknown, ServerUnavailable
+from ...errors.records import logger_of
 from .. import keys
 from .claim import MAX_CRASHES, Claim, Verdict
 from .step import Step
 
-logger = logging.getLogger("holdfast.worker")
+logger = logger_of("holdfast.worker")
 
 STEP: Final = Script.load("holdfast.queues", "step")
 LOOK: Final = Script.load("holdfast.queues", "look")

@@ -10,11 +10,12 @@ from ...core.error_text import log_safely, type_name
 from ...core.runtime._async import Cancelled, Running
 from ...core.runtime.watchdog import Blockage
 from ...errors import HoldfastError
+from ...errors.records import logger_of
 from .claim import Claim, Verdict
 from .claimer import Claimer
 from .runner import Runner
 
-logger = logging.getLogger("holdfast.worker")
+logger = logger_of("holdfast.worker")
 
 
 async def verdict_on(

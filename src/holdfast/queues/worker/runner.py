@@ -26,12 +26,13 @@ from ...core.runtime.threads import Threads
 from ...core.telemetry import Activity, Fact, Telemetry, during
 from ...core.trace import TraceContext, current_trace, enter_trace
 from ...errors import DecodeError, PayloadTooLarge, UnknownTask, on_one_line
+from ...errors.records import logger_of
 from ..envelope import Envelope, is_newer
 from ..registry import Task, TaskRegistry
 from .claim import Claim, Verb, Verdict
 from .context import RunningTask, enter
 
-logger = logging.getLogger("holdfast.worker")
+logger = logger_of("holdfast.worker")
 
 _REASON_LIMIT: Final = 500
 """Characters of a reason that are kept: enough to see what it was, the rest is in the log."""

@@ -36,6 +36,7 @@ from ...core.runtime.thread import OwnLoop
 from ...core.runtime.threads import Threads
 from ...core.runtime.watchdog import Watchdog
 from ...errors import HoldfastError
+from ...errors.records import logger_of
 from .claim import Claim, Verdict
 from .claimer import STEP_LIMIT, Claimer
 from .ending import guarded, last_word, raise_failure, report, verdict_on
@@ -44,7 +45,7 @@ from .plan import Plan
 from .runner import Runner
 from .sign import EVERY_S, Sign
 
-logger = logging.getLogger("holdfast.worker")
+logger = logger_of("holdfast.worker")
 
 _GATHER_S: Final = 0.002
 """Verdicts wait this long for company while other tasks run."""

@@ -11,13 +11,14 @@ from ...core.bell import Bell
 from ...core.clock import Deadline, backoff_s
 from ...core.runtime._sync import Event
 from ...errors import DecodeError, OutcomeUnknown, ServerUnavailable
+from ...errors.records import logger_of
 from ..loader._sync import Loader
 from ..report import RefreshReport
 from ..shelf._sync import Shelf
 from ..source import NOT_SCHEDULED, Verdict
 from ..terms import MAX_BATCH
 
-logger: Final = logging.getLogger("holdfast.rows")
+logger: Final = logger_of("holdfast.rows")
 
 LOOK_S: Final = 300.0
 """About so often one with nothing to do looks by itself. It knows what is due next, and is rung

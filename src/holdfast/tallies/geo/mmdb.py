@@ -12,7 +12,6 @@ Format: https://maxmind.github.io/MaxMind-DB/, version 2.0.
 
 from __future__ import annotations
 
-import logging
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -21,12 +20,13 @@ import maxminddb
 import polars as pl
 
 from ...errors import BadGeoData
+from ...errors.records import logger_of
 from .atlas import FIRST_PLACE, NOWHERE, Atlas, Ranges
 from .records import BadRecord, Records
 
 Triple = tuple[str | None, str | None, str | None]
 
-logger: Final = logging.getLogger("holdfast.tallies")
+logger: Final = logger_of("holdfast.tallies")
 
 _SEPARATOR: Final = 16
 """Zero bytes between the tree and the data."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +11,7 @@ from ...core.call._async import AsyncCaller
 from ...core.names import Unit
 from ...core.runtime._async import Beside, in_thread
 from ...errors import DamagedFile, FileTaken
+from ...errors.records import logger_of
 from ..block import Block
 from ..book._async import AsyncBook
 from ..counted import Counter, Sums
@@ -20,7 +20,7 @@ from ..report import TallyReport
 from ..source._async import AsyncChangingFile, AsyncSource, AsyncSourceFile
 from ..spot import Spot, nth_id
 
-logger: Final = logging.getLogger("holdfast.tallies")
+logger: Final = logger_of("holdfast.tallies")
 
 AT_ONCE: Final = 32 << 20
 """Bytes that are counted together: what columns cost by themselves is small beside so many."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +12,7 @@ from ...core.call._sync import Caller
 from ...core.names import Unit
 from ...core.runtime._sync import Beside, in_thread
 from ...errors import DamagedFile, FileTaken
+from ...errors.records import logger_of
 from ..block import Block
 from ..book._sync import Book
 from ..counted import Counter, Sums
@@ -21,7 +21,7 @@ from ..report import TallyReport
 from ..source._sync import ChangingFile, Source, SourceFile
 from ..spot import Spot, nth_id
 
-logger: Final = logging.getLogger("holdfast.tallies")
+logger: Final = logger_of("holdfast.tallies")
 
 AT_ONCE: Final = 32 << 20
 """Bytes that are counted together: what columns cost by themselves is small beside so many."""

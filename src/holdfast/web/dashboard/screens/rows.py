@@ -77,9 +77,8 @@ async def invalidate(deed: Deed) -> Done:
     if deed.from_page and name not in await deed.hf.row_caches(limit=REMEMBERED):
         raise Problem("not-found", f"there is no row cache {in_text(name)}; nothing was changed")
     await deed.hf.row_cache(name).invalidate(id_of(given))
-    return Done(
-        f"Row {in_text(given)} of {in_text(name)} is read from its source before it is given out again."
-    )
+    row = f"Row {in_text(given)} of {in_text(name)}"
+    return Done(f"{row} is read from its source before it is given out again.")
 
 
 SCREEN: Final = Screen(
