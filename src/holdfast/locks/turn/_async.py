@@ -54,12 +54,15 @@ _OPEN_S: Final = 1.0
 async def first_try(places: AsyncPlaces, timeout_s: float | None) -> AsyncLease | AsyncTurn:
     """Ask for a place by the shortest way: the lease, or the turn that goes on from there."""
     member, asked_at = places.lobby.name(), since_boot()
+    places.lobby.arrive(places.unit, member)
     try:
         answer = await places.shortly(places.taking, member)
     except BaseException:  # cancelled: it may yet arrive
+        places.lobby.depart(places.unit, member)
         await seen_through(give_up(places, member, over=True))
         raise
     if isinstance(answer, bytes):
+        places.lobby.depart(places.unit, member)
         return AsyncLease(places, member, int(answer), asked_at, uncertain=False)
     return AsyncTurn(places, timeout_s, member, asked_at, answer)
 
@@ -139,6 +142,8 @@ class AsyncTurn:
             if self._uncertain or self._waiter:
                 await seen_through(self._give_up())
             raise
+        finally:
+            self._places.lobby.depart(self._places.unit, self._member)
 
     async def _give_up(self) -> bool:
         return await give_up(self._places, self._member, self._waiter, over=self._uncertain)
@@ -191,6 +196,7 @@ class AsyncTurn:
             if not room.heard:  # whom no ring can reach is taken for dead
                 await flag.wait(min(_OPEN_S, self._deadline.left_s()))
                 waiter.stirred = False
+            await self._wait_for_earlier(flag)
             self._ticket, self._waiter = "0", f"{self._member} {room.channel}"
             lease = await self._ask()
             while lease is None and not self._deadline.passed:
@@ -206,6 +212,13 @@ class AsyncTurn:
         if lease is None:
             await self._give_up()
         return lease
+
+    async def _wait_for_earlier(self, flag: Nudge) -> None:
+        """Wait until all acquisitions that began earlier in this process have asked to queue."""
+        lobby, unit, member = self._places.lobby, self._places.unit, self._member
+        while lobby.is_preceded(unit, member) and not self._deadline.passed:
+            await flag.wait(min(_OPEN_S, self._deadline.left_s()))
+        lobby.depart(unit, member)  # the next one wakes in a later turn of the loop: after the ask
 
     def _inherited(self, waiter: Waiter) -> AsyncLease | None:
         """The place that was handed over, if enough is left of the claim to begin at once."""

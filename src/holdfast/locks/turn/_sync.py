@@ -55,12 +55,15 @@ _OPEN_S: Final = 1.0
 def first_try(places: Places, timeout_s: float | None) -> Lease | Turn:
     """Ask for a place by the shortest way: the lease, or the turn that goes on from there."""
     member, asked_at = places.lobby.name(), since_boot()
+    places.lobby.arrive(places.unit, member)
     try:
         answer = places.shortly(places.taking, member)
     except BaseException:  # cancelled: it may yet arrive
+        places.lobby.depart(places.unit, member)
         seen_through(give_up(places, member, over=True))
         raise
     if isinstance(answer, bytes):
+        places.lobby.depart(places.unit, member)
         return Lease(places, member, int(answer), asked_at, uncertain=False)
     return Turn(places, timeout_s, member, asked_at, answer)
 
@@ -140,6 +143,8 @@ class Turn:
             if self._uncertain or self._waiter:
                 seen_through(self._give_up())
             raise
+        finally:
+            self._places.lobby.depart(self._places.unit, self._member)
 
     def _give_up(self) -> bool:
         return give_up(self._places, self._member, self._waiter, over=self._uncertain)
@@ -192,6 +197,7 @@ class Turn:
             if not room.heard:  # whom no ring can reach is taken for dead
                 flag.wait(min(_OPEN_S, self._deadline.left_s()))
                 waiter.stirred = False
+            self._wait_for_earlier(flag)
             self._ticket, self._waiter = "0", f"{self._member} {room.channel}"
             lease = self._ask()
             while lease is None and not self._deadline.passed:
@@ -207,6 +213,13 @@ class Turn:
         if lease is None:
             self._give_up()
         return lease
+
+    def _wait_for_earlier(self, flag: Nudge) -> None:
+        """Wait until all acquisitions that began earlier in this process have asked to queue."""
+        lobby, unit, member = self._places.lobby, self._places.unit, self._member
+        while lobby.is_preceded(unit, member) and not self._deadline.passed:
+            flag.wait(min(_OPEN_S, self._deadline.left_s()))
+        lobby.depart(unit, member)  # the next one wakes in a later turn of the loop: after the ask
 
     def _inherited(self, waiter: Waiter) -> Lease | None:
         """The place that was handed over, if enough is left of the claim to begin at once."""
