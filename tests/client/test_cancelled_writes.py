@@ -45,3 +45,19 @@ async def test_cancelled_writes_share_a_few_writers(site: Site, name: str) -> No
             await asyncio.wait([task])
         await WRITES[name](hf)
     assert 0 < entries(site) < TIMES / 10
+
+
+async def test_cancelled_acquisitions_leave_a_bounded_number(site: Site) -> None:
+    """The ledger remembers about a thousand that must not be granted any more."""
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        lock = hf.lock("wanted")
+        await (await lock.acquire()).release()
+        for _ in range(6):
+            tasks = [asyncio.ensure_future(lock.acquire()) for _ in range(250)]
+            await asyncio.sleep(0)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        async with lock.hold(timeout=30):
+            pass
+    assert entries(site) <= 1200
