@@ -166,6 +166,7 @@ class AsyncCounterBuffer:
         try:
             await self._flush()
         finally:
+            self._counts = {}  # `repeat()` needs only what is unsettled
             self._flushes.keep(None)
             self._on_close(self)
 

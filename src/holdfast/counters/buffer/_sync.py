@@ -167,6 +167,7 @@ class CounterBuffer:
         try:
             self._flush()
         finally:
+            self._counts = {}  # `repeat()` needs only what is unsettled
             self._flushes.keep(None)
             self._on_close(self)
 
