@@ -10,7 +10,14 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from holdfast import InvalidName, OutcomeUnknown, PayloadTooLarge, ServerRefused, ServerUnavailable
+from holdfast import (
+    DamagedData,
+    InvalidName,
+    OutcomeUnknown,
+    PayloadTooLarge,
+    ServerRefused,
+    ServerUnavailable,
+)
 from holdfast.core.ledger import Operation, Writers, keys, new_writer
 from holdfast.core.names import Namespace
 
@@ -89,12 +96,21 @@ def test_a_writer_goes_on_after_what_was_surely_not_applied(error: Exception) ->
     [asyncio.CancelledError(), KeyboardInterrupt(), SystemExit(), GeneratorExit()],
     ids=repr,
 )
-def test_a_writer_is_given_up_after_a_cancellation(error: BaseException) -> None:
-    """The operation may still be on its way to the server."""
+def test_a_writer_goes_on_after_a_cancellation(error: BaseException) -> None:
+    """If the operation is still on its way to the server, it arrives with an older number."""
     writers = Writers()
     with pytest.raises(type(error)), begun(writers) as cancelled:
         raise error
-    assert begun(writers).writer != cancelled.writer
+    following = begun(writers)
+    assert (following.writer, following.number) == (cancelled.writer, cancelled.number + 1)
+
+
+def test_a_writer_is_given_up_after_damage() -> None:
+    """Its entry may be what is damaged."""
+    writers = Writers()
+    with pytest.raises(DamagedData), begun(writers) as damaged:
+        raise DamagedData("queues/enqueue on queue 'q'", "queue 'q'", "an entry is not")
+    assert begun(writers).writer != damaged.writer
 
 
 def test_a_writer_is_given_up_while_the_outcome_is_unknown() -> None:

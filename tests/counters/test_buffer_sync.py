@@ -141,6 +141,28 @@ def test_a_flush_whose_reply_is_lost_counts_once(standalone: Server, proxy: Prox
         assert has(hf, "hits", total)
 
 
+def test_repeating_a_flush_counts_once(standalone: Server, proxy: Proxy) -> None:
+    """By `repeat()`, once or twice, or by the next flush; also when the buffer is closed."""
+    url, namespace = f"{proxy.url}?socket_timeout=30", secrets.token_hex(4)
+    with Holdfast.from_url(url, namespace=namespace) as hf:
+        buffer = hf.counter_buffer(flush_every=3600)
+        total = 0
+        for ending in ("repeat", "flush", "close"):
+            for lose in (proxy.drop_reply, proxy.drop_request):
+                if ending == "close":
+                    buffer = hf.counter_buffer(flush_every=3600)
+                buffer.add("hits", 3)
+                total += 3
+                lose(match=ADD.sha1.encode())
+                with pytest.raises(OutcomeUnknown) as caught:
+                    (buffer.close() if ending == "close" else buffer.flush())
+                if ending == "flush":
+                    buffer.flush()
+                caught.value.repeat()
+                caught.value.repeat()
+                assert has(hf, "hits", total)
+
+
 def test_a_server_that_is_away_costs_nothing(
     standalone: Server, proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:

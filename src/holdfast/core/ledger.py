@@ -98,9 +98,10 @@ class Operation:
         if isinstance(error, OutcomeUnknown):
             again = self._again
             error.repeatable(self.id, lambda: again(self.id))
-        # A cancelled operation may still be under way, so its writer is lost as well. And the entry
-        # of a writer may be what another program has damaged: the next operation takes a new one.
-        elif self._writers is not None and _is_answer(error):
+        # A cancelled operation may still be under way. Nobody can repeat it, so its writer goes on
+        # with the next number: the server refuses the older one if it arrives after that. But the
+        # entry of a writer may be what another program damaged: the next operation takes a new one.
+        elif self._writers is not None and not isinstance(error, DamagedData):
             self._writers.give_back(self)
 
 
@@ -146,11 +147,6 @@ def new_writer() -> str:
 def never(op_id: str) -> None:
     """How to repeat what its user cannot: it is asked for again here, until it is answered."""
     raise AssertionError(op_id)
-
-
-def _is_answer(error: BaseException | None) -> bool:
-    """Return whether the outcome is known, and says nothing against the writer."""
-    return error is None or (isinstance(error, Exception) and not isinstance(error, DamagedData))
 
 
 def _digest(name: str) -> str:

@@ -13,9 +13,11 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
+from time import monotonic
 from typing import Final
 
 from ..core.bell import Bell
@@ -23,6 +25,9 @@ from ..core.lifetime import Flag
 from ..core.names import Unit
 from ..core.rooms import Rooms
 from ..core.runtime.forks import begins_anew
+
+LONGEST_ARRIVAL_S: Final = 5.0
+"""An acquisition that has neither queued nor ended for longer does not delay later ones."""
 
 IDLE_ROOMS: Final = 64
 """Rooms without a waiter that stay open, in a process."""
@@ -106,6 +111,12 @@ class Room:
             self.heard = True
             self.stir()
 
+    def wake(self, member: str) -> None:
+        """Wake the waiter of *member*, if it is there."""
+        waiter = self._waiters.get(member.encode())
+        if waiter is not None:
+            waiter.flag.set()
+
     def stir(self) -> None:
         """Let everybody look."""
         for waiter in list(self._waiters.values()):
@@ -141,6 +152,30 @@ class Lobby:
     def name(self) -> str:
         """A new name for one acquisition: `host:process id:number`."""
         return f"{self._process}.{next(self._numbers)}"
+
+    def arrive(self, unit: Unit, member: str) -> None:
+        """Note that an acquisition begins. It has neither queued nor ended until it departs."""
+        self._arrivals.setdefault(unit, OrderedDict())[member] = monotonic()
+
+    def depart(self, unit: Unit, member: str) -> None:
+        """Note that an acquisition is about to queue, or has ended; the next one may queue then."""
+        arrivals = self._arrivals.get(unit)
+        if arrivals is None or arrivals.pop(member, None) is None:
+            return
+        first = _first(arrivals)
+        if first is None:
+            self._arrivals.pop(unit, None)
+        elif (room := self._rooms.find(unit)) is not None:
+            room.wake(first)
+
+    def is_preceded(self, unit: Unit, member: str) -> bool:
+        """Return whether an acquisition that began earlier has neither queued nor ended."""
+        arrivals = self._arrivals.get(unit) or OrderedDict[str, float]()
+        first = _first(arrivals) or member
+        if monotonic() - arrivals.get(first, 0.0) < LONGEST_ARRIVAL_S:
+            return first != member
+        self.depart(unit, first)
+        return False
 
     def channel(self, unit: Unit) -> str:
         """Where this process is rung about *unit*; empty if it has no room for it."""
@@ -183,3 +218,11 @@ class Lobby:
         self._process = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._numbers = count(1)
         self._rooms = Rooms(lambda unit: Room(self._bell, unit), IDLE_ROOMS)
+        self._arrivals: dict[Unit, OrderedDict[str, float]] = {}
+
+
+def _first(arrivals: OrderedDict[str, float]) -> str | None:
+    """Return the first key of *arrivals*, which other threads may change meanwhile."""
+    while True:
+        with suppress(RuntimeError):  # it was changed between the two steps of this line
+            return next(iter(arrivals), None)

@@ -11,6 +11,7 @@ from ..core.call._async import Argument, AsyncCaller
 from ..core.catalog._async import AsyncCatalog
 from ..core.checks import checked_int
 from ..core.clock import MAX_MS, from_epoch_ms
+from ..core.damage import decoding
 from ..core.names import Namespace
 from ..core.script import Script
 from . import keys
@@ -69,18 +70,21 @@ class AsyncQueue:
         unit = self._unit
         names = [*keys.ready(unit), *keys.due(unit), keys.leases(unit), keys.dead(unit)]
         names += [keys.idle(unit), keys.left_over(unit), keys.settings(unit), keys.bodies(unit)]
-        *counts, paused, capacity, oldest_ms = await self._caller.call(STATS, unit, names, [])
-        ready, delayed, running, dead, waiting_workers = counts
-        return QueueStats(
-            ready,
-            delayed,
-            running,
-            dead,
-            waiting_workers,
-            paused == 1,
-            capacity or None,
-            from_epoch_ms(int(oldest_ms)) if 0 < int(oldest_ms) < MAX_MS else None,
-        )
+        reply = await self._caller.call(STATS, unit, names, [])
+        with decoding(unit):
+            *counts, paused, capacity, oldest_ms = reply
+            ready, delayed, running, dead, waiting_workers = counts
+            oldest = float(oldest_ms)
+            return QueueStats(
+                ready,
+                delayed,
+                running,
+                dead,
+                waiting_workers,
+                paused == 1,
+                int(capacity) or None,
+                from_epoch_ms(int(oldest)) if 0 < oldest < MAX_MS else None,
+            )
 
     async def pace(self, minutes: int = 60) -> list[Pace]:
         """How many tasks ended in each of the last *minutes* (1 to 120), the oldest first.
@@ -90,7 +94,8 @@ class AsyncQueue:
         minutes = checked_int(minutes, "minutes", 1, MOST_MINUTES)
         unit = self._unit
         minute, values = await self._caller.call(PACE, unit, [keys.pace(unit)], [])
-        return paces(minute, values, minutes)
+        with decoding(keys.pace(unit)):
+            return paces(minute, values, minutes)
 
     async def tasks(self, state: State = "queued", limit: int = 100) -> list[TaskStatus]:
         """Tasks that are in one state, the next to be run first, the latest dead first.

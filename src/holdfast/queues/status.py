@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from ..core.clock import MAX_MS, from_epoch_ms
 from ..core.codec import JSON, decoded
+from ..core.damage import decoding
 from ..errors import DecodeError, TaskFailed
 from .envelope import Envelope
 from .keys import PRIORITIES
@@ -78,7 +79,15 @@ def task_status(task_id: str, reply: Sequence[Any], priority: int = 0) -> TaskSt
         task_id: whose.
         reply: the answer.
         priority: 1 to 3 when it is known from the line; 0 leaves it to the record.
+
+    Raises:
+        DecodeError: another program changed the record.
     """
+    with decoding(f"the record of task {task_id!r}"):
+        return _status(task_id, reply, priority)
+
+
+def _status(task_id: str, reply: Sequence[Any], priority: int) -> TaskStatus:
     state, instant, record, body = reply
     match state:
         case b"unknown":
@@ -96,15 +105,16 @@ def task_status(task_id: str, reply: Sequence[Any], priority: int = 0) -> TaskSt
 
 
 def listed(reply: Sequence[Any]) -> list[TaskStatus]:
-    """The tasks in what `tasks.lua` answers."""
-    return [
-        task_status(
-            reply[i].decode(errors="backslashreplace"),
-            (reply[i + 1], *reply[i + 3 : i + 6]),
-            reply[i + 2],
-        )
-        for i in range(0, len(reply), 6)
-    ]
+    """Return the tasks in what `tasks.lua` answers; one of a damaged record with that as reason."""
+    found = []
+    for i in range(0, len(reply), 6):
+        task_id, state = reply[i].decode(errors="backslashreplace"), reply[i + 1]
+        try:
+            status = task_status(task_id, (state, *reply[i + 3 : i + 6]), reply[i + 2])
+        except DecodeError as error:
+            status = TaskStatus(task_id, state.decode(), reason=str(error))
+        found.append(status)
+    return found
 
 
 def result_of(task_id: str, queue: str, reply: Sequence[Any], into: Any) -> Any:
@@ -122,7 +132,7 @@ def result_of(task_id: str, queue: str, reply: Sequence[Any], into: Any) -> Any:
     """
     status = task_status(task_id, reply)
     if status.state == "done" and not status.reason:
-        payload = reply[3].split(b":", 3)[3]
+        payload: bytes = reply[3].split(b":", 3)[3]
         return decoded(JSON, payload.removeprefix(b"="), into, f"the result of task {task_id!r}")
     reason = status.reason or _REASONS.get(status.state, "no reason is known")
     raise TaskFailed(task_id, queue, status.state, reason)

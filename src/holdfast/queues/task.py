@@ -194,7 +194,8 @@ def paces(minute: int, values: Sequence[bytes], minutes: int) -> list[Pace]:
     known = {}
     for value in values:
         at, done, retried, dead = map(int, value.split(b":"))
-        known[at] = Pace(from_epoch_ms(at * 60_000), done, retried, dead)
+        if 0 <= minute - at < minutes:  # others are left over, or not of Holdfast
+            known[at] = Pace(from_epoch_ms(at * 60_000), done, retried, dead)
     wanted = range(minute - minutes + 1, minute + 1)
     return [known.get(at) or Pace(from_epoch_ms(at * 60_000)) for at in wanted]
 

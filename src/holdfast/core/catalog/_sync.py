@@ -17,8 +17,8 @@ from ..script import Script
 NOTE: Final = Script.load("holdfast.core", "note")
 FORGET: Final = Script.load("holdfast.core", "forget")
 
-_AGAIN_S: Final = 3600.0
-"""A unit in use is noted this often."""
+_AGAIN_S: Final = 60.0
+"""A unit in use is noted this often, as a server that restarted from an older state may miss it."""
 
 MOST: Final = 10_000
 """Names of a kind that are kept."""
@@ -57,7 +57,7 @@ class Catalog:
     def has(self, unit: Unit) -> bool:
         """Whether `note` has nothing to do.
 
-        *unit* was noted from here within the hour, or its list could not be reached a moment ago.
+        *unit* was noted from here within the minute, or its list could not be reached a moment ago.
         """
         now = time.monotonic()
         return now - self._noted.get(unit, -_AGAIN_S) < _AGAIN_S or now < self._left_until.get(

@@ -19,13 +19,6 @@ DAMAGED: Final = "DAMAGED"
 
 _REDIRECTIONS: Final = frozenset(["MOVED", "ASK"])
 _LOCATION: Final = re.compile(r"(?: script: (?:[0-9a-f]{40}, )?on @user_script:\d+\.)?$")
-_OF_DAMAGE: Final = re.compile(
-    r"^WRONGTYPE|hash value is not|user_script:\d+: (?:attempt to|bad argument)"
-    r"|(?:not an? (?:valid )?(?:integer|float)|must be strings or integers|is not a number"
-    r"|[Ii]nvalid (?:stream ID|expire)|equal or smaller than|overflow|out of range).* script: "
-)
-"""Errors that only values can cause that are not Holdfast's, within a script that is."""
-
 _NOT_NOW: Final = frozenset(["TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN"])
 
 
@@ -135,8 +128,8 @@ def _of_error(text: str, asked: Address) -> Outcome:
         return Moved(int(slot), (host, int(port)), ask=code == "ASK")
     if code in _NOT_NOW:
         return Busy(text)
-    if code == DAMAGED or _OF_DAMAGE.search(text):
-        return Damaged(_LOCATION.sub("", rest if code == DAMAGED else text), applied=False)
+    if code == DAMAGED:
+        return Damaged(_LOCATION.sub("", rest), applied=False)
     # An error inside a script ends in "script: <sha1>, on @user_script:<line>.": its earlier lines
     # stand. Every other error was raised before the first line ran; the ledger's, before any write.
     inside = "script: " in text and code != SUPERSEDED

@@ -36,6 +36,8 @@ if sole == '' or not sole and redis.call('EXISTS', holders, line, KEYS[4], KEYS[
 end
 -- include crowd
 -- include ledger
+-- include over
+
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 -- include hand_over
 -- include ended
@@ -57,7 +59,7 @@ local function grant_again()
   return grant()
 end
 
-if ledger_answer(ledger, id, '1') then
+if ledger_answer(ledger, id, '1') or ledger_answer(ledger, over_entry(id), '1') == id then
   return {'over', told}
 end
 take_back()

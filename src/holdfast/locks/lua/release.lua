@@ -36,12 +36,13 @@ end
 -- include places
 -- include crowd
 -- include ledger
+-- include over
 
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 if not held or over == '1' then
   local answer = ledger_answer(ledger, id, '1')
   if over == '1' and not answer then
-    ledger_write(ledger, id, '1', 'over')
+    ledger_write(ledger, over_entry(id), '1', id)
   end
   local since, successor = (answer or ''):match('^lost (%d+) (%S*)$')
   if since and not held then

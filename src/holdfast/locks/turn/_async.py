@@ -72,6 +72,7 @@ async def take(
     """
     member, turn = places.lobby.name(), None
     try:
+        places.lobby.arrive(places.unit, member)
         asked_at = since_boot()
         answer = await places.shortly(places.taking, member)
         if isinstance(answer, bytes):
@@ -84,6 +85,8 @@ async def take(
         else:
             await turn.leave(error)
         raise
+    finally:
+        places.lobby.depart(places.unit, member)
 
 
 async def give_up(places: AsyncPlaces, member: str, waiter: str = "", *, over: bool) -> bool:
@@ -212,6 +215,7 @@ class AsyncTurn:
             if not room.heard:  # whom no ring can reach is taken for dead
                 await flag.wait(min(_OPEN_S, self._deadline.left_s()))
                 waiter.stirred = False
+            await self._wait_for_earlier(flag)
             self._ticket, self._waiter = "0", f"{self._member} {room.channel}"
             lease = await self._ask()
             while lease is None and not self._deadline.passed:
@@ -228,6 +232,13 @@ class AsyncTurn:
             await give_up(self._places, self._member, self._waiter, over=self._uncertain)
             self._waiter = ""
         return lease
+
+    async def _wait_for_earlier(self, flag: Nudge) -> None:
+        """Wait until all acquisitions that began earlier in this process have asked to queue."""
+        lobby, unit, member = self._places.lobby, self._places.unit, self._member
+        while lobby.is_preceded(unit, member) and not self._deadline.passed:
+            await flag.wait(min(_OPEN_S, self._deadline.left_s()))
+        lobby.depart(unit, member)  # the next one wakes in a later turn of the loop: after the ask
 
     def _inherited(self, waiter: Waiter) -> AsyncLease | None:
         """The place that was handed over, if enough is left of the claim to begin at once."""

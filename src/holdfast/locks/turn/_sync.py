@@ -69,6 +69,7 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
     """
     member, turn = places.lobby.name(), None
     try:
+        places.lobby.arrive(places.unit, member)
         asked_at = since_boot()
         answer = places.shortly(places.taking, member)
         if isinstance(answer, bytes):
@@ -81,6 +82,8 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
         else:
             turn.leave(error)
         raise
+    finally:
+        places.lobby.depart(places.unit, member)
 
 
 def give_up(places: Places, member: str, waiter: str = "", *, over: bool) -> bool:
@@ -209,6 +212,7 @@ class Turn:
             if not room.heard:  # whom no ring can reach is taken for dead
                 flag.wait(min(_OPEN_S, self._deadline.left_s()))
                 waiter.stirred = False
+            self._wait_for_earlier(flag)
             self._ticket, self._waiter = "0", f"{self._member} {room.channel}"
             lease = self._ask()
             while lease is None and not self._deadline.passed:
@@ -225,6 +229,13 @@ class Turn:
             give_up(self._places, self._member, self._waiter, over=self._uncertain)
             self._waiter = ""
         return lease
+
+    def _wait_for_earlier(self, flag: Nudge) -> None:
+        """Wait until all acquisitions that began earlier in this process have asked to queue."""
+        lobby, unit, member = self._places.lobby, self._places.unit, self._member
+        while lobby.is_preceded(unit, member) and not self._deadline.passed:
+            flag.wait(min(_OPEN_S, self._deadline.left_s()))
+        lobby.depart(unit, member)  # the next one wakes in a later turn of the loop: after the ask
 
     def _inherited(self, waiter: Waiter) -> Lease | None:
         """The place that was handed over, if enough is left of the claim to begin at once."""

@@ -9,6 +9,7 @@ from ...core import ledger
 from ...core.bell import Bell
 from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
+from ...core.damage import decoding
 from ...core.names import Namespace, Unit
 from ...core.script import Script
 from ...core.telemetry import during
@@ -120,11 +121,13 @@ class AsyncProducer:
         reply: bytes = await self._caller.call(
             ENQUEUE, unit, names, [writer, number, defined, room, *parts]
         )
-        verdict, _, capacity = reply.partition(b" ")
+        verdict, _, said = reply.partition(b" ")
+        with decoding(keys.settings(unit)):
+            capacity = int(said or 0)
         if verdict == b"full":
-            raise QueueAtCapacity(queue, int(capacity), before)
+            raise QueueAtCapacity(queue, capacity, before)
         if verdict == b"conflict":
-            what, stored = f"the capacity of queue {queue!r}", int(capacity) or None
+            what, stored = f"the capacity of queue {queue!r}", capacity or None
             raise DefinitionConflict(what, stored, defined, before)
         await self._catalog.note(unit)
 

@@ -10,6 +10,7 @@ from ...core import ledger
 from ...core.bell import Bell
 from ...core.call._sync import Caller
 from ...core.catalog._sync import Catalog
+from ...core.damage import decoding
 from ...core.names import Namespace, Unit
 from ...core.script import Script
 from ...core.telemetry import during
@@ -117,11 +118,13 @@ class Producer:
         reply: bytes = self._caller.call(
             ENQUEUE, unit, names, [writer, number, defined, room, *parts]
         )
-        verdict, _, capacity = reply.partition(b" ")
+        verdict, _, said = reply.partition(b" ")
+        with decoding(keys.settings(unit)):
+            capacity = int(said or 0)
         if verdict == b"full":
-            raise QueueAtCapacity(queue, int(capacity), before)
+            raise QueueAtCapacity(queue, capacity, before)
         if verdict == b"conflict":
-            what, stored = f"the capacity of queue {queue!r}", int(capacity) or None
+            what, stored = f"the capacity of queue {queue!r}", capacity or None
             raise DefinitionConflict(what, stored, defined, before)
         self._catalog.note(unit)
 

@@ -1,0 +1,80 @@
+"""Coroutines of one client get a lock in the order in which they asked for it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from conftest import Site
+from faults.waiting import eventually_async
+from holdfast import AsyncHoldfast
+
+MANY = 60
+
+
+async def order_of(hf: AsyncHoldfast, holder: AsyncHoldfast, gaps: list[float]) -> list[int]:
+    """Start one acquisition after each of *gaps* (s); the order in which they got the lock."""
+    order: list[int] = []
+
+    async def take(n: int) -> None:
+        async with hf.lock("queue").hold():
+            order.append(n)
+
+    async with holder.lock("queue").hold():
+        waiting = []
+        for n, gap in enumerate(gaps):
+            if gap:
+                await asyncio.sleep(gap)
+            waiting.append(asyncio.create_task(take(n)))
+
+        async def all_wait() -> bool:
+            return len((await holder.lock("queue").inspect()).waiters) == len(gaps)
+
+        await eventually_async(all_wait)
+    await asyncio.gather(*waiting)
+    return order
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.00001, 0.0002])
+async def test_the_first_contended_wait_is_in_order(site: Site, gap: float) -> None:
+    """While the process subscribes, and some have been told that the lock is taken."""
+    async with (
+        AsyncHoldfast.from_url(site.url, namespace=site.namespace) as holder,
+        AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,
+    ):
+        async with hf.lock("other").hold():  # the connection is open
+            pass
+        gaps = [gap if n % 3 else 0.0 for n in range(MANY)]
+        assert await order_of(hf, holder, gaps) == [*range(MANY)]
+        assert await order_of(hf, holder, gaps) == [*range(MANY)]
+
+
+async def test_the_first_call_of_a_client_is_in_order(site: Site) -> None:
+    """While it connects, and asks a cluster where the lock is."""
+    async with (
+        AsyncHoldfast.from_url(site.url, namespace=site.namespace) as holder,
+        AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,
+    ):
+        assert await order_of(hf, holder, [0.0001 * (n % 2) for n in range(MANY)]) == [*range(MANY)]
+
+
+async def test_one_that_gives_up_delays_nobody(site: Site) -> None:
+    """Cancelled or out of time before it has queued."""
+    async with (
+        AsyncHoldfast.from_url(site.url, namespace=site.namespace) as holder,
+        AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,
+    ):
+        for turns in range(6):
+            async with holder.lock("queue").hold():
+                doomed = [asyncio.create_task(hf.lock("queue").acquire()) for _ in range(5)]
+                hasty = asyncio.create_task(hf.lock("queue").acquire(timeout=0))
+                last = asyncio.create_task(hf.lock("queue").acquire(timeout=60))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                for task in doomed:
+                    task.cancel()
+                await asyncio.wait([*doomed, hasty])
+            assert isinstance(hasty.exception(), TimeoutError)
+            await (await last).release()
+        assert not hf._lobby._arrivals

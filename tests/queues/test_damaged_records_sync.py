@@ -1,0 +1,79 @@
+# Generated from test_damaged_records_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""What another program writes into the keys of a queue is a `DecodeError`, or shown as damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from conftest import Site
+from holdfast import Holdfast, HoldfastError, Retry, TaskRegistry
+from holdfast.queues.status import LISTED_STATES
+
+tasks = TaskRegistry()
+
+DAMAGES = (
+    "",
+    "x",
+    "nan",
+    "1e400",
+    "-1",
+    "9" * 30,
+    ":::::::",
+    "done:x:y:z",
+    "\udcff",
+    "1:x:x:9:x:x:",
+)
+
+
+@tasks.task(queue="damaged", retry=Retry(attempts=1))
+def work(n: int) -> None:
+    if n == 1:
+        raise ValueError(n)
+
+
+def listings(hf: Holdfast) -> list[Callable[[], Awaitable[Any]]]:
+    queue = hf.queue("damaged")
+    handles = [queue.handle(name) for name in ("done", "dead", "delayed", "queued")]
+    return [
+        queue.stats,
+        queue.pace,
+        *[lambda state=state: queue.tasks(state) for state in LISTED_STATES],
+        *[each.status for each in handles],
+        *[lambda each=each: each.result(timeout=0) for each in handles],
+        lambda: hf.queue("damaged", capacity=5) and hf.enqueue(work.call(3)),
+        hf.workers,
+    ]
+
+
+def overwrite(site: Site, what: bytes) -> None:
+    """Put *what* in place of every string and every value of a hash; scores become odd."""
+    client: Any = site.client
+    for key in list(client.scan_iter(match=f"{site.namespace}:*", count=1000)):
+        kind = client.type(key)
+        if kind == b"string":
+            client.set(key, what)
+        elif kind == b"hash":
+            client.hset(key, mapping=dict.fromkeys(client.hkeys(key), what))
+        elif kind == b"zset":
+            for member in client.zrange(key, 0, -1):
+                client.zadd(key, {member: float("inf") if what == b"1e400" else -1})
+
+
+@pytest.mark.parametrize("number", range(len(DAMAGES)))
+def test_damaged_values_raise_errors_of_holdfast(site: Site, number: int) -> None:
+    """Never a ValueError of Python's own, and one damaged task hides no other."""
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        for n, name in enumerate(("done", "dead")):
+            hf.enqueue(work.call(n).options(task_id=name))
+        hf.worker(tasks).run(until_idle=True)
+        hf.enqueue(work.call(2).options(task_id="delayed", delay=600.0))
+        hf.enqueue(work.call(2).options(task_id="queued"))
+        overwrite(site, DAMAGES[number].encode(errors="surrogateescape"))
+        for listing in listings(hf):
+            try:
+                listing()
+            except HoldfastError:
+                continue
