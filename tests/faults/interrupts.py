@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from types import FrameType
 from typing import Any, Final
 
 import holdfast
+from faults.halves import LONGER, LULL, Interrupted
 
 SOURCE: Final = str(Path(holdfast.__file__).parent)
 
@@ -105,6 +107,39 @@ def handler(raised: type[BaseException] = Interrupt) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+class Alarm(BaseException):
+    """What the signals of `struck` raise."""
+
+
+def struck(do: Callable[[], Any], alarm_s: float) -> Any:
+    """Call *do*, which a signal interrupts after a random time, mostly of *alarm_s* at most.
+
+    Args:
+        do: what is called. Signals interrupt only the main thread, so others just call it.
+        alarm_s: 0: no signal comes.
+
+    Raises:
+        Interrupted: a signal interrupted it.
+    """
+    if not alarm_s or threading.current_thread() is not threading.main_thread():
+        return do()
+    let_s = random.uniform(0.00002, alarm_s) * (LONGER if random.random() < LULL else 1)
+    signal.signal(signal.SIGALRM, _raise_alarm)
+    sys.unraisablehook = lambda _: None  # what a finalizer raises, Python itself drops
+    try:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, let_s)
+            return do()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except Alarm:
+        raise Interrupted from None
+
+
+def _raise_alarm(*_: object) -> None:
+    raise Alarm
 
 
 def interrupted_after(

@@ -46,6 +46,7 @@ MARKS = """
     F18  S     S          S      S        S     S            S        S     S      S
     F19  -     -          -      -        -     -            -        S     -      -
     F19b U     U          U      U        U     U            U        U     U      U
+    F21  U     U          U      U        U     U            U        U     U      U
 """
 
 
@@ -207,6 +208,7 @@ CHOICE = """
     F18  rows
     F19  rows
     F19b queue
+    F21  lock counter
 """
 """What `make faults` plays, in five minutes."""
 

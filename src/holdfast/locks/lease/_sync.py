@@ -218,17 +218,21 @@ class Lease:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        revocation, self._revocation = self._revocation, None
-        revoked = revocation is not None and revocation.end(error)
-        # What the body raised says more than the loss, unless the loss is why it was cancelled.
-        body_raised = error is not None and not revoked
+        revoked = body_raised = False
         try:
+            revocation, self._revocation = self._revocation, None
+            revoked = revocation is not None and revocation.end(error)
+            # What the body raised says more than the loss, unless it was cancelled for the loss.
+            body_raised = error is not None and not revoked
             self.release()
         except LeaseLost:
             if not body_raised:
                 raise
         except HoldfastError as problem:
             logger.warning("%s is free only when its lease ends: %s", self._places.unit, problem)
+        except BaseException:  # interrupted
+            self.abandon()
+            raise
         if revoked:  # the body had released it by itself
             raise self._lost()
 
