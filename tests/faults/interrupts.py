@@ -153,13 +153,14 @@ def interrupted_after(
         Whether the exception of the handler arrived here, or *function* has turned it into another.
     """
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        while signal.getitimer(signal.ITIMER_REAL)[0]:
-            function()
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            while signal.getitimer(signal.ITIMER_REAL)[0]:
+                function()
+        finally:  # here it may still come
+            signal.setitimer(signal.ITIMER_REAL, 0)
     except raised:
         return True
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
     return False
 
 

@@ -122,7 +122,7 @@ class AsyncCounterBuffer:
         await self._flushes.stop()
         try:
             await self.flush()
-        except Exception:
+        except HoldfastError:
             self._end()
             raise
         self._end()  # not if it was interrupted: then it can be closed again

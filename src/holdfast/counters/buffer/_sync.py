@@ -123,7 +123,7 @@ class CounterBuffer:
         self._flushes.stop()
         try:
             self.flush()
-        except Exception:
+        except HoldfastError:
             self._end()
             raise
         self._end()  # not if it was interrupted: then it can be closed again
