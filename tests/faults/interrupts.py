@@ -23,7 +23,12 @@ class Interrupt(BaseException):
 
 
 def interrupted_at(
-    step: int, function: Callable[[], object], *, files: str = SOURCE, opcodes: bool = False
+    step: int,
+    function: Callable[[], object],
+    *,
+    files: str = SOURCE,
+    opcodes: bool = False,
+    instead: Callable[[], object] | None = None,
 ) -> str | None:
     """Run *function*, and raise `Interrupt` at one step of it in this thread.
 
@@ -34,6 +39,8 @@ def interrupted_at(
         function: what is interrupted.
         files: only the steps of files whose path begins so count.
         opcodes: whether each bytecode is a step, too.
+        instead: what a handler does that does not raise. Then only calls are steps: Python runs
+            handlers there, and not between any two lines.
 
     Returns:
         The place of the interrupt; None if *function* has fewer steps.
@@ -46,13 +53,15 @@ def interrupted_at(
             if not _counts(frame, files):
                 return None
             frame.f_trace_opcodes = opcodes
-        if event in ("return", "exception"):
+        if event in ("return", "exception") or (instead is not None and event != "call"):
             return trace
         left -= 1
         if left == 0:
             path = frame.f_code.co_filename.removeprefix(SOURCE)
             place = f"{path}:{frame.f_lineno} {frame.f_code.co_name} ({event})"
-            raise Interrupt
+            if instead is None:
+                raise Interrupt
+            instead()
         return trace
 
     before = sys.gettrace()
@@ -68,8 +77,14 @@ def interrupted_at(
 
 def _counts(frame: FrameType, files: str) -> bool:
     """Return whether the steps of *frame* count. Python drops what a finalizer raises."""
-    code = frame.f_code
-    return code.co_filename.startswith(files) and code.co_name != "__del__"
+    if not frame.f_code.co_filename.startswith(files):
+        return False
+    each: FrameType | None = frame
+    while each is not None and each.f_code.co_filename.startswith(files):
+        if each.f_code.co_name == "__del__":
+            return False
+        each = each.f_back
+    return True
 
 
 def steps_of(function: Callable[[], object], *, files: str = SOURCE, opcodes: bool = False) -> int:

@@ -12,9 +12,9 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from .detached import detached
+from .detached import detached, start
 from .exclusion import Mutex as ThreadMutex
-from .exclusion import Semaphore
+from .exclusion import Semaphore, lock_timeout
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -85,15 +85,10 @@ class Event:
         self._waiting.append(woken)  # first this, then the look: `set` does it the other way round
         try:
             if not self._up:
-                woken.acquire(timeout=_lock_timeout(timeout_s))
+                woken.acquire(timeout=lock_timeout(timeout_s))
         finally:
             self._waiting.remove(woken)
         return self._up
-
-
-def _lock_timeout(timeout_s: float | None) -> float:
-    """Return *timeout_s* as a lock takes it: -1 for None; some centuries at most."""
-    return -1 if timeout_s is None else min(max(timeout_s, 0.0), threading.TIMEOUT_MAX)
 
 
 class Nudge:
@@ -112,7 +107,7 @@ class Nudge:
 
     def wait(self, timeout_s: float | None) -> bool:
         """Wait until the flag is up, at most *timeout_s* (None: for ever), and lower it."""
-        return self._lowered.acquire(timeout=_lock_timeout(timeout_s))
+        return self._lowered.acquire(timeout=lock_timeout(timeout_s))
 
 
 class Aside:
@@ -164,7 +159,7 @@ class Repeating:
             if not self._registered:
                 atexit.register(self._end)
                 self._registered = True
-            threading.Thread(target=self._run, name=self._name, daemon=True).start()
+            start(threading.Thread(target=self._run, name=self._name, daemon=True))
 
     def hurry(self) -> None:
         """Do the work now."""
