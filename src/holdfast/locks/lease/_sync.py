@@ -152,9 +152,7 @@ class Lease:
             lost = False
             if self._given_back:
                 return
-            if self._pid != process_id():
-                self._released = True
-                raise self._lost("it belongs to the process that this one was forked from")
+            self._check_process()
             lost, again = self.lost, self._released
             self._drop()
             with self._releasing:  # several may release it; one learns what came of it
@@ -169,6 +167,11 @@ class Lease:
             raise
         if reply and (lost or not again):  # otherwise it was held until the first try
             self._judge(reply, lost)
+
+    def _check_process(self) -> None:
+        if self._pid != process_id():
+            self._released = True
+            raise self._lost("it belongs to the process that this one was forked from")
 
     def abandon(self) -> None:
         """Release it in the background: an exception has interrupted what was done with it."""
