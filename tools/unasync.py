@@ -30,7 +30,7 @@ RENAMED = {
     "__aexit__": "__exit__",
     "_async": "_sync",
     "asynccontextmanager": "contextmanager",
-    "push_async_exit": "push",
+    "enter_async_context": "enter_context",
     "eventually_async": "eventually",
     "running_async": "running",
 }

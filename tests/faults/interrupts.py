@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from types import FrameType
 from typing import Any, Final
 
 import holdfast
+from faults.halves import LONGER, LULL, Interrupted
 
 SOURCE: Final = str(Path(holdfast.__file__).parent)
 
@@ -21,7 +23,12 @@ class Interrupt(BaseException):
 
 
 def interrupted_at(
-    step: int, function: Callable[[], object], *, files: str = SOURCE, opcodes: bool = False
+    step: int,
+    function: Callable[[], object],
+    *,
+    files: str = SOURCE,
+    opcodes: bool = False,
+    instead: Callable[[], object] | None = None,
 ) -> str | None:
     """Run *function*, and raise `Interrupt` at one step of it in this thread.
 
@@ -32,6 +39,8 @@ def interrupted_at(
         function: what is interrupted.
         files: only the steps of files whose path begins so count.
         opcodes: whether each bytecode is a step, too.
+        instead: what a handler does that does not raise. Then only calls are steps: Python runs
+            handlers there, and not between any two lines.
 
     Returns:
         The place of the interrupt; None if *function* has fewer steps.
@@ -44,13 +53,15 @@ def interrupted_at(
             if not _counts(frame, files):
                 return None
             frame.f_trace_opcodes = opcodes
-        if event in ("return", "exception"):
+        if event in ("return", "exception") or (instead is not None and event != "call"):
             return trace
         left -= 1
         if left == 0:
             path = frame.f_code.co_filename.removeprefix(SOURCE)
             place = f"{path}:{frame.f_lineno} {frame.f_code.co_name} ({event})"
-            raise Interrupt
+            if instead is None:
+                raise Interrupt
+            instead()
         return trace
 
     before = sys.gettrace()
@@ -66,8 +77,14 @@ def interrupted_at(
 
 def _counts(frame: FrameType, files: str) -> bool:
     """Return whether the steps of *frame* count. Python drops what a finalizer raises."""
-    code = frame.f_code
-    return code.co_filename.startswith(files) and code.co_name != "__del__"
+    if not frame.f_code.co_filename.startswith(files):
+        return False
+    each: FrameType | None = frame
+    while each is not None and each.f_code.co_filename.startswith(files):
+        if each.f_code.co_name == "__del__":
+            return False
+        each = each.f_back
+    return True
 
 
 def steps_of(function: Callable[[], object], *, files: str = SOURCE, opcodes: bool = False) -> int:
@@ -107,6 +124,39 @@ def handler(raised: type[BaseException] = Interrupt) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+class Alarm(BaseException):
+    """What the signals of `struck` raise."""
+
+
+def struck(do: Callable[[], Any], alarm_s: float) -> Any:
+    """Call *do*, which a signal interrupts after a random time, mostly of *alarm_s* at most.
+
+    Args:
+        do: what is called. Signals interrupt only the main thread, so others just call it.
+        alarm_s: 0: no signal comes.
+
+    Raises:
+        Interrupted: a signal interrupted it.
+    """
+    if not alarm_s or threading.current_thread() is not threading.main_thread():
+        return do()
+    let_s = random.uniform(0.00002, alarm_s) * (LONGER if random.random() < LULL else 1)
+    signal.signal(signal.SIGALRM, _raise_alarm)
+    sys.unraisablehook = lambda _: None  # what a finalizer raises, Python itself drops
+    try:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, let_s)
+            return do()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except Alarm:
+        raise Interrupted from None
+
+
+def _raise_alarm(*_: object) -> None:
+    raise Alarm
+
+
 def interrupted_after(
     seconds: float, function: Callable[[], object], raised: type[BaseException] = Interrupt
 ) -> bool:
@@ -118,13 +168,14 @@ def interrupted_after(
         Whether the exception of the handler arrived here, or *function* has turned it into another.
     """
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        while signal.getitimer(signal.ITIMER_REAL)[0]:
-            function()
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            while signal.getitimer(signal.ITIMER_REAL)[0]:
+                function()
+        finally:  # here it may still come
+            signal.setitimer(signal.ITIMER_REAL, 0)
     except raised:
         return True
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
     return False
 
 

@@ -110,15 +110,22 @@ class _AsyncHold:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        try:
+            if self._lease is not None:
+                await self._lease.__aexit__(kind, error, traceback)
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Release what an exception has kept from being released; otherwise do nothing."""
         if self._lease is not None:
-            await self._lease.__aexit__(kind, error, traceback)
+            self._lease.abandon()
 
     def __del__(self) -> None:
         # Only the `with` statement knows this object, so the block is over. If an exception came
         # instead of `__exit__`, a variable may still hold the lease.
-        lease = getattr(self, "_lease", None)
-        if lease is not None:
-            lease.abandon()
+        if getattr(self, "_lease", None) is not None:
+            self.abandon()
 
 
 class AsyncLock(_AsyncHeld):
@@ -207,17 +214,21 @@ class AsyncLockAll:
         """
         deadline = Deadline(to_timeout_s(timeout))
         leases: dict[str, AsyncLease] = {}
-        async with AsyncExitStack() as stack:
-            for lock in self._locks:
-                left_s = None if timeout is None else deadline.left_s()
-                held = lock.hold(timeout=left_s)
-                stack.push_async_exit(held)  # first: an exception may interrupt its entry
-                try:
-                    leases[lock.name] = await held.__aenter__()
-                except BaseException:  # perhaps cancelled, as a client that is closed lost a lease
-                    lock.check_client()
-                    raise
-            for lease in leases.values():
-                if lease.lost:  # while the others were waited for
-                    await lease.release()
-            yield leases
+        holds: list[_AsyncHold] = []
+        try:
+            async with AsyncExitStack() as stack:
+                for lock in self._locks:
+                    left_s = None if timeout is None else deadline.left_s()
+                    holds.append(_AsyncHold(lock._places, left_s))  # noqa: SLF001 (a sibling)
+                    try:
+                        leases[lock.name] = await stack.enter_async_context(holds[-1])
+                    except BaseException:  # perhaps cancelled, as a closed client lost a lease
+                        lock.check_client()
+                        raise
+                for lease in leases.values():
+                    if lease.lost:  # while the others were waited for
+                        await lease.release()
+                yield leases
+        finally:
+            for hold in holds:
+                hold.abandon()

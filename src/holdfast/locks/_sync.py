@@ -111,15 +111,22 @@ class _AsyncHold:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        try:
+            if self._lease is not None:
+                self._lease.__exit__(kind, error, traceback)
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Release what an exception has kept from being released; otherwise do nothing."""
         if self._lease is not None:
-            self._lease.__exit__(kind, error, traceback)
+            self._lease.abandon()
 
     def __del__(self) -> None:
         # Only the `with` statement knows this object, so the block is over. If an exception came
         # instead of `__exit__`, a variable may still hold the lease.
-        lease = getattr(self, "_lease", None)
-        if lease is not None:
-            lease.abandon()
+        if getattr(self, "_lease", None) is not None:
+            self.abandon()
 
 
 class Lock(_AsyncHeld):
@@ -206,17 +213,21 @@ class LockAll:
         """
         deadline = Deadline(to_timeout_s(timeout))
         leases: dict[str, Lease] = {}
-        with ExitStack() as stack:
-            for lock in self._locks:
-                left_s = None if timeout is None else deadline.left_s()
-                held = lock.hold(timeout=left_s)
-                stack.push(held)  # first: an exception may interrupt its entry
-                try:
-                    leases[lock.name] = held.__enter__()
-                except BaseException:  # perhaps cancelled, as a client that is closed lost a lease
-                    lock.check_client()
-                    raise
-            for lease in leases.values():
-                if lease.lost:  # while the others were waited for
-                    lease.release()
-            yield leases
+        holds: list[_AsyncHold] = []
+        try:
+            with ExitStack() as stack:
+                for lock in self._locks:
+                    left_s = None if timeout is None else deadline.left_s()
+                    holds.append(_AsyncHold(lock._places, left_s))  # noqa: SLF001 (a sibling)
+                    try:
+                        leases[lock.name] = stack.enter_context(holds[-1])
+                    except BaseException:  # perhaps cancelled, as a closed client lost a lease
+                        lock.check_client()
+                        raise
+                for lease in leases.values():
+                    if lease.lost:  # while the others were waited for
+                        lease.release()
+                yield leases
+        finally:
+            for hold in holds:
+                hold.abandon()

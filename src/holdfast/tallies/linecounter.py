@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, Final
 
+from ..core.interruption import raise_interruption
 from ..errors.records import logger_of
 from .counted import (
     FAR_DAY,
@@ -71,6 +72,7 @@ class LineCounter:
         try:
             counted = self._function(line)
         except Exception as error:
+            raise_interruption(error)
             if not self._told:
                 logger.warning("the key failed on %r; more is not logged", line[:80], exc_info=True)
                 self._told = True

@@ -17,6 +17,7 @@ from faults.matrix.scene import Scene
 from faults.matrix.table import Cell
 from faults.matrix.verdict import Verdict, Violation, counted
 from faults.matrix.workloads import WORKLOADS, Workload
+from faults.matrix.workloads.base import STORMS
 from faults.nemesis import Nemesis
 from faults.nursery import Nursery
 from faults.stubborn import insist
@@ -81,7 +82,7 @@ def _played(
     verdict.unknown = sum(op.outcome == "unknown" or "unknown" in op.fields for op in history)
     verdict.repeated = workload.repeated(history)
     if not fault.actions:  # the clients were the fault
-        verdict.strikes = verdict.unknown if "storm_s" in fault.how else verdict.operations
+        verdict.strikes = verdict.unknown if STORMS & fault.how.keys() else verdict.operations
         assert verdict.strikes, "the fault did not happen"
     told = workload.nursery.output[printed:]
     crashes = [Violation("astray", f"a client failed: {told[-2000:]}")] if CRASH in told else []

@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from faults.halves import Half, Interrupted
 from faults.history import Operation, Pending, Recorder, read
+from faults.interrupts import struck
 from holdfast import OutcomeUnknown, ServerUnavailable
 
 AGAIN_S = 0.01
@@ -33,6 +34,7 @@ class Client:
         half: `sync` or `async`.
         access: see `opened`.
         storm_s: see `Half`.
+        alarm_s: see `struck`; then one hand works, in the main thread.
         twice: whether everything is said again after it was answered.
     """
 
@@ -46,6 +48,7 @@ class Client:
         half: str,
         access: str = "",
         storm_s: float = 0.0,
+        alarm_s: float = 0.0,
         twice: bool = False,
     ) -> None:
         path = Path(folder) / f"{name}.jsonl"
@@ -57,6 +60,7 @@ class Client:
         self._recorder = Recorder(path)
         self._stop = Path(folder) / "stop"
         self._twice = twice
+        self._alarm_s = alarm_s
 
     @property
     def over(self) -> bool:
@@ -71,6 +75,9 @@ class Client:
     def share(self, work: Callable[[Client, str], None]) -> None:
         """Let some hands work at once, each under a name of its own: they share connections."""
         names = [f"{self.name}.{hand}" for hand in range(HANDS)]
+        if self._alarm_s:
+            work(self, names[0])
+            return
         with ThreadPoolExecutor(HANDS) as threads:
             for done in [threads.submit(work, self, name) for name in names]:
                 done.result()
@@ -95,7 +102,7 @@ class Client:
         until_s, unknown = time.monotonic() + PATIENCE_S, 0
         while True:
             try:
-                return self.half.do(do())
+                return self.half.do(struck(do, self._alarm_s))
             except (OutcomeUnknown, Interrupted):
                 unknown += 1
                 op.note(unknown=unknown)

@@ -47,6 +47,7 @@ MARKS = """
     F19  -     -          -      -        -     -            -        S     -      -
     F19b U     U          U      U        U     U            U        U     U      U
     F20  V     V          B      B        B     B            B        V     B      B
+    F21  U     U          U      U        U     U            U        U     U      U
 """
 
 
@@ -211,6 +212,7 @@ CHOICE = """
     F19  rows
     F19b queue
     F20  lock queue files
+    F21  lock counter
 """
 """What `make faults` plays, in five minutes."""
 

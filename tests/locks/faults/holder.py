@@ -20,7 +20,9 @@ from typing import Any
 import msgspec
 
 from faults.access import opened
+from faults.halves import Interrupted
 from faults.history import Pending, Recorder
+from faults.interrupts import struck
 from holdfast import (
     AsyncHoldfast,
     AsyncLease,
@@ -47,6 +49,7 @@ class Plan(msgspec.Struct, kw_only=True):
         hold_s: how long each holds its place.
         once: end after one hold.
         access: see `opened`.
+        alarm_s: see `struck`; then one holder of the blocking half works, in the main thread.
         storm_s: every other hold of the asyncio half is cancelled after so long; 0: none is.
         clock_off_s: by how much the clock on the wall of this process is wrong.
     """
@@ -64,6 +67,7 @@ class Plan(msgspec.Struct, kw_only=True):
     hold_s: float = 0.005
     once: bool = False
     access: str = ""
+    alarm_s: float = 0.0
     storm_s: float = 0.0
     clock_off_s: float = 0.0
 
@@ -125,7 +129,7 @@ def blocking(hf: Holdfast, plan: Plan, diary: Diary) -> None:
     if plan.kind == "semaphore":
         held = hf.semaphore(KEY, limit=plan.limit, lease=plan.lease)
     with diary.acquiring() as op:
-        lease = held.acquire(timeout=plan.timeout)
+        lease = struck(lambda: held.acquire(timeout=plan.timeout), plan.alarm_s)
         diary.granted(op, lease)
     try:
         for nap_s in steps(plan):
@@ -138,7 +142,7 @@ def blocking(hf: Holdfast, plan: Plan, diary: Diary) -> None:
                     hf.fenced(KEY).set(diary._holder, lease.fence)
     finally:
         with diary.releasing():
-            lease.release()
+            struck(lease.release, plan.alarm_s)
 
 
 async def asynchronous(hf: AsyncHoldfast, plan: Plan, diary: Diary) -> None:
@@ -163,7 +167,7 @@ async def asynchronous(hf: AsyncHoldfast, plan: Plan, diary: Diary) -> None:
             await lease.release()
 
 
-EXPECTED = (LockTimeout, LeaseLost, StaleFence, HoldfastError)
+EXPECTED = (LockTimeout, LeaseLost, StaleFence, HoldfastError, Interrupted)
 
 
 def run_blocking(plan: Plan, recorder: Recorder) -> None:
@@ -182,6 +186,9 @@ def run_blocking(plan: Plan, recorder: Recorder) -> None:
                 if plan.once:
                     return
 
+        if plan.alarm_s:
+            hold(0)
+            return
         threads = [threading.Thread(target=hold, args=(n,)) for n in range(plan.holders)]
         for thread in threads:
             thread.start()

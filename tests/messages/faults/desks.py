@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import redis
 
 from faults.halves import Half, Interrupted
+from faults.interrupts import struck
 from holdfast import Batch, Message, OutcomeUnknown, ServerUnavailable
 
 PLACE = "place"
@@ -82,6 +83,7 @@ class HoldfastDesk:
         user: who sits here.
         access: see `opened`.
         storm_s: see `Half`.
+        alarm_s: see `struck`.
     """
 
     def __init__(
@@ -94,8 +96,10 @@ class HoldfastDesk:
         user: str,
         access: str = "",
         storm_s: float = 0.0,
+        alarm_s: float = 0.0,
     ) -> None:
         self._half = Half(half, storm_s=storm_s)
+        self._alarm_s = alarm_s
         self._hf = hf = self._half.client(url, namespace, access)
         self._place = hf.chat(PLACE) if kind == "chat" else hf.mailbox(PLACE)
         self._reading = hf.inbox(user) if kind == "chat" else self._place
@@ -105,7 +109,7 @@ class HoldfastDesk:
 
     def fetch(self, limit: int) -> News:
         try:
-            found = self._half.do(self._reading.fetch(limit=limit, timeout=0.05))
+            found = self._done(lambda: self._reading.fetch(limit=limit, timeout=0.05))
         except (ServerUnavailable, Interrupted):
             time.sleep(AGAIN_S)
             return NOTHING
@@ -113,7 +117,7 @@ class HoldfastDesk:
         return _news(batches[0]) if any(batches) else NOTHING
 
     def ack(self, news: News) -> None:
-        self._half.do(self._reading.ack(news.batch))
+        self._done(lambda: self._reading.ack(news.batch))
 
     def join(self, user: str) -> None:
         self._insist(lambda: self._place.join(user, start="floor"))
@@ -124,11 +128,14 @@ class HoldfastDesk:
     def close(self) -> None:
         self._half.close()
 
+    def _done(self, do: Callable[[], Any]) -> Any:
+        return self._half.do(struck(do, self._alarm_s))
+
     def _insist(self, do: Callable[[], Any]) -> Any:
         until_s = time.monotonic() + PATIENCE_S
         while True:
             try:
-                return self._half.do(do())
+                return self._done(do)
             except OutcomeUnknown as error:
                 do = error.repeat
             except Interrupted:

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from .detached import detached
 from .exclusion import Mutex as ThreadMutex
-from .exclusion import Semaphore
+from .exclusion import Semaphore, lock_timeout
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -91,15 +91,10 @@ class Event:
         self._waiting.append(woken)  # first this, then the look: `set` does it the other way round
         try:
             if not self._up:
-                woken.acquire(timeout=_lock_timeout(timeout_s))
+                woken.acquire(timeout=lock_timeout(timeout_s))
         finally:
             self._waiting.remove(woken)
         return self._up
-
-
-def _lock_timeout(timeout_s: float | None) -> float:
-    """Return *timeout_s* as a lock takes it: -1 for None; some centuries at most."""
-    return -1 if timeout_s is None else min(max(timeout_s, 0.0), threading.TIMEOUT_MAX)
 
 
 class Nudge:
@@ -118,7 +113,7 @@ class Nudge:
 
     def wait(self, timeout_s: float | None) -> bool:
         """Wait until the flag is up, at most *timeout_s* (None: for ever), and lower it."""
-        return self._lowered.acquire(timeout=_lock_timeout(timeout_s))
+        return self._lowered.acquire(timeout=lock_timeout(timeout_s))
 
 
 class Aside:

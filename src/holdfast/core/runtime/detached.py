@@ -8,6 +8,8 @@ from concurrent.futures import Future
 from contextvars import copy_context
 from typing import Any
 
+from ..interruption import raise_interruption
+
 
 def detached(function: Callable[..., Any], *args: Any) -> Future[Any]:
     """Run a blocking *function* beside the caller; what becomes of it."""
@@ -23,5 +25,14 @@ def detached(function: Callable[..., Any], *args: Any) -> Future[Any]:
         else:
             future.set_result(outcome)
 
-    threading.Thread(target=run, name="holdfast load", daemon=True).start()
+    start(threading.Thread(target=run, name="holdfast load", daemon=True))
     return future
+
+
+def start(thread: threading.Thread) -> None:
+    """Start *thread*; `threading` may turn what a signal handler raises meanwhile into KeyError."""
+    try:
+        thread.start()
+    except KeyError as error:
+        raise_interruption(error)
+        raise

@@ -12,12 +12,17 @@ import sys
 from collections import OrderedDict
 from contextlib import suppress
 from itertools import islice
-from threading import Lock, get_ident
+from threading import TIMEOUT_MAX, Lock, get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Final
 
 _LOOK_S: Final = 0.05
 """Seconds after which a thread that waits looks for entries that an exception has left behind."""
+
+
+def lock_timeout(timeout_s: float | None) -> float:
+    """Return *timeout_s* as a lock takes it: -1 for None; some centuries at most."""
+    return -1 if timeout_s is None else min(max(timeout_s, 0.0), TIMEOUT_MAX)
 
 
 class _Entry:
@@ -95,8 +100,10 @@ class Semaphore:
     def _wait(self, entry: _Entry, frame: FrameType) -> None:
         called = entry.called = Lock()
         called.acquire()
-        # An exception has left these behind, in an earlier frame with the same id.
-        self._drop(frame, [each for each in list(self._entries) if each is not entry])
+        own = [each for each in list(self._entries) if each.thread == entry.thread]
+        for each in own:  # what an exception has left behind in this thread
+            if each is not entry and not each.is_on(frame.f_back):
+                self._entries.pop(each, None)
         while not self._admits(entry):
             own = [each for each in self._first() if each.thread == entry.thread]
             if any(each.is_on(frame.f_back) for each in own):
@@ -108,10 +115,10 @@ class Semaphore:
         return list(islice(self._entries, self._limit))
 
     def _drop_dead(self) -> None:
-        for each in self._first():
+        for each in list(self._entries):
             if not each.is_alive():
                 self._entries.pop(each, None)
-                self._call_next()
+        self._call_next()
 
     def _drop(self, frame: FrameType, entries: list[_Entry]) -> bool:
         """Drop those of *entries* that *frame* has made; return whether there was one."""

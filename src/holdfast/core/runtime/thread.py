@@ -13,6 +13,7 @@ from collections.abc import Coroutine
 from typing import Any, Generic, TypeVar
 
 from ._sync import Event
+from .detached import start
 from .exclusion import Mutex
 from .loops import new_loop
 
@@ -77,7 +78,7 @@ class LoopThread:
                 thread = cls._mine[os.getpid()] = cls()
             if thread._thread is None:  # perhaps because an exception interrupted its start
                 started = threading.Thread(target=thread._run, name="holdfast", daemon=True)
-                started.start()
+                start(started)
                 thread._thread = started
             thread._users += 1
             return thread

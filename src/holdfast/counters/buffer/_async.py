@@ -138,7 +138,7 @@ class AsyncCounterBuffer:
         await self._flushes.stop()
         try:
             await self._flush()
-        except Exception:
+        except HoldfastError:
             self._end()
             raise
         self._end()  # not if it was interrupted: then it can be closed again

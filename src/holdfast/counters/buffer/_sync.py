@@ -139,7 +139,7 @@ class CounterBuffer:
         self._flushes.stop()
         try:
             self._flush()
-        except Exception:
+        except HoldfastError:
             self._end()
             raise
         self._end()  # not if it was interrupted: then it can be closed again

@@ -58,14 +58,15 @@ class Lease:
         self._places = places
         self._uncertain = uncertain
         self._pid = process_id()
-        self._released = False  # by its holder
+        self._released = True  # by its holder; until it is whole there is nothing to release
         self._given_back = False  # as the server knows
         self._revocation: Revocation | None = None
         self._watchers: set[Event] = set()
         self._loss = Loss()
         self._releasing = Mutex()
         self._kept = places.kept(holder, fence, taken_at, self._loss)
-        places.keep(self._kept)  # last: an exception may interrupt this anywhere
+        places.keep(self._kept)  # after all else: an exception may interrupt this anywhere
+        self._released = False
 
     def __repr__(self) -> str:
         state = "released" if self._released else "lost" if self.lost else "held"
@@ -148,12 +149,11 @@ class Lease:
             ServerUnavailable: the server cannot be asked, or what it did is not durable yet;
                 the place is free when the lease ends, or once it is released again.
         """
-        if self._given_back:
-            return
-        if self._pid != process_id():
-            self._released = True
-            raise self._lost("it belongs to the process that this one was forked from")
         try:
+            lost = False
+            if self._given_back:
+                return
+            self._check_process()
             lost, again = self.lost, self._released
             self._drop()
             with self._releasing:  # several may release it; one learns what came of it
@@ -168,6 +168,11 @@ class Lease:
             raise
         if reply and (lost or not again):  # otherwise it was held until the first try
             self._judge(reply, lost)
+
+    def _check_process(self) -> None:
+        if self._pid != process_id():
+            self._released = True
+            raise self._lost("it belongs to the process that this one was forked from")
 
     def abandon(self) -> None:
         """Release it in the background: an exception has interrupted what was done with it."""
@@ -220,23 +225,26 @@ class Lease:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        revocation, self._revocation = self._revocation, None
-        revoked = revocation is not None and revocation.end(error)
-        # What the body raised says more than the loss, unless the loss is why it was cancelled.
-        body_raised = error is not None and not revoked
+        revoked = body_raised = False
         try:
+            revocation, self._revocation = self._revocation, None
+            revoked = revocation is not None and revocation.end(error)
+            # What the body raised says more than the loss, unless it was cancelled for the loss.
+            body_raised = error is not None and not revoked
             self.release()
         except LeaseLost:
             if not body_raised:
                 raise
         except HoldfastError as problem:
             logger.warning("%s is free only when its lease ends: %s", self._places.unit, problem)
+        except BaseException:  # interrupted
+            self.abandon()
+            raise
         if revoked:  # the body had released it by itself
             raise self._lost()
 
     def __del__(self) -> None:
-        # An exception may have interrupted its construction, which sets this attribute last.
-        if getattr(self, "_kept", None) is None or self._released or self.lost:
+        if getattr(self, "_released", True) or self.lost:  # also where it was never whole
             return
         self._places.drop(self._kept)
         warnings.warn(f"{self!r} was never released", ResourceWarning, source=self, stacklevel=2)

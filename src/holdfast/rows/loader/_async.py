@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ...core.clock import Deadline
 from ...core.codec import Codec
+from ...core.interruption import raise_interruption
 from ...core.names import Unit
 from ...core.runtime._async import in_time
 from ...core.telemetry import Telemetry, during
@@ -123,10 +124,12 @@ class _Hunt:
             left_s = self._deadline.left_s()
             self._verdicts |= await self._loader.verdicts(part, self.by_id, left_s)
         except OSError as error:  # a TimeoutError among them
+            raise_interruption(error)
             self._late = self._deadline.passed
             late = f"it took longer than {self._seconds:.3g} s"
             self._trouble = late if self._late else told(error)
         except Exception as error:  # noqa: BLE001 (the source is the user's)
+            raise_interruption(error)
             self._in_a_row += 1
             if len(part) == 1:
                 self._verdicts[self.by_id[part[0]]] = failure(error)

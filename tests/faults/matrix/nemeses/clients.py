@@ -39,6 +39,11 @@ FAULTS = {
         standalone(),
         how={"storm_s": STORM_S},
     ),
+    "F21": Fault(
+        "signal handlers raise in the blocking half after 0 to 10 ms, rarely up to a second",
+        standalone(),
+        how={"alarm_s": STORM_S},
+    ),
     "F16": Fault(
         "everything is said twice",
         standalone(),

@@ -17,6 +17,9 @@ POISON = "poison"
 """While there is a file of this name beside the histories: what no worker and no loader survives is
 wanted."""
 
+STORMS = {"storm_s", "alarm_s"}
+"""By which a fault makes clients interrupt their own calls: each such call ends unknown."""
+
 MUTANT = "faults.matrix.mutants:act"
 """Who plays the part of a client that is to be broken."""
 
@@ -28,7 +31,7 @@ class Workload(ABC):
         scene: where.
         nursery: where they come from.
         seed: of their choices.
-        how: of the fault: `storm_s`, `twice`, `mutant`.
+        how: of the fault: `storm_s`, `alarm_s`, `twice`, `mutant`.
     """
 
     kinds: ClassVar[frozenset[str]]
@@ -92,10 +95,15 @@ class Workload(ABC):
     def judge(self, history: Sequence[Operation]) -> list[Violation]:
         """What is wrong, now that all is over."""
 
+    def only_half(self) -> str:
+        """Return the half that the fault strikes; empty for both."""
+        return "async" if "storm_s" in self.how else "sync" if "alarm_s" in self.how else ""
+
     def actor(self, play: str, name: str, half: str, **more: Any) -> Actor:
-        """One client. In a storm all are of the asyncio half, which is the one that cancels."""
+        """One client. In a storm all are of the asyncio half, which is the one that cancels.
+        Signals interrupt the blocking half."""
         about = {"url": self.url, "namespace": self.namespace, "folder": str(self.folder)}
-        half = "async" if self.how.get("storm_s") else half
+        half = self.only_half() or half
         about |= {"name": name, "half": half, **self.about, **more}
         play = f"{self.module}:{play}"
         if "mutant" in about:

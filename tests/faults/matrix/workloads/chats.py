@@ -44,7 +44,8 @@ class Chats(Workload):
         return list(self._round.actors(self.url, **self._how()).values())
 
     def _how(self) -> dict[str, Any]:
-        return {**self.about, "half": "async"} if self.how.get("storm_s") else self.about
+        half = self.only_half()
+        return {**self.about, "half": half} if half else self.about
 
     def end(self) -> None:
         """They are killed, as is their way; then each reader reads to the end."""

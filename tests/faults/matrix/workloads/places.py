@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from faults.checkers import interval_overlap, rising_fences
 from faults.history import Operation
 from faults.matrix.verdict import Violation, caught
-from faults.matrix.workloads.base import Workload
+from faults.matrix.workloads.base import STORMS, Workload
 from faults.nursery import Actor
 from faults.stubborn import insist
 from faults.waiting import eventually
@@ -37,8 +37,13 @@ class Locks(Workload):
         return [Namespace.of(self.namespace).unit(kind, KEY).slot]
 
     def actors(self) -> list[Actor]:
-        about = {"kind": self.kind, "limit": self.limit, "lease": LEASE_S, "holders": 3}
-        about["storm_s"] = LONGER * self.how.get("storm_s", 0.0)
+        about: dict[str, Any] = {
+            "kind": self.kind,
+            "limit": self.limit,
+            "lease": LEASE_S,
+            "holders": 3,
+        }
+        about |= {each: LONGER * self.how[each] for each in STORMS & self.how.keys()}
         return [
             self.actor("play", f"holder-{n}", half, hold_s=0.02, **about)
             for n, half in enumerate(["sync", "async", "sync"])

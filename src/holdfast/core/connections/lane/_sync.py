@@ -9,12 +9,12 @@ from time import monotonic
 from typing import Final
 from weakref import ref
 
+from ...interruption import raise_interruption
 from ..outcome import Lost, Outcome, Replied, Unsent, outcome_of, outcome_of_all, unsafe
 from ..request import Request
 from ..seal import Seal
 from ..settings import Address, Settings
 from ..stream._sync import PlainStream, Stream, open_stream
-from ..stream.interruption import interruption_in
 from ..stream.redispy import BROKEN
 
 _TOGETHER: Final = 64
@@ -192,9 +192,7 @@ class _Wire:
 
 def _raise_interruption(error: Exception, stream: Stream | PlainStream) -> None:
     """Raise what a signal handler or a timeout has raised here, if that is what *error* is."""
-    interruption = interruption_in(error)
-    if interruption is not None:
-        raise interruption
+    raise_interruption(error)
     if isinstance(stream, Stream) and not isinstance(error, BROKEN):
         raise error
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 import hiredis
 from redis import connection as flavour
 
+from ...interruption import raise_interruption
 from ..outcome import ErrorReply
 from ..settings import DEFAULT_TIMEOUT_S, Address, Settings
-from .interruption import interruption_in
 from .redispy import BROKEN, ERROR_REPLIES, ROLE_ASKED, check_role, error_reply, native, socket_of
 
 _CHUNK: Final = 65536
@@ -155,9 +155,7 @@ def open_stream(
         return Stream(connection) if native(connection) else PlainStream(connection)
     except BROKEN as error:
         connection.disconnect()
-        interruption = interruption_in(error)
-        if interruption is not None:
-            raise interruption from None
+        raise_interruption(error)
         raise ConnectionError(settings.explained(address, str(error))) from error
     except BaseException:
         connection.disconnect()

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 
 from .._sync import Nudge
+from ..detached import start
 
 
 class Repeating:
@@ -39,7 +40,7 @@ class Repeating:
             if not self._registered:
                 atexit.register(self._end)
                 self._registered = True
-            threading.Thread(target=self._run, name=self._name, daemon=True).start()
+            start(threading.Thread(target=self._run, name=self._name, daemon=True))
 
     def keep(self, thing: object) -> None:
         """Keep *thing* from the garbage collector, instead of what was kept before."""

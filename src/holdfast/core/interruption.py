@@ -1,4 +1,4 @@
-"""Exceptions of signal handlers, told from those of a connection.
+"""Exceptions of signal handlers, told from those of a connection or of the user's functions.
 
 A handler of SIGALRM that raises TimeoutError is common. It may run in the middle of an exchange,
 where a TimeoutError means that the server does not answer.
@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import signal
 from functools import partial
+from inspect import CO_VARARGS
 from types import CodeType
 from typing import Any
 
 
-def interruption_in(error: BaseException | None) -> BaseException | None:
-    """Return what a signal handler has raised, if that is *error* or led to it."""
-    handlers = _handlers()
-    while error is not None and handlers:
-        place = error.__traceback__
-        while place is not None:
-            if place.tb_frame.f_code in handlers:
-                return error
-            place = place.tb_next
-        error = error.__cause__ or error.__context__
-    return None
+def raise_interruption(error: BaseException) -> None:
+    """Raise what a signal handler has raised, if that is *error* or led to it."""
+    for each in (error, error.__cause__, error.__context__):
+        codes = set() if each is None else _codes(each)
+        if each is not None and codes and codes & _handlers():
+            raise each
+
+
+def _codes(error: BaseException) -> set[CodeType]:
+    """Return the code in the traceback of *error* that may be of a signal handler, by its look."""
+    codes, place = set(), error.__traceback__
+    while place is not None:
+        code = place.tb_frame.f_code
+        if code.co_argcount in (2, 3) or code.co_flags & CO_VARARGS:
+            codes.add(code)
+        place = place.tb_next
+    return codes
 
 
 def _handlers() -> set[CodeType]:

@@ -1,0 +1,114 @@
+"""Leases whose holder is interrupted, or releases them several times at once."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import secrets
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+
+from conftest import Site
+from faults.interrupts import interrupted_at, steps_of
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast import AsyncHoldfast, Holdfast, Lease
+
+FREE_S = 10.0
+PATIENCE_S = 30.0
+
+
+@pytest.fixture
+def hf(standalone: Server) -> Iterator[Holdfast]:
+    """A client of the test's own."""
+    with Holdfast.from_url(standalone.url, namespace=f"held-{secrets.token_hex(4)}") as client:
+        yield client
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestWarning")
+def test_an_interrupted_exit_gives_the_lock_back_though_a_variable_holds_the_lease(
+    hf: Holdfast,
+) -> None:
+    """At whichever line: the loop of a program may still have its variable."""
+    variables: list[Lease] = []
+
+    def hold() -> None:
+        with hf.lock("l", lease=60.0).hold(timeout=FREE_S) as lease:
+            variables.append(lease)
+
+    hold()
+    places = set()
+    for step in range(1, steps_of(hold) + 1):
+        place = interrupted_at(step, hold) or ""
+        if "__exit__" in place or " release " in place:
+            places.add(place)
+            eventually(lambda: not hf.locks(), FREE_S, reason=f"it is free after {place}")
+    assert len(places) > 10
+    assert variables
+
+
+def test_an_interrupted_release_does_not_renew_the_lease(hf: Holdfast) -> None:
+    """Its lease ends, though a variable holds it; unless not even the first line was reached."""
+    lock = hf.lock("l", lease=1.0)
+    lease = lock.acquire()
+    count = steps_of(lease.release)
+    for step in range(3, count, 5):
+        lease = lock.acquire(timeout=FREE_S)
+        place = interrupted_at(step, lease.release)
+        eventually(lambda: lock.inspect().holder is None, FREE_S, reason=f"free after {place}")
+    del lease
+
+
+def test_a_lease_that_was_not_made_whole_is_collected_without_a_word() -> None:
+    """An exception may interrupt its construction anywhere."""
+    Lease.__new__(Lease)
+    gc.collect()
+
+
+def test_threads_release_a_lease_together(hf: Holdfast) -> None:
+    """None of them hears of a loss."""
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(20):
+            lease = hf.lock("l").acquire()
+            list(threads.map(lambda release: release(), [lease.release] * 4))
+            assert not hf.locks()
+
+
+async def test_tasks_release_a_lease_together(site: Site) -> None:
+    """Likewise in asyncio."""
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        for _ in range(20):
+            lease = await hf.lock("l").acquire()
+            await asyncio.gather(*(lease.release() for _ in range(4)))
+            assert (await hf.lock("l").inspect()).holder is None
+
+
+def test_a_renewer_whose_start_was_interrupted_starts_again(standalone: Server) -> None:
+    """At some line of the first hold of a client; the second is renewed."""
+    clients = []
+
+    def new() -> Holdfast:
+        client = Holdfast.from_url(standalone.url, namespace=f"n-{secrets.token_hex(4)}")
+        clients.append(client)
+        return client
+
+    def hold(client: Holdfast) -> None:
+        with client.lock("first", lease=1.0).hold(timeout=FREE_S):
+            pass
+
+    count = steps_of(partial(hold, new()))
+    leases = []
+    for step in range(count // 3, count, 40):
+        client = new()
+        interrupted_at(step, partial(hold, client))
+        leases.append(client.lock("second", lease=1.0).acquire())
+    began = time.monotonic()
+    eventually(lambda: time.monotonic() - began > 1.5, PATIENCE_S, reason="a lease is over")
+    assert [lease.lost for lease in leases] == [False] * len(leases)
+    for lease, client in zip(leases, clients[1:], strict=True):
+        lease.release()
+        client.close()
