@@ -48,10 +48,10 @@ def log_safely(
     error: BaseException | None = None,
     extra: Mapping[str, object] | None = None,
 ) -> None:
-    """Log *text*, with the traceback of *error* if it can be formatted. Raise nothing.
+    """Log *text*, with the traceback of *error* if it can be formatted and encoded. Raise nothing.
 
-    A log handler formats the traceback. If that fails, some handlers raise, and others lose the
-    record.
+    A log handler formats and encodes the traceback. If that fails, some handlers raise, and others
+    lose the record.
     """
     if error is not None and not _is_formattable(error):
         error = None
@@ -64,7 +64,7 @@ def log_safely(
 
 def _is_formattable(error: BaseException) -> bool:
     try:
-        traceback.format_exception(error)
+        "".join(traceback.format_exception(error)).encode()  # not so with lone surrogates
     except BaseException:  # noqa: BLE001 (as in `error_text`)
         return False
     return True

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from ..core.codec import Codec, encoded
+from ..core.error_text import error_text, type_name
 from ..errors import PayloadTooLarge
 from .ids import RowId
+
+_TOLD: Final = 300
 
 
 class RowSource(Protocol):
@@ -80,9 +83,9 @@ def failure(error: BaseException) -> Verdict:
 
 
 def told(error: BaseException) -> str:
-    """An *error* in one line of at most 300 characters."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}"[:300] if text else type(error).__name__
+    """An *error* in one line of at most `_TOLD` characters, whatever its code does."""
+    name, text = type_name(type(error)), " ".join(error_text(error, _TOLD).split())
+    return f"{name}: {text}"[:_TOLD] if text else name
 
 
 class Unreadable(OSError):

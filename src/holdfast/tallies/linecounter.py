@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, Final
 
+from ..core.error_text import log_safely, type_name
 from ..core.interruption import raise_interruption
 from ..errors.records import logger_of
 from .counted import (
@@ -71,12 +72,13 @@ class LineCounter:
     def _count(self, line: bytes, span: Span) -> None:
         try:
             counted = self._function(line)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (the function is the user's)
             raise_interruption(error)
             if not self._told:
-                logger.warning("the key failed on %r; more is not logged", line[:80], exc_info=True)
+                text = "the key failed on %r; more is not logged"
+                log_safely(logger, logging.WARNING, text, line[:80], error=error)
                 self._told = True
-            self._reject("", f"raised {type(error).__name__}", line)
+            self._reject("", f"raised {type_name(type(error))}", line)
             return
         if counted is None:
             self._reject("", REFUSED, line)

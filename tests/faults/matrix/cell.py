@@ -48,7 +48,7 @@ def play(cell: Cell, *, seed: int, folder: Path, nursery: Nursery) -> Verdict:
         verdict.when = f"{datetime.now(UTC):%Y-%m-%d}"
         verdict.server = version(scene)
         workload = WORKLOADS[cell.block](scene, nursery, seed, fault.how)
-        workload.lossy = fault.lossy
+        workload.lossy, workload.alone = fault.lossy, fault.alone
         try:
             violations, began_ns = _played(workload, fault, seed, verdict)
         except AssertionError as error:

@@ -8,98 +8,17 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 import pytest
 
+from faults.hostile import KINDS, raising
 from faults.servers import Server
 from holdfast import Holdfast, Retry, TaskFailed, TaskRegistry
 
 ENDED_S = 60
 tasks = TaskRegistry()
-
-
-def _raising(error: type[BaseException]) -> Callable[..., Any]:
-    def raises(*_: object) -> NoReturn:
-        raise error("no text")
-
-    return raises
-
-
-class HostileName(type):
-    """A metaclass whose classes cannot be named."""
-
-    def __getattribute__(cls, name: str) -> Any:
-        raise RuntimeError(name)
-
-    def __repr__(cls) -> str:
-        raise RuntimeError("no text")
-
-
-class Liar(str):
-    """Text that raises whenever it is used."""
-
-    __slots__ = ()
-    __format__ = __str__ = __getitem__ = __add__ = isprintable = encode = _raising(RuntimeError)
-
-
-def _kind(base: type[BaseException] = Exception, **attributes: Any) -> type[BaseException]:
-    return type("Hostile", (base,), attributes)
-
-
-def _grouped() -> BaseException:
-    return BaseExceptionGroup("several", [KINDS["text raises"](), KeyboardInterrupt()])
-
-
-def _chained() -> BaseException:
-    error = ValueError("outer")
-    error.__cause__ = KINDS["name"]()
-    return error
-
-
-def _annotated() -> BaseException:
-    error = ValueError("with notes")
-    error.__notes__ = [KINDS["text raises"]()]  # type: ignore[list-item]
-    return error
-
-
-KINDS: dict[str, Callable[[], BaseException]] = {
-    "text raises": _kind(__str__=_raising(ValueError), __repr__=_raising(ValueError)),
-    "text raises KeyboardInterrupt": _kind(__str__=_raising(KeyboardInterrupt)),
-    "text raises SystemExit": _kind(__str__=_raising(SystemExit)),
-    "text raises GeneratorExit": _kind(__str__=_raising(GeneratorExit)),
-    "text raises CancelledError": _kind(__str__=_raising(asyncio.CancelledError)),
-    "text is no text": _kind(__str__=lambda _: 17),
-    "text lies": _kind(__str__=lambda _: Liar("text")),
-    "text is giant": _kind(__str__=lambda _: "x" * 10_000_000),
-    "text has lone surrogates": _kind(__str__=lambda _: "\ud800 \x00 \n"),
-    "argument": lambda: KeyError(KINDS["text raises"]()),
-    "name": HostileName("Hostile", (Exception,), {}),
-    "name lies": HostileName(Liar("Hostile"), (Exception,), {}),
-    "name is giant": type("x" * 1_000_000, (Exception,), {}),
-    "name has line ends": type("a\nb", (Exception,), {}),
-    "class": _kind(__class__=property(_raising(RuntimeError))),
-    "cause": _kind(__cause__=property(_raising(RuntimeError))),
-    "context": _kind(__context__=property(_raising(KeyboardInterrupt))),
-    "traceback": _kind(__traceback__=property(_raising(RuntimeError)), with_traceback=None),
-    "notes": _annotated,
-    "chain": _chained,
-    "group": _grouped,
-    "truth": _kind(__bool__=_raising(RuntimeError), __len__=_raising(RuntimeError)),
-    "equality": _kind(__eq__=_raising(RuntimeError), __hash__=None),
-    "GeneratorExit": GeneratorExit,
-    "GeneratorExit of its own": _kind(GeneratorExit),
-    "KeyboardInterrupt": KeyboardInterrupt,
-    "SystemExit": SystemExit,
-    "CancelledError": asyncio.CancelledError,
-    "BaseException": BaseException,
-    "StopIteration": StopIteration,
-    "StopAsyncIteration": StopAsyncIteration,
-    "TimeoutError": TimeoutError,
-    "RecursionError": RecursionError,
-    "MemoryError": MemoryError,
-}
 
 
 def _made(kind: str) -> BaseException:
@@ -162,7 +81,7 @@ def _cycle() -> Any:
 
 RESULTS: dict[str, Callable[[], Any]] = {
     **{kind: lambda kind=kind: Result(kind) for kind in ("GeneratorExit", "name", "SystemExit")},
-    "class": type("Hostile", (), {"__class__": property(_raising(RuntimeError))}),
+    "class": type("Hostile", (), {"__class__": property(raising(RuntimeError))}),
     "surrogates": lambda: "\ud800",
     "object": object,
     "number": lambda: float("nan"),

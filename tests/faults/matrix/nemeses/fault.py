@@ -25,6 +25,7 @@ class Fault:
         trouble_s: seconds of it; 0: one strike.
         how: what it tells the clients, who do it themselves if there are no actions.
         lossy: the server loses what it acknowledged.
+        alone: there is one worker and one refresher, so none takes over what the other forgot.
         heal: what ends it.
         needs: a command without which a server cannot play it.
     """
@@ -38,6 +39,7 @@ class Fault:
     trouble_s: float = 2.5
     how: dict[str, Any] = field(default_factory=dict)
     lossy: bool = False
+    alone: bool = False
     heal: Callable[[Scene], object] = lambda _: None
     needs: str = ""
 

@@ -191,5 +191,6 @@ FAULTS = {
         lasting=(1.5 * LEASE_S, 3 * LEASE_S),
         trouble_s=5.0,
         lossy=True,
+        alone=True,
     ),
 }

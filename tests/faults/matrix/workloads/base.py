@@ -43,6 +43,9 @@ class Workload(ABC):
     lossy = False
     """Whether the server may lose what it acknowledged: they must bear it."""
 
+    alone = False
+    """Whether there is one worker and one refresher: none takes over what the other forgot."""
+
     def __init__(self, scene: Scene, nursery: Nursery, seed: int, how: dict[str, Any]) -> None:
         self.scene = scene
         self.nursery = nursery

@@ -71,7 +71,7 @@ def work(*, url: str, namespace: str, folder: str, name: str, access: str = "", 
 
 
 class Queues(Workload):
-    """Two producers, two workers, one queue."""
+    """Two producers, one or two workers, one queue."""
 
     module: ClassVar[str] = __name__
     kinds: ClassVar[frozenset[str]] = frozenset({"enqueue", "complete"})
@@ -84,7 +84,8 @@ class Queues(Workload):
         self._producers = [
             self.actor("produce", f"producer-{half}", half) for half in ("sync", "async")
         ]
-        self._workers = [self.actor("work", f"worker-{n}", "sync") for n in range(WORKERS)]
+        workers = 1 if self.alone else WORKERS
+        self._workers = [self.actor("work", f"worker-{n}", "sync") for n in range(workers)]
         return [*self._producers, *self._workers]
 
     def end(self) -> None:

@@ -134,7 +134,7 @@ def _run(client: Client, cache: Any) -> None:
 
 
 class Rows(Workload):
-    """One who writes, two who read, two who refresh."""
+    """One who writes, two who read, one or two who refresh."""
 
     module: ClassVar[str] = __name__
     kinds: ClassVar[frozenset[str]] = frozenset({"write", "get", "refresh"})
@@ -150,12 +150,15 @@ class Rows(Workload):
         return [Namespace.of(self.namespace).unit(SHARD, f"{CACHE}/0").slot]
 
     def actors(self) -> list[Actor]:
+        refreshers = [
+            self.actor("refresh", "refresher-1", "sync"),
+            self.actor("refresh", "refresher-2", "async"),
+        ]
         return [
             self.actor("write", "writer", "sync"),
             self.actor("get", "reader-1", "sync"),
             self.actor("get", "reader-2", "async"),
-            self.actor("refresh", "refresher-1", "sync"),
-            self.actor("refresh", "refresher-2", "async"),
+            *(refreshers[:1] if self.alone else refreshers),
         ]
 
     def judge(self, history: Sequence[Operation]) -> list[Violation]:

@@ -13,7 +13,7 @@ local function settle(id, record, verb, ms, text, kept)
     return settle_unfinished(id, parse(record), verb, ms, text)
   end
   if ms > 0 then
-    local kept_text = 'done:' .. record:match('^%d+:(%d+)') .. ':' .. now_text .. ':' .. text
+    local kept_text = 'done:' .. (record:match('^%d+:(%d+)') or '0') .. ':' .. now_text .. ':' .. text
     redis.call('SET', kept, kept_text, 'PX', ms)
   else
     redis.call('DEL', kept)  -- that of an earlier task of this id
