@@ -108,13 +108,18 @@ class Fault(NamedTuple):
     what: str
 
 
+_DIGITS: Final = 19
+"""Of a number of 64 bits."""
+
 LEDGER: Final = Part("hash", reading="nothing")
 """Of each unit, `ledger:0` and `ledger:1`."""
 
 
 def number(text: bytes | None) -> int | None:
-    """*text* as a whole number; None if it is none."""
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    """Return *text* as a whole number of 64 bits; None if it is none."""
+    if text is None or len(text) > _DIGITS or not (text.isascii() and text.isdigit()):
+        return None
+    return int(text)
 
 
 def shown(text: bytes) -> str:

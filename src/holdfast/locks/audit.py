@@ -19,6 +19,9 @@ _PLACES: Final[Mapping[str, Part]] = {
     "holders": Part("zset"),
     "line": Part("zset"),
 }
+LAST_FENCE: Final = 2**53 - 2**40
+"""As `lua/parts/places.lua` has it."""
+
 _WAITER: Final = re.compile(rb"\S+ \S*")
 
 
@@ -53,12 +56,16 @@ def _holders(unit: Snapshot) -> Iterator[Fault]:
     if b"sole" in state and (holders or unit.zset("line")):
         yield Fault("state", "one is to be there alone, and others are there")
     if sole := state.get(b"sole"):
-        holders = {**holders, sole: float(state.get(b"ends", 0))}
+        if (ends_ms := number(state.get(b"ends"))) is None:
+            yield Fault("state", f"it does not say until when {shown(sole)} holds it")
+        holders = {**holders, sole: float(ends_ms or 0)}
     limit, fence = number(state.get(b"limit")), number(state.get(b"fence"))
     if state and (limit is None or limit < 1) and b"doubts" not in state:
         yield Fault("state", "it does not say how many may hold at once")
     if holders and not fence:
         yield Fault("state", "somebody holds it, but no fence is stored: writes cannot be guarded")
+    if fence and fence > LAST_FENCE:
+        yield Fault("state", f"fence {fence} is too high to rise any further")
     # A semaphore may have had a larger limit when they came; a lock never had.
     if unit.unit.kind == LOCK and len(holders) > 1:
         yield Fault("holders", f"{len(holders)} hold the lock at once")
