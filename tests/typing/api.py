@@ -387,6 +387,7 @@ def messages(hf: Holdfast) -> None:
     assert_type(inbox.fetch(timeout=None), list[Batch])
     assert_type(inbox.unread(), dict[str, int])
     assert_type(inbox.chats(), list[str])
+    assert_type(inbox.size(), int)
 
     hf.mailbox("jack451", overflow="explode")  # type: ignore[arg-type]
     box.send("hi")  # type: ignore[call-arg]
