@@ -45,7 +45,7 @@ local function is_kept(number, session, token)
   if not place or not is_held_by(place, session, token) then
     return false
   end
-  hold(group, number, place)
+  hold(group, number, place, lease_ms)
   return true
 end
 

@@ -9,8 +9,8 @@ local function is_held_by(place, session, token)
   return place.session == session and place.token == tonumber(token)
 end
 
-local function hold(group, number, place)
-  place.until_ms = math.max(place.until_ms, now_ms + terms.lease_ms)
+local function hold(group, number, place, lease_ms)
+  place.until_ms = math.max(place.until_ms, now_ms + (lease_ms or terms.lease_ms))
   keep_place(group, number, place)
 end
 
