@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Final
 
@@ -68,6 +69,7 @@ def dashboard(
     )
     app.router.redirect_slashes = False  # no answer before it is known who asks
     app.state.gate, app.state.reads = gate, Reads()
+    app.state.cookie_key = getattr(access, "cookie_key", None) or secrets.token_bytes(32)
     app.state.arguments = arguments
     return app
 

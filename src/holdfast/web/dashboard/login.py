@@ -53,7 +53,7 @@ async def log_in(request: Request) -> Response:
     fields = await fields_of(request, LOGIN_BYTES)
     token = (fields.get("pass") or [""])[0].strip()
     try:
-        visitor = await gate.user_of(request, token)
+        visitor = await gate.proven(request, token)  # whether it is revoked, each page asks
     except Problem as problem:
         if wants_json(request) or problem.status != 401:
             raise
