@@ -69,7 +69,7 @@ class Limits:
     invitations: Rate = Rate(1 / 600, 20)
     unanswered: Rate = Rate(1 / 60, 200)
     arriving: int = 32
-    connections: int = 256
+    connections: int = 1_000
     all_connections: int = 10_000
 
 

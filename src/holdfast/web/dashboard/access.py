@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,6 +58,9 @@ class Passes:
         secrets: as of `Tokens`.
         clock: likewise.
 
+    Attributes:
+        cookie_key: signs what the dashboard keeps in cookies; the same in each process.
+
     Raises:
         ValueError: there is no secret, or one is too short.
     """
@@ -65,6 +69,7 @@ class Passes:
         self._tokens = {
             role: Tokens(*secrets, audience=f"dashboard {role}", clock=clock) for role in ROLES
         }
+        self.cookie_key = hmac.digest(secrets[0], b"holdfast dashboard cookies", "sha256")
 
     def issue(self, name: str, role: Role, *, lifetime: float | timedelta = 86_400.0) -> str:
         """A pass.

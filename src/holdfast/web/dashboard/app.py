@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Final
@@ -75,6 +76,7 @@ def dashboard(
     )
     app.router.redirect_slashes = False  # no answer before it is known who asks
     app.state.gate, app.state.reads = gate, Reads()
+    app.state.cookie_key = getattr(access, "cookie_key", None) or secrets.token_bytes(32)
     app.state.arguments = arguments
     return app
 

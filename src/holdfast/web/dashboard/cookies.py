@@ -5,9 +5,7 @@ Over TLS their names begin with `__Host-`: no other host, and no page without TL
 
 from __future__ import annotations
 
-import hashlib
 import hmac
-import secrets
 from typing import Final, Literal
 
 from starlette.requests import Request
@@ -19,8 +17,6 @@ from .look import base_of
 
 PASS: Final = "holdfast_pass"  # noqa: S105 (the name of a cookie)
 SECURE: Final = "__Host-"
-
-_OWN_KEY: Final = secrets.token_bytes(32)
 
 
 def set_cookie(
@@ -63,10 +59,6 @@ def pass_of(request: Request) -> str | None:
 
 
 def signature(request: Request, text: str) -> str:
-    """Sign *text* with the pass of the request, which only this browser and the dashboard know.
-
-    Another `Access` has no pass; then only the process that signed it knows its own signature.
-    """
-    found = pass_of(request)
-    key = hashlib.sha256(b"holdfast flash\0" + found.encode()).digest() if found else _OWN_KEY
-    return hmac.digest(key, text.encode(), "sha256").hex()
+    """Sign *text* as of this dashboard."""
+    key: bytes = request.app.state.cookie_key
+    return hmac.digest(key, b"holdfast flash\0" + text.encode(), "sha256").hex()

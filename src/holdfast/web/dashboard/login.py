@@ -57,7 +57,7 @@ async def log_in(request: Request) -> Response:
     token = (fields.get("pass") or [""])[0].strip()
     wanted = page_here((fields.get("next") or [START])[0])
     try:
-        visitor = await gate.user_of(request, token)
+        visitor = await gate.proven(request, token)  # whether it is revoked, each page asks
     except Problem as problem:
         if wants_json(request) or problem.status != 401:
             raise
