@@ -47,8 +47,13 @@ async def test_a_dashboard_may_be_mounted(standalone: Server) -> None:
         async with httpx.AsyncClient(
             transport=httpx.ASGITransport(app=app), base_url="http://localhost"
         ) as ann:
-            assert (await ann.get("/ops/queues")).headers["location"] == "/ops/login"
-            done = await ann.post("/ops/login", data={"pass": passes.issue("ann", "operator")})
+            assert (await ann.get("/ops/queues")).headers["location"] == (
+                "/ops/login?next=%2Fqueues"
+            )
+            fields = {"pass": passes.issue("ann", "operator")}
+            done = await ann.post("/ops/login", data={**fields, "next": "/queues"})
+            assert done.headers["location"] == "/ops/queues"
+            done = await ann.post("/ops/login", data=fields)
             assert done.headers["location"] == "/ops/"
             assert "Path=/ops/" in done.headers["set-cookie"]
             for path in ("/ops/", "/ops/queues", "/ops/tasks?queue=email"):

@@ -265,3 +265,36 @@ def test_what_is_hard_to_undo_is_asked_by_name(tab: Tab, house: House) -> None: 
     bare.get_by_role("button", name="Drop all 2 dead", exact=True).click()
     expect(bare.get_by_role("button", name="Drop all 2 dead", exact=True)).to_be_visible()
     assert house.hf.queue("email").stats().dead == 2
+
+
+def test_the_second_click_answers_no_question(tab: Tab, house: House) -> None:  # noqa: F811
+    """The first one has brought it under the pointer."""
+    house.hf.enqueue(send.call("jill"))
+    page = tab(house)
+    visit(page, house, "queue?name=email")
+    page.evaluate(
+        """() => {
+            const [no, yes] = document.querySelectorAll("#sure button");
+            no.style.display = "none";
+            yes.style.cssText = "position: fixed; inset: 0; width: 100vw; height: 100vh";
+        }"""
+    )
+    page.get_by_role("button", name="Drop all 1 that wait").dblclick()
+    expect(page.locator("#sure")).to_be_visible()
+    assert house.hf.queue("email").stats().ready == 1
+
+
+def test_the_limit_that_is_typed_is_the_one_that_is_asked_for(tab: Tab, house: House) -> None:  # noqa: F811
+    """By Enter as by the button; what is no limit is not asked for."""
+    with house.hf.semaphore("api", limit=2).hold():
+        page = tab(house)
+        visit(page, house, "semaphore?name=api")
+        page.get_by_label("Limit").fill("0")
+        page.get_by_role("button", name="Change").click()
+        expect(page.locator("#sure")).to_be_hidden()
+        page.get_by_label("Limit").fill("7")
+        page.get_by_label("Limit").press("Enter")
+        expect(page.locator("#sure-what")).to_contain_text("Let 7 hold api at once, not 2?")
+        page.get_by_role("button", name="Do it").click()
+        expect(page.locator(".said")).to_contain_text("api has 7 places")
+    assert house.hf.semaphore("api").inspect().limit == 7

@@ -67,15 +67,18 @@
   for (const name of ["pointerup", "pointercancel", "dragend"])
     document.addEventListener(name, () => setTimeout(still), true);  // the click comes first
   addEventListener("blur", still);
-  document.addEventListener("pointermove", ({ target, movementX, movementY }) => {
+  document.addEventListener("pointermove", ({ target, buttons, movementX, movementY }) => {
+    if (!buttons) pressed = false;  // a menu of the browser may have swallowed the end of it
     if (!movementX && !movementY) return;
     touchedAt = performance.now();
     if ($("#live").contains(target)) movedAt = touchedAt;
   }, true);
 
-  // The second click of a double click may come when another page lies under the pointer.
+  // The second click of a double click may come when another page, or the question, is under the pointer.
   document.addEventListener("click", (event) => {
-    if (event.detail > 1 && event.target.closest("form[method=post] button")) event.preventDefault();
+    if (event.detail < 2 || !event.target.closest("form[method=post] button, #sure button")) return;
+    event.preventDefault();
+    event.stopPropagation();
   }, true);
 
   // --- A dashboard that is away is said to be, until it answers again.
@@ -99,7 +102,8 @@
 
   // --- What the reader has unfolded stays so. Rows that moved take no press until they have been seen.
 
-  const order = () => $$("#live form[method=post]").map((form) => new URLSearchParams(new FormData(form)).toString()).join("\n");
+  const identity = (each) => each.href || new URLSearchParams(new FormData(each)).toString();
+  const order = () => $$("#live tbody a, #live form[method=post]").map(identity).join("\n");
   let kept = {}, settling = 0;
 
   function remember() {
@@ -198,7 +202,9 @@
 
   // The question names what the form of the pressed button sends; nothing of it changes until the answer.
   function ask(form) {
+    if (!form.reportValidity()) return;
     const dialog = $("#sure"), question = $(".sure", form).cloneNode(true), boxes = chosen(form);
+    for (const place of $$("[data-field]", question)) place.textContent = form.elements[place.dataset.field].value;
     for (const place of $$("[data-counted]", question)) {
       place.textContent = `${boxes.length} ${place.dataset.counted}${boxes.length === 1 ? "" : "s"}`;
       if (boxes.length === 1) place.append(": ", named(boxes[0].dataset.named));

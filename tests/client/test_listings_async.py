@@ -1,0 +1,55 @@
+"""Listings of names: as many as are asked for, and with a text in them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from faults.servers import Server
+from holdfast import AsyncHoldfast
+
+SPACE: Final = "listings"
+
+NAMES: Final = 1_100
+
+KINDS: Final = ("queue", "mailbox", "chat", "row_cache", "feed", "tally", "completions")
+
+
+async def test_all_names_are_listed_that_are_asked_for(standalone: Server) -> None:
+    """By default the 1,000 used last; the server has no more than 10,000."""
+    with standalone.client() as client:
+        for kind in KINDS:
+            names = {f"n{n:04}": 1.0 + n for n in range(NAMES)}
+            client.zadd(f"{SPACE}:{{catalog:{kind}}}:names", names)
+    async with AsyncHoldfast.from_url(standalone.url, namespace=SPACE) as hf:
+        listings = (hf.queues, hf.mailboxes, hf.chats, hf.row_caches, hf.file_feeds, hf.tallies)
+        for names_of in (*listings, hf.known_completions):
+            assert len(await names_of()) == 1_000
+            assert "n0000" not in await names_of()
+            assert set(await names_of(limit=10_000)) == set(names)
+            assert len(await names_of(limit=3)) == 3
+            assert len(await names_of(limit=10**9)) == NAMES
+            with pytest.raises(ValueError, match="at least 1"):
+                await names_of(limit=0)
+
+
+async def test_a_search_asks_only_for_what_has_the_text(standalone: Server) -> None:
+    """Of all names, however long ago one was used; and no more than are wanted."""
+    async with AsyncHoldfast.from_url(standalone.url, namespace="searched") as hf:
+        await hf.counter("Old one").add(1)
+        lease = await hf.lock("Old one").acquire()
+        place = await hf.semaphore("Old one", limit=1).acquire()
+        with standalone.client() as client:
+            for kind in ("counter", "lock", "semaphore"):
+                others = {f"n{n}": 1e15 + n for n in range(20)}
+                client.zadd(f"searched:{{catalog:{kind}}}:names", {**others, "Old one": 1.0})
+        for search in ("old", "D O", "OLD ONE"):
+            assert await hf.known_counters(among=2, containing=search) == ["Old one"]
+            assert list(await hf.locks(among=2, containing=search)) == ["Old one"]
+            assert list(await hf.semaphores(among=2, containing=search)) == ["Old one"]
+        assert await hf.known_counters(containing="no such") == []
+        assert await hf.locks(containing="no such") == {}
+        assert await hf.known_counters(among=2) == []
+        await lease.release()
+        await place.release()
