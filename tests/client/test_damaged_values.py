@@ -27,7 +27,7 @@ from faults.servers import Server
 from holdfast import Holdfast, HoldfastError, OutcomeUnknown
 from holdfast.locks import keys
 
-BLOCKS: Final = ("lock", "semaphore", "fenced", "recent", "completions", "counter", "rows")
+BLOCKS: Final = tuple(BUILDERS)
 """Kinds of units that are tested."""
 
 BOUND_S: Final = 20.0

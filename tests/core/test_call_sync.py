@@ -12,7 +12,7 @@ from conftest import Site
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
-from holdfast import ClientClosed, OutcomeUnknown, ServerRefused, ServerUnavailable
+from holdfast import ClientClosed, DecodeError, OutcomeUnknown, ServerRefused, ServerUnavailable
 from holdfast.core.call._sync import Caller
 from holdfast.core.call.attempt import Tried
 from holdfast.core.connections.outcome import Lost
@@ -238,11 +238,23 @@ def test_a_refusal_says_why(standalone: Server, lone: Unit) -> None:
 
 def test_an_error_inside_a_script_is_an_unknown_outcome(standalone: Server, lone: Unit) -> None:
     """Lines before the failing one stand, so nobody may call it not applied."""
-    halfway = script("#!lua\nredis.call('SET', KEYS[1], 'x')\nreturn redis.call('INCR', KEYS[1])")
+    halfway = script("#!lua\nredis.call('SET', KEYS[1], 'x')\nreturn error('no more')")
     caller = Caller(Settings.from_url(standalone.url))
-    with pytest.raises(OutcomeUnknown, match="not an integer"):
+    with pytest.raises(OutcomeUnknown, match="no more"):
         caller.call(halfway, lone, [lone.key("n")], [])
     assert caller.read(lone, "GET", lone.key("n")) == b"x"
+    caller.close()
+
+
+def test_an_error_of_damage_inside_a_script_does_not_claim_that_nothing_was_applied(
+    standalone: Server, lone: Unit
+) -> None:
+    """Repeating it cannot help either, so it is no unknown outcome."""
+    halfway = script("#!lua\nredis.call('SET', KEYS[1], 'x')\nreturn redis.call('INCR', KEYS[1])")
+    caller = Caller(Settings.from_url(standalone.url))
+    with pytest.raises(DecodeError, match=r"not an integer.* may have been applied") as caught:
+        caller.call(halfway, lone, [lone.key("n")], [])
+    assert not isinstance(caught.value, ServerUnavailable | OutcomeUnknown)
     caller.close()
 
 
@@ -266,7 +278,7 @@ def test_of_many_calls_each_has_its_own_outcome(site: Site, caller: Caller) -> N
     units = [namespace.unit("counter", f"hits-{n}") for n in range(20)]
     site.client.set(units[7].key("n"), "no number")
     answers = caller.call_many(INCREMENT, [(unit, [unit.key("n")], [1]) for unit in units])
-    assert isinstance(answers.pop(7), OutcomeUnknown)
+    assert isinstance(answers.pop(7), DecodeError)
     assert answers == [1] * 19
 
 

@@ -7,7 +7,14 @@ from typing import Any, Final
 
 import msgspec
 
-from ...errors import DamagedData, OutcomeUnknown, ServerRefused, ServerUnavailable, Unsupported
+from ...errors import (
+    DamagedData,
+    DecodeError,
+    OutcomeUnknown,
+    ServerRefused,
+    ServerUnavailable,
+    Unsupported,
+)
 from ..connections.outcome import Damaged, Lost, Moved, Outcome, Refused, Replied, Unable
 from ..connections.request import ASKING, Request
 from ..connections.seal import mark
@@ -15,6 +22,9 @@ from ..names import Unit
 
 PLAIN_REDIRECTS: Final = 5
 """Redirections followed at once; after that the cluster is rearranging itself, so pause."""
+
+
+_MIDWAY: Final = "may have been applied in part, and another program has changed its keys"
 
 
 class Attempt(msgspec.Struct):
@@ -80,6 +90,8 @@ def value(outcome: Outcome, attempt: Attempt) -> Any:
     if isinstance(outcome, Replied):
         return outcome.value
     match outcome:
+        case Damaged(reason, applied=True) if not attempt.harmless:
+            raise DecodeError(f"a key of {attempt.unit}", f"{reason}; {attempt.action} {_MIDWAY}")
         case Damaged(reason):
             raise DamagedData(attempt.action, str(attempt.unit), reason)
         case Lost(reason) | Refused(reason, applied=True) if not attempt.harmless:

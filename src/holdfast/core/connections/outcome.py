@@ -19,6 +19,13 @@ DAMAGED: Final = "DAMAGED"
 
 _REDIRECTIONS: Final = frozenset(["MOVED", "ASK"])
 _LOCATION: Final = re.compile(r"(?: script: (?:[0-9a-f]{40}, )?on @user_script:\d+\.)?$")
+_OF_DAMAGE: Final = re.compile(
+    r"^WRONGTYPE|hash value is not|user_script:\d+: (?:attempt to|bad argument)"
+    r"|(?:not an? (?:valid )?(?:integer|float)|must be strings or integers|is not a number"
+    r"|[Ii]nvalid (?:stream ID|expire)|equal or smaller than|overflow|out of range).* script: "
+)
+"""Errors that only values can cause that are not Holdfast's, within a script that is."""
+
 _NOT_NOW: Final = frozenset(["TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN"])
 
 
@@ -52,7 +59,10 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class Damaged(Refused, frozen=True):
-    """A script found what no script of Holdfast writes. Each further try ends in the same way."""
+    """A script found what no script of Holdfast writes. Each further try ends in the same way.
+
+    If a script ended in the middle (`applied`), its earlier lines stand.
+    """
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -130,6 +140,8 @@ def _of_error(text: str, asked: Address) -> Outcome:
         return Busy(text)
     if code == DAMAGED:
         return Damaged(_LOCATION.sub("", rest), applied=False)
+    if _OF_DAMAGE.search(text):
+        return Damaged(_LOCATION.sub("", text), applied="script: " in text)
     # An error inside a script ends in "script: <sha1>, on @user_script:<line>.": its earlier lines
     # stand. Every other error was raised before the first line ran; the ledger's, before any write.
     inside = "script: " in text and code != SUPERSEDED

@@ -30,6 +30,11 @@ class Claim:
     body: bytes
 
     @property
+    def identity(self) -> tuple[bytes, int]:
+        """Return what distinguishes it from all other claims of its queue."""
+        return self.key, self.token
+
+    @property
     def task_id(self) -> str:
         """Its id, for people and for the task itself."""
         return self.key.decode(errors="backslashreplace")

@@ -21,7 +21,7 @@ from ...core.renewer import Lease, Renewer
 from ...core.runtime._async import Event, sleep
 from ...core.runtime.thread import OwnLoop
 from ...core.script import Script
-from ...errors import DamagedData, HoldfastError, OutcomeUnknown, ServerUnavailable
+from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
 from ...errors.records import logger_of
 from .. import keys
 from .claim import MAX_CRASHES, Claim, Verdict
@@ -300,15 +300,16 @@ class Claimer:
                     args,
                     durable=bool(step.verdicts),  # a claim is only a lease
                 )
-            except (ServerUnavailable, OutcomeUnknown) as error:
+            except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
                 failures += 1
-                unsure = unsure or isinstance(error, OutcomeUnknown)
+                unsure = unsure or not isinstance(error, ServerUnavailable)
                 # At its end a worker that has nothing to tell, and was given nothing, just goes.
                 pointless = math.isfinite(self.patience.at) and not (unsure or step.verdicts)
                 if pointless or self.patience.passed:
                     raise
                 level = logging.WARNING if failures == 1 else logging.DEBUG
-                logger.log(level, "%s: %s; asking until it answers", self.unit, error.reason)
+                reason = getattr(error, "reason", error)
+                logger.log(level, "%s: %s; asking until it answers", self.unit, reason)
                 if isinstance(error, DamagedData):  # perhaps of what this writer did before
                     args[:2] = self._writer, self._number = ledger.new_writer(), 1
                 await sleep(backoff_s(failures, 0.05, _LONGEST_PAUSE_S))
@@ -324,13 +325,13 @@ class Claimer:
         an outage the worker holds them, or has verdicts about them. It does not know them if the
         server restarted from an older state, or its ledger forgot a step and made it twice.
         """
-        known = {_name(claim): claim for claim in self._leases}
-        known |= {_name(verdict.claim): verdict.claim for verdict in self._verdicts}
+        known = {claim.identity: claim for claim in self._leases}
+        known |= {verdict.claim.identity: verdict.claim for verdict in self._verdicts}
         claims = [
             known.get((key, int(token))) or Claim(key, int(token), 0, 0, b"")
             for key, token in zip(questioned[::2], questioned[1::2], strict=True)
         ]
-        unknown = [claim for claim in claims if _name(claim) not in known]
+        unknown = [claim for claim in claims if claim.identity not in known]
         self.give_back(unknown, "the server reports it as running here, but this worker ended it")
         if held := [claim for claim in claims if claim in self._leases]:
             await self._renew(held)
@@ -392,11 +393,6 @@ class Claimer:
                 self.unit,
                 verdict.verb,
             )
-
-
-def _name(claim: Claim) -> tuple[bytes, int]:
-    """What distinguishes a claim on the server."""
-    return claim.key, claim.token
 
 
 def _claim(key: bytes, token: bytes, attempt: int, crashes: int, body: bytes) -> Claim:

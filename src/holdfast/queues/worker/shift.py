@@ -191,8 +191,8 @@ class Shift:
         except HoldfastError:
             pass  # its leases will end
         except Exception as error:  # noqa: BLE001 (this run ends anyway)
-            text = "worker %s could not give back all tasks of %s"
-            log_safely(logger, logging.ERROR, text, self._worker, claimer.unit, error=error)
+            text, who = "worker %s could not give back all tasks of %s", self._worker
+            log_safely(logger, logging.ERROR, text, who, claimer.unit, error=error)
 
     async def _close(self) -> None:
         self._threads.close()
@@ -206,8 +206,7 @@ class Shift:
         logger.info("worker %s has ended", self._worker)
 
     async def _serve(self, claimer: Claimer) -> None:
-        plan = self._plan
-        telemetry = self._caller.settings.telemetry
+        plan, telemetry = self._plan, self._caller.settings.telemetry
         runner = Runner(plan.registry, claimer.unit, self._threads, plan.unknown_ms, telemetry)
         while not self._over(claimer):
             await self._look(claimer)
