@@ -14,6 +14,7 @@ from starlette.responses import Response
 from .. import (
     ChatExists,
     ClientClosed,
+    DecodeError,
     DefinitionConflict,
     MailboxFull,
     NoSuchChat,
@@ -111,7 +112,7 @@ def problem_of(error: Exception, key: str | None = None) -> Problem:
         if isinstance(error, hidden):
             return Problem(kind, detail)
     for errors, kind in _TOLD:
-        if isinstance(error, errors):
+        if isinstance(error, errors) and not isinstance(error, DecodeError):
             return Problem(kind, str(error))
     logger.error("a request failed", exc_info=error)
     return Problem("failed", "the log says why")

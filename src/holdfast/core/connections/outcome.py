@@ -126,6 +126,9 @@ def unsafe(outcome: Outcome, seal: Seal) -> str:
 
 def _of_error(text: str, asked: Address) -> Outcome:
     code, _, rest = text.partition(" ")
+    # An error inside a script ends in "script: <sha1>, on @user_script:<line>.": its earlier lines
+    # stand. Every other error was raised before the first line ran; the ledger's, before any write.
+    inside = "script: " in text and code not in (SUPERSEDED, DAMAGED)
     if code == "NOSCRIPT":
         return NoScript()
     if code in _REDIRECTIONS:
@@ -138,11 +141,6 @@ def _of_error(text: str, asked: Address) -> Outcome:
         return Moved(int(slot), (host, int(port)), ask=code == "ASK")
     if code in _NOT_NOW:
         return Busy(text)
-    if code == DAMAGED:
-        return Damaged(_LOCATION.sub("", rest), applied=False)
-    if _OF_DAMAGE.search(text):
-        return Damaged(_LOCATION.sub("", text), applied="script: " in text)
-    # An error inside a script ends in "script: <sha1>, on @user_script:<line>.": its earlier lines
-    # stand. Every other error was raised before the first line ran; the ledger's, before any write.
-    inside = "script: " in text and code != SUPERSEDED
+    if code == DAMAGED or _OF_DAMAGE.search(text):
+        return Damaged(_LOCATION.sub("", rest if code == DAMAGED else text), applied=inside)
     return Refused(text, applied=inside)

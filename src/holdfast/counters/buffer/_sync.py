@@ -201,7 +201,7 @@ class CounterBuffer:
                     self._known(one.name).judge(answer)
                 elif not _is_away(answer):
                     self._collected.settled(one)
-                elif one.fresh and not isinstance(answer, OutcomeUnknown):
+                elif one.fresh and isinstance(answer, ServerUnavailable):
                     one.op_id = None  # it was not applied
                 if isinstance(answer, HoldfastError):
                     raise answer
@@ -246,4 +246,4 @@ def _understood(counter: Counter, answer: bytes | HoldfastError) -> bytes | Hold
 
 
 def _is_away(error: HoldfastError) -> bool:
-    return isinstance(error, ServerUnavailable | OutcomeUnknown)
+    return isinstance(error, ServerUnavailable | OutcomeUnknown | DecodeError)
