@@ -27,7 +27,10 @@ def script(source: str) -> Script:
     return Script.of("test/script", source)
 
 
-INCREMENT = script("#!lua\nreturn redis.call('INCRBY', KEYS[1], ARGV[1])")
+INCREMENT = script(
+    "#!lua\nlocal n = (redis.call('GET', KEYS[1]) or 0) + ARGV[1]\n"
+    "redis.call('SET', KEYS[1], n)\nreturn n"
+)
 READ = script("#!lua flags=no-writes\nreturn redis.call('GET', KEYS[1])")
 
 

@@ -26,6 +26,7 @@ from holdfast import (
     FeedLost,
     FeedSealed,
     FileDiffers,
+    FilesFailed,
     FilesMissed,
     FileTaken,
     HoldfastError,
@@ -235,6 +236,11 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         FileTaken("logs", "a.log"),
         "^file 'a.log' of feed 'logs' is not held here any more: .* drop it and go on",
         {"feed": "logs", "file": "a.log"},
+    ),
+    (
+        FilesFailed("logs", "geo-1", 2_000),
+        r"^consumer 'geo-1' of feed 'logs' has read everything but 2,000 files, .* call retry\(\)",
+        {"feed": "logs", "consumer": "geo-1", "count": 2_000},
     ),
     (
         FilesMissed("logs", "geo-1", 2_000),

@@ -6,6 +6,7 @@ import random
 import signal
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,7 +85,7 @@ def _counts(frame: FrameType, files: str) -> bool:
         if each.f_code.co_name == "__del__":
             return False
         each = each.f_back
-    return True
+    return each is None or each.f_code.co_filename != weakref.__file__
 
 
 def steps_of(function: Callable[[], object], *, files: str = SOURCE, opcodes: bool = False) -> int:

@@ -40,9 +40,10 @@ def test_an_interrupted_exit_gives_the_lock_back_though_a_variable_holds_the_lea
         with hf.lock("l", lease=60.0).hold(timeout=FREE_S) as lease:
             variables.append(lease)
 
-    hold()
+    interrupted_at(1, hold)
+    interrupted_at(steps_of(hold) // 2, hold)  # the longer way is taken from now on
     places = set()
-    for step in range(1, steps_of(hold) + 1):
+    for step in range(1, steps_of(hold) * 3 // 2):
         place = interrupted_at(step, hold) or ""
         if "__exit__" in place or " release " in place:
             places.add(place)

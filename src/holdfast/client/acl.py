@@ -7,9 +7,9 @@ from typing import Final
 from ..core.names import Namespace
 
 SCRIPTED: Final = (
-    "del exists expire expireat get hdel hexists hget hgetall hincrby hlen hmget hset hstrlen "
-    "lindex llen lpop lpush lrange lrem ltrim mget pexpire pttl rename rpush sadd scard set "
-    "sismember spublish srem time unlink xadd xrange xrevrange xtrim zadd zcard zcount zincrby "
+    "del exists expire expireat get hdel hexists hget hgetall hincrby hlen hmget hrandfield hset "
+    "hstrlen lindex llen lpop lpush lrange lrem ltrim mget pexpire pttl rename rpush sadd scard "
+    "set sismember spublish srem time unlink xadd xrange xrevrange xtrim zadd zcard zcount zincrby "
     "zmscore zpopmin zrange zrem zremrangebyscore zscore"
 )
 """What scripts run: the server checks each of their commands as if the user had sent it."""

@@ -12,10 +12,15 @@ from inspect import CO_VARARGS
 from types import CodeType
 from typing import Any
 
+_CAUSE, _CONTEXT, _TRACEBACK = (
+    BaseException.__dict__[name] for name in ("__cause__", "__context__", "__traceback__")
+)
+
 
 def raise_interruption(error: BaseException) -> None:
     """Raise what a signal handler has raised, if that is *error* or led to it."""
-    for each in (error, error.__cause__, error.__context__):
+    # The class of the error may be the user's, and its attributes may raise: read them by the base.
+    for each in (error, _CAUSE.__get__(error), _CONTEXT.__get__(error)):
         codes = set() if each is None else _codes(each)
         if each is not None and codes and codes & _handlers():
             raise each
@@ -23,7 +28,7 @@ def raise_interruption(error: BaseException) -> None:
 
 def _codes(error: BaseException) -> set[CodeType]:
     """Return the code in the traceback of *error* that may be of a signal handler, by its look."""
-    codes, place = set(), error.__traceback__
+    codes, place = set(), _TRACEBACK.__get__(error)
     while place is not None:
         code = place.tb_frame.f_code
         if code.co_argcount in (2, 3) or code.co_flags & CO_VARARGS:

@@ -138,9 +138,6 @@ class Revocation:
         return False
 
 
-Guard = threading.Lock
-
-
 class Beside(Generic[Item]):
     """Work that goes on in a thread of its own, while the caller does something else."""
 

@@ -70,23 +70,27 @@ async def take(
 
     An exception leaves neither a place nor a waiter behind, wherever it interrupts this.
     """
-    member, turn = places.lobby.name(), None
+    member, turn, lease = places.lobby.name(), None, None
     try:
         places.lobby.arrive(places.unit, member)
         asked_at = since_boot()
         answer = await places.shortly(places.taking, member)
         if isinstance(answer, bytes):
-            return AsyncLease(places, member, int(answer), asked_at, uncertain=False)
-        turn = AsyncTurn(places, timeout_s, member, asked_at, answer)
-        return await (turn.lease() if waits else turn.lease_at_once())
+            lease = AsyncLease(places, member, int(answer), asked_at, uncertain=False)
+        else:
+            turn = AsyncTurn(places, timeout_s, member, asked_at, answer)
+            lease = await (turn.lease() if waits else turn.lease_at_once())
+        places.lobby.depart(places.unit, member)
     except BaseException as error:
-        if turn is None:
+        if lease is not None:
+            await shielded(lease.give_up)
+        elif turn is None:
             await shielded(partial(give_up, places, member, over=True))
         else:
             await turn.leave(error)
-        raise
-    finally:
         places.lobby.depart(places.unit, member)
+        raise
+    return lease
 
 
 async def give_up(places: AsyncPlaces, member: str, waiter: str = "", *, over: bool) -> bool:

@@ -67,23 +67,27 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
 
     An exception leaves neither a place nor a waiter behind, wherever it interrupts this.
     """
-    member, turn = places.lobby.name(), None
+    member, turn, lease = places.lobby.name(), None, None
     try:
         places.lobby.arrive(places.unit, member)
         asked_at = since_boot()
         answer = places.shortly(places.taking, member)
         if isinstance(answer, bytes):
-            return Lease(places, member, int(answer), asked_at, uncertain=False)
-        turn = Turn(places, timeout_s, member, asked_at, answer)
-        return turn.lease() if waits else turn.lease_at_once()
+            lease = Lease(places, member, int(answer), asked_at, uncertain=False)
+        else:
+            turn = Turn(places, timeout_s, member, asked_at, answer)
+            lease = turn.lease() if waits else turn.lease_at_once()
+        places.lobby.depart(places.unit, member)
     except BaseException as error:
-        if turn is None:
+        if lease is not None:
+            shielded(lease.give_up)
+        elif turn is None:
             shielded(partial(give_up, places, member, over=True))
         else:
             turn.leave(error)
-        raise
-    finally:
         places.lobby.depart(places.unit, member)
+        raise
+    return lease
 
 
 def give_up(places: Places, member: str, waiter: str = "", *, over: bool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from collections.abc import Callable
 
 from ...core.call._async import AsyncCaller
 from ...core.call._sync import Caller
@@ -37,11 +38,6 @@ class AsyncWorker:
         self._lookout = lookout
         self._shift: Shift | None = None
         self._grace_s: float | None = None  # once it was asked to stop
-
-    @property
-    def stopping(self) -> bool:
-        """Whether `stop` was called, and `run` has not ended since."""
-        return self._grace_s is not None
 
     def stop(self, *, grace: Duration | None = None) -> None:
         """Claim nothing more, let what runs finish, then end `run`. From any thread or handler.
@@ -80,7 +76,7 @@ class AsyncWorker:
         self._shift = shift = Shift(
             self._caller.settings, self._plan, self.name, self._lookout, until_idle=until_idle
         )
-        closing = _Closing(self)
+        closing = _Closing(lambda: self._grace_s is None, self.stop)
         try:
             with lifetime.wakes(closing):
                 lifetime.check(action)
@@ -102,14 +98,14 @@ class _Closing:
         stopped: whether it did, before anyone else stopped the worker.
     """
 
-    def __init__(self, worker: AsyncWorker) -> None:
+    def __init__(self, goes_on: Callable[[], bool], stop: Callable[..., None]) -> None:
         self.stopped = False
-        self._worker = worker
+        self._goes_on, self._stop = goes_on, stop
 
     def set(self) -> None:
         """Give back at once what runs. From any thread."""
-        self.stopped = self.stopped or not self._worker.stopping
-        self._worker.stop(grace=0)
+        self.stopped = self.stopped or self._goes_on()
+        self._stop(grace=0)
 
 
 class Worker:

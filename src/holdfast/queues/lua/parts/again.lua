@@ -1,5 +1,5 @@
 -- A step that was made before.
--- Expects: ledger, record, grant, bodies, state, leases, lease_ms, now_ms.
+-- Expects: ledger, ledger_damaged, record, grant, bodies, state, leases, lease_ms, now_ms.
 
 -- What was claimed under this number before, as far as it is still this worker's.
 local function repeat_claims(before)
