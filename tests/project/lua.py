@@ -22,7 +22,9 @@ KEYWORDS = re.compile(
     "and|break|do|else|elseif|end|false|for|function|if|in|local|nil|not|or|repeat|return|then|"
     "true|until|while"
 )
-GLOBALS = re.compile("KEYS|ARGV|redis|cmsgpack|math|string|table|error|ipairs|pcall|tonumber|type|unpack")
+GLOBALS = re.compile(
+    "KEYS|ARGV|redis|cmsgpack|math|string|table|error|ipairs|pcall|tonumber|type|unpack"
+)
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+\.?\d*|\.\.|==|~=|<=|>=|\S")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from threading import TIMEOUT_MAX, Lock, get_ident
@@ -50,15 +51,19 @@ class _Entry:
     def is_alive(self) -> bool:
         """Return whether its frame is still on the stack of its thread."""
         frame = sys._current_frames().get(self.thread)  # noqa: SLF001 (documented, in spite of its name)
-        return self.is_on(frame)
+        return frame is not None and (self.frame, self.code) in {_known(frame), *_callers(frame)}
 
-    def is_on(self, frame: FrameType | None) -> bool:
-        """Return whether its frame is *frame* or a caller of it."""
-        while frame is not None:
-            if id(frame) == self.frame and frame.f_code is self.code:
-                return True
-            frame = frame.f_back
-        return False
+
+def _known(frame: FrameType) -> tuple[int, CodeType]:
+    return id(frame), frame.f_code
+
+
+def _callers(frame: FrameType) -> Iterator[tuple[int, CodeType]]:
+    """Return the id and the code of each frame that called *frame*, directly or not."""
+    caller = frame.f_back
+    while caller is not None:
+        yield _known(caller)
+        caller = caller.f_back
 
 
 class Semaphore:
@@ -100,16 +105,20 @@ class Semaphore:
     def _wait(self, entry: _Entry, frame: FrameType) -> None:
         called = entry.called = Lock()
         called.acquire()
-        own = [each for each in list(self._entries) if each.thread == entry.thread]
-        for each in own:  # what an exception has left behind in this thread
-            if each is not entry and not each.is_on(frame.f_back):
-                self._entries.pop(each, None)
+        callers: set[tuple[int, CodeType]] = set()
+        for each in list(self._entries):
+            if each.thread == entry.thread and each is not entry:
+                callers = callers or {*_callers(frame)}
+                if (each.frame, each.code) not in callers:  # an exception has left it behind
+                    self._entries.pop(each, None)
         while not self._admits(entry):
-            own = [each for each in self._first() if each.thread == entry.thread]
-            if any(each.is_on(frame.f_back) for each in own):
+            if any((each.frame, each.code) in callers for each in self._of(entry.thread)):
                 return
             if not called.acquire(timeout=_LOOK_S):
                 self._drop_dead()
+
+    def _of(self, thread: int) -> list[_Entry]:
+        return [each for each in self._first() if each.thread == thread]
 
     def _first(self) -> list[_Entry]:
         return list(islice(self._entries, self._limit))
