@@ -177,7 +177,7 @@ class Row(NamedTuple):
             int(cursor) if cursor else None,
             float(oldest) if oldest else None,
             entries,
-            int(top_ms) if top_ms else None,
+            int(top_ms) if _is_whole(top_ms) and len(top_ms) <= _LONGEST_SENT else None,
             same=bool(same),
         )
         if row.floor > row.top + 1 or (row.cursor or 0) > row.top:

@@ -116,7 +116,8 @@ class Tally:
     def share_of(self, dimension: str, value: str, *, day: str | date) -> float:
         """Which part of the lines of *day* that is, 0 to 1; 0 where the day has none."""
         lines = self.count(dimension, value, day=day)
-        return lines / self.total(day) if lines else 0.0
+        total = self.total(day) if lines else 0
+        return lines / total if total else 0.0
 
     def compare(
         self, before: str | date, after: str | date, *, dimension: str, limit: int = 10

@@ -40,7 +40,7 @@ class InboxSizes:
         return await asyncio.shield(self._asking[user])
 
     async def _count(self, user: str) -> int:
-        count = len(await self._hf.inbox(user).chats())
+        count = await self._hf.inbox(user).size()
         self._known[user] = (count, self._clock())
         self._known.move_to_end(user)
         if len(self._known) > REMEMBERED:

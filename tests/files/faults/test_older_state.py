@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from faults.rollback import Rollback
 from faults.servers import Server
-from files.faults.rollback import Forgetful, forgetful
 from holdfast import AsyncHoldfast, Counted, FeedLost, FileFeed, FileTaken, Holdfast
 from holdfast.files.chunk import BLOCK
 
@@ -27,13 +27,13 @@ CONSUMERS = ("a", "b")
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[Forgetful]:
-    with forgetful() as machine:
-        yield machine
+def machine() -> Iterator[Rollback]:
+    with Server(persistence="always") as server:
+        yield Rollback(server)
 
 
 @pytest.fixture
-def server(machine: Forgetful) -> Server:
+def server(machine: Rollback) -> Server:
     return machine.server
 
 
@@ -124,7 +124,7 @@ def at_last_end(feed: FileFeed, remember: Action, forget: Action) -> None:
     "play", [at_claim, before_claim, at_give_back, at_acknowledgement, at_last_end]
 )
 def test_consumers_drain_whatever_was_forgotten(
-    machine: Forgetful,
+    machine: Rollback,
     feed: FileFeed,
     folder: Path,
     play: Callable[[FileFeed, Action, Action], None],
@@ -132,7 +132,7 @@ def test_consumers_drain_whatever_was_forgotten(
     """A claim that its consumer does not have open is not renewed, so it ends."""
     feed.publish_dir(folder)
     feed.seal()
-    play(feed, machine.remember, machine.forget)
+    play(feed, machine.save, machine.restart)
     found: dict[str, bytes] = {}
     drain(feed, "a", {})
     drain(feed, "b", found)
@@ -141,7 +141,7 @@ def test_consumers_drain_whatever_was_forgotten(
 
 
 async def test_a_claim_that_is_there_again_ends_in_asyncio(
-    machine: Forgetful, feed: FileFeed, folder: Path, server: Server, hf: Holdfast
+    machine: Rollback, feed: FileFeed, folder: Path, server: Server, hf: Holdfast
 ) -> None:
     """Its session lives on."""
     feed.publish_dir(folder)
@@ -152,15 +152,15 @@ async def test_a_claim_that_is_there_again_ends_in_asyncio(
             async with file:
                 names[file.name] += 1
                 if names.total() == 1:
-                    machine.remember()
+                    machine.save()
             if names.total() == 1:
-                machine.forget()
+                machine.restart()
         assert names == {"large": 2, "one": 1, "two": 1}
 
 
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_publisher_sends_again_what_the_server_forgot(
-    machine: Forgetful, feed: FileFeed, folder: Path, begun: bool
+    machine: Rollback, feed: FileFeed, folder: Path, begun: bool
 ) -> None:
     """Some of the file, or all of it; budget and sums are right."""
     turns = 0
@@ -171,12 +171,12 @@ def test_a_publisher_sends_again_what_the_server_forgot(
             return
         turns += 1
         if turns == 1 and begun:
-            machine.remember()
+            machine.save()
         elif turns == 2:
-            machine.forget()
+            machine.restart()
 
     feed.publish(folder / "one")
-    machine.remember()
+    machine.save()
     assert feed.publish_dir(folder, on_progress=forget).failed == {}
     assert turns > 2
     feed.seal()
@@ -188,22 +188,22 @@ def test_a_publisher_sends_again_what_the_server_forgot(
 
 
 def test_what_was_published_and_sealed_is_published_and_sealed_again(
-    machine: Forgetful, feed: FileFeed, folder: Path
+    machine: Rollback, feed: FileFeed, folder: Path
 ) -> None:
     """A stream cannot be read again, so its publisher is told; the files can, and the seal is."""
     feed.publish(folder / "one")
-    machine.remember()
+    machine.save()
 
     def forget(name: str, size: int) -> None:
         if size == 16 * BLOCK:
-            machine.forget()
+            machine.restart()
 
     with pytest.raises(FeedLost), (folder / "large").open("rb") as stream:
         feed.publish(stream, name="large", on_progress=forget)
     feed.publish_dir(folder)
-    machine.remember()
+    machine.save()
     feed.seal()
-    machine.forget()
+    machine.restart()
     assert feed.status().state == "open"
     assert not any(file.sent for file in feed.publish_dir(folder).files)
     feed.seal()
@@ -214,14 +214,14 @@ def test_what_was_published_and_sealed_is_published_and_sealed_again(
 
 
 def test_a_file_that_has_the_number_of_a_forgotten_one_is_another(
-    machine: Forgetful, feed: FileFeed, tmp_path: Path
+    machine: Rollback, feed: FileFeed, tmp_path: Path
 ) -> None:
     """What was saved of the forgotten one is not taken for its beginning."""
     feed.publish(__file__, name="before")
     first, second = random.Random(1).randbytes(9 * BLOCK), random.Random(2).randbytes(9 * BLOCK)
     (tmp_path / "first").write_bytes(first)
     (tmp_path / "second").write_bytes(second)
-    machine.remember()
+    machine.save()
     feed.publish(tmp_path / "first")
     with suppress(ZeroDivisionError):
         for file in feed.consumer("a").files(timeout=BOUND_S):
@@ -229,7 +229,7 @@ def test_a_file_that_has_the_number_of_a_forgotten_one_is_another(
                 if file.name == "first":
                     file._windows = interrupted(file._windows)  # type: ignore[method-assign]
                 file.save_to(tmp_path / "saved")
-    machine.forget()
+    machine.restart()
     feed.publish(tmp_path / "second")
     saved = {}
     for file in feed.consumer("a").files(timeout=2 * LEASE_S):
@@ -251,7 +251,7 @@ def interrupted(
 
 
 def test_a_tally_counts_each_line_once(
-    machine: Forgetful, feed: FileFeed, hf: Holdfast, folder: Path
+    machine: Rollback, feed: FileFeed, hf: Holdfast, folder: Path
 ) -> None:
     """The counts went back together with the feed."""
     feed.publish_dir(folder)
@@ -262,9 +262,9 @@ def test_a_tally_counts_each_line_once(
         nonlocal done
         if getattr(report, "files", 0) == 1 and not done:
             done = True
-            machine.forget()
+            machine.restart()
         elif not done:
-            machine.remember()
+            machine.save()
 
     def word(line: bytes) -> Counted:
         return Counted("2011-10-10", {"word": line[:1].hex()})

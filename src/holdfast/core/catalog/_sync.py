@@ -17,7 +17,7 @@ from ..script import Script
 NOTE: Final = Script.load("holdfast.core", "note")
 FORGET: Final = Script.load("holdfast.core", "forget")
 
-_AGAIN_S: Final = 60.0
+_AGAIN_S: Final = 600.0
 """A unit in use is noted this often, as a server that restarted from an older state may miss it."""
 
 MOST: Final = 10_000

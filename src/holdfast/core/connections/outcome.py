@@ -20,7 +20,8 @@ DAMAGED: Final = "DAMAGED"
 _REDIRECTIONS: Final = frozenset(["MOVED", "ASK"])
 _LOCATION: Final = re.compile(r"(?: script: (?:[0-9a-f]{40}, )?on @user_script:\d+\.)?$")
 _OF_DAMAGE: Final = re.compile(
-    r"^WRONGTYPE|hash value is not|user_script:\d+: (?:attempt to|bad argument)"
+    r"^WRONGTYPE|hash value is not"
+    r"|user_script:\d+: (?:attempt to|bad argument|Bad data|Missing bytes)"
     r"|(?:not an? (?:valid )?(?:integer|float)|must be strings or integers|is not a number"
     r"|[Ii]nvalid (?:stream ID|expire)|equal or smaller than|overflow|out of range).* script: "
 )

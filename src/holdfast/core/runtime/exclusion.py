@@ -72,6 +72,9 @@ class Semaphore:
     A function that a signal handler calls, while its thread is inside or waits, is let in at once:
     it would wait for itself.
 
+    Do not hold it across a `yield` or `await`: a suspended frame is on no stack, so its entry would
+    count as left behind.
+
     Args:
         limit: how many threads may be inside.
     """
@@ -100,7 +103,10 @@ class Semaphore:
         self._call_next()
 
     def _admits(self, entry: _Entry) -> bool:
-        return entry in islice(self._entries, self._limit)
+        try:
+            return entry in islice(self._entries, self._limit)
+        except RuntimeError:  # another thread has changed them between the two steps
+            return entry in self._first()
 
     def _wait(self, entry: _Entry, frame: FrameType) -> None:
         called = entry.called = Lock()
@@ -121,7 +127,7 @@ class Semaphore:
         return [each for each in self._first() if each.thread == thread]
 
     def _first(self) -> list[_Entry]:
-        return list(islice(self._entries, self._limit))
+        return list(self._entries)[: self._limit]  # one step, other than `islice` and its use
 
     def _drop_dead(self) -> None:
         for each in list(self._entries):
@@ -138,8 +144,8 @@ class Semaphore:
 
     def _call_next(self) -> None:
         """Wake the entry that has just become one of the first, if it waits."""
-        entry = next(islice(self._entries, self._limit - 1, None), None)
-        called = None if entry is None else entry.called
+        first = self._first()
+        called = first[-1].called if len(first) == self._limit else None
         if called is not None:
             with suppress(RuntimeError):  # it was called before
                 called.release()

@@ -37,7 +37,6 @@ end
 -- include crowd
 -- include ledger
 -- include over
-
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 -- include hand_over
 -- include ended
@@ -48,8 +47,7 @@ local function grant()
   return {'granted', told, remember()}
 end
 
--- The place that it has already, under the fence that it has; of several holders only the latest
--- fence is known, so there it gets a new one.
+-- Its place under the fence that it has. Of several holders only the latest fence is known.
 local function grant_again()
   redis.call('ZREM', holders, '?' .. id)
   if limit > 1 or fence == 0 then

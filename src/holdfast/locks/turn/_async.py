@@ -82,13 +82,15 @@ async def take(
             lease = await (turn.lease() if waits else turn.lease_at_once())
         places.lobby.depart(places.unit, member)
     except BaseException as error:
-        if lease is not None:
-            await shielded(lease.give_up)
-        elif turn is None:
-            await shielded(partial(give_up, places, member, over=True))
-        else:
-            await turn.leave(error)
-        places.lobby.depart(places.unit, member)
+        try:
+            if lease is not None:
+                await shielded(lease.give_up)
+            elif turn is None:
+                await shielded(partial(give_up, places, member, over=True))
+            else:
+                await turn.leave(error)
+        finally:
+            places.lobby.depart(places.unit, member)
         raise
     return lease
 

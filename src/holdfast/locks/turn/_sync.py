@@ -79,13 +79,15 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
             lease = turn.lease() if waits else turn.lease_at_once()
         places.lobby.depart(places.unit, member)
     except BaseException as error:
-        if lease is not None:
-            shielded(lease.give_up)
-        elif turn is None:
-            shielded(partial(give_up, places, member, over=True))
-        else:
-            turn.leave(error)
-        places.lobby.depart(places.unit, member)
+        try:
+            if lease is not None:
+                shielded(lease.give_up)
+            elif turn is None:
+                shielded(partial(give_up, places, member, over=True))
+            else:
+                turn.leave(error)
+        finally:
+            places.lobby.depart(places.unit, member)
         raise
     return lease
 

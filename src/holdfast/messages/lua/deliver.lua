@@ -73,10 +73,10 @@ end
 remember_last()
 live_on()
 local number = text(top)
+ledger_write(ledger, ARGV[1], ARGV[2], number)
 if parts and redis.call('HSET', senders, sender, counted(parts, number, per_sender)) == 1 then
   redis.call('EXPIRE', senders, KEPT_S)
   forget_some(senders, read, top)
 end
-ledger_write(ledger, ARGV[1], ARGV[2], number)
 redis.pcall('SPUBLISH', bell, number)
 return number

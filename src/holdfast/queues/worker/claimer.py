@@ -302,7 +302,7 @@ class Claimer:
                 )
             except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
                 failures += 1
-                unsure = unsure or not isinstance(error, ServerUnavailable)
+                unsure = unsure or isinstance(error, OutcomeUnknown)
                 # At its end a worker that has nothing to tell, and was given nothing, just goes.
                 pointless = math.isfinite(self.patience.at) and not (unsure or step.verdicts)
                 if pointless or self.patience.passed:
