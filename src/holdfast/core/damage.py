@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from ..errors import DecodeError, HoldfastError
+from .interruption import raise_interruption
 
 _RAW: Final = (
     *(ValueError, TypeError, ArithmeticError, AttributeError, LookupError),
@@ -37,5 +38,7 @@ class decoding:  # noqa: N801  (a context that reads like a verb)
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if error is not None:
+            raise_interruption(error)
         if isinstance(error, _RAW) and not isinstance(error, HoldfastError):
             raise DecodeError(str(self._what), f"{type(error).__name__}: {error}") from None

@@ -155,22 +155,25 @@ class Lobby:
 
     def arrive(self, unit: Unit, member: str) -> None:
         """Note that an acquisition begins. It has neither queued nor ended until it departs."""
-        self._arrivals.setdefault(unit, OrderedDict())[member] = monotonic()
+        arrivals = self._arrivals.get(unit.prefix)
+        if arrivals is None:
+            arrivals = self._arrivals.setdefault(unit.prefix, OrderedDict())
+        arrivals[member] = monotonic()
 
     def depart(self, unit: Unit, member: str) -> None:
         """Note that an acquisition is about to queue, or has ended; the next one may queue then."""
-        arrivals = self._arrivals.get(unit)
+        arrivals = self._arrivals.get(unit.prefix)
         if arrivals is None or arrivals.pop(member, None) is None:
             return
-        first = _first(arrivals)
+        first = _first(arrivals) if arrivals else None
         if first is None:
-            self._arrivals.pop(unit, None)
+            self._arrivals.pop(unit.prefix, None)
         elif (room := self._rooms.find(unit)) is not None:
             room.wake(first)
 
     def is_preceded(self, unit: Unit, member: str) -> bool:
         """Return whether an acquisition that began earlier has neither queued nor ended."""
-        arrivals = self._arrivals.get(unit) or OrderedDict[str, float]()
+        arrivals = self._arrivals.get(unit.prefix) or OrderedDict[str, float]()
         first = _first(arrivals) or member
         if monotonic() - arrivals.get(first, 0.0) < LONGEST_ARRIVAL_S:
             return first != member
@@ -218,7 +221,7 @@ class Lobby:
         self._process = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._numbers = count(1)
         self._rooms = Rooms(lambda unit: Room(self._bell, unit), IDLE_ROOMS)
-        self._arrivals: dict[Unit, OrderedDict[str, float]] = {}
+        self._arrivals: dict[str, OrderedDict[str, float]] = {}  # by the prefix of the unit
 
 
 def _first(arrivals: OrderedDict[str, float]) -> str | None:

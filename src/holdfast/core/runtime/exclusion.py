@@ -97,6 +97,12 @@ class Semaphore:
         traceback: TracebackType | None,
     ) -> None:
         frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
+        entries = list(self._entries)
+        if len(entries) == 1 and entries[0].is_of(frame):  # the usual case
+            self._entries.pop(entries[0], None)
+            if self._entries:
+                self._call_next()
+            return
         # After a nested `with` the entry may be further behind.
         if not self._drop(frame, self._first()):
             self._drop(frame, list(self._entries))

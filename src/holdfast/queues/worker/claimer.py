@@ -310,7 +310,7 @@ class Claimer:
                 level = logging.WARNING if failures == 1 else logging.DEBUG
                 reason = getattr(error, "reason", error)
                 logger.log(level, "%s: %s; asking until it answers", self.unit, reason)
-                if isinstance(error, DamagedData):  # perhaps of what this writer did before
+                if isinstance(error, DamagedData) and args[0] == self._writer:  # or of its entry
                     args[:2] = self._writer, self._number = ledger.new_writer(), 1
                 await sleep(backoff_s(failures, 0.05, _LONGEST_PAUSE_S))
             else:

@@ -12,6 +12,7 @@ from ...core.call._sync import Caller
 from ...core.clock import Duration, to_seconds
 from ...core.eviction import Lookout
 from ...core.runtime._async import run_loop
+from ...core.runtime.apart import run_apart
 from ...errors import ClientClosed
 from .plan import Plan
 from .shift import Shift
@@ -137,6 +138,12 @@ class Worker:
         In the main thread it also ends in good order by Ctrl-C or SIGTERM, unless the program
         handles these itself: the first one is a `stop`, the second one gives back at once what
         still runs, and then ends the program as it would have.
+
+        What another signal handler of the program raises ends it as well: what runs is given back,
+        and the exception is raised.
         """
         with stopping_on_signals(self.stop, lambda: self.stop(grace=0)):
-            run_loop(self._worker.run(until_idle=until_idle))
+            run_apart(
+                lambda: run_loop(self._worker.run(until_idle=until_idle)),
+                lambda: self.stop(grace=0),
+            )
