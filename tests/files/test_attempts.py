@@ -103,7 +103,7 @@ def test_a_file_that_failed_too_often_is_set_aside(
         read(feed, "a", timeout=BOUND_S)
     [bad] = feed.files(failed=True)
     assert (bad.name, bad.failed, bad.failed_for) == ("bad", True, ("a",))
-    assert bad.reason == "OSError: no space\n left"
+    assert bad.reason == "OSError: no space\\n left"
     assert bad.waits_for == ("a", "b")
     assert feed.status().failed == 1
     with pytest.raises(FilesFailed):

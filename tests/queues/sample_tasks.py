@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
 from datetime import datetime
 
@@ -13,15 +12,24 @@ tasks = TaskRegistry()
 ran: list[object] = []
 
 
+def on_a_loop() -> bool:
+    """Return whether an event loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 @tasks.task(queue="work")
 async def on_the_loop(n: int) -> int:
-    ran.append((n, threading.current_thread() is threading.main_thread()))
+    ran.append((n, on_a_loop()))
     return n
 
 
 @tasks.task(queue="work")
 def in_a_thread(n: int) -> int:
-    ran.append((n, threading.current_thread() is threading.main_thread()))
+    ran.append((n, on_a_loop()))
     return n
 
 

@@ -57,7 +57,7 @@ class Catalog:
     def has(self, unit: Unit) -> bool:
         """Whether `note` has nothing to do.
 
-        *unit* was noted from here within the minute, or its list could not be reached a moment ago.
+        *unit* was noted from here lately, or its list could not be reached a moment ago.
         """
         now = time.monotonic()
         return now - self._noted.get(unit, -_AGAIN_S) < _AGAIN_S or now < self._left_until.get(
