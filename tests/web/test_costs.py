@@ -88,6 +88,21 @@ def test_chats_that_are_looked_at_are_paid_for(url: str, path: str) -> None:
             assert phone.hear("error")["problem"]["status"] == 429
 
 
+def test_streams_of_many_chats_look_only_so_often(url: str) -> None:
+    """What comes meanwhile waits; the mailbox does not."""
+    limits = Limits(user=Rate(0.001, 4))
+    with opened(url, "costs-looks", limits) as house:
+        chats = [house.hf.create_chat(["jill"], sender="jack", body=n) for n in range(60)]
+        with device(house, "jill") as jill:
+            assert {jill.hear("batch")["messages"][0]["body"] for _ in chats} == {*range(60)}
+            chats[0].send("paid for", sender="jack")
+            assert jill.hear("batch")["messages"][0]["body"] == "paid for"
+            chats[1].send("one look too many", sender="jack")
+            jill.silent()
+            house.hf.mailbox("jill").send("mail", sender="jack")
+            assert jill.hear("batch")["source"] == "mailbox"
+
+
 def test_frames_count_for_their_address(url: str) -> None:
     """As requests do."""
     limits = Limits(address=Rate(0.001, 4))

@@ -58,6 +58,7 @@ class Gate(Generic[Who]):
         self.hf = hf
         self.limits = limits
         self.users = Buckets(limits.user)
+        self.looks = Buckets(limits.user)
         self.addresses = Buckets(limits.address)
         self.contacts = Contacts(limits)
         self.inboxes = InboxSizes(hf)

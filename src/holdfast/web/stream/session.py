@@ -177,6 +177,10 @@ class Session:
         inbox, allows = self._gate.hf.inbox(self._user), self._gate.permission.allows
         begins = True
         while True:
+            if not begins:
+                # Paid apart: what others send may delay deliveries, but not the user's requests.
+                count = await self._patiently(partial(self._gate.inboxes.of, self._user))
+                await self._gate.looks.turn(self._user, costs.of_inbox(count))
             fetch = partial(inbox.fetch, limit=BATCH, timeout=LOOK_S, after=after)
             for batch in await self._patiently(fetch):
                 if await allows(self._user, READ, batch.source):
