@@ -128,6 +128,7 @@ def browser(
 def test_cookies_are_for_tls_only(browser: tuple[Browser, House, bool]) -> None:
     """That of the pass and that of the last action; no other host can set them."""
     one, house, is_told = browser
+    house.hf.queue("email").pause()
     made = house.passes.issue("ann", "operator")
     answer = one.ask("POST", "/dashboard/login", data={"pass": made})
     assert answer.status_code == 303
