@@ -148,7 +148,7 @@ class AsyncTally:
         await self._book.settle()
         reasons = await self._best(keys.sums(self._unit, rejects_of(text)), MAX_LIMIT)
         place = keys.samples(self._unit, text)
-        with decoding(self._unit):
+        with decoding(place):
             samples = await self._caller.read(self._unit, "ZRANGE", place, 0, SAMPLES - 1)
         return Rejected(reasons, samples)
 
@@ -162,14 +162,14 @@ class AsyncTally:
     async def _scores(self, place: str, values: list[str]) -> list[int]:
         if not values:
             return []
-        with decoding(self._unit):
+        with decoding(place):
             reply = await self._caller.read(self._unit, "ZMSCORE", place, *values)
             return [0 if score is None else int(float(score)) for score in reply]
 
     async def _best(self, place: str, limit: int) -> dict[str, int]:
         """The values with the highest counts, the highest first."""
         command: list[Any] = ["ZRANGE", place, 0, limit - 1, "REV", "WITHSCORES"]
-        with decoding(self._unit):
+        with decoding(place):
             flat = await self._caller.read(self._unit, *command)
             values = (value.decode(errors="replace") for value in flat[::2])
             return dict(zip(values, (int(float(score)) for score in flat[1::2]), strict=True))

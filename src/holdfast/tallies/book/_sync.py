@@ -48,16 +48,20 @@ class Book:
 
     def position(self, file: str) -> int:
         """Up to which offset the lines of a file are counted."""
-        with decoding(self._unit):
-            stored = self._caller.read(self._unit, "GET", keys.position(self._unit, file))
+        place = keys.position(self._unit, file)
+        with decoding(place):
+            stored = self._caller.read(self._unit, "GET", place)
             return 0 if stored is None else Spot.parse(stored).offset
 
     def spots(self, files: Sequence[str]) -> list[Spot | None]:
         """Return up to where each of *files* is counted; None: nothing is known of it."""
         places = [keys.position(self._unit, file) for file in files]
-        with decoding(self._unit):
-            found = self._caller.read(self._unit, "MGET", *places)
-            return [None if stored is None else Spot.parse(stored) for stored in found]
+        found = self._caller.read(self._unit, "MGET", *places)
+        spots: list[Spot | None] = []
+        for place, stored in zip(places, found, strict=True):
+            with decoding(place):
+                spots.append(None if stored is None else Spot.parse(stored))
+        return spots
 
     def commit(self, file: str, start: int, end: int, sums: Sums) -> int | None:
         """Count what lies between *start* and *end* of a file, unless somebody has.
@@ -93,15 +97,16 @@ class Book:
     def settle(self) -> None:
         """Finish the journals of writers that were killed."""
         unit, pending = self._unit, keys.pending(self._unit)
-        with decoding(unit):
-            while tokens := self._caller.read(unit, "LRANGE", pending, 0, 0):
+        while tokens := self._caller.read(unit, "LRANGE", pending, 0, 0):
+            with decoding(pending):
                 token = tokens[0].decode()
-                journal = keys.journal(unit, token)
-                left = self._caller.read(unit, "LLEN", journal)
-                head = self._caller.read(unit, "LRANGE", journal, 0, 0)
-                # One that is empty only leaves the list, and needs no name.
+            journal = keys.journal(unit, token)
+            left = self._caller.read(unit, "LLEN", journal)
+            head = self._caller.read(unit, "LRANGE", journal, 0, 0)
+            # One that is empty only leaves the list, and needs no name.
+            with decoding(journal):
                 name = msgspec.msgpack.decode(head[0], type=_Part).name if head else ""
-                self._all(SETTLE, [self._settling(token, name, left)])
+            self._all(SETTLE, [self._settling(token, name, left)])
 
     def _stage(self, token: str, packed: list[bytes]) -> None:
         """Send parts, which wait for their commit."""
