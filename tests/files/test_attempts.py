@@ -19,10 +19,12 @@ from holdfast import (
     AsyncFileFeed,
     AsyncHoldfast,
     Counted,
+    DamagedFile,
     FeedFile,
     FileFeed,
     FilesFailed,
     FilesMissed,
+    FileTaken,
     Holdfast,
     UnknownConsumer,
 )
@@ -151,7 +153,7 @@ async def test_whoever_waits_in_asyncio_is_told(
 
 
 def test_who_gets_on_is_not_set_aside(hf: Holdfast, client: redis.Redis, feed: FileFeed) -> None:
-    """What was acknowledged meanwhile counts; and what is no error counts for nothing."""
+    """What was acknowledged meanwhile counts; what is no error is no failed attempt."""
     read(feed, "a")
     hurry(client, hf)
     with suppress(OSError), next(feed.consumer("a").files()) as file:
@@ -163,6 +165,46 @@ def test_who_gets_on_is_not_set_aside(hf: Holdfast, client: redis.Redis, feed: F
         raise KeyboardInterrupt
     assert feed.status().failed == 0
     assert next(feed.consumer("a").files(timeout=0)).name == "bad"
+
+
+@pytest.mark.parametrize("mode", ["broadcast", "share"])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, None])
+def test_a_file_that_is_not_finished_pauses_and_is_never_set_aside(
+    hf: Holdfast, client: redis.Redis, tmp_path: Path, stop: type[BaseException] | None, mode: str
+) -> None:
+    """Its reader stops each time, or saves it outside of a `with` block."""
+    consumers = {"mode": "share"} if mode == "share" else {"consumers": ["a"]}
+    feed = hf.file_feed("logs", **consumers)  # type: ignore[arg-type]
+    feed.publish(io.BytesIO(b"x"), name="stopped")
+    times, began = 0, time.monotonic()
+    while time.monotonic() - began < 2.5 * PAUSE_S:
+        for file in feed.consumer("a").files(timeout=0.1):
+            times += 1
+            if stop is None:
+                file.save_to(tmp_path)
+                break
+            with suppress(stop), file:
+                raise stop
+    assert 4 <= times <= 4 + (time.monotonic() - began) / PAUSE_S
+    hurry(client, hf, tries=0, returns=10 * ATTEMPTS)
+    for file in feed.consumer("a").files(timeout=0.1):
+        with suppress(KeyboardInterrupt), file:
+            raise KeyboardInterrupt
+    assert feed.status().failed == 0
+    hurry(client, hf, tries=0, returns=0)
+    assert [file.name for file in feed.consumer("a").files(timeout=0.1)] == ["stopped"]
+
+
+def test_a_loss_of_another_file_gives_the_file_back(feed: FileFeed) -> None:
+    """A block that fails because of another file leaves nothing held for a lease."""
+    with suppress(FileTaken), next(feed.consumer("a").files()) as file:
+        raise FileTaken("logs", "good")
+    with suppress(FileTaken), next(feed.consumer("a").files()) as file:
+        raise FileTaken("other feed", "bad")
+    with suppress(DamagedFile), next(feed.consumer("a").files()) as file:
+        raise DamagedFile("other feed", "bad", "its end is missing")
+    times = Counter(file.name for file in feed.consumer("a").files(timeout=0))
+    assert times == {"bad": 1, "good": 1, "fine": 1}
 
 
 def test_a_consumer_whose_files_all_fail_pauses(hf: Holdfast, standalone: Server) -> None:

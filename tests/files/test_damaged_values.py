@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -192,7 +193,8 @@ def test_every_call_ends_by_an_answer_or_an_error_of_ours(
                 try:
                     operation(hf, tmp_path)
                 except HoldfastError as error:
-                    if "BUSY" in str(error):
+                    unnamed = isinstance(error, DecodeError) and key.decode() not in str(error)
+                    if "BUSY" in str(error) or (unnamed and "WRONGTYPE" not in str(error)):
                         wrong.append(f"{key!r} {n} {i}: {error}")
                 except Exception as error:  # noqa: BLE001  (that is what is looked for)
                     wrong.append(f"{key!r} {n} {i}: {error!r}")
@@ -212,9 +214,7 @@ def test_a_damaged_feed_is_a_decode_error(
         server.shared_client.hset("damaged:{feed:logs}:meta", field, value)
         feed = hf.file_feed("logs")
         for read_it in (feed.status, feed.files, lambda: next(feed.consumer("a").files())):
-            with pytest.raises(
-                DecodeError, match=r"feed 'logs'.* cannot be (decoded|read)|definition of a feed"
-            ):
+            with pytest.raises(DecodeError, match=r"damaged:\{feed:logs\}:meta"):
                 read_it()
 
 
@@ -226,6 +226,6 @@ def test_a_damaged_position_is_a_decode_error(server: Server, tmp_path: Path, va
         tally_of(hf, tmp_path)
         [key] = server.shared_client.scan_iter("damaged:{tally:words}:file:*")
         server.shared_client.set(key, value)
-        with pytest.raises(DecodeError, match="tally 'words' cannot be decoded"):
+        with pytest.raises(DecodeError, match=f"{re.escape(key.decode())} cannot be decoded"):
             tally_of(hf, tmp_path)
         assert hf.tally("words").total(DAY) == 3

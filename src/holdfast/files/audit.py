@@ -90,7 +90,7 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
                 yield Fault(name, "it is left over: the feed is over")
         return
     try:
-        terms = Definition.parse(meta.get(b"definition", b""))
+        terms = Definition.parse(meta.get(b"definition", b""), "meta")
     except DecodeError:
         yield Fault("meta", "its definition cannot be read")
         return

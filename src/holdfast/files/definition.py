@@ -65,11 +65,11 @@ class Definition(msgspec.Struct, frozen=True):
         )
 
     @classmethod
-    def parse(cls, packed: bytes) -> Definition:
-        """The definition that is stored as *packed*.
+    def parse(cls, packed: bytes, key: str) -> Definition:
+        """Return the definition that *key* holds as *packed*.
 
         Raises:
-            DecodeError: it is none.
+            DecodeError: It is not a definition.
         """
         try:
             found = msgspec.msgpack.decode(packed, type=cls)
@@ -77,7 +77,7 @@ class Definition(msgspec.Struct, frozen=True):
             checked_lease(found.lease_ms / 1000)
             _checked_names(found.consumers)
         except (msgspec.DecodeError, ValueError, OverflowError) as error:
-            raise DecodeError("the definition of a feed", str(error)) from None
+            raise DecodeError(f"the definition in {key}", str(error)) from None
         return found
 
     def becomes(self, other: Definition) -> bool:

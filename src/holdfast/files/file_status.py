@@ -46,11 +46,16 @@ class FileStatus:
     reason: str = ""
 
 
-def file_statuses(reply: Sequence[Any]) -> tuple[list[FileStatus], int]:
-    """Return what `lua/listed.lua` answers, and below which number there are more; 0: none."""
+def file_statuses(reply: Sequence[Any], key: str) -> tuple[list[FileStatus], int]:
+    """Return what `lua/listed.lua` answers, and below which number there are more; 0: none.
+
+    Args:
+        reply: the answer.
+        key: the key that holds the definition.
+    """
     if not reply:
         return [], 0
-    definition = Definition.parse(reply[0])
+    definition = Definition.parse(reply[0], key)
     flat = [part.decode(errors="replace") for part in reply[2:]]
     found = [_told(flat[i : i + _PARTS], definition) for i in range(0, len(flat), _PARTS)]
     return found, int(reply[1] or 0)

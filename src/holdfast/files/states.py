@@ -10,6 +10,9 @@ from typing import Any, Literal
 import msgspec
 
 from ..core.clock import from_epoch_ms
+from ..core.damage import decoding
+from ..core.names import Unit
+from . import keys
 from .definition import Definition, Mode
 
 
@@ -108,24 +111,33 @@ class FeedStatus:
     failed: int = 0
 
     @classmethod
-    def parse(cls, name: str, reply: Sequence[Any]) -> FeedStatus:
-        """What `status.lua` answers."""
+    def parse(cls, unit: Unit, reply: Sequence[Any]) -> FeedStatus:
+        """Return what `status.lua` answers.
+
+        Raises:
+            DecodeError: Another program changed a value. The error names the key.
+        """
         if not reply:
-            return cls(name, "undefined")
-        definition = Definition.parse(reply[0])
+            return cls(unit.name, "undefined")
+        with decoding(keys.meta(unit)):
+            return cls._parsed(unit, reply)
+
+    @classmethod
+    def _parsed(cls, unit: Unit, reply: Sequence[Any]) -> FeedStatus:
+        definition = Definition.parse(reply[0], keys.meta(unit))
         bytes_, now_ms = int(reply[5]), int(reply[8])
         behind = [max(0, bytes_ - int(done)) for done in reply[11]]
         found = []
-        for who, packed in sorted(zip(reply[10][::2], reply[10][1::2], strict=True)):
-            consumer = who.decode()
-            group = 0
-            if definition.mode == "broadcast":
-                group = definition.consumers.index(consumer)
-            found.append(
-                msgspec.msgpack.decode(packed, type=_Record).told(consumer, now_ms, behind[group])
-            )
+        with decoding(keys.consumers(unit)):
+            for who, packed in sorted(zip(reply[10][::2], reply[10][1::2], strict=True)):
+                consumer = who.decode()
+                group = 0
+                if definition.mode == "broadcast":
+                    group = definition.consumers.index(consumer)
+                record = msgspec.msgpack.decode(packed, type=_Record)
+                found.append(record.told(consumer, now_ms, behind[group]))
         return cls(
-            name,
+            unit.name,
             reply[2].decode(),
             definition.mode,
             definition.budget,

@@ -148,14 +148,14 @@ class Desk:
         """What the server keeps; None: nothing."""
         with decoding(self.unit):
             packed = self._caller.read(self.unit, "HGET", keys.meta(self.unit), "definition")
-        return None if packed is None else Definition.parse(packed)
+        return None if packed is None else Definition.parse(packed, keys.meta(self.unit))
 
     def status(self) -> FeedStatus:
         """How the feed stands."""
         names = tuple(key(self.unit) for key in _STATUS_KEYS)
         with decoding(self.unit):
             reply = self._caller.call(STATUS, self.unit, names, [])
-            return FeedStatus.parse(self.name, reply)
+        return FeedStatus.parse(self.unit, reply)
 
     def files(self, limit: int) -> list[FileStatus]:
         """Those of the last *limit* files that are there, the newest first."""
@@ -176,8 +176,9 @@ class Desk:
     def _listed(self, limit: int, below: int, *, failed: bool) -> tuple[list[FileStatus], int]:
         names = (keys.meta(self.unit), keys.files(self.unit))
         args = [limit, below, int(failed)]
-        with decoding(self.unit):
-            return file_statuses(self._caller.call(LISTED, self.unit, names, args))
+        reply = self._caller.call(LISTED, self.unit, names, args)
+        with decoding(keys.files(self.unit)):
+            return file_statuses(reply, keys.meta(self.unit))
 
     def replace(self, script: Script, before: bytes, definition: bytes) -> Any:
         """Change the definition, if it still is *before*."""
@@ -192,7 +193,8 @@ class Desk:
             case b"undefined":
                 raise NotDefined(f"what {self.unit} is to be")
             case b"conflict":
-                stored, what = Definition.parse(reply[1]), f"the definition of {self.unit}"
+                stored = Definition.parse(reply[1], keys.meta(self.unit))
+                what = f"the definition of {self.unit}"
                 fixed = self.given is not None and not stored.becomes(self.given)
                 raise DefinitionConflict(what, str(stored), str(self.given), fixed=fixed)
             case b"sealed":

@@ -31,6 +31,7 @@ local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEY
 -- include file
 -- include places
 -- include holding
+-- include attempts
 -- include pick
 -- include crowd
 -- include grant
@@ -63,7 +64,7 @@ end
 local last = redis.call('HGET', places, '*' .. session) or ''
 local before = last:match('^' .. turn .. ' (.*)$')
 if before then  -- the reply was lost
-  before = decimal(before, 'a session')
+  before = decimal(before, places, 'a session')
   local file, place = file_at(before), place_of(group, before)
   if file and place.session == session then
     hold(group, before, place)

@@ -50,7 +50,7 @@ local record = show_life(consumer)
 if read > place.read or acked > place.acked then
   acked, read = math.min(acked, file.bytes), math.min(read, file.bytes)  -- of what there is
   if acked > place.acked then
-    place.tries, record.failing = 0, 0  -- it gets on
+    place.tries, place.returns, record.failing = 0, 0, 0  -- it gets on
   end
   place.acked = math.max(place.acked, acked)
   place.read = math.max(place.read, read, place.acked)

@@ -48,7 +48,7 @@ for number = first, last do
     for g = 1, #file.done do
       if has_failed(file, g) and (not group or g == group) then
         local place = place_of(g, number)
-        place.tries, place.after_ms = 0, 0
+        place.tries, place.returns, place.after_ms = 0, 0, 0
         keep_place(g, number, place)
         mark(file, g, '0')
         redis.call('HSET', files, text(number), cmsgpack.pack(file))

@@ -18,7 +18,7 @@
 -- ARGV[4]   string  session    who holds the file
 -- ARGV[5]   int     number     of the file
 -- ARGV[6]   int     token      of the grant
--- ARGV[7]   string  outcome    whole, damaged; back; failed: likewise, and it counts as an attempt
+-- ARGV[7]   string  outcome    whole, damaged; back: the reader was stopped; failed: that counts as an attempt
 -- ARGV[8]   int     acked      bytes that it is done with
 -- ARGV[9]   string  bell       channel of the feed
 -- ARGV[10]  string  reason     why it failed
@@ -62,11 +62,13 @@ local record = show_life(consumer)
 if outcome == 'back' or outcome == 'failed' then
   acked = math.min(acked, file.bytes)
   if acked > place.acked then
-    place.tries, place.acked, record.failing = 0, acked, 0  -- it gets on
+    place.tries, place.returns, place.acked, record.failing = 0, 0, acked, 0  -- it gets on
   end
   place.session = ''
   if outcome == 'failed' then
     count_attempt(consumer, record, file, group, place, reason)
+  else
+    count_return(record, place)
   end
   keep_place(group, number, place)
 else

@@ -13,6 +13,7 @@ from ...core.damage import decoding
 from ...core.runtime._async import Nudge, in_thread
 from ...core.script import Script
 from ...errors import BudgetExceeded, DamagedFile, FeedLost, FeedSealed, FileDiffers
+from .. import keys
 from ..answer import Answer
 from ..chunk import DIGEST_AT, WINDOW
 from ..desk._async import BULK, AsyncDesk
@@ -111,7 +112,7 @@ class AsyncPublishing:
         )
         if len(reply) < len(Answer.__struct_fields__):
             self._desk.refuse(reply)
-        with decoding(self._desk.unit):
+        with decoding(keys.files(self._desk.unit)):
             answer = Answer.of(reply)
         self._epoch = answer.epoch
         if answer.verdict in (b"sealed", b"many"):

@@ -16,6 +16,7 @@ from ...core.renewer import Lease
 from ...core.runtime._sync import Nudge, in_thread, seen_through
 from ...core.script import Script
 from ...errors import DamagedFile, FileTaken, HoldfastError
+from .. import keys
 from ..attempt import reason_of
 from ..chunk import BLOCK, EMPTY, WINDOW
 from ..desk._sync import Desk
@@ -226,7 +227,7 @@ class FeedFile:
         try:
             if error is None:
                 seen_through(self._finish())
-            elif not isinstance(error, FileTaken):
+            elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
                 with suppress(HoldfastError):  # its lease ends by itself; what is raised is worse
                     seen_through(self._settle(self._outcome(error), error))
         finally:
@@ -245,10 +246,14 @@ class FeedFile:
         self._lease = None
 
     def _outcome(self, error: BaseException) -> str:
-        """Return what *error*, by which a block has ended, says of the file."""
-        if isinstance(error, DamagedFile) and error.file == self.name:
+        """Return the outcome for the file of a block that *error* ended."""
+        if isinstance(error, DamagedFile) and self._is_about_this(error):
             return "damaged"
         return "failed" if isinstance(error, Exception) else "back"
+
+    def _is_about_this(self, error: DamagedFile | FileTaken) -> bool:
+        """Return whether *error* is about this file, not about another one."""
+        return (error.feed, error.file) == (self._desk.name, self.name)
 
     def _finish(self, op_id: str | None = None) -> Any:
         """Say that it is done with."""
@@ -356,7 +361,7 @@ class FeedFile:
         )
         if reply[0] != b"shown":
             self._refuse(reply)
-        with decoding(self._desk.unit):
+        with decoding(keys.files(self._desk.unit)):
             self._view = view = View.of(reply[1:])
         self._untold = 0
         if self._lease is not None and self._lease.lost:  # by the clock here, not by the server

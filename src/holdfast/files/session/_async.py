@@ -14,6 +14,7 @@ from ...core.renewer import Lease
 from ...core.runtime._async import Nudge
 from ...core.script import Script
 from ...errors import FilesFailed, FilesMissed, HoldfastError, UnknownConsumer
+from .. import keys
 from ..definition import DEFAULT_LEASE_S
 from ..desk._async import AsyncDesk
 from ..view import Grant
@@ -101,7 +102,7 @@ class AsyncSession:
             return None
         match reply[0]:
             case b"file":
-                with decoding(self._desk.unit):
+                with decoding(keys.files(self._desk.unit)):
                     return Grant.of(self.id, reply)
             case b"missed":
                 await self._leave(int(reply[1]))

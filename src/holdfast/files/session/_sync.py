@@ -15,6 +15,7 @@ from ...core.renewer import Lease
 from ...core.runtime._sync import Nudge
 from ...core.script import Script
 from ...errors import FilesFailed, FilesMissed, HoldfastError, UnknownConsumer
+from .. import keys
 from ..definition import DEFAULT_LEASE_S
 from ..desk._sync import Desk
 from ..view import Grant
@@ -102,7 +103,7 @@ class Session:
             return None
         match reply[0]:
             case b"file":
-                with decoding(self._desk.unit):
+                with decoding(keys.files(self._desk.unit)):
                     return Grant.of(self.id, reply)
             case b"missed":
                 self._leave(int(reply[1]))

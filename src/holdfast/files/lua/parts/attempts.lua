@@ -1,9 +1,10 @@
 -- How often reading a file failed, and when it is tried again.
--- Expects: meta, now_ms, file.
+-- Expects: meta, now_ms, file, places, record, holding, consumers.
 
 local ATTEMPTS = 10            -- so often a file is tried, unless it gets on meanwhile
 local FILE_FREE = 3            -- failures in a row after which it makes no pause: they may be by chance
 local FILE_MS = 1000           -- its first pause; each is twice as long as the one before
+local FILE_MOST_MS = 32000     -- and its longest one
 local CONSUMER_FREE = 5        -- the same of a consumer; more, so that it gets other files before it pauses
 local CONSUMER_MS = 50
 local CONSUMER_MOST_MS = 1000  -- and its longest one: other files go on
@@ -12,13 +13,36 @@ local function pause_ms(first, failures)
   return failures > 0 and first * 2 ^ math.min(failures - 1, 20) or 0
 end
 
--- The attempt of this *consumer* failed. The file pauses, and after so many attempts waits for `retry`. The
--- consumer pauses before its next file: a full disk is not met a thousand times a second.
-local function count_attempt(consumer, record, file, group, place, reason)
-  place.tries, place.by = place.tries + 1, consumer
-  place.after_ms = now_ms + pause_ms(FILE_MS, place.tries - FILE_FREE)
+-- The file pauses before it is handed out again. The consumer pauses before its next file: a full disk is
+-- not met a thousand times a second.
+local function pause(record, place, times)
+  place.after_ms = now_ms + math.min(pause_ms(FILE_MS, times - FILE_FREE), FILE_MOST_MS)
   record.failing = record.failing + 1
   record.after_ms = now_ms + math.min(pause_ms(CONSUMER_MS, record.failing - CONSUMER_FREE), CONSUMER_MOST_MS)
+end
+
+-- The file came back without an error: its reader was stopped. That sets no file aside.
+local function count_return(record, place)
+  place.returns = place.returns + 1
+  pause(record, place, place.returns)
+end
+
+-- Its last reader died, or dropped the file without finishing it.
+local function count_abandoned(group, number, place)
+  local consumer = place.session:sub(14)
+  local record = record_of(consumer)
+  place.session = ''
+  count_return(record, place)
+  keep_place(group, number, place)
+  if redis.call('HEXISTS', consumers, consumer) == 1 then
+    keep_record(consumer, record)
+  end
+end
+
+-- The attempt of this *consumer* failed. After so many attempts the file waits for `retry`.
+local function count_attempt(consumer, record, file, group, place, reason)
+  place.tries, place.by = place.tries + 1, consumer
+  pause(record, place, place.tries)
   file.reason = reason
   if place.tries >= ATTEMPTS then
     mark(file, group, '2')

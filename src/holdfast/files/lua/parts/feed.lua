@@ -12,16 +12,16 @@ local function load()
   if not known[1] then
     return
   end
-  terms = unpacked(known[1], 'the definition', {'budget', 'lease_ms'})
+  terms = unpacked(known[1], meta, 'the definition', {'budget', 'lease_ms'})
   if type(terms.consumers) ~= 'table' or #terms.consumers > MOST_CONSUMERS then
-    damaged('the definition')
+    damaged(meta, 'the definition')
   end
-  feed = {said = known[1], epoch = known[2], state = known[3], used = decimal(known[4], 'used')}
-  feed.top, feed.low = decimal(known[5], 'top'), decimal(known[6], 'low')
-  feed.left = decimal(known[7], 'left')
-  decimal(feed.epoch, 'epoch')
+  feed = {said = known[1], epoch = known[2], state = known[3], used = decimal(known[4], meta, 'used')}
+  feed.top, feed.low = decimal(known[5], meta, 'top'), decimal(known[6], meta, 'low')
+  feed.left = decimal(known[7], meta, 'left')
+  decimal(feed.epoch, meta, 'epoch')
   if feed.top > MANY or feed.low > MANY + 1 then
-    damaged('top')
+    damaged(meta, 'top')
   end
 end
 

@@ -13,15 +13,15 @@ local function file_at(number)
   if not packed then
     return nil
   end
-  local file = unpacked(packed, 'a file', NUMBERS)
+  local file = unpacked(packed, files, 'file ' .. text(number), NUMBERS)
   file.reason = file.reason or ''
   for _, field in ipairs(TEXTS) do
     if type(file[field]) ~= 'string' then
-      damaged('a file')
+      damaged(files, 'file ' .. text(number))
     end
   end
   if type(file.done) ~= 'string' or #file.done ~= groups() or file.floor > file.count + 1 then
-    damaged('a file')
+    damaged(files, 'file ' .. text(number))
   end
   return file
 end

@@ -16,7 +16,7 @@ end
 
 -- Of the clock: a server that has forgotten its last steps gives no token a second time.
 local function next_token()
-  local token = math.max(decimal(redis.call('HGET', meta, 'token') or '0', 'token') + 1, now_us)
+  local token = math.max(decimal(redis.call('HGET', meta, 'token') or '0', meta, 'token') + 1, now_us)
   redis.call('HSET', meta, 'token', text(token))
   return token
 end

@@ -9,7 +9,7 @@ end
 
 local function entry_of(name)
   local packed = redis.call('HGET', names, name)
-  return packed and unpacked(packed, 'a name', {'number', 'bytes'}) or {}
+  return packed and unpacked(packed, names, 'a name', {'number', 'bytes'}) or {}
 end
 
 -- A new file; or none, and why.

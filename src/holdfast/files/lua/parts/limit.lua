@@ -11,7 +11,7 @@ local function limit_of(number)
   end
   local all, oldest = redis.call('HGETALL', opened), math.huge
   for i = 1, #all, 2 do
-    oldest = math.min(oldest, decimal(all[i], 'a file'))
+    oldest = math.min(oldest, decimal(all[i], opened, 'a file'))
   end
   if oldest == number then
     return terms.budget

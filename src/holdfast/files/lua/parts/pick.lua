@@ -1,5 +1,5 @@
 -- The next file for a group: the first that nobody alive holds, and that need not wait.
--- Expects: now_ms, sound, feed, file, places.
+-- Expects: now_ms, sound, feed, file, places, attempts.
 
 local LOOK = 1000  -- files looked at in one go
 
@@ -20,6 +20,9 @@ local function pick(group, from)
       rest.failed = rest.failed + 1
     elseif file and not settled(file, group) then
       local place = place_of(group, number)
+      if place.session ~= '' and held_until(place) <= now_ms then
+        count_abandoned(group, number, place)
+      end
       local held_ms = math.max(held_until(place), place.after_ms) - now_ms
       if held_ms <= 0 then
         remember()

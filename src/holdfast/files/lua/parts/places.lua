@@ -1,7 +1,7 @@
 -- Where the groups stand in the files: see keys.py.
 -- Expects: sound, feed, file, places, alive.
 
-local PLACE = {'acked', 'read', 'counted', 'token', 'until_ms', 'tries', 'after_ms'}
+local PLACE = {'acked', 'read', 'counted', 'token', 'until_ms', 'tries', 'returns', 'after_ms'}
 
 local function group_of(consumer)
   if terms.mode == 'share' then
@@ -16,18 +16,18 @@ end
 
 local function place_of(group, number)
   local packed = redis.call('HGET', places, group .. ':' .. text(number))
-  local place = packed and unpacked(packed, 'a place', PLACE)
-    or {acked = 0, read = 0, counted = 0, session = '', token = 0, until_ms = 0, tries = 0, after_ms = 0}
+  local place = packed and unpacked(packed, places, 'a place', PLACE)
+    or {acked = 0, read = 0, counted = 0, session = '', token = 0, until_ms = 0, tries = 0, returns = 0, after_ms = 0}
   place.by = place.by or ''
   if type(place.session) ~= 'string' or type(place.by) ~= 'string' then
-    damaged('a place')
+    damaged(places, 'a place')
   end
   return place
 end
 
 -- No file below this number is left for a group.
 local function floor_of(group)
-  return decimal(redis.call('HGET', places, group) or '1', 'a place')
+  return decimal(redis.call('HGET', places, group) or '1', places, 'a place')
 end
 
 -- Nothing below this number is left for anybody.

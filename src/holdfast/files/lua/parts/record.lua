@@ -4,7 +4,7 @@
 local RECORD = {'until_ms', 'files', 'bytes', 'damaged', 'missed', 'untold', 'failing', 'after_ms'}
 
 local function record_in(packed)
-  return unpacked(packed, 'a consumer', RECORD)
+  return unpacked(packed, consumers, 'a consumer', RECORD)
 end
 
 local function record_of(consumer)
