@@ -58,8 +58,8 @@ class Hand:
         reply = self._client.eval(
             STEP.source, len(names), *names, self._writer, self._number, *args
         )
-        self.questioned = reply.pop() if len(reply) % 5 != 3 else []
-        return reply[2], list(zip(reply[3::5], reply[4::5], strict=True))
+        self.questioned = reply.pop() if len(reply) % 5 != 4 else []
+        return reply[2], list(zip(reply[4::5], reply[5::5], strict=True))
 
     def settle(self, task_id: bytes, token: bytes) -> bytes:
         """Settle one task as done beside all steps, as `ack="now"` does; how it was taken."""

@@ -116,7 +116,8 @@ class Workman:
             if one.verb == "done":
                 names.append(keys.result(unit, one.task_id))
         answer, window = bench.run(STEP, names, args)
-        wait_ms, left, accepted, *claimed = answer
+        wait_ms, left, accepted, astray, *claimed = answer
+        assert astray == 0
         asked = claimed.pop() if len(claimed) % 5 else []
         questioned = tuple(zip(map(bytes.decode, asked[::2]), map(int, asked[1::2]), strict=True))
         claims = tuple(_claimed(claimed[i : i + 5]) for i in range(0, len(claimed), 5))

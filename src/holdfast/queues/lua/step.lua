@@ -32,7 +32,8 @@
 -- ARGV[9]  string  first of the settled tasks, five arguments each:
 --                  id, token, verb (done, retry, dead, release, park), ms, text (see parts/settle)
 -- returns  array   wait_ms (until something is due here, -1 unknown), left (tasks that are not dead,
---                  -1 not counted), accepted (one digit per settled task), then five per claim:
+--                  -1 not counted), accepted (one digit per settled task), astray (tasks in no line;
+--                  below 0: ids in lines without a task), then five per claim:
 --                  id, token, attempt, crashes, envelope; then, only if there are some, one array:
 --                  id and token of each claim of this worker whose lease is over (see parts/reclaim)
 -- include clock
@@ -51,8 +52,9 @@ local FIRST = 9
 local FIRST_RESULT = 19
 local IDLE_MS = 30000  -- a waiting worker is believed to be there this long
 
-local out = {-1, -1, ''}
-local paused = redis.call('HEXISTS', settings, 'paused') == 1
+local out = {-1, -1, '', 0}
+local paused = false
+-- include integrity
 -- include left_over
 -- include pass_over
 -- include awaiting
@@ -80,6 +82,10 @@ if known then
   return out
 end
 
+if want > 0 then
+  check_types()
+end
+paused = redis.call('HEXISTS', settings, 'paused') == 1
 local put_back_some
 out[3], put_back_some = settle_all(FIRST, FIRST_RESULT)
 if channel ~= '' then  -- who only settles is no judge of others, nor known to hold anything
@@ -99,8 +105,8 @@ ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({out[3], claimed}))
 if claims < want and claimed_bytes < CLAIM_BYTES then
   redis.call('ZADD', idle, now_ms + IDLE_MS, channel)
   redis.call('PEXPIRE', idle, IDLE_MS)
-  out[2] = paused and redis.call('ZCARD', leases)
-    or redis.call('HLEN', bodies) - redis.call('ZCARD', dead)
+  out[2], out[4] = count_standing()
+  out[2] = paused and redis.call('ZCARD', leases) or out[2]
   if out[2] > 0 then
     out[1] = looked_at < LOOK_LIMIT and next_ms() or 0
   end

@@ -59,10 +59,12 @@ class Claimer:
         lease_ms: life of a claim without renewal.
         on_taken_away: told, in the worker's loop, of each claim that is not this worker's any more,
             and why.
+        on_damaged: called in the worker's loop after each step that fails because of `damage`.
 
     Attributes:
         telling: claims that have ended, of which the server is being told beside all steps; also
             those for whose answer nobody waits any more.
+        damage: why each step fails, if another program has changed keys of the queue.
     """
 
     def __init__(
@@ -74,12 +76,16 @@ class Claimer:
         worker: str,
         lease_ms: int,
         on_taken_away: Callable[[Claim, str], None],
+        on_damaged: Callable[[], None],
     ) -> None:
         self.unit = unit
         self.channel = ""
         self.woken = Event()
         self._loop = OwnLoop()
         self._on_taken_away = on_taken_away
+        self._on_damaged = on_damaged
+        self.damage: DecodeError | None = None
+        self._astray = 0
         self._taken_away: set[Claim] = set()
         self.telling: set[Claim] = set()
         self.patience = Deadline(None)  # until when an answer is waited for
@@ -209,7 +215,8 @@ class Claimer:
         # A step whose caller was cancelled is completed first: its claims must reach someone.
         want, verdicts = self._pending.want, self._pending.verdicts
         asked_at, reply = await self._answered(self._pending)
-        wait_ms, self._left, accepted, *claimed = reply
+        wait_ms, self._left, accepted, astray, *claimed = reply
+        self._report(astray)
         if claimed and isinstance(claimed[-1], list):
             await self._answer_for(claimed.pop())
         claims = [_claim(*claimed[i : i + 5]) for i in range(0, len(claimed), 5)]
@@ -310,13 +317,27 @@ class Claimer:
                 level = logging.WARNING if failures == 1 else logging.DEBUG
                 reason = getattr(error, "reason", error)
                 logger.log(level, "%s: %s; asking until it answers", self.unit, reason)
+                # The first failure may be of the ledger entry of this writer, which gets a new one.
+                damaged = failures > 1 and isinstance(error, DecodeError)
+                self.damage = error if damaged else None
+                if damaged:
+                    self._on_damaged()
                 if isinstance(error, DamagedData) and args[0] == self._writer:  # or of its entry
                     args[:2] = self._writer, self._number = ledger.new_writer(), 1
                 await sleep(backoff_s(failures, 0.05, _LONGEST_PAUSE_S))
             else:
+                self.damage = None
                 if failures:
                     logger.warning("%s answers again, after %d failures", self.unit, failures)
                 return asked_at, reply
+
+    def _report(self, astray: int) -> None:
+        """Log that lines and tasks do not fit together, once as long as that lasts."""
+        if astray and not self._astray:
+            what = "tasks are in no line and will not run" if astray > 0 else "ids have no task"
+            text = "%s is damaged: %d %s; another program changed its keys: run `holdfast fsck`"
+            logger.error(text, self.unit, abs(astray), what)
+        self._astray = astray
 
     async def _answer_for(self, questioned: Sequence[bytes]) -> None:
         """Renew the claims among *questioned* that this worker holds, and release the others.

@@ -90,6 +90,7 @@ class Shift:
                 worker=worker,
                 lease_ms=plan.lease_ms,
                 on_taken_away=self._guarded(self._stop_claim),
+                on_damaged=self._guarded(self._end_if_idle),
             )
             for unit in plan.weights
         }
@@ -221,16 +222,26 @@ class Shift:
 
     def _over(self, claimer: Claimer) -> bool:
         """Whether *claimer* has nothing left to do. Raises what this run fails with."""
+        self._end_if_idle()
         if self._failure is not None:
             raise self._failure
-        if self._until_idle and not self._stopping and self._is_idle():
-            self.stop(self._plan.grace_s)
         return self._stopping and not claimer.is_busy
 
+    def _end_if_idle(self) -> None:
+        """Stop a run until idle that is idle. It fails if a queue is damaged."""
+        if not self._until_idle or self._stopping or not self._is_idle():
+            return
+        damages = (claimer.damage for claimer in self._claimers.values())
+        if (damage := next(filter(None, damages), None)) is not None:
+            self._fail(damage)
+        else:
+            self.stop(self._plan.grace_s)
+
     def _is_idle(self) -> bool:
-        """Whether each queue was empty when it was last looked at, and nothing ended since then."""
+        """Return whether nothing runs here, and each queue is damaged or was found empty since."""
         return not self._running and all(
-            self._is_known(claimer) and claimer.found_empty and not claimer.is_busy
+            claimer.damage is not None
+            or (self._is_known(claimer) and claimer.found_empty and not claimer.is_busy)
             for claimer in self._claimers.values()
         )
 

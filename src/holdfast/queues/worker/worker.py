@@ -65,9 +65,12 @@ class AsyncWorker:
 
         Args:
             until_idle: return once the queues hold no task that is ready, delayed or running. What
-                is in a paused queue, or not known to this worker, is not waited for.
+                is in a paused queue, or not known to this worker, is not waited for. The log names
+                a queue whose tasks another program removed from its lines.
 
         Raises:
+            DecodeError: with `until_idle`: another program changed keys of a queue, so that no
+                worker can claim its tasks. The other queues are empty.
             ClientClosed: the client was closed before, or while this ran.
         """
         if self._shift is not None:
