@@ -157,6 +157,16 @@ class Watched:
         old.kill()
         self._succeed(old)
 
+    def cut_replicas(self) -> None:
+        """Replicate what was written so far, and nothing more until the primary is restarted."""
+        with self.client() as client:
+            client.set("last", "replicated")
+            assert client.wait(len(self.replicas), 10_000) == len(self.replicas)
+            client.execute_command("ACL", "SETUSER", "default", "-psync", "-sync")
+            client.execute_command("CLIENT", "KILL", "TYPE", "replica")
+        for replica in self.replicas:
+            eventually(lambda replica=replica: not _is_linked(replica), READY_S)
+
     def isolate_primary(self, seconds: float) -> None:
         """Let the primary serve alone for *seconds*, then let the replica have its place.
 

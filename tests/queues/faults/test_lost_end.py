@@ -1,0 +1,76 @@
+"""A failover that loses the end of a task: the task runs again, and whoever waits for it is told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from faults.halves import HALVES, Half
+from faults.sentinels import Watched
+from faults.waiting import eventually
+from holdfast import Holdfast, TaskRegistry
+
+LEASE_S = 1.0
+BOUND_S = 60.0
+"""A guard against hanging."""
+
+tasks = TaskRegistry()
+ran: list[str] = []
+gate = threading.Event()
+
+
+@tasks.task(queue="ends")
+def plain(name: str) -> str:
+    ran.append(name)
+    gate.wait(BOUND_S)
+    return name
+
+
+@tasks.task(queue="ends", ack="now")
+def told_at_once(name: str) -> str:
+    ran.append(name)
+    gate.wait(BOUND_S)
+    return name
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Watched]:
+    with Watched(tmp_path, down_after_ms=2000) as watched:
+        yield watched
+
+
+@pytest.mark.parametrize("task", [plain, told_at_once], ids=["plain", "told_at_once"])
+@pytest.mark.parametrize("name", HALVES)
+def test_a_task_whose_end_is_lost_by_a_failover_runs_again(
+    watched: Watched, name: str, task: object
+) -> None:
+    """The primary acknowledged its end and died; the replica had not heard of it."""
+    ran.clear()
+    gate.clear()
+    url = f"{watched.url}?socket_timeout=1"
+    with closing(Half(name)) as half, Holdfast.from_url(url, namespace="lost") as hf:
+        worker = hf.worker(tasks, lease=LEASE_S)
+        thread = threading.Thread(target=worker.run)
+        thread.start()
+        try:
+            handle = half.do(half.client(url, "lost").enqueue(task.call("sold")))  # type: ignore[attr-defined]
+            eventually(lambda: ran == ["sold"])
+            watched.cut_replicas()
+            gate.set()
+            assert half.do(handle.result(timeout=BOUND_S)) == "sold"
+            watched.lose_primary()
+            assert half.do(handle.result(timeout=BOUND_S)) == "sold"
+            assert ran == ["sold", "sold"]
+            status = half.do(handle.status())
+            assert (status.state, status.crashes) == ("done", 0)
+        finally:
+            worker.stop(grace=0)
+            thread.join()
+        hf.worker(tasks, lease=LEASE_S).run(until_idle=True)
+        stats = hf.queue("ends").stats()
+        assert (stats.ready, stats.delayed, stats.running, stats.dead) == (0, 0, 0, 0)
+        assert ran == ["sold", "sold"]
