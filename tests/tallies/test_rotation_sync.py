@@ -133,6 +133,30 @@ def test_a_last_line_that_had_no_end_is_counted_once(tally: Tally, tmp_path: Pat
     assert total == 3
 
 
+@pytest.mark.parametrize("last", [b"", b"o", b"one", b"one\n"])
+def test_a_first_line_that_had_no_end_is_counted_once(
+    tally: Tally, tmp_path: Path, last: bytes
+) -> None:
+    """The file stays the same file while its first line grows; another one is another."""
+    path = tmp_path / "a.log"
+    for content in (last, b"one\ntwo\n", b"one\ntwo\nthree\n"):
+        path.write_bytes(content)
+        total = count(tally, path)
+    assert total == 3
+    for content, lines in ((b"four", 4), (b"fours\nfive\n", 5), (b"six\n", 6), (b"seven", 7)):
+        path.write_bytes(content)
+        assert count(tally, path) == lines
+
+
+def test_an_edit_between_the_marks_is_not_counted(tally: Tally, tmp_path: Path) -> None:
+    """As documented: the lines that were counted stay counted, and what is appended counts."""
+    path, lines = tmp_path / "a.log", b"word\n" * 100_000
+    path.write_bytes(lines)
+    assert count(tally, path) == 100_000
+    path.write_bytes(lines[:200_000] + b"edit\n" + lines[200_005:] + b"more\n")
+    assert count(tally, path) == 100_001
+
+
 def test_what_an_older_version_counted_stays_counted(
     tally: Tally, tmp_path: Path, site: Site
 ) -> None:

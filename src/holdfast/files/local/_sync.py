@@ -35,9 +35,9 @@ class LocalFiles:
     `.gz` and `.zst` are unpacked. Where a folder is given, all regular files in it and in the
     folders within are meant, and are called by their paths from there on.
 
-    A file is known again by its name, its first line, and the bytes at its beginning and before the
+    A file is known again by its name, its first line, its first 64 KiB, and the 64 KiB before the
     place up to which it was counted: it may grow meanwhile, or be packed, and what was counted of
-    it is not counted again. When its name is given to another one, as by a rotation, or it is
+    it is not counted again. Changes between these two places are not noticed. When its name is given to another one, as by a rotation, or it is
     truncated and written anew, that one is new, also if it begins with the same line. A file that
     gets another name is new as well.
 
@@ -86,6 +86,10 @@ def _name(path: Path, root: Path | None) -> str:
     return (path if root is None else path.relative_to(root)).as_posix()
 
 
+def _id(name: bytes, line: bytes) -> str:
+    return hashlib.blake2b(name + b"\0" + line, digest_size=16).hexdigest()
+
+
 class LocalFile:
     """One file of this machine, while it is read.
 
@@ -93,12 +97,13 @@ class LocalFile:
 
     Attributes:
         id: tells these contents from others; known once it is open.
+        unfinished_id: the id as long as its first line has no end.
         name: what it is called.
         offset: where reading begins, always 0.
     """
 
     def __init__(self, path: Path, name: str, growing: bool, max_unpacked: int) -> None:
-        self.id = ""
+        self.id = self.unfinished_id = ""
         self.name: Final = name
         self.offset: Final = 0
         self._path = path
@@ -201,12 +206,14 @@ class LocalFile:
             raise DamagedFile(None, self.name, f"it cannot be read: {error}") from None
         try:
             self._head = self._more(MARKED)
-            line = self._head[:HEAD].partition(b"\n")[0]
+            line, end, _ = self._head[:HEAD].partition(b"\n")
         except ModuleNotFoundError:  # of what unpacks it
             self._source.close()
             raise
         name = published_name(self.name, packing).encode("utf-8", "surrogateescape")
-        self.id = hashlib.blake2b(name + b"\0" + line, digest_size=16).hexdigest()
+        self.unfinished_id = _id(name, b"")
+        # A line that may still grow is no part of the id.
+        self.id = _id(name, line if end or len(line) == HEAD else b"")
 
     def _start_at(self, offset: int) -> bool:
         """Go to *offset*; whether that is within a line."""

@@ -103,10 +103,19 @@ class AsyncReading:
         """
         if not isinstance(file, AsyncChangingFile):
             return file.id, await self._book.position(file.id)
+        free, known = await self._counted_as(file.id)
+        which = await file.matching([spot for _, spot in known]) if known else None
+        if which is None and file.unfinished_id != file.id:
+            _, known = await self._counted_as(file.unfinished_id)
+            which = await file.matching([spot for _, spot in known]) if known else None
+        return (free, 0) if which is None else (known[which][0], known[which][1].offset)
+
+    async def _counted_as(self, file_id: str) -> tuple[str, list[tuple[str, Spot]]]:
+        """Return a free name for a file with this id, and the names and spots of known files."""
         known: list[tuple[str, Spot]] = []
         free, first, number, found = "", 0, ALIKE, 1
         while found:
-            names = [nth_id(file.id, n) for n in range(first, first + number)]
+            names = [nth_id(file_id, n) for n in range(first, first + number)]
             spots = dict(zip(names, await self._book.spots(names), strict=True))
             there = [(name, spot) for name, spot in spots.items() if spot is not None]
             free = free or next((name for name in names if spots[name] is None), "")
@@ -114,8 +123,7 @@ class AsyncReading:
             # Old ones expire, so there may be gaps.
             found = sum(spots[name] is not None for name in names[-number // 2 :])
             first, number = first + number, MORE_ALIKE
-        which = await file.matching([spot for _, spot in known]) if known else None
-        return (free, 0) if which is None else (known[which][0], known[which][1].offset)
+        return free, known
 
     async def _read(self, piece: _Piece) -> bool:
         """Count the file of *piece* to its end; False: another one has counted part of it."""

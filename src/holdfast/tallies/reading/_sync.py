@@ -104,10 +104,19 @@ class Reading:
         """
         if not isinstance(file, ChangingFile):
             return file.id, self._book.position(file.id)
+        free, known = self._counted_as(file.id)
+        which = file.matching([spot for _, spot in known]) if known else None
+        if which is None and file.unfinished_id != file.id:
+            _, known = self._counted_as(file.unfinished_id)
+            which = file.matching([spot for _, spot in known]) if known else None
+        return (free, 0) if which is None else (known[which][0], known[which][1].offset)
+
+    def _counted_as(self, file_id: str) -> tuple[str, list[tuple[str, Spot]]]:
+        """Return a free name for a file with this id, and the names and spots of known files."""
         known: list[tuple[str, Spot]] = []
         free, first, number, found = "", 0, ALIKE, 1
         while found:
-            names = [nth_id(file.id, n) for n in range(first, first + number)]
+            names = [nth_id(file_id, n) for n in range(first, first + number)]
             spots = dict(zip(names, self._book.spots(names), strict=True))
             there = [(name, spot) for name, spot in spots.items() if spot is not None]
             free = free or next((name for name in names if spots[name] is None), "")
@@ -115,8 +124,7 @@ class Reading:
             # Old ones expire, so there may be gaps.
             found = sum(spots[name] is not None for name in names[-number // 2 :])
             first, number = first + number, MORE_ALIKE
-        which = file.matching([spot for _, spot in known]) if known else None
-        return (free, 0) if which is None else (known[which][0], known[which][1].offset)
+        return free, known
 
     def _read(self, piece: _Piece) -> bool:
         """Count the file of *piece* to its end; False: another one has counted part of it."""

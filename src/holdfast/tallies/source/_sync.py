@@ -49,6 +49,10 @@ class SourceFile(Protocol):
 class ChangingFile(Protocol):
     """A file whose contents may become others while its id stays, as by a rotation."""
 
+    @property
+    def unfinished_id(self) -> str:
+        """Return the id that it had as long as its first line had no end."""
+
     def mark(self, offset: int, last: bytes) -> str:
         """Return what tells it from others of the same id, up to *offset*.
 
