@@ -197,11 +197,11 @@ def test_a_file_that_is_not_finished_pauses_and_is_never_set_aside(
 
 def test_a_loss_of_another_file_gives_the_file_back(feed: FileFeed) -> None:
     """A block that fails because of another file leaves nothing held for a lease."""
-    with suppress(FileTaken), next(feed.consumer("a").files()) as file:
+    with suppress(FileTaken), next(feed.consumer("a").files()):
         raise FileTaken("logs", "good")
-    with suppress(FileTaken), next(feed.consumer("a").files()) as file:
+    with suppress(FileTaken), next(feed.consumer("a").files()):
         raise FileTaken("other feed", "bad")
-    with suppress(DamagedFile), next(feed.consumer("a").files()) as file:
+    with suppress(DamagedFile), next(feed.consumer("a").files()):
         raise DamagedFile("other feed", "bad", "its end is missing")
     times = Counter(file.name for file in feed.consumer("a").files(timeout=0))
     assert times == {"bad": 1, "good": 1, "fine": 1}

@@ -37,7 +37,8 @@ READS: Final = {
     "EXISTS": "", "GET": "STRING", "HEXISTS": "HASH", "HGET": "HASH", "HGETALL": "HASH",
     "HLEN": "HASH", "HMGET": "HASH", "HRANDFIELD": "HASH", "HSTRLEN": "HASH",
     "LINDEX": "LIST", "LLEN": "LIST", "LRANGE": "LIST", "MGET": "STRING", "PTTL": "",
-    "SCARD": "SET", "SISMEMBER": "SET", "XRANGE": "STREAM", "XREVRANGE": "STREAM", "ZCARD": "ZSET",
+    "SCARD": "SET", "SISMEMBER": "SET", "TYPE": "", "XRANGE": "STREAM", "XREVRANGE": "STREAM",
+    "ZCARD": "ZSET",
     "ZCOUNT": "ZSET", "ZMSCORE": "ZSET", "ZRANGE": "ZSET", "ZSCORE": "ZSET",
 }  # fmt: skip
 """Commands that change nothing, with the type of key that they want; "" takes any."""

@@ -1,4 +1,4 @@
-"""Queues whose lines or tasks another program has changed: `run(until_idle=True)` ends all the same."""
+"""Queues that another program damaged: `run(until_idle=True)` ends all the same."""
 
 from __future__ import annotations
 
@@ -63,21 +63,21 @@ Damage = Callable[[Any, Callable[[str], str]], object]
 GARBAGE: Final = b"\xff\xfe"
 
 ENDS: Final[dict[str, tuple[Damage, str]]] = {
-    "a line is gone": (lambda c, k: c.delete(k("ready:m")), "1 tasks are in no line"),
+    "a line is gone": (lambda c, k: c.delete(k("ready:m")), "1 task is in no line"),
     "all lines are gone": (
         lambda c, k: c.delete(k("ready:h"), k("ready:m"), k("ready:l"), k("due:m")),
         "4 tasks are in no line",
     ),
-    "an id is gone": (lambda c, k: c.lpop(k("ready:h")), "1 tasks are in no line"),
+    "an id is gone": (lambda c, k: c.lpop(k("ready:h")), "1 task is in no line"),
     "ids are in line twice": (lambda c, k: c.rpush(k("ready:m"), "t0", "t0", "t1"), ""),
     "ids have no task": (lambda c, k: c.rpush(k("ready:m"), "", GARBAGE, "x" * 9999), ""),
     "a body is gone": (lambda c, k: c.hdel(k("bodies"), "t0"), ""),
     "the body of a delayed task is gone": (lambda c, k: c.hdel(k("bodies"), "later"), ""),
-    "the body of a dead task is gone": (lambda c, k: c.hdel(k("bodies"), "dead"), "ids have no"),
+    "the body of a dead task is gone": (lambda c, k: c.hdel(k("bodies"), "dead"), "has no task"),
     "all bodies are gone": (lambda c, k: c.delete(k("bodies")), ""),
     "a body is garbage": (lambda c, k: c.hset(k("bodies"), "t0", GARBAGE), ""),
     "a body is empty": (lambda c, k: c.hset(k("bodies"), "t0", b""), ""),
-    "a body is of no task": (lambda c, k: c.hset(k("bodies"), GARBAGE, b"{}"), "1 tasks are in no"),
+    "a body is of no task": (lambda c, k: c.hset(k("bodies"), GARBAGE, b"{}"), "1 task is in no"),
 }
 
 

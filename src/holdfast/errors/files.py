@@ -1,4 +1,4 @@
-"""What can go wrong with feeds and their files."""
+"""Errors of feeds and their files."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class DamagedFile(HoldfastError):
 
 
 class FileTaken(HoldfastError):
-    """A file is not held any more by the one who read it. Another may have it by now.
+    """A consumer does not hold a file any more. Another consumer may hold it by now.
 
-    What was not acknowledged is read again there, so drop what you have of it.
+    That one reads again what was not acknowledged, so drop what you have of it.
 
     Attributes:
         feed: its name.
@@ -79,11 +79,11 @@ class FileTaken(HoldfastError):
 class FilesMissed(HoldfastError):
     """A consumer was silent for so long that files were dropped for which others needed the room.
 
-    It is told once, and goes on with what is there.
+    The error is raised once; the consumer then goes on with the files that are there.
 
     Attributes:
         feed: its name.
-        consumer: who missed them.
+        consumer: name of the consumer.
         count: how many files.
     """
 
@@ -99,13 +99,13 @@ class FilesMissed(HoldfastError):
 
 
 class FilesFailed(HoldfastError):
-    """A feed is sealed, and what is left of it for a consumer are files that failed too often.
+    """All files that a sealed feed has left for a consumer failed too often.
 
-    They stay in the feed, and are not handed out until somebody says so.
+    They stay in the feed. `FileFeed.retry` hands them out again.
 
     Attributes:
         feed: its name.
-        consumer: for whom they failed.
+        consumer: name of the consumer.
         count: how many files.
     """
 
@@ -139,7 +139,7 @@ class FileDiffers(HoldfastError, ValueError):
 
 
 class FeedSealed(HoldfastError):
-    """Somebody has said that no more files come. Nothing was published.
+    """The feed was sealed: it takes no more files. Nothing was published.
 
     Attributes:
         feed: its name.
@@ -158,7 +158,7 @@ class FeedSealed(HoldfastError):
 
 
 class FeedAborted(HoldfastError):
-    """Somebody has ended a feed and dropped everything in it.
+    """The feed was aborted, and everything in it was dropped.
 
     Attributes:
         feed: its name.
@@ -173,7 +173,7 @@ class FeedAborted(HoldfastError):
 
 
 class FeedLost(HoldfastError):
-    """The server has no longer what it acknowledged, or nobody used the feed for a day.
+    """The server lost the feed, or the feed was not used for a day.
 
     Attributes:
         feed: its name.
@@ -181,8 +181,8 @@ class FeedLost(HoldfastError):
 
     def __init__(self, feed: str) -> None:
         super().__init__(
-            f"feed {feed!r} is not the one that was begun: the server lost it, or nobody used it "
-            "for a day; publish its files again"
+            f"feed {feed!r} is not the one that was begun: the server lost it, or it was not "
+            "used for a day; publish its files again"
         )
         self.feed = feed
 
@@ -213,7 +213,7 @@ class UnknownConsumer(HoldfastError, LookupError):
 
     Attributes:
         feed: its name.
-        consumer: who is none.
+        consumer: the name that is not a consumer's.
     """
 
     def __init__(self, feed: str, consumer: str) -> None:
@@ -226,11 +226,11 @@ class UnknownConsumer(HoldfastError, LookupError):
 
 
 class FeedCrowded(HoldfastError):
-    """A feed has as many files, or consumers, as it may.
+    """A feed has the highest number of files, or of consumers.
 
     Attributes:
         feed: its name.
-        what: of what there are too many.
+        what: `files` or `consumers`.
     """
 
     def __init__(self, feed: str, what: str) -> None:

@@ -57,8 +57,9 @@ def places(unit: Unit) -> str:
     """HASH `group:file` → MessagePack of where the group stands: `acked`, `read` and `counted`
     (unpacked bytes), `session` that holds the file, `token` of that grant and `until_ms`, the end
     of its lease; `tries` that failed in a row, `returns` (how often it came back unread without an
-    error), `by`, the last consumer that failed, and `after_ms`, when the next attempt may begin. `group` → no file below this number is left for it. `*session`
-    → what it was given last: number of the claim, and of the file.
+    error), `by`, the last consumer that failed, and `after_ms`, when the next attempt may begin.
+    `group` → no file below this number is left for it. `*session` → what it was given last: number
+    of the claim, and of the file.
     """
     return unit.key("places")
 

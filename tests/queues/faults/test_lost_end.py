@@ -1,4 +1,4 @@
-"""A failover that loses the end of a task: the task runs again, and whoever waits for it is told."""
+"""A failover that loses the end of a task: the task runs again, and its waiters get the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast logs retry`: hand out files again that failed too often."""
+"""`holdfast logs retry`: hand out again the files that failed too often."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from ..output import AsJson, counted, say, show_json
 from .standing import FEED, Feed
 
 Name = Annotated[
-    str | None, typer.Argument(metavar="[FILE]", help="Only the file of this name; else all.")
+    str | None, typer.Argument(metavar="[FILE]", help="Name of the file; all files if you omit it.")
 ]
 Consumer = Annotated[
-    str | None, typer.Option("--consumer", metavar="NAME", help="Only for this consumer.")
+    str | None,
+    typer.Option(
+        "--consumer", metavar="NAME", help="Only the files that failed for this consumer."
+    ),
 ]
 
 
@@ -29,9 +32,9 @@ def retry(
     namespace: Namespace = "holdfast",
     as_json: AsJson = False,
 ) -> None:
-    """Hand out files of a feed again that failed too often.
+    """Hand out again the files of a feed that failed too often.
 
-    `holdfast logs show` lists them, and says why they failed. The exit code is
+    `holdfast logs show` lists them with the reason. The exit code is
     3 if there is no such feed or consumer.
     """
     with connected(url, embedded, namespace, create=False) as hf:

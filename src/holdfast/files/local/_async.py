@@ -36,9 +36,9 @@ class AsyncLocalFiles:
 
     A file is known again by its name, its first line, its first 64 KiB, and the 64 KiB before the
     place up to which it was counted: it may grow meanwhile, or be packed, and what was counted of
-    it is not counted again. Changes between these two places are not noticed. When its name is given to another one, as by a rotation, or it is
-    truncated and written anew, that one is new, also if it begins with the same line. A file that
-    gets another name is new as well.
+    it is not counted again. Changes between these two places are not noticed. When its name is
+    given to another one, as by a rotation, or it is truncated and written anew, that one is new,
+    also if it begins with the same line. A file that gets another name is new as well.
 
     Args:
         paths: a file or a folder, or several.

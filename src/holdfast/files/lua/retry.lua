@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- files/retry: files that failed too often are handed out again.
+-- files/retry: hand out again the files that failed too often.
 --
 -- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
@@ -10,7 +10,7 @@
 -- KEYS[7]  HASH    consumers  what they have done
 -- KEYS[8]  HASH    opened     number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
--- ARGV[1]  string  consumer   for whom; '' for all
+-- ARGV[1]  string  consumer   name; '' all
 -- ARGV[2]  string  name       of the file; '' all
 -- ARGV[3]  int     from       number of the first file to look at
 -- ARGV[4]  string  bell       channel of the feed

@@ -86,7 +86,7 @@ if feed.state == 'sealed' and feed.left == 0 then
 else
   ring(waiting, now_ms)
 end
-if outcome == 'back' or outcome == 'failed' or feed.state == 'over' then  -- nobody else waits for anything new
+if outcome == 'back' or outcome == 'failed' or feed.state == 'over' then  -- otherwise no consumer waits for a change
   redis.pcall('SPUBLISH', bell, '')
 end
 ledger_write(ledger, ARGV[1], ARGV[2], 'settled')

@@ -8,7 +8,7 @@
 -- KEYS[5]  HASH    consumers  what they have done
 -- KEYS[6]  HASH    opened     number -> name of a file that is being published
 -- returns  array   nothing: there is none; or definition, epoch, state, used, left, bytes, files, of
---                  which open, now (ms), those who hold it up, names and records of the consumers, of the
+--                  which open, now (ms), the consumers that it waits for, names and records of the consumers, of the
 --                  groups the bytes that they are done with, and how many files failed too often
 -- include clock
 

@@ -1,5 +1,5 @@
 # Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
-"""A file of a feed, as a consumer reads it."""
+"""Files of a feed, as a consumer reads them."""
 
 from __future__ import annotations
 
@@ -38,31 +38,33 @@ READ: Final = Script.load("holdfast.files", "read")
 SETTLE: Final = Script.load("holdfast.files", "settle")
 
 LOOK_S: Final = 5.0
-"""About so often one who waits for more of a file looks by itself."""
+"""Seconds between two looks of a reader that waits for more of a file."""
 
 UNTOLD: Final = 4
-"""Windows that are read before the server is told, while more is there."""
+"""Windows that are read between two reports to the server, while more is there."""
 
 
 class FeedFile:
-    """One file, held by a consumer; a context: at its end the file is done with.
+    """Hold one file for a consumer; a context, whose end settles the file.
 
     When the block ends normally, the whole file is acknowledged and does not come again, read to
-    its end or not. On an exception it is given back, and comes again from where it was
-    acknowledged: three times at once, then after a second, two, four and so on. A file that failed
-    ten times and was not acknowledged further meanwhile comes again only after `FileFeed.retry`.
-    What is no error, such as Ctrl-C, counts as no attempt. On a `DamagedFile` of its own the file
-    is done with too, since another try would end there again.
+    its end or not. On an exception the file is given back. It comes again from the acknowledged
+    offset: three times at once, then after 1, 2, 4 seconds and so on, up to 32.
 
-    What was read and not acknowledged comes again when the consumer crashes. Only a file that is
-    larger than half of the budget cannot be kept so long: acknowledge as you go, or use `save_to`.
+    - After ten errors in a row without progress it comes again only after `FileFeed.retry`.
+    - An exception that is no error (Ctrl-C, a cancelled task), or a file that was dropped without
+      a `with` block, causes the same pauses, but never sets the file aside.
+    - A `DamagedFile` about this file settles it too: another attempt would end in the same way.
+
+    After a crash, bytes that were not acknowledged come again. Only a file that is larger than half
+    of the budget cannot be kept so long: acknowledge as you go, or use `save_to`.
 
     Made by `Consumer.files`.
 
     Attributes:
-        id: tells it from all other files, for all who read it; no blanks.
-        name: as it was published; any text.
-        offset: bytes that were acknowledged before: reading begins there.
+        id: the same for all readers of this file, and no other file has it; no blanks.
+        name: the name under which it was published; any text.
+        offset: bytes that were acknowledged before; reading begins there.
     """
 
     _lease: Lease | None = None  # as long as it is held here
@@ -85,7 +87,7 @@ class FeedFile:
         self._hold(asked_at)
 
     def __del__(self) -> None:
-        # Whoever was interrupted before the end of its block must not keep it from others.
+        # A reader that was interrupted before the end of its block must not keep the file.
         self._let_go()
 
     def __repr__(self) -> str:
@@ -93,29 +95,29 @@ class FeedFile:
 
     @property
     def size(self) -> int | None:
-        """Its bytes, unpacked; None as long as it is being published."""
+        """Return its unpacked bytes; None as long as it is being published."""
         return None if self._view.state == "open" else self._view.size
 
     @property
     def position(self) -> int:
-        """Up to where its bytes were handed out."""
+        """Return the offset up to which its bytes were handed out."""
         return self._position if self._progress is None else self._progress.position
 
     @property
     def overlong(self) -> int:
-        """Lines that were too long and left out, up to here."""
+        """Return how many lines up to here were left out because they are too long."""
         return self._overlong
 
     def lines(self, *, max_line: int = MAX_LINE) -> Iterator[bytes]:
-        """Its lines, without their ends (a newline, with or without a carriage return).
+        """Yield its lines without their ends (a newline, with or without a carriage return).
 
         Args:
             max_line: bytes of a line at most, up to 128 KiB; longer ones are left out and counted
                 in `overlong`.
 
         Raises:
-            DamagedFile: after the lines before the damage.
-            FileTaken: another has it now.
+            DamagedFile: The file is damaged. The lines before the damage were yielded.
+            FileTaken: The consumer does not hold it any more.
         """
         for block in self.blocks(max_line=max_line):
             self._progress = progress = LineProgress(block)
@@ -131,14 +133,14 @@ class FeedFile:
         raw: bool = False,
         keep: bool = False,
     ) -> Iterator[Block]:
-        """Its lines in blocks of about a mebibyte, for those who count them by the thousands.
+        """Yield its lines in blocks of about a mebibyte, which is faster than line by line.
 
         Args:
             start: where to begin, an offset at which a line begins; by default `offset`.
             max_line: as in `lines`; a longer one is a block of its own, without data.
             raw: all bytes, wherever lines end.
             keep: keep all on the server until it is acknowledged, however large the file is. An
-                empty block says that more comes only later, and perhaps not before an `ack`.
+                empty block then means: more comes later, perhaps only after an `ack`.
 
         Raises:
             DamagedFile, FileTaken: as `lines`.
@@ -152,21 +154,19 @@ class FeedFile:
             for block in cutter.cut(data):
                 self._hand_out(block)
                 yield block
-            # Not the beginning of a line whose end is to come: who acknowledges as it goes, and
-            # dies now, begins again there.
             self._read_to(cutter.needed)
         for block in cutter.finish():
             self._hand_out(block)
             yield block
 
     def ack(self, upto: int | None = None) -> None:
-        """What comes before *upto* is done with: a next reader begins there. Harmless to repeat.
+        """Acknowledge what comes before *upto*: the next reader begins there. Harmless to repeat.
 
         Args:
             upto: an offset at which a line begins; by default the end of what was handed out.
 
         Raises:
-            FileTaken: another has it now.
+            FileTaken: The consumer does not hold it any more.
         """
         upto = self.position if upto is None else checked_offset(upto, "upto")
         self._acked = max(self._acked, upto)
@@ -179,12 +179,12 @@ class FeedFile:
         written before a crash is taken up again.
 
         Returns:
-            Where it is.
+            The path of the file.
 
         Raises:
-            DamagedFile: nothing is there.
-            FileTaken: another has the file now.
-            OSError: it cannot be written.
+            DamagedFile: The file is damaged; nothing was written under its name.
+            FileTaken: The consumer does not hold it any more.
+            OSError: It cannot be written.
         """
         file_id = f"{self._desk.unit}\0{self.id}"
         saving = in_thread(Saving, Path(folder), self.name, file_id)
@@ -200,14 +200,14 @@ class FeedFile:
         return path
 
     def _save(self, saving: Saving) -> int:
-        """Write all that is missing; return how many bytes there are."""
+        """Write what is missing; return how many bytes the file has."""
         chain = Chain(saving.count, saving.digest)
         try:
             for blocks in self._windows(chain):
                 in_thread(saving.write, blocks)
                 self._read_to(chain.index * BLOCK)
         except DamagedFile:
-            # Perhaps only what was found here is damaged: then all of it is read again.
+            # Perhaps only the saved part is damaged: then read the whole file again.
             if not saving.count or chain.index > saving.count or self._view.floor:
                 raise
             in_thread(saving.restart)
@@ -228,7 +228,9 @@ class FeedFile:
             if error is None:
                 seen_through(self._finish())
             elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
-                with suppress(HoldfastError):  # its lease ends by itself; what is raised is worse
+                with suppress(
+                    HoldfastError
+                ):  # its lease ends by itself; the error of the block matters more
                     seen_through(self._settle(self._outcome(error), error))
         finally:
             self._let_go()
@@ -240,7 +242,7 @@ class FeedFile:
         self._desk.renewer.keep(lease)
 
     def _let_go(self) -> None:
-        """Renew its lease no more, whatever the server knows."""
+        """Stop renewing its lease, whatever the server knows."""
         if self._lease is not None:
             self._desk.renewer.drop(self._lease)
         self._lease = None
@@ -256,7 +258,7 @@ class FeedFile:
         return (error.feed, error.file) == (self._desk.name, self.name)
 
     def _finish(self, op_id: str | None = None) -> Any:
-        """Say that it is done with."""
+        """Report that the whole file is done."""
         reply = self._settle("whole", op_id=op_id)
         if reply[0] != b"settled":
             self._refuse(reply)
@@ -283,7 +285,7 @@ class FeedFile:
         )
 
     def _data(self, start: int) -> Iterator[bytes]:
-        """Its bytes from *start* on, a window at a time."""
+        """Yield its bytes from *start* on, a window at a time."""
         skip = start % BLOCK
         for blocks in self._windows(Chain(start // BLOCK, None if start >= BLOCK else EMPTY)):
             data = b"".join(blocks)
@@ -291,10 +293,9 @@ class FeedFile:
             skip = 0 if blocks else skip
 
     def _windows(self, chain: Chain) -> Iterator[list[bytes]]:
-        """What is in its chunks, from where *chain* is; waits for more until it is whole.
+        """Yield the content of its chunks from *chain* on; wait for more until it is whole.
 
-        When only what is acknowledged may go, and something is not, it says so with nothing before
-        it waits: the publisher may wait for the same room.
+        With `keep`, yield nothing before waiting for an `ack`: the publisher may need the room.
         """
         while True:
             view = self._view
@@ -317,7 +318,7 @@ class FeedFile:
         self._check_end(chain)
 
     def _check_end(self, chain: Chain) -> None:
-        """Whether the file is whole, and what was read is what was published."""
+        """Raise `DamagedFile` unless the file is whole and was read as it was published."""
         if self._view.state == "damaged":
             raise self._damaged(self._view.problem)
         try:
@@ -326,12 +327,12 @@ class FeedFile:
             raise self._damaged(str(error)) from None
 
     def _read_to(self, offset: int) -> None:
-        """What comes before *offset* may go, if need be."""
+        """Note that the server may drop what comes before *offset*."""
         if not self._keep:
             self._read = max(self._read, offset)
 
     def _fetched(self, chain: Chain, count: int) -> list[bytes]:
-        """What is in the next *count* chunks, which are there, or were."""
+        """Return the content of the next *count* chunks, which are there, or were."""
         chunks: list[bytes | None] = [self._view.small]
         if chunks == [None]:
             chunks = self._desk.chunks(self._grant.number, chain.index, count)
@@ -342,11 +343,11 @@ class FeedFile:
         try:
             return in_thread(chain.take, chunks)
         except ValueError as error:
-            self._look(chain.index)  # they may be of another file, if it is not held any more
+            self._look(chain.index)  # if the file is lost, these may be chunks of another one
             raise self._damaged(str(error)) from None
 
     def _look(self, index: int) -> bool:
-        """Say how far this is, and see how the file stands; False: no more than *index* chunks."""
+        """Report the progress, refresh the view; return False if nothing follows chunk *index*."""
         grant, asked_at = self._grant, since_boot()
         self._session.live()
         reply = self._desk.ask(
@@ -357,7 +358,7 @@ class FeedFile:
             grant.token,
             self._acked,
             self._read,
-            durable=False,  # what is lost is read again
+            durable=False,  # after a loss it is read again
         )
         if reply[0] != b"shown":
             self._refuse(reply)
@@ -369,7 +370,7 @@ class FeedFile:
         return view.count > index or view.state != "open"
 
     def _news(self, index: int) -> None:
-        """Wait until there is more of it than *index* chunks."""
+        """Wait until it has more than *index* chunks, or is complete."""
         flag = Nudge()
         with self._desk.bell.follows([self._desk.unit], flag):
             while not self._look(index):
@@ -380,7 +381,7 @@ class FeedFile:
         self._stand(block.end)
 
     def _stand(self, offset: int) -> None:
-        """Everything up to *offset* was handed out."""
+        """Note that everything up to *offset* was handed out."""
         self._position, self._progress = offset, None
 
     def _gone(self) -> DamagedFile:

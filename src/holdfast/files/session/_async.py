@@ -1,4 +1,4 @@
-"""A session: what a consumer holds, it holds as long as this lives and says so."""
+"""Sessions of consumers: a consumer holds its files as long as its session is alive."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ SMALL: Final = 32 << 10
 """Bytes of the only chunk of a file that comes with its claim."""
 
 LOOK_S: Final = 5.0
-"""About so often one who waits looks by itself, though it misses nothing while the line holds."""
+"""Seconds between two claims of a waiting consumer, in case a notification was lost."""
 
 
 class _Nothing(NamedTuple):
-    """There is no file now.
+    """Describe why there is no file now.
 
     Attributes:
-        free_in_ms: when one may be free; None: nobody has one.
-        failed: how many have failed too often.
-        state: of the feed; empty: nobody has begun it.
+        free_in_ms: milliseconds until one may be free; None if no consumer holds one.
+        failed: how many failed too often.
+        state: state of the feed; empty if the feed does not exist.
     """
 
     free_in_ms: int | None
@@ -44,28 +44,28 @@ class _Nothing(NamedTuple):
     state: bytes
 
     def and_then(self, other: _Nothing) -> _Nothing:
-        """Return what this is with *other*, what was found in the next files."""
+        """Combine this with *other*, the result for the files that follow."""
         free = [each for each in (self.free_in_ms, other.free_in_ms) if each is not None]
         return _Nothing(min(free, default=None), self.failed + other.failed, other.state)
 
     @property
     def is_final(self) -> bool:
-        """Whether only files are left that are not handed out any more."""
+        """Return whether all files that are left failed too often."""
         return self.state == b"sealed" and self.failed > 0 and self.free_in_ms is None
 
 
 class AsyncSession:
-    """One run through the files: what it has open is held as long as it lives.
+    """Hold the files of one run of a consumer through the feed.
 
-    The lease of each file is renewed by itself. So a file that could not be given back, or that the
-    server holds for this session without its knowledge, is free for others after a lease.
+    The lease of each file is renewed separately. So a file that could not be given back, or that
+    only the server assigns to this session, is free for others after a lease.
 
     Attributes:
-        asked_at: by `since_boot`, before the server was asked for a file the last time.
+        asked_at: time of the last claim, by `since_boot`, before it was sent.
 
     Args:
-        desk: of the feed.
-        consumer: whose it is.
+        desk: calls about the feed.
+        consumer: name of the consumer.
     """
 
     def __init__(self, desk: AsyncDesk, consumer: str) -> None:
@@ -82,12 +82,12 @@ class AsyncSession:
         self._closed = False
 
     def __del__(self) -> None:
-        # Whoever was interrupted in the middle of `close` must not keep the consumer alive.
+        # A session that was interrupted within `close` must not keep the consumer alive.
         if self._lease is not None:
             self._desk.renewer.drop(self._lease)
 
     async def next(self, deadline: Deadline) -> Grant | None:
-        """The next file; None at the end, or when none comes in time.
+        """Return the next file; None at the end, or if none comes in time.
 
         Raises:
             FilesMissed, FilesFailed, FeedAborted, FeedLost, UnknownConsumer, FeedCrowded,
@@ -114,7 +114,7 @@ class AsyncSession:
         return None
 
     async def live(self) -> None:
-        """See that signs of life are given."""
+        """Keep the lease of the session renewed."""
         if self._lease is None or self._lease.lost:
             definition = self._desk.given or await self._desk.definition()
             if definition is not None:
@@ -123,11 +123,11 @@ class AsyncSession:
             self._desk.renewer.keep(self._lease)
 
     def hold(self, grant: Grant, asked_at: float) -> Lease:
-        """Return a new lease of a file, to be given to the renewer.
+        """Return a new lease of a file, for the renewer.
 
         Args:
             grant: the file.
-            asked_at: by `since_boot`, before the server was asked for it.
+            asked_at: time of the claim, by `since_boot`, before it was sent.
         """
         return self._new_lease(grant.member, grant.token, asked_at)
 
@@ -136,7 +136,7 @@ class AsyncSession:
         return Lease(unit, RENEW, names, member, token, self._lease_ms, asked_at, _ignore)
 
     def enter(self, file: object) -> None:
-        """Note that a *file* that it holds is in use."""
+        """Note that a *file* of this session is in use."""
         self._in_use.add(file)
 
     async def exit(self, file: object) -> None:
@@ -146,10 +146,10 @@ class AsyncSession:
             await self.close()
 
     async def close(self) -> bool:
-        """End it, when no file of it is in use: what it holds is free for others.
+        """End the session unless a file of it is in use: what it holds is free for others.
 
         Returns:
-            Whether the server knows by now.
+            Whether the server confirmed it.
         """
         self._closed = True
         if self._in_use:
@@ -169,7 +169,7 @@ class AsyncSession:
         await self._desk.ask(LEAVE, *args, durable=False)
 
     async def _claimed(self) -> Any:
-        """What there is now."""
+        """Ask the server for a file, and return its answer."""
         self._turn += 1
         self.asked_at = since_boot()
         start, nothing = 0, _Nothing(None, 0, b"")
@@ -198,11 +198,11 @@ class AsyncSession:
             start = int(reply[5])
 
     async def _news(self, deadline: Deadline) -> Any:
-        """What there is after something has happened."""
+        """Wait for a change, then return the answer to the next claim."""
         flag = Nudge()
         with self._desk.bell.follows([self._desk.unit], flag):
             while True:
-                again = await self._claimed()  # it may have happened before the bell was heard
+                again = await self._claimed()  # the change may be older than the subscription
                 if not isinstance(again, _Nothing) or again.is_final or deadline.passed:
                     return again
                 free_s = LOOK_S if again.free_in_ms is None else again.free_in_ms / 1000
@@ -211,4 +211,4 @@ class AsyncSession:
 
 
 def _ignore() -> None:
-    """Do nothing: whoever uses a lost file is told by its next step."""
+    """Do nothing: the next call of a file that was lost raises `FileTaken`."""

@@ -106,7 +106,6 @@ if claims < want and claimed_bytes < CLAIM_BYTES then
   redis.call('ZADD', idle, now_ms + IDLE_MS, channel)
   redis.call('PEXPIRE', idle, IDLE_MS)
   out[2], out[4] = count_standing()
-  out[2] = paused and redis.call('ZCARD', leases) or out[2]
   if out[2] > 0 then
     out[1] = looked_at < LOOK_LIMIT and next_ms() or 0
   end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 MAX_CRASHES: Final = 3
 """Claims whose worker vanished; then the task itself is suspected, and buried."""
@@ -28,6 +28,11 @@ class Claim:
     attempt: int
     crashes: int
     body: bytes
+
+    @classmethod
+    def of(cls, key: bytes, token: bytes, attempt: int, crashes: int, body: bytes) -> Self:
+        """Return the claim that `step.lua` answers."""
+        return cls(key, int(token), attempt, crashes, body)
 
     @property
     def identity(self) -> tuple[bytes, int]:

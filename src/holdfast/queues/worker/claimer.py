@@ -25,6 +25,7 @@ from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, S
 from ...errors.records import logger_of
 from .. import keys
 from .claim import MAX_CRASHES, Claim, Verdict
+from .damage import QueueDamage
 from .step import Step
 
 logger = logger_of("holdfast.worker")
@@ -57,14 +58,12 @@ class Claimer:
         unit: the queue.
         worker: the worker's name, for people to read.
         lease_ms: life of a claim without renewal.
-        on_taken_away: told, in the worker's loop, of each claim that is not this worker's any more,
-            and why.
-        on_damaged: called in the worker's loop after each step that fails because of `damage`.
+        on_taken_away: called in the worker's loop with each claim that was lost, and why.
+        on_damaged: called in the worker's loop after each step that fails because of damage.
 
     Attributes:
-        telling: claims that have ended, of which the server is being told beside all steps; also
-            those for whose answer nobody waits any more.
-        damage: why each step fails, if another program has changed keys of the queue.
+        telling: claims that have ended, which the server is being told beside all steps.
+        damage: what another program changed in the keys of the queue.
     """
 
     def __init__(
@@ -83,9 +82,7 @@ class Claimer:
         self.woken = Event()
         self._loop = OwnLoop()
         self._on_taken_away = on_taken_away
-        self._on_damaged = on_damaged
-        self.damage: DecodeError | None = None
-        self._astray = 0
+        self.damage = QueueDamage(unit, on_damaged)
         self._taken_away: set[Claim] = set()
         self.telling: set[Claim] = set()
         self.patience = Deadline(None)  # until when an answer is waited for
@@ -216,10 +213,10 @@ class Claimer:
         want, verdicts = self._pending.want, self._pending.verdicts
         asked_at, reply = await self._answered(self._pending)
         wait_ms, self._left, accepted, astray, *claimed = reply
-        self._report(astray)
+        self.damage.step_succeeded(astray)
         if claimed and isinstance(claimed[-1], list):
             await self._answer_for(claimed.pop())
-        claims = [_claim(*claimed[i : i + 5]) for i in range(0, len(claimed), 5)]
+        claims = [Claim.of(*claimed[i : i + 5]) for i in range(0, len(claimed), 5)]
         for claim in claims:
             self._keep(claim, asked_at)
             self._parked.pop(claim.key, None)
@@ -317,27 +314,14 @@ class Claimer:
                 level = logging.WARNING if failures == 1 else logging.DEBUG
                 reason = getattr(error, "reason", error)
                 logger.log(level, "%s: %s; asking until it answers", self.unit, reason)
-                # The first failure may be of the ledger entry of this writer, which gets a new one.
-                damaged = failures > 1 and isinstance(error, DecodeError)
-                self.damage = error if damaged else None
-                if damaged:
-                    self._on_damaged()
+                self.damage.step_failed(error, failures)
                 if isinstance(error, DamagedData) and args[0] == self._writer:  # or of its entry
                     args[:2] = self._writer, self._number = ledger.new_writer(), 1
                 await sleep(backoff_s(failures, 0.05, _LONGEST_PAUSE_S))
             else:
-                self.damage = None
                 if failures:
                     logger.warning("%s answers again, after %d failures", self.unit, failures)
                 return asked_at, reply
-
-    def _report(self, astray: int) -> None:
-        """Log that lines and tasks do not fit together, once as long as that lasts."""
-        if astray and not self._astray:
-            what = "tasks are in no line and will not run" if astray > 0 else "ids have no task"
-            text = "%s is damaged: %d %s; another program changed its keys: run `holdfast fsck`"
-            logger.error(text, self.unit, abs(astray), what)
-        self._astray = astray
 
     async def _answer_for(self, questioned: Sequence[bytes]) -> None:
         """Renew the claims among *questioned* that this worker holds, and release the others.
@@ -414,7 +398,3 @@ class Claimer:
                 self.unit,
                 verdict.verb,
             )
-
-
-def _claim(key: bytes, token: bytes, attempt: int, crashes: int, body: bytes) -> Claim:
-    return Claim(key, int(token), attempt, crashes, body)

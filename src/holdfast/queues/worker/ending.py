@@ -51,6 +51,17 @@ async def verdict_on(
     return None
 
 
+async def leave(claimer: Claimer, worker: str) -> None:
+    """Give back the tasks of one queue. A failure leaves the other queues alone."""
+    try:
+        await claimer.leave()
+    except HoldfastError:
+        pass  # its leases will end
+    except Exception as error:  # noqa: BLE001 (the worker ends anyway)
+        text = "worker %s could not give back all tasks of %s"
+        log_safely(logger, logging.ERROR, text, worker, claimer.unit, error=error)
+
+
 def last_word(claim: Claim, task: Running[Verdict | None]) -> Verdict | None:
     """Return the verdict of a *task* that has ended in whatever way."""
     if task.cancelled():  # before it began, so it had no chance to say so itself

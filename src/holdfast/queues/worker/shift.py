@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import ExitStack
@@ -16,7 +15,6 @@ from ...core.call._async import AsyncCaller
 from ...core.catalog._async import AsyncCatalog
 from ...core.clock import Deadline
 from ...core.connections.settings import Settings
-from ...core.error_text import log_safely
 from ...core.eviction import Lookout
 from ...core.renewer import Renewer
 from ...core.runtime._async import (
@@ -39,7 +37,7 @@ from ...errors import HoldfastError
 from ...errors.records import logger_of
 from .claim import Claim, Verdict
 from .claimer import STEP_LIMIT, Claimer
-from .ending import guarded, last_word, raise_failure, report, verdict_on
+from .ending import guarded, last_word, leave, raise_failure, report, verdict_on
 from .places import PATIENCE_S, Places
 from .plan import Plan
 from .runner import Runner
@@ -180,20 +178,10 @@ class Shift:
                 async with time_limit(_FAREWELL_S):
                     await notice()  # what is to start soon, starts
                     await self._stop_all(_FAREWELL_S / 2)
-                    leaving = map(self._leave, self._claimers.values())
+                    leaving = [leave(each, self._worker) for each in self._claimers.values()]
                     await together(*leaving, self._sign.depart())
         finally:
             await self._close()
-
-    async def _leave(self, claimer: Claimer) -> None:
-        """Give back the tasks of one queue. A failure leaves the other queues alone."""
-        try:
-            await claimer.leave()
-        except HoldfastError:
-            pass  # its leases will end
-        except Exception as error:  # noqa: BLE001 (this run ends anyway)
-            text, who = "worker %s could not give back all tasks of %s", self._worker
-            log_safely(logger, logging.ERROR, text, who, claimer.unit, error=error)
 
     async def _close(self) -> None:
         self._threads.close()
@@ -231,16 +219,15 @@ class Shift:
         """Stop a run until idle that is idle. It fails if a queue is damaged."""
         if not self._until_idle or self._stopping or not self._is_idle():
             return
-        damages = (claimer.damage for claimer in self._claimers.values())
-        if (damage := next(filter(None, damages), None)) is not None:
-            self._fail(damage)
+        if errors := [each.damage.error for each in self._claimers.values() if each.damage.error]:
+            self._fail(errors[0])
         else:
             self.stop(self._plan.grace_s)
 
     def _is_idle(self) -> bool:
         """Return whether nothing runs here, and each queue is damaged or was found empty since."""
         return not self._running and all(
-            claimer.damage is not None
+            claimer.damage.error is not None
             or (self._is_known(claimer) and claimer.found_empty and not claimer.is_busy)
             for claimer in self._claimers.values()
         )

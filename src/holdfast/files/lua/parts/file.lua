@@ -39,12 +39,12 @@ local function mark(file, g, digit)
   file.done = file.done:sub(1, g - 1) .. digit .. file.done:sub(g + 1)
 end
 
--- Whether somebody has still to read it.
+-- Whether a group has still to read it.
 local function is_wanted(file)
   return file.done:find('[^1]') ~= nil
 end
 
--- Appends what a consumer is told of it: state, count, floor, bytes, digest, problem.
+-- Appends the fields of its view: state, count, floor, bytes, digest, problem.
 local function show(told, file)
   for _, field in ipairs({'state', 'count', 'floor', 'bytes', 'digest', 'problem'}) do
     local value = file[field]

@@ -1,7 +1,7 @@
--- What a consumer is told of a file that it holds now.
+-- The answer to the consumer that holds a file now.
 -- Expects: sound, feed, life, file, chunks.
 
--- Of a file of one chunk that takes no more than *small* bytes, the chunk comes along.
+-- If the file has one chunk of at most *small* bytes, the answer contains it.
 local function told_of(number, file, place, small)
   save()
   local told = {'file', feed.epoch, text(number), text(place.token), text(place.acked), file.name}

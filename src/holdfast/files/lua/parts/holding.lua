@@ -1,4 +1,4 @@
--- Who holds a file, and for how long.
+-- The holder of a file, and the end of its lease.
 -- Expects: now_ms, now_us, sound, feed, places, meta.
 
 local function keep_place(group, number, place)

@@ -1,4 +1,4 @@
--- The next file for a group: the first that nobody alive holds, and that need not wait.
+-- The next file for a group: the first one that no live session holds, and that does not pause.
 -- Expects: now_ms, sound, feed, file, places, attempts.
 
 local LOOK = 1000  -- files looked at in one go
@@ -9,7 +9,7 @@ local function pick(group, from)
   local first = math.max(floor, from)
   local last = math.min(feed.top, first + LOOK - 1)
   local rest, passed = {failed = 0}, floor
-  local function remember()  -- so that nobody looks at these files again
+  local function remember()  -- the next claim skips these files
     if passed > floor then
       redis.call('HSET', places, group, text(passed))
     end

@@ -3,7 +3,7 @@
 
 local LOOK = 256  -- files looked at in one go
 
--- Those given up, or for whom it failed too often, miss a file that nobody else has still to read.
+-- Drops a file that only groups have left that are given up, or for which it failed too often: they miss it.
 local function pass_by(number, file, gone)
   for g = 1, #file.done do
     if is_waited_for(file, g, gone) then

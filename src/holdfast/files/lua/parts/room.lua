@@ -19,12 +19,12 @@ local function given_up()
   return lives and gone or {}
 end
 
--- Whether a group is to read a file; with *gone*, those given up, nobody waits for what failed too often.
+-- Whether a file is kept for a group; with *gone*, those given up, not if it failed too often for this one.
 local function is_waited_for(file, g, gone)
   return not settled(file, g) and not (gone and (gone[g] or has_failed(file, g)))
 end
 
--- The first chunk that somebody needs. *unacked* also lets go what was read and not acknowledged.
+-- The first chunk that a group needs. With *unacked*, not what was read and not acknowledged.
 local function needed(number, file, unacked, gone)
   local least = file.count
   for g = 1, #file.done do

@@ -1,5 +1,5 @@
 -- Checks what is stored before anything counts on it: another program may have written it. A number
--- that bounds a loop must be finite, or the script keeps the server from everybody.
+-- that bounds a loop must be finite, or the script blocks the server.
 
 local MOST = 2 ^ 53  -- beyond it, numbers are not exact
 
