@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
@@ -32,12 +33,21 @@ Ended = Callable[[str], None]
 _GOODBYE_S: Final = 1.0
 """How long `close` waits for the other side."""
 
+_BUFFER_BYTES: Final = 2**18
+
+_UNREAD: Final = secrets.token_bytes(8)
+"""The begin of the buffer while nothing was read into it."""
+
 _TURNS_OF_LAYERS: Final = 3
 """As `turns_to_notice`, where news goes through TLS or a reader: each passes it on a turn later."""
 
 
-class AsyncStream(asyncio.Protocol):
+class AsyncStream(asyncio.BufferedProtocol):
     """A connection whose bytes come straight from its transport.
+
+    A signal handler may raise after the transport has read bytes and before their replies are
+    heard. Later replies would then answer the wrong requests. So the bytes are read into a buffer
+    of this stream, which shows at the next read that they were not heard, and the stream ends.
 
     Args:
         writer: what redis-py wrote to.
@@ -54,6 +64,8 @@ class AsyncStream(asyncio.Protocol):
         self._ended = ended
         self._over = False
         self._gone = asyncio.get_running_loop().create_future()
+        self._buffer = bytearray(_BUFFER_BYTES)
+        self._between = True  # two reads, so all that was read has been heard
         self._reader = hiredis.Reader(replyError=ErrorReply, protocolError=ConnectionError)
         self._transport = cast("asyncio.Transport", writer.transport)
         if self._transport.get_extra_info("sslcontext") is not None:
@@ -83,13 +95,23 @@ class AsyncStream(asyncio.Protocol):
         self._over = True
         self._transport.abort()
 
-    def data_received(self, data: bytes) -> None:
-        """Some bytes have come."""
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """Return what the transport reads into."""
+        del sizehint
+        buffer = self._buffer
+        if not self._between and not buffer.startswith(_UNREAD):
+            self._fail("a signal handler interrupted the client while it read replies")
+        self._between = False
+        buffer[: len(_UNREAD)] = _UNREAD
+        return buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Hear the replies in the first *nbytes* of the buffer."""
         replies: list[Any] = []
         problem: ConnectionError | None = None
         next_reply = self._reader.gets
         try:
-            self._reader.feed(data)
+            self._reader.feed(self._buffer, 0, nbytes)  # type: ignore[arg-type]  # it takes any buffer
             while (reply := next_reply()) is not False:
                 replies.append(reply)
         except ConnectionError as error:  # these are no replies
@@ -97,8 +119,8 @@ class AsyncStream(asyncio.Protocol):
         if replies and not self._over:
             self._heard(replies)
         if problem is not None:
-            self._end(str(problem))
-            self._transport.abort()
+            self._fail(str(problem))
+        self._between = True  # last, so that an interruption anywhere is noticed
 
     def eof_received(self) -> None:
         """The server says no more; the transport closes by itself."""
@@ -109,6 +131,10 @@ class AsyncStream(asyncio.Protocol):
         self._end(str(exc or "the server closed the connection"))
         if not self._gone.done():
             self._gone.set_result(None)
+
+    def _fail(self, reason: str) -> None:
+        self._end(reason)
+        self._transport.abort()
 
     def _end(self, reason: str) -> None:
         if not self._over:
