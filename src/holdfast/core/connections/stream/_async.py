@@ -20,8 +20,9 @@ from .redispy import (
     check_role,
     curt,
     error_reply,
+    forget_writer,
     native,
-    taken_over,
+    writer_of,
 )
 
 Heard = Callable[[Sequence[Any]], None]
@@ -226,6 +227,7 @@ async def open_stream(
         ConnectionError: it cannot be; why, and where to.
     """
     connection = settings.connection(flavour, address, sentinel=sentinel)
+    stream: AsyncStream | None = None
     try:
         if native(connection):
             curt(connection)
@@ -234,13 +236,16 @@ async def open_stream(
             if settings.topology == "sentinel" and not sentinel:
                 await _check_role(connection)
         if native(connection):
-            return AsyncStream(await taken_over(connection), heard, ended)
+            stream = AsyncStream(await writer_of(connection), heard, ended)
+            forget_writer(connection)
+            return stream
         return AsyncPlainStream(connection, heard, ended)
-    except BROKEN as error:
+    except BaseException as error:
+        if stream is not None:
+            stream.abort()
         await _disconnect(connection)
-        raise ConnectionError(settings.explained(address, str(error))) from error
-    except BaseException:
-        await _disconnect(connection)
+        if isinstance(error, BROKEN):
+            raise ConnectionError(settings.explained(address, str(error))) from error
         raise
 
 
