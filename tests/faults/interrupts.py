@@ -30,8 +30,9 @@ def interrupted_at(
     files: str = SOURCE,
     opcodes: bool = False,
     instead: Callable[[], object] | None = None,
+    raised: type[BaseException] = Interrupt,
 ) -> str | None:
-    """Run *function*, and raise `Interrupt` at one step of it in this thread.
+    """Run *function*, and raise *raised* at one step of it in this thread.
 
     A step is a call of a function, the begin of a line, or the end of a `with`.
 
@@ -42,6 +43,7 @@ def interrupted_at(
         opcodes: whether each bytecode is a step, too.
         instead: what a handler does that does not raise. Then only calls are steps: Python runs
             handlers there, and not between any two lines.
+        raised: the exception.
 
     Returns:
         The place of the interrupt; None if *function* has fewer steps.
@@ -61,7 +63,7 @@ def interrupted_at(
             path = frame.f_code.co_filename.removeprefix(SOURCE)
             place = f"{path}:{frame.f_lineno} {frame.f_code.co_name} ({event})"
             if instead is None:
-                raise Interrupt
+                raise raised
             instead()
         return trace
 
@@ -69,7 +71,7 @@ def interrupted_at(
     sys.settrace(trace)
     try:
         function()
-    except Interrupt:
+    except raised:
         pass
     finally:
         sys.settrace(before)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import secrets
 import signal
+import threading
+import time
+from functools import partial
+from itertools import count
 from types import FrameType
 from typing import NoReturn
 
 import pytest
 
+from faults.interrupts import Interrupt, handler, interrupted_at
 from faults.servers import Server
-from holdfast import Holdfast, TaskRegistry
+from holdfast import Holdfast, TaskRegistry, Worker
+from holdfast.core.runtime.apart import ENDING_S
 
 tasks = TaskRegistry()
 
@@ -38,12 +44,62 @@ def test_what_a_signal_handler_raises_ends_the_worker(
         with Holdfast.from_url(standalone.url, namespace=f"n-{secrets.token_hex(4)}") as hf:
             worker = hf.worker(tasks)
             for delay_s in (0.001, 0.05, 0.3):
-                signal.setitimer(signal.ITIMER_REAL, delay_s)
                 with pytest.raises(error, match="of the handler"):
-                    worker.run()
-            handle = hf.enqueue(harmless.call())
-            worker.run(until_idle=True)
-            assert handle.result(timeout=0) == "done"
+                    run_until_alarm(worker, delay_s)
+            assert_serves(worker, hf)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def run_until_alarm(worker: Worker, delay_s: float) -> None:
+    """Run *worker*; no alarm comes after it has ended, such as while the client closes."""
+    try:
+        signal.setitimer(signal.ITIMER_REAL, delay_s)
+        worker.run()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+
+
+def assert_serves(worker: Worker, hf: Holdfast) -> None:
+    handle = hf.enqueue(harmless.call())
+    worker.run(until_idle=True)
+    assert handle.result(timeout=0) == "done"
+
+
+def test_an_exception_at_any_step_ends_the_worker_soon(standalone: Server) -> None:
+    """Also before the worker has begun, and after it has ended; the next run serves."""
+    with Holdfast.from_url(standalone.url, namespace=f"n-{secrets.token_hex(4)}") as hf:
+        worker = hf.worker(tasks)
+        for step in count(1):
+            begun = time.monotonic()
+            if not interrupted_at(step, partial(worker.run, until_idle=True)):
+                break
+            assert time.monotonic() - begun < ENDING_S / 2
+            assert_serves(worker, hf)
+        assert step > 50
+
+
+def test_a_signal_that_does_not_wake_the_main_thread_ends_the_worker(standalone: Server) -> None:
+    """One that comes just before the thread waits, or to another thread."""
+    with (
+        Holdfast.from_url(standalone.url, namespace=f"n-{secrets.token_hex(4)}") as hf,
+        handler(Interrupt),
+    ):
+        worker = hf.worker(tasks)
+
+        def disturb() -> None:
+            ended.wait(0.3)
+            signal.pthread_kill(threading.get_ident(), signal.SIGALRM)
+            if not ended.wait(20):
+                worker.stop(grace=0)  # the test fails, and does not hang
+
+        ended = threading.Event()
+        disturbing = threading.Thread(target=disturb)
+        disturbing.start()
+        begun = time.monotonic()
+        with pytest.raises(Interrupt):
+            worker.run()
+        assert time.monotonic() - begun < 15
+        ended.set()
+        disturbing.join()
+        assert_serves(worker, hf)

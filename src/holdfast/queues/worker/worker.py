@@ -54,6 +54,11 @@ class AsyncWorker:
         if self._shift is not None:
             self._shift.stop(self._grace_s)
 
+    def _forget_stop(self) -> None:
+        """Let the next `run` serve, although a stop came too late for the last one."""
+        if self._shift is None:
+            self._grace_s = None
+
     async def run(self, *, until_idle: bool = False) -> None:
         """Serve the queues until `stop`.
 
@@ -145,8 +150,11 @@ class Worker:
         What another signal handler of the program raises ends it as well: what runs is given back,
         and the exception is raised.
         """
-        with stopping_on_signals(self.stop, lambda: self.stop(grace=0)):
-            run_apart(
-                lambda: run_loop(self._worker.run(until_idle=until_idle)),
-                lambda: self.stop(grace=0),
-            )
+        try:
+            with stopping_on_signals(self.stop, lambda: self.stop(grace=0)):
+                run_apart(
+                    lambda: run_loop(self._worker.run(until_idle=until_idle)),
+                    lambda: self.stop(grace=0),
+                )
+        finally:
+            self._worker._forget_stop()  # noqa: SLF001 (a sibling)

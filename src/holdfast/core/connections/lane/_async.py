@@ -30,6 +30,12 @@ _FRESH_S: Final = 0.001
 _GRACE_S: Final = 0.02
 """An overdue call has so long still: a loop that was busy hears first what has come meanwhile."""
 
+_STALLED_S: Final = 0.1
+"""A call that waits for longer while it could be sent finds that a signal handler interrupted the
+step that was to send it."""
+
+_INTERRUPTED: Final = "a signal handler interrupted the client during this call"
+
 _DRAINED_S: Final = 0.005
 """Between two looks whether the replies that nobody waits for have come."""
 
@@ -58,6 +64,11 @@ class AsyncLane:
 
     With a seal it sends one batch at a time, and the seal after it, without which no answer counts:
     the calls that come meanwhile share the next one.
+
+    A signal handler may raise at any line here, and the loop goes on. So each step notes that it
+    has begun, and that it has ended; a step that follows an unfinished one breaks the connection.
+    A call leaves its queue only after it has its outcome or is in the next queue. Handles of the
+    loop may be lost: two timers, one after the other, watch the calls from `submit` on.
     """
 
     def __init__(
@@ -82,8 +93,11 @@ class AsyncLane:
         self._opening: asyncio.Task[AsyncStream | AsyncPlainStream] | None = None
         self._giving_up: asyncio.TimerHandle | None = None
         self._sending: asyncio.Handle | None = None
-        self._watching: asyncio.TimerHandle | None = None
+        self._watching: tuple[asyncio.TimerHandle, ...] = ()
+        self._watched_until = 0.0
+        self._between = True  # two steps, so the calls under way are those whose replies will come
         self._overdue: _Call | None = None
+        self._overdue_at = 0.0  # when it was seen first
         self._used_at = 0.0
         self._closed = False
 
@@ -95,10 +109,14 @@ class AsyncLane:
     def submit(self, request: Request) -> asyncio.Future[Outcome]:
         """Send one request; its outcome is to be awaited."""
         now, future = self._loop.time(), self._loop.create_future()
+        if now >= self._watched_until:
+            self._watch_until(now + self._settings.timeout_s)
         self._waiting.append(_Call(request, future, now))
         if self._sending is None:
             self._begin(now)
-        elif len(self._waiting) == ENOUGH and self._under_way and self._seal is None:
+        elif (
+            len(self._waiting) == ENOUGH and self._under_way and self._seal is None
+        ) or now - self._waiting[0].since > _STALLED_S:
             self._sending.cancel()
             self._send()
         return future
@@ -106,10 +124,14 @@ class AsyncLane:
     def submit_all(self, requests: Iterable[Request]) -> list[asyncio.Future[Outcome]]:
         """Send requests together; each outcome is to be awaited."""
         now = self._loop.time()
+        if now >= self._watched_until:
+            self._watch_until(now + self._settings.timeout_s)
         calls = [_Call(request, self._loop.create_future(), now) for request in requests]
         self._waiting += calls
         if calls and self._sending is None:
             self._begin(now)
+        elif calls and now - self._waiting[0].since > _STALLED_S:
+            self._send()
         return [call.future for call in calls]
 
     async def close(self) -> None:
@@ -118,6 +140,7 @@ class AsyncLane:
             pending: list[asyncio.Future[Any]] = [
                 call.future for call in (*self._under_way, *self._waiting) if not call.future.done()
             ]
+            self._notice_opened()
             if self._opening is not None:
                 pending.append(self._opening)
             if pending:
@@ -170,6 +193,8 @@ class AsyncLane:
     def _send(self) -> None:
         """Send what waits, as far as it may be under way."""
         self._sending = None
+        if not self._between:
+            self._break(_INTERRUPTED)
         stream, now = self._stream, self._loop.time()
         if stream is None:
             self._open(now)
@@ -179,18 +204,20 @@ class AsyncLane:
             return
         if self._seal is not None and self._under_way:
             return
+        self._between = False
         payloads: list[bytes] = []
         waiting, under_way, late = self._waiting, self._under_way, now - self._settings.timeout_s
         room = MAX_BYTES_UNDER_WAY - self._bytes_under_way
         while waiting and room > 0 and len(under_way) < MAX_UNDER_WAY:
-            call = waiting.popleft()
+            call = waiting[0]
             if call.future.done() or call.since < late:
                 self._dismiss(call)
-                continue
-            call.since, payload = now, call.request.payload
-            under_way.append(call)
-            payloads.append(payload)
-            room -= len(payload)
+            else:
+                call.since, payload = now, call.request.payload
+                under_way.append(call)
+                payloads.append(payload)
+                room -= len(payload)
+            waiting.popleft()
         if payloads:
             if self._seal is not None:
                 seal = _Call(self._seal.request, self._loop.create_future(), now)
@@ -199,11 +226,18 @@ class AsyncLane:
             whole = b"".join(payloads)
             self._bytes_under_way += len(whole)
             stream.write(whole)
-            if self._watching is None:
-                self._watch()
+        self._between = True
 
     def _hear(self, replies: Sequence[Any]) -> None:
         """Replies to the oldest calls under way."""
+        if not self._between:
+            self._break(_INTERRUPTED)
+            return
+        self._between = False
+        self._answer(replies)
+        self._between = True
+
+    def _answer(self, replies: Sequence[Any]) -> None:
         under_way = self._under_way
         for reply in replies:
             if not under_way:
@@ -218,15 +252,16 @@ class AsyncLane:
                     continue
                 outcome = outcome_of_all(self._replies, self._address, request.marks)
                 self._replies = []
-            call = under_way.popleft()
+            call = under_way[0]
             self._bytes_under_way -= len(request.payload)
-            if self._seal is not None and not under_way:  # this is the seal itself
+            if self._seal is not None and len(under_way) == 1:  # this is the seal itself
                 problem = unsafe(outcome, self._seal)
                 self._conclude(Lost(self._explained(problem)) if problem else None)
             elif self._seal is not None and isinstance(outcome, Replied):
                 self._unsealed.append((call, outcome))
             elif not call.future.done():
                 call.future.set_result(outcome)
+            under_way.popleft()
         if self._waiting:
             self._send_soon()
         elif not under_way:
@@ -234,10 +269,10 @@ class AsyncLane:
 
     def _conclude(self, lost: Lost | None) -> None:
         """Answer the calls that wait for their seal: they are safe, or may be *lost*."""
-        calls, self._unsealed = self._unsealed, []
-        for call, outcome in calls:
+        for call, outcome in self._unsealed:
             if not call.future.done():
                 call.future.set_result(lost or outcome)
+        self._unsealed = []
 
     def _break(self, reason: str) -> None:
         """Hang up, and begin anew."""
@@ -247,42 +282,67 @@ class AsyncLane:
 
     def _ended(self, reason: str) -> None:
         """The connection is gone, and what was under way on it is lost."""
-        self._stream = None
-        calls, self._under_way = self._under_way, deque()
-        self._bytes_under_way = 0
-        self._replies = []
+        self._between = False
         lost = Lost(self._explained(reason))
         self._conclude(lost)
-        for call in calls:
+        for call in self._under_way:
             if not call.future.done():
                 call.future.set_result(lost)
+        self._under_way = deque()
+        self._bytes_under_way = 0
+        self._replies = []
+        self._stream = None
         if self._waiting:
             self._send_soon()
+        self._between = True
 
     def _watch(self) -> None:
-        """See that the oldest call under way is answered in time: one timer for all of them."""
-        self._watching = None
-        overdue, self._overdue = self._overdue, None
-        if not self._under_way:
+        """See that the oldest call is answered in time: two timers for all of them."""
+        if not self._between:
+            self._break(_INTERRUPTED)
+        self._notice_opened()
+        now = self._loop.time()
+        if self._waiting and self._opening is None and not self._under_way:
+            self._send()  # the step that was to do it was interrupted, or is about to come
+        oldest = next(iter(self._under_way or self._waiting), None)
+        if oldest is None:
             return
-        oldest, now = self._under_way[0], self._loop.time()
         due = oldest.since + self._settings.timeout_s
         if due > now:
-            self._watching = self._loop.call_at(due, self._watch)
-        elif oldest is overdue:
+            self._watch_until(due)
+            return
+        if oldest is not self._overdue:
+            self._overdue, self._overdue_at = oldest, now
+        elif now - self._overdue_at > 0.9 * _GRACE_S:  # timers are not exact
+            self._overdue = None
             self._break("")
-        else:
-            self._overdue = oldest
-            self._watching = self._loop.call_later(_GRACE_S, self._watch)
+            self._dismiss_late(now, "")
+        self._watch_until(now + _GRACE_S)
+
+    def _watch_until(self, due: float) -> None:
+        """Look at *due*, and again soon after: a signal handler may interrupt the first look."""
+        until = due + _GRACE_S
+        if until > self._watched_until:
+            call_at = self._loop.call_at
+            self._watching = (call_at(due, self._watch), call_at(until, self._watch))
+            self._watched_until = until
 
     def _watch_no_more(self) -> None:
-        for timer in (self._watching, self._giving_up):
+        for timer in (*self._watching, self._giving_up):
             if timer is not None:
                 timer.cancel()
-        self._watching = self._giving_up = None
+        self._watching, self._watched_until, self._giving_up = (), 0.0, None
+
+    def _notice_opened(self) -> None:
+        """Take what was opened, if a signal handler has interrupted the step that was to do it."""
+        if self._opening is not None and self._opening.done():
+            self._opened(self._opening)
 
     def _open(self, now: float) -> None:
         """Connect for those who still wait, then send."""
+        self._notice_opened()
+        if self._stream is not None:
+            return
         if self._opening is not None:
             self._give_up_in_time()
             return
@@ -315,30 +375,33 @@ class AsyncLane:
         problem = None if opening.cancelled() else opening.exception()
         opened = problem is None and not opening.cancelled()
         if opening is not self._opening:  # nobody wants it any more
-            if opened:
+            if opened and opening.result() is not self._stream:
                 opening.result().abort()
             return
-        self._opening = None
         if opened:
             self._stream = opening.result()
             self._used_at = self._loop.time()
+        self._opening = None
+        if opened:
             self._send()
         elif isinstance(problem, ConnectionError):
             self._refuse(Unsent(str(problem)))
-        elif problem is not None:  # what the user gave failed, such as a provider of credentials
+        elif isinstance(
+            problem, Exception
+        ):  # what the user gave failed, such as a provider of credentials
             self._refuse(problem)
         elif self._waiting:  # a loop that ends cancels all tasks, but those who clean up may call
             self._send_soon()
 
     def _dismiss_late(self, now: float, reason: str) -> None:
         """Keep only those that still may wait; the others hear a *reason*."""
-        late, waiting = now - self._settings.timeout_s, self._waiting
-        self._waiting = deque()
-        for call in waiting:
+        late, left = now - self._settings.timeout_s, deque[_Call]()
+        for call in self._waiting:
             if call.future.done() or call.since <= late:
                 self._dismiss(call, reason)
             else:
-                self._waiting.append(call)
+                left.append(call)
+        self._waiting = left
 
     def _dismiss(self, call: _Call, reason: str = "calls before it took too long") -> None:
         """Not send a call that waited for too long, or whose caller is gone."""
@@ -347,8 +410,7 @@ class AsyncLane:
 
     def _refuse(self, problem: Unsent | BaseException) -> None:
         """Answer all that waits with *problem*."""
-        calls, self._waiting = self._waiting, deque()
-        for call in calls:
+        for call in self._waiting:
             if call.future.done():
                 continue
             if isinstance(problem, Unsent):
@@ -356,6 +418,7 @@ class AsyncLane:
             else:
                 call.future.set_exception(problem)
                 call.future.exception()  # it is no news to those who heard it of another call
+        self._waiting = deque()
 
     def _explained(self, reason: str) -> str:
         return self._settings.explained(self._address, reason)

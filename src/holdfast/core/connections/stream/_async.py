@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
@@ -19,8 +20,9 @@ from .redispy import (
     check_role,
     curt,
     error_reply,
+    forget_writer,
     native,
-    taken_over,
+    writer_of,
 )
 
 Heard = Callable[[Sequence[Any]], None]
@@ -32,12 +34,21 @@ Ended = Callable[[str], None]
 _GOODBYE_S: Final = 1.0
 """How long `close` waits for the other side."""
 
+_BUFFER_BYTES: Final = 2**18
+
+_UNREAD: Final = secrets.token_bytes(8)
+"""The begin of the buffer while nothing was read into it."""
+
 _TURNS_OF_LAYERS: Final = 3
 """As `turns_to_notice`, where news goes through TLS or a reader: each passes it on a turn later."""
 
 
-class AsyncStream(asyncio.Protocol):
+class AsyncStream(asyncio.BufferedProtocol):
     """A connection whose bytes come straight from its transport.
+
+    A signal handler may raise after the transport has read bytes and before their replies are
+    heard. Later replies would then answer the wrong requests. So the bytes are read into a buffer
+    of this stream, which shows at the next read that they were not heard, and the stream ends.
 
     Args:
         writer: what redis-py wrote to.
@@ -54,6 +65,8 @@ class AsyncStream(asyncio.Protocol):
         self._ended = ended
         self._over = False
         self._gone = asyncio.get_running_loop().create_future()
+        self._buffer = bytearray(_BUFFER_BYTES)
+        self._between = True  # two reads, so all that was read has been heard
         self._reader = hiredis.Reader(replyError=ErrorReply, protocolError=ConnectionError)
         self._transport = cast("asyncio.Transport", writer.transport)
         if self._transport.get_extra_info("sslcontext") is not None:
@@ -83,13 +96,23 @@ class AsyncStream(asyncio.Protocol):
         self._over = True
         self._transport.abort()
 
-    def data_received(self, data: bytes) -> None:
-        """Some bytes have come."""
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """Return what the transport reads into."""
+        del sizehint
+        buffer = self._buffer
+        if not self._between and not buffer.startswith(_UNREAD):
+            self._fail("a signal handler interrupted the client while it read replies")
+        self._between = False
+        buffer[: len(_UNREAD)] = _UNREAD
+        return buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Hear the replies in the first *nbytes* of the buffer."""
         replies: list[Any] = []
         problem: ConnectionError | None = None
         next_reply = self._reader.gets
         try:
-            self._reader.feed(data)
+            self._reader.feed(self._buffer, 0, nbytes)  # type: ignore[arg-type]  # it takes any buffer
             while (reply := next_reply()) is not False:
                 replies.append(reply)
         except ConnectionError as error:  # these are no replies
@@ -97,8 +120,8 @@ class AsyncStream(asyncio.Protocol):
         if replies and not self._over:
             self._heard(replies)
         if problem is not None:
-            self._end(str(problem))
-            self._transport.abort()
+            self._fail(str(problem))
+        self._between = True  # last, so that an interruption anywhere is noticed
 
     def eof_received(self) -> None:
         """The server says no more; the transport closes by itself."""
@@ -109,6 +132,10 @@ class AsyncStream(asyncio.Protocol):
         self._end(str(exc or "the server closed the connection"))
         if not self._gone.done():
             self._gone.set_result(None)
+
+    def _fail(self, reason: str) -> None:
+        self._end(reason)
+        self._transport.abort()
 
     def _end(self, reason: str) -> None:
         if not self._over:
@@ -200,6 +227,7 @@ async def open_stream(
         ConnectionError: it cannot be; why, and where to.
     """
     connection = settings.connection(flavour, address, sentinel=sentinel)
+    stream: AsyncStream | None = None
     try:
         if native(connection):
             curt(connection)
@@ -208,13 +236,16 @@ async def open_stream(
             if settings.topology == "sentinel" and not sentinel:
                 await _check_role(connection)
         if native(connection):
-            return AsyncStream(await taken_over(connection), heard, ended)
+            stream = AsyncStream(await writer_of(connection), heard, ended)
+            forget_writer(connection)
+            return stream
         return AsyncPlainStream(connection, heard, ended)
-    except BROKEN as error:
+    except BaseException as error:
+        if stream is not None:
+            stream.abort()
         await _disconnect(connection)
-        raise ConnectionError(settings.explained(address, str(error))) from error
-    except BaseException:
-        await _disconnect(connection)
+        if isinstance(error, BROKEN):
+            raise ConnectionError(settings.explained(address, str(error))) from error
         raise
 
 

@@ -79,8 +79,8 @@ class _Curt(ssl.SSLObject):
             super().unwrap()
 
 
-async def taken_over(connection: Any) -> asyncio.StreamWriter:
-    """What an open asyncio connection writes to; the connection forgets it.
+async def writer_of(connection: Any) -> asyncio.StreamWriter:
+    """Return what an open asyncio connection writes to.
 
     Raises:
         ConnectionError: the server hung up, or said what would be lost now.
@@ -88,8 +88,12 @@ async def taken_over(connection: Any) -> asyncio.StreamWriter:
     writer = connection._writer  # noqa: SLF001
     if await connection.can_read() or writer.transport.is_closing():
         raise ConnectionError("the server hung up, or said what nobody asked")
-    connection._reader = connection._writer = None  # noqa: SLF001
     return cast("asyncio.StreamWriter", writer)
+
+
+def forget_writer(connection: Any) -> None:
+    """Have an asyncio connection leave its writer to another owner."""
+    connection._reader = connection._writer = None  # noqa: SLF001
 
 
 def socket_of(connection: Any) -> socket.socket:

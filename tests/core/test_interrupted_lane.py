@@ -1,0 +1,148 @@
+"""Signal handlers that raise inside the callbacks of an asyncio connection; the loop goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import signal
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from faults.interrupts import SOURCE, Interrupt, handler, interrupted_at
+from faults.proxy import Proxy
+from faults.waiting import eventually
+from holdfast.core.connections.lane._async import AsyncLane
+from holdfast.core.connections.outcome import Replied
+from holdfast.core.connections.request import Request
+from holdfast.core.connections.settings import Settings
+
+CALLBACKS = str(Path(SOURCE) / "core" / "connections")
+TIMEOUT_S = 0.4
+HANGS_S = 20.0
+STRIDE = 29
+"""Every so many steps are interrupted in `make test`."""
+
+RAISED = [Interrupt, KeyboardInterrupt, TimeoutError]
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """Reports nothing of the interruptions."""
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)
+    yield loop
+    loop.close()
+
+
+class Program:
+    """Coroutines that make calls on one lane, in a loop that is run again and again."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, url: str) -> None:
+        self.loop = loop
+        self._words = count()
+        self._settings = Settings.from_url(f"{url}?socket_timeout={TIMEOUT_S}")
+        self._tasks: list[asyncio.Task[bool]] = []
+        self.lane = loop.run_until_complete(self._opened())
+
+    async def _opened(self) -> AsyncLane:
+        return AsyncLane(self._settings, self._settings.addresses[0])
+
+    def use(self, callers: int = 2, calls: int = 2) -> None:
+        """Have *callers* make so many calls each, one after another."""
+        self._tasks = [self.loop.create_task(self.call(calls)) for _ in range(callers)]
+        self.loop.run_until_complete(asyncio.wait(self._tasks))
+
+    async def call(self, calls: int) -> bool:
+        """Return whether each call was answered; fail if one got the reply of another."""
+        outcomes = []
+        for _ in range(calls):
+            word = str(next(self._words))
+            outcome = await self.lane.submit(Request.of("ECHO", word))
+            outcomes.append(isinstance(outcome, Replied))
+            assert not isinstance(outcome, Replied) or outcome.value == word.encode()
+        return all(outcomes)
+
+    def check_ended(self) -> None:
+        """Run on: each call ends in time, and none got the reply of another."""
+        if not self._tasks:
+            return
+        waiting = asyncio.wait(self._tasks, timeout=HANGS_S)
+        _, hanging = self.loop.run_until_complete(waiting)
+        assert not hanging
+        for task in self._tasks:
+            if not isinstance(task.exception(), (*RAISED, type(None))):
+                task.result()
+
+    def check_works(self) -> None:
+        """After one round, in which the interruption may be noticed, all calls are answered."""
+        self.use()
+        self.check_ended()
+        self.use()
+        assert all(task.result() for task in self._tasks)
+
+    def close(self) -> None:
+        self.loop.run_until_complete(asyncio.wait_for(self.lane.close(), HANGS_S))
+
+
+@pytest.mark.parametrize("raised", RAISED)
+@pytest.mark.parametrize("stride", [STRIDE, pytest.param(1, marks=pytest.mark.long)])
+def test_no_step_that_is_interrupted_mixes_up_replies_or_hangs(
+    proxy: Proxy,
+    loop: asyncio.AbstractEventLoop,
+    raised: type[BaseException],
+    stride: int,
+) -> None:
+    """From the first call, which opens the connection, on."""
+    for step in count(random.randint(1, stride), stride):
+        program = Program(loop, proxy.url)
+        begun = time.monotonic()
+        place = interrupted_at(step, program.use, files=CALLBACKS, raised=raised)
+        program.check_ended()
+        took_s = time.monotonic() - begun
+        program.check_works()
+        program.close()
+        assert took_s < HANGS_S / 2, place
+        eventually(lambda: proxy.open_connections == 0, timeout=10, reason=f"closed after {place}")
+        if place is None:
+            break
+    assert step > 100
+
+
+@pytest.mark.parametrize("raised", RAISED)
+@pytest.mark.parametrize("seconds", [1, pytest.param(20, marks=pytest.mark.long)])
+def test_signals_at_random_times_mix_up_no_replies(
+    proxy: Proxy, loop: asyncio.AbstractEventLoop, raised: type[BaseException], seconds: float
+) -> None:
+    """The loop itself may lose a callback by them, so their calls are cancelled after each."""
+    program = Program(loop, proxy.url)
+    until = time.monotonic() + seconds
+
+    async def struck() -> None:
+        callers = [asyncio.ensure_future(program.call(50)) for _ in range(5)]
+        try:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0001, 0.02))
+            await asyncio.wait(callers, timeout=0.1)
+        finally:  # no signal comes while the loop begins or ends
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            for caller in callers:
+                caller.cancel()
+        for each in await asyncio.gather(*callers, return_exceptions=True):
+            assert not isinstance(each, AssertionError)
+
+    with handler(raised):
+        while time.monotonic() < until:
+            task = loop.create_task(struck())
+            with contextlib.suppress(*RAISED, asyncio.CancelledError):
+                loop.run_until_complete(task)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            if not task.done():
+                task.cancel()
+                loop.run_until_complete(asyncio.wait([task]))
+            assert task.cancelled() or not isinstance(task.exception(), AssertionError)
+    program.check_works()
+    program.close()
