@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from client.interrupted_uses import USES
+from client.interrupted_uses import USES, WITH_LEASES
 from faults.interrupts import interrupted_at, steps_of
 from faults.servers import Server
 from faults.waiting import eventually
@@ -63,10 +63,14 @@ def is_free(hf: Holdfast) -> bool:
 
 
 def interrupt(hf: Holdfast, url: str, name: str, steps: list[int], *, opcodes: bool) -> None:
-    """Interrupt a use at each of *steps*; after each one it works, here and in another thread."""
+    """Interrupt a use at each of *steps*; after each one it works, here and in another thread.
+
+    Until then the exception is kept, as an interactive session keeps the last one.
+    """
     use = partial(USES[name], hf, url)
     for step in steps:
-        place = interrupted_at(step, use, opcodes=opcodes)
+        kept: list[BaseException] | None = None if name in WITH_LEASES else []
+        place = interrupted_at(step, use, opcodes=opcodes, kept=kept)
         try:
             use()
             ends(use)

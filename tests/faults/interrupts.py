@@ -30,6 +30,7 @@ def interrupted_at(
     files: str = SOURCE,
     opcodes: bool = False,
     instead: Callable[[], object] | None = None,
+    kept: list[BaseException] | None = None,
 ) -> str | None:
     """Run *function*, and raise `Interrupt` at one step of it in this thread.
 
@@ -42,6 +43,8 @@ def interrupted_at(
         opcodes: whether each bytecode is a step, too.
         instead: what a handler does that does not raise. Then only calls are steps: Python runs
             handlers there, and not between any two lines.
+        kept: takes the exception, whose traceback keeps all frames alive: as in Jupyter, where it
+            is `sys.last_traceback`.
 
     Returns:
         The place of the interrupt; None if *function* has fewer steps.
@@ -69,8 +72,9 @@ def interrupted_at(
     sys.settrace(trace)
     try:
         function()
-    except Interrupt:
-        pass
+    except Interrupt as error:
+        if kept is not None:
+            kept.append(error)
     finally:
         sys.settrace(before)
     return place or None
