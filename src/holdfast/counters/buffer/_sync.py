@@ -162,22 +162,23 @@ class CounterBuffer:
 
     def _settle(self, part: Sequence[Due]) -> list[HoldfastError]:
         """Add *part*, or keep what may be added later; what stood in the way."""
+        counters = {one.name: self._known(one.name) for one in part}
         left = [(one, self._named(one)) for one in part]
         left = [(one, write) for one, write in left if one in self._collected]
         problems: list[HoldfastError] = []
         for _ in range(MOST_TRIES):  # after the first only those whose shape was another one
             if not left:
                 break
-            steps = [self._known(one.name).step(write, one.amount, "") for one, write in left]
+            steps = [counters[one.name].step(write, one.amount, "") for one, write in left]
             answers = zip(left, self._caller.call_many(ADD, steps), strict=True)
             left = []
             for (one, write), answer in answers:
-                judged = _understood(self._known(one.name), answer)
+                judged = _understood(counters[one.name], answer)
                 if judged is None:
                     left.append((one, write))
                 elif problem := self._conclude(one, write, judged):
                     problems.append(problem)
-        self._catalog.note_all(keys.KIND, [self._known(one.name).unit for one in part])
+        self._catalog.note_all(keys.KIND, [each.unit for each in counters.values()])
         return problems
 
     def _named(self, one: Due) -> Operation:

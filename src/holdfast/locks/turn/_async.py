@@ -72,8 +72,8 @@ async def take(
     """
     member, turn, lease = places.lobby.name(), None, None
     try:
-        places.lobby.arrive(places.unit, member)
         asked_at = since_boot()
+        places.lobby.arrive(places.unit, member, asked_at)
         answer = await places.shortly(places.taking, member)
         if isinstance(answer, bytes):
             lease = AsyncLease(places, member, int(answer), asked_at, uncertain=False)

@@ -69,8 +69,8 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
     """
     member, turn, lease = places.lobby.name(), None, None
     try:
-        places.lobby.arrive(places.unit, member)
         asked_at = since_boot()
+        places.lobby.arrive(places.unit, member, asked_at)
         answer = places.shortly(places.taking, member)
         if isinstance(answer, bytes):
             lease = Lease(places, member, int(answer), asked_at, uncertain=False)
