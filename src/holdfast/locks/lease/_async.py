@@ -157,7 +157,13 @@ class AsyncLease:
                 self._check_process()
             self._drop()
             self._releases.append(b"")
-            reply = await self._give_back()
+            places, tried = self._places, None
+            if not self._uncertain:
+                tried = await places.shortly(places.giving, self.holder)
+            if isinstance(tried, bytes):
+                reply: Any = [tried]
+            else:
+                reply = await places.give_back(self.holder, over=self._uncertain, tried=tried)
             self._releases.append(reply[0])
             self._given_back = True
         except HoldfastError:
@@ -194,15 +200,6 @@ class AsyncLease:
         if self._watchers:
             for watcher in list(self._watchers):
                 watcher.set()
-
-    async def _give_back(self) -> Any:
-        """Give the place back: what the server says of it."""
-        places, tried = self._places, None
-        if not self._uncertain:
-            tried = await places.shortly(places.giving, self.holder)
-        if isinstance(tried, bytes):
-            return [tried]
-        return await places.give_back(self.holder, over=self._uncertain, tried=tried)
 
     def _judge(self, reply: Any, lost: bool) -> None:
         """Raise what the *reply* to its release, or the local clock, says of it."""

@@ -158,7 +158,13 @@ class Lease:
                 self._check_process()
             self._drop()
             self._releases.append(b"")
-            reply = self._give_back()
+            places, tried = self._places, None
+            if not self._uncertain:
+                tried = places.shortly(places.giving, self.holder)
+            if isinstance(tried, bytes):
+                reply: Any = [tried]
+            else:
+                reply = places.give_back(self.holder, over=self._uncertain, tried=tried)
             self._releases.append(reply[0])
             self._given_back = True
         except HoldfastError:
@@ -195,15 +201,6 @@ class Lease:
         if self._watchers:
             for watcher in list(self._watchers):
                 watcher.set()
-
-    def _give_back(self) -> Any:
-        """Give the place back: what the server says of it."""
-        places, tried = self._places, None
-        if not self._uncertain:
-            tried = places.shortly(places.giving, self.holder)
-        if isinstance(tried, bytes):
-            return [tried]
-        return places.give_back(self.holder, over=self._uncertain, tried=tried)
 
     def _judge(self, reply: Any, lost: bool) -> None:
         """Raise what the *reply* to its release, or the local clock, says of it."""
