@@ -179,12 +179,6 @@ def afterwards(function: Callable[[], object]) -> None:
         detached(function)
 
 
-class _End(partial[None]):
-    """The end of a block, which keeps the block alive."""
-
-    block: Block
-
-
 class Block:
     """A context that abandons what it holds when an exception comes in place of its end.
 
@@ -214,8 +208,8 @@ class BlockEnd:
     def __get__(self, block: Block | None, owner: type[Block]) -> Callable[..., None]:
         if block is None:  # `ExitStack` asks the class
             return lambda block, *error: self._function(block.held, *error)
-        end = _End(self._function, block.held)
-        end.block = block
+        end = partial(self._function, block.held)
+        end.block = block  # type: ignore[attr-defined]
         return end
 
 
