@@ -29,8 +29,6 @@ RENAMED = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "_async": "_sync",
-    "asynccontextmanager": "contextmanager",
-    "enter_async_context": "enter_context",
     "eventually_async": "eventually",
     "running_async": "running",
 }

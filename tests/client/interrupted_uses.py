@@ -170,3 +170,6 @@ USES: Final[dict[str, Callable[[Holdfast, str], None]]] = {
         client_of_its_own,
     )
 }
+
+WITH_LEASES: Final = {"acquire_and_release", "try_a_semaphore"}
+"""Uses in which a variable or a context is the lease itself, which a traceback keeps as well."""

@@ -5,9 +5,11 @@ Afterwards nothing is held, no thread waits for ever, and the client works, also
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import secrets
+import signal
 import subprocess
 import sys
 import threading
@@ -17,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from client.interrupted_uses import USES
-from faults.interrupts import interrupted_at, steps_of
+from client.interrupted_uses import USES, WITH_LEASES
+from faults.interrupts import SOURCE, handler, interrupted_at, steps_of
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast
@@ -63,10 +65,14 @@ def is_free(hf: Holdfast) -> bool:
 
 
 def interrupt(hf: Holdfast, url: str, name: str, steps: list[int], *, opcodes: bool) -> None:
-    """Interrupt a use at each of *steps*; after each one it works, here and in another thread."""
+    """Interrupt a use at each of *steps*; after each one it works, here and in another thread.
+
+    Until then the exception is kept, as an interactive session keeps the last one.
+    """
     use = partial(USES[name], hf, url)
     for step in steps:
-        place = interrupted_at(step, use, opcodes=opcodes)
+        kept: list[BaseException] | None = None if name in WITH_LEASES else []
+        place = interrupted_at(step, use, opcodes=opcodes, kept=kept)
         try:
             use()
             ends(use)
@@ -101,6 +107,30 @@ def test_an_exception_at_every_line(standalone: Server, hf: Holdfast, name: str)
     count = steps_of(use, opcodes=True)
     dice = random.Random(name)
     interrupt(hf, standalone.url, name, dice.sample(range(1, count), count // 10), opcodes=True)
+
+
+class Dropped(ConnectionError):
+    """What a signal handler raises about a connection of the program's own."""
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestWarning")
+def test_a_connection_error_of_a_handler_arrives_as_it_was_raised(standalone: Server) -> None:
+    """It does not say that the server is away, whatever the lane does at that moment."""
+
+    def call() -> None:
+        with Holdfast.from_url(standalone.url, namespace=f"d-{secrets.token_hex(4)}") as hf:
+            hf.counter("c").add(1)
+
+    wake, lane = partial(signal.raise_signal, signal.SIGALRM), f"{SOURCE}/core/connections/lane"
+    raised = 0
+    with handler(Dropped):
+        for step in itertools.count(1):
+            try:
+                if interrupted_at(step, call, files=lane, instead=wake) is None:
+                    break
+            except Dropped:
+                raised += 1
+    assert raised == step - 1 > 5
 
 
 def by_signals(url: str, seconds: float) -> list[str]:

@@ -31,6 +31,7 @@ def interrupted_at(
     opcodes: bool = False,
     instead: Callable[[], object] | None = None,
     raised: type[BaseException] = Interrupt,
+    kept: list[BaseException] | None = None,
 ) -> str | None:
     """Run *function*, and raise *raised* at one step of it in this thread.
 
@@ -44,6 +45,8 @@ def interrupted_at(
         instead: what a handler does that does not raise. Then only calls are steps: Python runs
             handlers there, and not between any two lines.
         raised: the exception.
+        kept: takes the exception, whose traceback keeps all frames alive: as in Jupyter, where it
+            is `sys.last_traceback`.
 
     Returns:
         The place of the interrupt; None if *function* has fewer steps.
@@ -71,8 +74,9 @@ def interrupted_at(
     sys.settrace(trace)
     try:
         function()
-    except raised:
-        pass
+    except raised as error:
+        if kept is not None:
+            kept.append(error)
     finally:
         sys.settrace(before)
     return place or None

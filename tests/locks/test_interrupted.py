@@ -47,6 +47,31 @@ def test_an_interrupted_exit_gives_the_lock_back_though_a_variable_holds_the_lea
     assert len(places) > 10
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestWarning")
+@pytest.mark.parametrize("several", [False, True])
+def test_an_interrupted_block_gives_its_locks_back_though_the_traceback_is_kept(
+    hf: Holdfast, *, several: bool
+) -> None:
+    """At whichever line; as in Jupyter, which keeps the last traceback, and so all its frames."""
+    kept: list[BaseException] = []
+
+    def block() -> None:
+        if several:
+            with hf.lock_all(["l", "m"], lease=60.0).hold(timeout=FREE_S):
+                pass
+        else:
+            with hf.lock("l", lease=60.0).hold(timeout=FREE_S):
+                pass
+
+    block()
+    places = set[str]()
+    for step in range(1, steps_of(block) + 1):
+        place = interrupted_at(step, block, kept=kept) or ""
+        places.add(place)
+        eventually(lambda: not hf.locks(), FREE_S, reason=f"it is free after {place}")
+    assert len(places) > 40
+
+
 def test_an_interrupted_release_does_not_renew_the_lease(hf: Holdfast) -> None:
     """Its lease ends, though a variable holds it; unless not even the first line was reached."""
     lock = hf.lock("l", lease=1.0)

@@ -106,7 +106,8 @@ class Lease(msgspec.Struct, eq=False, weakref=True):
     @property
     def ended(self) -> bool:
         """Whether it is lost by now."""
-        return self.ends_at <= since_boot()
+        now = since_boot()
+        return self.until <= now or self.taken_at + (self.lease_ms - self.margin_ms) / 1000 <= now
 
     @property
     def due_at(self) -> float:

@@ -94,9 +94,10 @@ class AsyncCounter:
         shape = self._shape or self._guess
         if self._parts is None or self._parts[0] is not shape:
             names = (*self._names(), *shape.chunks(self.unit))
-            self._parts = shape, names, (str(shape), shape.keep, *shape.precisions)
-        _, names, about = self._parts
-        return self.unit, names, (write.writer, write.number, amount, at_ms, *about)
+            about: tuple[Argument, ...] = (str(shape), *map(str, (shape.keep, *shape.precisions)))
+            self._parts = shape, names, about
+        _, names, told = self._parts
+        return self.unit, names, (write.writer, write.number, amount, at_ms, *told)
 
     def understood(self, reply: bytes) -> bool:
         """Whether `ADD` has judged. False: another shape is stored, known by now; try once more.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Final
 
 from ..core.call._async import Argument
 from ..core.clock import Deadline, Duration, to_timeout_s
-from ..core.runtime._async import shielded
+from ..core.runtime._async import Block, BlockEnd, shielded
 from ..core.script import Script
 from .lease._async import AsyncLease
 from .places._async import AsyncPlaces
@@ -19,6 +19,8 @@ from .turn._async import take
 
 INSPECT: Final = Script.load("holdfast.locks", "inspect")
 REDEFINE: Final = Script.load("holdfast.locks", "redefine")
+
+_USED: Final = "it was for another block; call `hold` for each"
 
 
 class _AsyncHeld:
@@ -81,51 +83,101 @@ class _AsyncHeld:
         return await take(self._places, 0, waits=False)
 
 
-class _AsyncHold:
-    """A place for one block. A class: a context made of a generator costs as much as a call."""
+async def _end_one(
+    held: list[AsyncLease],
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    traceback: TracebackType | None,
+) -> None:
+    """Release the lease of a block."""
+    for lease in held:
+        await lease.__aexit__(kind, error, traceback)
 
-    __slots__ = ("_lease", "_places", "_timeout_s")
+
+class _AsyncHold(Block):
+    """A place for one block."""
+
+    __slots__ = ("_places", "_timeout_s")
 
     def __init__(self, places: AsyncPlaces, timeout_s: float | None) -> None:
+        self.held: list[AsyncLease] = []
         self._places: AsyncPlaces | None = places
-        self._lease: AsyncLease | None = None
         self._timeout_s = timeout_s
 
     async def __aenter__(self) -> AsyncLease:
         places, self._places = self._places, None
         if places is None:
-            raise RuntimeError("it was for another block; call `hold` for each")
+            raise RuntimeError(_USED)
         lease = None
         try:
-            lease = self._lease = await take(places, self._timeout_s)
+            lease = await take(places, self._timeout_s)
+            self.held.append(lease)
             return await lease.__aenter__()
         except BaseException:
             if lease is not None:
                 await shielded(lease.give_up)
             raise
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    __aexit__ = BlockEnd(_end_one)
+
+
+async def _end_all(
+    held: list[AsyncLease],
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    traceback: TracebackType | None,
+) -> None:
+    """Release the leases of a block, the last one first; raise the last error."""
+    raised = error
+    for lease in reversed(held):
         try:
-            if self._lease is not None:
-                await self._lease.__aexit__(kind, error, traceback)
-        finally:
-            self.abandon()
+            await lease.__aexit__(kind, raised, traceback)
+        except BaseException as problem:  # noqa: BLE001 (raised below)
+            kind, raised, traceback = type(problem), problem, problem.__traceback__
+    try:
+        if raised is not None and raised is not error:
+            raise raised
+    finally:
+        del error, raised, traceback  # they keep this frame, which keeps them
 
-    def abandon(self) -> None:
-        """Release what an exception has kept from being released; otherwise do nothing."""
-        if self._lease is not None:
-            self._lease.abandon()
 
-    def __del__(self) -> None:
-        # Only the `with` statement knows this object, so the block is over. If an exception came
-        # instead of `__exit__`, a variable may still hold the lease.
-        if getattr(self, "_lease", None) is not None:
-            self.abandon()
+class _AsyncHoldAll(Block):
+    """A place of each of several locks for one block."""
+
+    __slots__ = ("_locks", "_timeout_s")
+
+    def __init__(self, locks: Sequence[AsyncLock], timeout_s: float | None) -> None:
+        self.held: list[AsyncLease] = []
+        self._locks: Sequence[AsyncLock] | None = locks
+        self._timeout_s = timeout_s
+
+    async def __aenter__(self) -> dict[str, AsyncLease]:
+        locks, self._locks = self._locks, None
+        if locks is None:
+            raise RuntimeError(_USED)
+        try:
+            return await self._taken(locks)
+        except BaseException as error:
+            await _end_all(self.held, type(error), error, error.__traceback__)
+            raise
+
+    __aexit__ = BlockEnd(_end_all)
+
+    async def _taken(self, locks: Sequence[AsyncLock]) -> dict[str, AsyncLease]:
+        deadline = Deadline(self._timeout_s)
+        leases: dict[str, AsyncLease] = {}
+        for lock in locks:
+            left_s = None if self._timeout_s is None else deadline.left_s()
+            try:
+                self.held.append(await take(lock._places, left_s))  # noqa: SLF001 (a sibling)
+                leases[lock.name] = await self.held[-1].__aenter__()
+            except BaseException:  # perhaps cancelled, as a closed client lost a lease
+                lock.check_client()
+                raise
+        for lease in leases.values():
+            if lease.lost:  # while the others were waited for
+                await lease.release()
+        return leases
 
 
 class AsyncLock(_AsyncHeld):
@@ -195,40 +247,17 @@ class AsyncLockAll:
     def __repr__(self) -> str:
         return f"AsyncLockAll({[lock.name for lock in self._locks]!r})"
 
-    @asynccontextmanager
-    async def hold(
+    def hold(
         self, *, timeout: Duration | None = None
-    ) -> AsyncIterator[dict[str, AsyncLease]]:
-        """Hold all of them while the block runs, or none.
+    ) -> AbstractAsyncContextManager[dict[str, AsyncLease]]:
+        """Hold all of them while the block runs, or none. The context gives the leases by name.
 
         Args:
             timeout: seconds to wait for all together; None for ever, 0 not at all.
-
-        Yields:
-            The leases by name.
 
         Raises:
             LockTimeout: one was not free in time; those taken before it are given back.
             ClientClosed: the client was closed before all were held.
             LeaseLost: one was lost, before the block or while it ran.
         """
-        deadline = Deadline(to_timeout_s(timeout))
-        leases: dict[str, AsyncLease] = {}
-        holds: list[_AsyncHold] = []
-        try:
-            async with AsyncExitStack() as stack:
-                for lock in self._locks:
-                    left_s = None if timeout is None else deadline.left_s()
-                    holds.append(_AsyncHold(lock._places, left_s))  # noqa: SLF001 (a sibling)
-                    try:
-                        leases[lock.name] = await stack.enter_async_context(holds[-1])
-                    except BaseException:  # perhaps cancelled, as a closed client lost a lease
-                        lock.check_client()
-                        raise
-                for lease in leases.values():
-                    if lease.lost:  # while the others were waited for
-                        await lease.release()
-                yield leases
-        finally:
-            for hold in holds:
-                hold.abandon()
+        return _AsyncHoldAll(self._locks, to_timeout_s(timeout))

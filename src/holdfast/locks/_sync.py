@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Final
 
 from ..core.call._sync import Argument
 from ..core.clock import Deadline, Duration, to_timeout_s
-from ..core.runtime._sync import shielded
+from ..core.runtime._sync import Block, BlockEnd, shielded
 from ..core.script import Script
 from .lease._sync import Lease
 from .places._sync import Places
@@ -20,6 +20,8 @@ from .turn._sync import take
 
 INSPECT: Final = Script.load("holdfast.locks", "inspect")
 REDEFINE: Final = Script.load("holdfast.locks", "redefine")
+
+_USED: Final = "it was for another block; call `hold` for each"
 
 
 class _AsyncHeld:
@@ -82,51 +84,101 @@ class _AsyncHeld:
         return take(self._places, 0, waits=False)
 
 
-class _AsyncHold:
-    """A place for one block. A class: a context made of a generator costs as much as a call."""
+def _end_one(
+    held: list[Lease],
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    traceback: TracebackType | None,
+) -> None:
+    """Release the lease of a block."""
+    for lease in held:
+        lease.__exit__(kind, error, traceback)
 
-    __slots__ = ("_lease", "_places", "_timeout_s")
+
+class _AsyncHold(Block):
+    """A place for one block."""
+
+    __slots__ = ("_places", "_timeout_s")
 
     def __init__(self, places: Places, timeout_s: float | None) -> None:
+        self.held: list[Lease] = []
         self._places: Places | None = places
-        self._lease: Lease | None = None
         self._timeout_s = timeout_s
 
     def __enter__(self) -> Lease:
         places, self._places = self._places, None
         if places is None:
-            raise RuntimeError("it was for another block; call `hold` for each")
+            raise RuntimeError(_USED)
         lease = None
         try:
-            lease = self._lease = take(places, self._timeout_s)
+            lease = take(places, self._timeout_s)
+            self.held.append(lease)
             return lease.__enter__()
         except BaseException:
             if lease is not None:
                 shielded(lease.give_up)
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    __exit__ = BlockEnd(_end_one)
+
+
+def _end_all(
+    held: list[Lease],
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    traceback: TracebackType | None,
+) -> None:
+    """Release the leases of a block, the last one first; raise the last error."""
+    raised = error
+    for lease in reversed(held):
         try:
-            if self._lease is not None:
-                self._lease.__exit__(kind, error, traceback)
-        finally:
-            self.abandon()
+            lease.__exit__(kind, raised, traceback)
+        except BaseException as problem:  # noqa: BLE001 (raised below)
+            kind, raised, traceback = type(problem), problem, problem.__traceback__
+    try:
+        if raised is not None and raised is not error:
+            raise raised
+    finally:
+        del error, raised, traceback  # they keep this frame, which keeps them
 
-    def abandon(self) -> None:
-        """Release what an exception has kept from being released; otherwise do nothing."""
-        if self._lease is not None:
-            self._lease.abandon()
 
-    def __del__(self) -> None:
-        # Only the `with` statement knows this object, so the block is over. If an exception came
-        # instead of `__exit__`, a variable may still hold the lease.
-        if getattr(self, "_lease", None) is not None:
-            self.abandon()
+class _AsyncHoldAll(Block):
+    """A place of each of several locks for one block."""
+
+    __slots__ = ("_locks", "_timeout_s")
+
+    def __init__(self, locks: Sequence[Lock], timeout_s: float | None) -> None:
+        self.held: list[Lease] = []
+        self._locks: Sequence[Lock] | None = locks
+        self._timeout_s = timeout_s
+
+    def __enter__(self) -> dict[str, Lease]:
+        locks, self._locks = self._locks, None
+        if locks is None:
+            raise RuntimeError(_USED)
+        try:
+            return self._taken(locks)
+        except BaseException as error:
+            _end_all(self.held, type(error), error, error.__traceback__)
+            raise
+
+    __exit__ = BlockEnd(_end_all)
+
+    def _taken(self, locks: Sequence[Lock]) -> dict[str, Lease]:
+        deadline = Deadline(self._timeout_s)
+        leases: dict[str, Lease] = {}
+        for lock in locks:
+            left_s = None if self._timeout_s is None else deadline.left_s()
+            try:
+                self.held.append(take(lock._places, left_s))  # noqa: SLF001 (a sibling)
+                leases[lock.name] = self.held[-1].__enter__()
+            except BaseException:  # perhaps cancelled, as a closed client lost a lease
+                lock.check_client()
+                raise
+        for lease in leases.values():
+            if lease.lost:  # while the others were waited for
+                lease.release()
+        return leases
 
 
 class Lock(_AsyncHeld):
@@ -196,38 +248,15 @@ class LockAll:
     def __repr__(self) -> str:
         return f"LockAll({[lock.name for lock in self._locks]!r})"
 
-    @contextmanager
-    def hold(self, *, timeout: Duration | None = None) -> Iterator[dict[str, Lease]]:
-        """Hold all of them while the block runs, or none.
+    def hold(self, *, timeout: Duration | None = None) -> AbstractContextManager[dict[str, Lease]]:
+        """Hold all of them while the block runs, or none. The context gives the leases by name.
 
         Args:
             timeout: seconds to wait for all together; None for ever, 0 not at all.
-
-        Yields:
-            The leases by name.
 
         Raises:
             LockTimeout: one was not free in time; those taken before it are given back.
             ClientClosed: the client was closed before all were held.
             LeaseLost: one was lost, before the block or while it ran.
         """
-        deadline = Deadline(to_timeout_s(timeout))
-        leases: dict[str, Lease] = {}
-        holds: list[_AsyncHold] = []
-        try:
-            with ExitStack() as stack:
-                for lock in self._locks:
-                    left_s = None if timeout is None else deadline.left_s()
-                    holds.append(_AsyncHold(lock._places, left_s))  # noqa: SLF001 (a sibling)
-                    try:
-                        leases[lock.name] = stack.enter_context(holds[-1])
-                    except BaseException:  # perhaps cancelled, as a closed client lost a lease
-                        lock.check_client()
-                        raise
-                for lease in leases.values():
-                    if lease.lost:  # while the others were waited for
-                        lease.release()
-                yield leases
-        finally:
-            for hold in holds:
-                hold.abandon()
+        return _AsyncHoldAll(self._locks, to_timeout_s(timeout))

@@ -17,10 +17,10 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
-from time import monotonic
 from typing import Final
 
 from ..core.bell import Bell
+from ..core.clock import since_boot
 from ..core.lifetime import Flag
 from ..core.names import Unit
 from ..core.rooms import Rooms
@@ -153,12 +153,18 @@ class Lobby:
         """A new name for one acquisition: `host:process id:number`."""
         return f"{self._process}.{next(self._numbers)}"
 
-    def arrive(self, unit: Unit, member: str) -> None:
-        """Note that an acquisition begins. It has neither queued nor ended until it departs."""
+    def arrive(self, unit: Unit, member: str, now: float) -> None:
+        """Note that an acquisition begins. It has neither queued nor ended until it departs.
+
+        Args:
+            unit: what it is about.
+            member: its name.
+            now: by `since_boot`.
+        """
         arrivals = self._arrivals.get(unit.prefix)
         if arrivals is None:
             arrivals = self._arrivals.setdefault(unit.prefix, OrderedDict())
-        arrivals[member] = monotonic()
+        arrivals[member] = now
 
     def depart(self, unit: Unit, member: str) -> None:
         """Note that an acquisition is about to queue, or has ended; the next one may queue then."""
@@ -175,7 +181,7 @@ class Lobby:
         """Return whether an acquisition that began earlier has neither queued nor ended."""
         arrivals = self._arrivals.get(unit.prefix) or OrderedDict[str, float]()
         first = _first(arrivals) or member
-        if monotonic() - arrivals.get(first, 0.0) < LONGEST_ARRIVAL_S:
+        if since_boot() - arrivals.get(first, 0.0) < LONGEST_ARRIVAL_S:
             return first != member
         self.depart(unit, first)
         return False

@@ -20,9 +20,20 @@ def packed(command: Iterable[Part]) -> bytes:
     when that handler raises, hiredis 3 reads a null pointer: the process ends with a segmentation
     fault.
     """
-    text = [part if isinstance(part, _TEXT) else int.__repr__(part) for part in command]
-    whole: bytes = hiredis.pack_command(tuple(text))  # type: ignore[arg-type]
+    whole: bytes = hiredis.pack_command(tuple(texts(command)))  # type: ignore[arg-type]
     return whole
+
+
+def texts(parts: Iterable[Part]) -> list[str | bytes]:
+    """Return *parts* with each number as text, quickly: every call needs it."""
+    return [
+        part if type(part) is str else f"{part}" if type(part) is int else _text(part)
+        for part in parts
+    ]
+
+
+def _text(part: Part) -> str | bytes:
+    return part if isinstance(part, _TEXT) else int.__repr__(part)
 
 
 class Packer:
@@ -56,7 +67,8 @@ class Request(msgspec.Struct, frozen=True):
     @classmethod
     def of_script(cls, sha1: str, keys: Sequence[str | bytes], args: Sequence[Part]) -> Request:
         """One call of a script by its hash."""
-        return cls(packed(("EVALSHA", sha1, len(keys), *keys, *args)))
+        parts = ("EVALSHA", sha1, f"{len(keys)}", *keys, *texts(args))  # keys are text
+        return cls(hiredis.pack_command(parts))  # type: ignore[arg-type]
 
     def __add__(self, other: Request) -> Request:
         return Request(self.payload + other.payload, self.replies + other.replies)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from .detached import detached
@@ -324,6 +325,33 @@ def is_current(task: Running[Any] | None) -> bool:
         return asyncio.current_task() is task
     except RuntimeError:  # no loop runs here
         return False
+
+
+class Block:
+    """A context that holds something while a block runs.
+
+    Attributes:
+        held: what the block holds.
+    """
+
+    __slots__ = ("held",)
+
+    def __init__(self) -> None:
+        self.held: list[Any] = []
+
+
+class BlockEnd:
+    """The `__aexit__` of a `Block`: a function of what the block holds, and of the exception."""
+
+    def __init__(self, function: Callable[..., Coroutine[Any, Any, None]]) -> None:
+        self._function = function
+
+    def __get__(
+        self, block: Block | None, owner: type[Block]
+    ) -> Callable[..., Coroutine[Any, Any, None]]:
+        if block is None:  # `AsyncExitStack` asks the class
+            return lambda block, *error: self._function(block.held, *error)
+        return partial(self._function, block.held)
 
 
 def at_construction(check: Callable[[], Awaitable[None]]) -> None:

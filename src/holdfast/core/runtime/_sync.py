@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from .detached import detached
@@ -176,6 +177,40 @@ def afterwards(function: Callable[[], object]) -> None:
     """Run *function* in a thread of its own, and do not wait for it."""
     with suppress(RuntimeError):  # the interpreter ends
         detached(function)
+
+
+class Block:
+    """A context that abandons what it holds when an exception comes in place of its end.
+
+    The `with` statement holds the context through the callable that `BlockEnd` returns, and no
+    frame does: a traceback that is kept, as in Jupyter, keeps its frames alive.
+
+    Attributes:
+        held: what the block holds.
+    """
+
+    __slots__ = ("__weakref__", "held")
+
+    def __init__(self) -> None:
+        self.held: list[Any] = []
+
+    def __del__(self) -> None:
+        for each in getattr(self, "held", ()):
+            each.abandon()
+
+
+class BlockEnd:
+    """The `__exit__` of a `Block`: a function of what the block holds, and of the exception."""
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self._function = function
+
+    def __get__(self, block: Block | None, owner: type[Block]) -> Callable[..., None]:
+        if block is None:  # `ExitStack` asks the class
+            return lambda block, *error: self._function(block.held, *error)
+        end = partial(self._function, block.held)
+        end.block = block  # type: ignore[attr-defined]
+        return end
 
 
 def at_construction(check: Callable[[], None]) -> None:

@@ -87,7 +87,8 @@ class Semaphore:
         frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
         entry = _Entry(frame)
         self._entries[entry] = None
-        if not self._admits(entry):
+        # While it is alone it is inside: entries that come later go behind it.
+        if len(self._entries) > 1 and not self._admits(entry):
             self._wait(entry, frame)
 
     def __exit__(
@@ -98,11 +99,13 @@ class Semaphore:
     ) -> None:
         frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
         entries = list(self._entries)
-        if len(entries) == 1 and entries[0].is_of(frame):  # the usual case
-            self._entries.pop(entries[0], None)
-            if self._entries:
-                self._call_next()
-            return
+        if len(entries) == 1:  # the usual case
+            entry = entries[0]
+            if entry.frame == id(frame) and entry.thread == get_ident():
+                self._entries.pop(entry, None)
+                if self._entries:
+                    self._call_next()
+                return
         # After a nested `with` the entry may be further behind.
         if not self._drop(frame, self._first()):
             self._drop(frame, list(self._entries))

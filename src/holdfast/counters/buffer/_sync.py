@@ -11,7 +11,7 @@ from typing import Final, Self
 from ...core.call._sync import Caller
 from ...core.catalog._sync import Catalog
 from ...core.clock import Duration, to_seconds
-from ...core.ledger import Operation
+from ...core.ledger import Operation, Writers
 from ...core.runtime._sync import Mutex
 from ...core.runtime.forks import begins_anew
 from ...core.runtime.repeating._sync import Repeating
@@ -162,27 +162,29 @@ class CounterBuffer:
 
     def _settle(self, part: Sequence[Due]) -> list[HoldfastError]:
         """Add *part*, or keep what may be added later; what stood in the way."""
-        left = [(one, self._named(one)) for one in part]
+        counters = {one.name: self._known(one.name) for one in part}
+        writers = self._caller.writers
+        left = [(one, self._named(one, writers)) for one in part]
         left = [(one, write) for one, write in left if one in self._collected]
         problems: list[HoldfastError] = []
         for _ in range(MOST_TRIES):  # after the first only those whose shape was another one
             if not left:
                 break
-            steps = [self._known(one.name).step(write, one.amount, "") for one, write in left]
+            steps = [counters[one.name].step(write, one.amount, "") for one, write in left]
             answers = zip(left, self._caller.call_many(ADD, steps), strict=True)
             left = []
             for (one, write), answer in answers:
-                judged = _understood(self._known(one.name), answer)
+                judged = _understood(counters[one.name], answer)
                 if judged is None:
                     left.append((one, write))
                 elif problem := self._conclude(one, write, judged):
                     problems.append(problem)
-        self._catalog.note_all(keys.KIND, [self._known(one.name).unit for one in part])
+        self._catalog.note_all(keys.KIND, [each.unit for each in counters.values()])
         return problems
 
-    def _named(self, one: Due) -> Operation:
+    def _named(self, one: Due, writers: Writers) -> Operation:
         """Return the operation of *one*, under which it is repeated until it is answered."""
-        write = self._caller.writers.operation(one.op_id, self._flush_again, verb="add")
+        write = writers.operation(one.op_id, self._flush_again, verb="add")
         one.fresh = one.op_id is None
         one.op_id = write.id
         return write

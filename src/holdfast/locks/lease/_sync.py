@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ...core.clock import MAX_MS, Duration, from_epoch_ms, since_boot, to_timeout_s
-from ...core.runtime._sync import Aside, Event, Mutex, Revocation, afterwards, shielded
+from ...core.runtime._sync import Aside, Event, Revocation, afterwards, shielded
 from ...core.runtime.forks import process_id
 from ...core.stored import stored_score
 from ...errors import HoldfastError, LeaseLost
@@ -42,7 +42,7 @@ class Lease:
         "_pid",
         "_places",
         "_released",
-        "_releasing",
+        "_releases",
         "_revocation",
         "_uncertain",
         "_watchers",
@@ -63,7 +63,7 @@ class Lease:
         self._revocation: Revocation | None = None
         self._watchers: set[Event] = set()
         self._loss = Loss()
-        self._releasing = Mutex()
+        self._releases: list[bytes] = []  # b"" when one begins; what the server said of it
         self._kept = places.kept(holder, fence, taken_at, self._loss)
         places.keep(self._kept)  # after all else: an exception may interrupt this anywhere
         self._released = False
@@ -153,12 +153,20 @@ class Lease:
             lost = False
             if self._given_back:
                 return
-            self._check_process()
             lost, again = self.lost, self._released
+            if lost:
+                self._check_process()
             self._drop()
-            with self._releasing:  # several may release it; one learns what came of it
-                reply = None if self._given_back else self._give_back()
-                self._given_back = True
+            self._releases.append(b"")
+            places, tried = self._places, None
+            if not self._uncertain:
+                tried = places.shortly(places.giving, self.holder)
+            if isinstance(tried, bytes):
+                reply: Any = [tried]
+            else:
+                reply = places.give_back(self.holder, over=self._uncertain, tried=tried)
+            self._releases.append(reply[0])
+            self._given_back = True
         except HoldfastError:
             if lost:
                 raise self._lost("it was not renewed in time; who has it cannot be asked") from None
@@ -166,7 +174,7 @@ class Lease:
         except BaseException:  # cancelled or interrupted
             shielded(self.give_up)
             raise
-        if reply and (lost or not again):  # otherwise it was held until the first try
+        if lost or not again:  # otherwise it was held until the first try
             self._judge(reply, lost)
 
     def _check_process(self) -> None:
@@ -190,17 +198,9 @@ class Lease:
         """Have it renewed no more, and then say that it is released."""
         self._places.drop(self._kept)
         self._released = True
-        for watcher in list(self._watchers):
-            watcher.set()
-
-    def _give_back(self) -> Any:
-        """Give the place back: what the server says of it."""
-        places, tried = self._places, None
-        if not self._uncertain:
-            tried = places.shortly(places.giving, self.holder)
-        if isinstance(tried, bytes):
-            return [tried]
-        return places.give_back(self.holder, over=self._uncertain, tried=tried)
+        if self._watchers:
+            for watcher in list(self._watchers):
+                watcher.set()
 
     def _judge(self, reply: Any, lost: bool) -> None:
         """Raise what the *reply* to its release, or the local clock, says of it."""
@@ -209,8 +209,13 @@ class Lease:
             ended_ms = stored_score(reply[2], f"the ledger of {self._places.unit}")
             at = from_epoch_ms(max(0, min(ended_ms, MAX_MS)))
             raise LeaseLost(str(self._places.unit), self.fence, at, successor)
-        if lost or reply[0] == b"gone":
+        if lost or (reply[0] == b"gone" and not self._is_released_elsewhere()):
             raise self._lost()
+
+    def _is_released_elsewhere(self) -> bool:
+        """Return whether another thread or task has released it, or is releasing it."""
+        releases = list(self._releases)
+        return b"released" in releases or 2 * releases.count(b"") > len(releases)
 
     def __enter__(self) -> Self:
         if self._released:

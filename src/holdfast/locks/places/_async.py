@@ -47,6 +47,8 @@ class AsyncPlaces:
         self.unit = unit
         self.terms = terms
         self.names = (keys.state(unit), keys.holders(unit), keys.line(unit), *ledger.keys(unit))
+        self.keep = renewer.keep
+        self.drop = renewer.drop
         self._renewer = renewer
         self._margin_ms = terms.margin_ms
         self._longest_hold_s = terms.longest_hold_s
@@ -160,14 +162,6 @@ class AsyncPlaces:
         if self._longest_hold_s is not None:
             kept.until = since_boot() + self._longest_hold_s
         return kept
-
-    def keep(self, kept: Kept) -> None:
-        """Have a place renewed from now on, as long as its holder has *kept*."""
-        self._renewer.keep(kept)
-
-    def drop(self, kept: Kept) -> None:
-        """Renew a place no more."""
-        self._renewer.drop(kept)
 
     async def _call(
         self,

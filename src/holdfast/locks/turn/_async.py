@@ -72,8 +72,8 @@ async def take(
     """
     member, turn, lease = places.lobby.name(), None, None
     try:
-        places.lobby.arrive(places.unit, member)
         asked_at = since_boot()
+        places.lobby.arrive(places.unit, member, asked_at)
         answer = await places.shortly(places.taking, member)
         if isinstance(answer, bytes):
             lease = AsyncLease(places, member, int(answer), asked_at, uncertain=False)
@@ -81,6 +81,7 @@ async def take(
             turn = AsyncTurn(places, timeout_s, member, asked_at, answer)
             lease = await (turn.lease() if waits else turn.lease_at_once())
         places.lobby.depart(places.unit, member)
+        return lease  # noqa: TRY300 (an exception may interrupt this line, too)
     except BaseException as error:
         try:
             if lease is not None:
@@ -92,7 +93,6 @@ async def take(
         finally:
             places.lobby.depart(places.unit, member)
         raise
-    return lease
 
 
 async def give_up(places: AsyncPlaces, member: str, waiter: str = "", *, over: bool) -> bool:

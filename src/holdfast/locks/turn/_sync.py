@@ -69,8 +69,8 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
     """
     member, turn, lease = places.lobby.name(), None, None
     try:
-        places.lobby.arrive(places.unit, member)
         asked_at = since_boot()
+        places.lobby.arrive(places.unit, member, asked_at)
         answer = places.shortly(places.taking, member)
         if isinstance(answer, bytes):
             lease = Lease(places, member, int(answer), asked_at, uncertain=False)
@@ -78,6 +78,7 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
             turn = Turn(places, timeout_s, member, asked_at, answer)
             lease = turn.lease() if waits else turn.lease_at_once()
         places.lobby.depart(places.unit, member)
+        return lease  # noqa: TRY300 (an exception may interrupt this line, too)
     except BaseException as error:
         try:
             if lease is not None:
@@ -89,7 +90,6 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
         finally:
             places.lobby.depart(places.unit, member)
         raise
-    return lease
 
 
 def give_up(places: Places, member: str, waiter: str = "", *, over: bool) -> bool:

@@ -119,8 +119,10 @@ class Producer:
             ENQUEUE, unit, names, [writer, number, defined, room, *parts]
         )
         verdict, _, said = reply.partition(b" ")
-        with decoding(keys.settings(unit)):
-            capacity = int(said or 0)
+        capacity = 0
+        if said:
+            with decoding(keys.settings(unit)):
+                capacity = int(said)
         if verdict == b"full":
             raise QueueAtCapacity(queue, capacity, before)
         if verdict == b"conflict":

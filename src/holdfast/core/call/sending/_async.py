@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ...connections._async import AsyncRoutes
 from ...connections.outcome import Busy, Lost, Outcome, Refused, Replied, Unable, Unsent
@@ -15,13 +16,15 @@ from ...script import Script
 Argument = str | bytes | int
 Step = tuple[Unit, Sequence[str | bytes], Sequence[Argument]]
 
+_PENDING: Final = Busy("")
+
 
 async def first_outcomes(
     settings: Settings, routes: AsyncRoutes, script: Script, steps: Sequence[Step], *, durable: bool
 ) -> list[Outcome]:
     """The first outcome of each of *steps*, which travel together where they can."""
     requests: list[Request] = []
-    outcomes: list[Outcome] = [Busy(settings.nowhere)] * len(steps)
+    outcomes: list[Outcome] = [_PENDING] * len(steps)
     by_node: dict[Address, list[int]] = {}
     problems: dict[Address, Outcome | None] = {}
     for i, (unit, keys, args) in enumerate(steps):
@@ -29,6 +32,7 @@ async def first_outcomes(
         requests.append(request.marked(mark(unit)) if durable else request)
         address = routes.known(unit) or await routes.address(unit)
         if address is None:
+            outcomes[i] = Busy(settings.nowhere)
             continue
         if durable and address not in problems:
             problems[address] = await problem_at(settings, routes, address)

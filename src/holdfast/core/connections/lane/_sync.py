@@ -126,13 +126,16 @@ class _Wire:
         try:
             stream = self._open()
         except ConnectionError as error:
+            raise_interruption(error)
             return [Unsent(str(error))] * len(requests)
         outcomes: list[Outcome] = []
         seal = self._seal
         self._between = False
         try:
             payloads = [request.payload for request in requests]
-            stream.write(b"".join(payloads if seal is None else [*payloads, seal.request.payload]))
+            if seal is not None:
+                payloads.append(seal.request.payload)
+            stream.write(payloads[0] if len(payloads) == 1 else b"".join(payloads))
             until = monotonic() + self._settings.timeout_s
             for request in requests:  # one by one: what came before a loss counts
                 if request.replies == 1:
