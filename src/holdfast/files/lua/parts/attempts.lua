@@ -1,5 +1,5 @@
 -- How often reading a file failed, and when it is tried again.
--- Expects: meta, now_ms, file.
+-- Expects: file.
 
 local ATTEMPTS = 10            -- so often a file is tried, unless it gets on meanwhile
 local FILE_FREE = 3            -- failures in a row after which it makes no pause: they may be by chance
@@ -14,14 +14,14 @@ end
 
 -- The attempt of this *consumer* failed. The file pauses, and after so many attempts waits for `retry`. The
 -- consumer pauses before its next file: a full disk is not met a thousand times a second.
-local function count_attempt(consumer, record, file, group, place, reason)
+local function count_attempt(feed, consumer, record, file, group, place, reason)
   place.tries, place.by = place.tries + 1, consumer
-  place.after_ms = now_ms + pause_ms(FILE_MS, place.tries - FILE_FREE)
+  place.after_ms = feed.now_ms + pause_ms(FILE_MS, place.tries - FILE_FREE)
   record.failing = record.failing + 1
-  record.after_ms = now_ms + math.min(pause_ms(CONSUMER_MS, record.failing - CONSUMER_FREE), CONSUMER_MOST_MS)
+  record.after_ms = feed.now_ms + math.min(pause_ms(CONSUMER_MS, record.failing - CONSUMER_FREE), CONSUMER_MOST_MS)
   file.reason = reason
   if place.tries >= ATTEMPTS then
     mark(file, group, '2')
-    redis.call('HINCRBY', meta, 'failed', 1)
+    redis.call('HINCRBY', feed.meta, 'failed', 1)
   end
 end

@@ -1,26 +1,26 @@
 -- The next file for a group: the first that nobody alive holds, and that need not wait.
--- Expects: now_ms, sound, feed, file, places.
+-- Expects: stored, feed, file, places.
 
 local LOOK = 1000  -- files looked at in one go
 
 -- *from* is where the last look ended, if it found none.
-local function pick(group, from)
-  local floor = math.max(floor_of(group), feed.low)
+local function pick(feed, group, from)
+  local floor = math.max(floor_of(feed, group), feed.low)
   local first = math.max(floor, from)
   local last = math.min(feed.top, first + LOOK - 1)
   local rest, passed = {failed = 0}, floor
   local function remember()  -- so that nobody looks at these files again
     if passed > floor then
-      redis.call('HSET', places, group, text(passed))
+      redis.call('HSET', feed.places, group, text(passed))
     end
   end
   for number = first, last do
-    local file = file_at(number)
+    local file = file_at(feed, number)
     if file and has_failed(file, group) then
       rest.failed = rest.failed + 1
     elseif file and not settled(file, group) then
-      local place = place_of(group, number)
-      local held_ms = math.max(held_until(place), place.after_ms) - now_ms
+      local place = place_of(feed, group, number)
+      local held_ms = math.max(held_until(feed, place), place.after_ms) - feed.now_ms
       if held_ms <= 0 then
         remember()
         return number, file, place
