@@ -16,7 +16,7 @@ from holdfast import ClientClosed, DecodeError, OutcomeUnknown, ServerRefused, S
 from holdfast.core.call._sync import Caller
 from holdfast.core.call.attempt import Tried
 from holdfast.core.connections.outcome import Lost
-from holdfast.core.connections.request import Request
+from holdfast.core.connections.request import CallKind, Request
 from holdfast.core.connections.settings import Settings
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.runtime._sync import Beside
@@ -87,7 +87,7 @@ def tried(caller: Caller, unit: Unit) -> Tried:
     """A call that was sent by the straight way."""
     routes = caller.straight
     assert routes is not None
-    lane = routes.beaten(unit, "calls")
+    lane = routes.beaten(unit, CallKind.ORDINARY)
     assert lane is not None
     request = Request.of_script(INCREMENT.sha1, [unit.key("n")], [1])
     return Tried(lane.submit(request), time.monotonic(), routes)

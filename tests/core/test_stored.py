@@ -9,6 +9,7 @@ import pytest
 from holdfast import DamagedData, DecodeError
 from holdfast.core.call.attempt import Attempt, value
 from holdfast.core.connections.outcome import Damaged, ErrorReply, Refused, outcome_of_all
+from holdfast.core.connections.request import CallKind
 from holdfast.core.names import Namespace
 from holdfast.core.stored import MAX_EXACT, stored_int, stored_score, stored_text
 
@@ -83,7 +84,10 @@ def test_an_error_that_only_damage_explains_is_told_as_such(error: str) -> None:
     assert "script: " not in outcome.reason
     unit = Namespace.of("n").unit("lock", "a")
     with pytest.raises(DecodeError) as raised:
-        value(outcome, Attempt("locks/acquire", unit, "calls", 0.0, reading=False, harmless=False))
+        value(
+            outcome,
+            Attempt("locks/acquire", unit, CallKind.ORDINARY, 0.0, reading=False, harmless=False),
+        )
     midway = "script: " in error and not error.startswith("DAMAGED")
     assert isinstance(raised.value, DamagedData) is not midway
     assert ("may have been applied in part" in str(raised.value)) is midway

@@ -17,6 +17,8 @@ RETURNS = re.compile(r"-- returns +([a-z]+) +(\S.*)")
 INCLUDE = re.compile(r"-- include (\w+)")
 CONTINUED = re.compile(r"-- {2,}\S.*")
 EXPECTS = re.compile(r"Expects: ([\w, ]+)\.")
+FUNCTION = re.compile(r"local function (\w+)\(.*\)")
+CONSTANT = re.compile(r"local ([A-Z][A-Z_]*(?:, [A-Z][A-Z_]*)*) = (.+)")
 
 KEYWORDS = re.compile(
     "and|break|do|else|elseif|end|false|for|function|if|in|local|nil|not|or|repeat|return|then|"
@@ -82,10 +84,29 @@ class LuaFile:
 
     @cached_property
     def expects(self) -> list[str]:
-        """What a part says must be there before it: variables and other parts."""
+        """What a part says must be there before it: other parts."""
         comment = " ".join(line.removeprefix("-- ") for line in self.header)
         said = EXPECTS.search(comment)
         return said[1].split(", ") if said else []
+
+    @cached_property
+    def top_level(self) -> list[str]:
+        """What stands outside of all functions, line by line, without comments."""
+        lines, inside = [], False
+        for line in map(str.rstrip, code(self.source).splitlines()):
+            if inside:
+                inside = line != "end"
+            else:
+                inside = FUNCTION.fullmatch(line) is not None
+                lines.append(line)
+        return [line for line in lines if line]
+
+    @cached_property
+    def defines(self) -> set[str]:
+        """The functions and constants that it defines outside of all functions."""
+        functions = {found[1] for found in map(FUNCTION.fullmatch, self.top_level) if found}
+        constants = [found[1] for found in map(CONSTANT.fullmatch, self.top_level) if found]
+        return functions | {name for names in constants for name in names.split(", ")}
 
     def part(self, name: str) -> LuaFile:
         """The part called *name*, of this block or of the core."""
@@ -113,6 +134,11 @@ def parts() -> list[LuaFile]:
 def code(source: str) -> str:
     """*source* without its comments."""
     return re.sub(r"^#!.*|--.*", "", source)
+
+
+def last_name(expression: str) -> str:
+    """What a key is called in *expression*: `due` of `queue.due[priority]`."""
+    return re.sub(r"\[[^\]]*\]", "", expression).rpartition(".")[2]
 
 
 def calls(source: str) -> Iterator[list[str]]:

@@ -8,7 +8,9 @@ from typing import Final
 
 from project.lua import (
     ARGUMENT,
+    CONSTANT,
     CONTINUED,
+    FUNCTION,
     INCLUDE,
     KEY,
     RETURNS,
@@ -17,6 +19,7 @@ from project.lua import (
     Names,
     calls,
     code,
+    last_name,
     unquoted,
     words,
 )
@@ -163,7 +166,7 @@ def header_is_readable(script: LuaFile) -> Iterator[str]:
 def keys_are_those_declared(script: LuaFile) -> Iterator[str]:
     """What the body uses is declared, what is declared is used."""
     declared = {key.number for key in script.keys}
-    several = [key for key in script.keys if key.text.startswith("first of")]
+    several = [key for key in script.keys if is_first_of(key)]
     used: set[int] = set()
     for index in re.findall(r"KEYS\[(.+?)\]", code(script.whole)):
         if index.isdecimal():
@@ -174,9 +177,20 @@ def keys_are_those_declared(script: LuaFile) -> Iterator[str]:
             used |= declared  # a loop over them: which ones, only running it can tell
         else:
             yield f"write KEYS[n], KEYS[n + priority] or KEYS[i], not KEYS[{index}]"
+    for first in re.findall(r"KEYS(?!\[)(?:, (FIRST_\w+))?", code(script.whole)):
+        if (
+            not several
+            or not first
+            or f"local {first} = {several[-1].number}\n" not in script.source
+        ):
+            yield "KEYS is used as a whole: say where the list begins, `KEYS, FIRST_…`"
+        used |= {key.number for key in several[-1:]}
     yield from _differences("KEYS", declared, used)
-    if re.search(r"KEYS(?!\[)", code(script.whole)):
-        yield "KEYS is used as a whole: nobody sees which keys that is"
+
+
+def is_first_of(entry: Entry) -> bool:
+    """Whether a line of a header stands for a list, which begins there."""
+    return "first of" in entry.text
 
 
 def arguments_are_those_declared(script: LuaFile) -> Iterator[str]:
@@ -186,6 +200,7 @@ def arguments_are_those_declared(script: LuaFile) -> Iterator[str]:
     used = {int(index) for index in indices if index.isdecimal()}
     open_list = [argument for argument in script.arguments if argument.text.startswith("first of")]
     loops = [index for index in indices if not index.isdecimal()]
+    loops += re.findall(r"\bARGV, (FIRST)\b", code(script.whole))
     if loops or open_list:
         first = re.search(r"^local FIRST = (\d+)$", script.whole, re.MULTILINE)
         if [entry.number for entry in open_list] != [len(declared)] or not loops:
@@ -194,7 +209,7 @@ def arguments_are_those_declared(script: LuaFile) -> Iterator[str]:
             yield f"the list begins at ARGV[{len(declared)}]: write `local FIRST = {len(declared)}`"
         used.add(len(declared))
     for index in loops:
-        if not re.fullmatch(r"i( \+ \d)?", index):
+        if not re.fullmatch(r"i( \+ \d)?|FIRST", index):
             yield f"write ARGV[n], ARGV[i] or ARGV[i + n], not ARGV[{index}]"
     yield from _differences("ARGV", declared, used)
 
@@ -216,6 +231,11 @@ def names_are_those_of_the_header(script: LuaFile) -> Iterator[str]:
 
 def _aliases(script: LuaFile) -> Iterator[tuple[str, list[str]]]:
     """Variables and the KEYS or ARGV that they stand for."""
+    field = r"\b(\w+) = (KEYS\[\d+\]|\{KEYS\[\d+\](?:, KEYS\[\d+\])*\})"
+    for line in code(script.source).splitlines():
+        if not re.match(r"local [\w, ]+ = [^{]", line):
+            for name, value in re.findall(field, line):
+                yield name, value.strip("{}").split(", ")
     for names, values in re.findall(r"^local ([\w, ]+) = (.+)$", code(script.whole), re.MULTILINE):
         if table := re.fullmatch(r"\{(KEYS\[\d+\](?:, KEYS\[\d+\])*)\}", values.strip()):
             yield names, table[1].split(", ")
@@ -231,6 +251,7 @@ def commands_fit_their_keys(script: LuaFile) -> Iterator[str]:
     for variable, values in _aliases(script):
         if values[0] in types:
             types[variable] = types[values[0]]
+    types |= {name: kind for name, kind in described(script.keys).items() if name not in types}
     for word in words(script.whole):
         if word not in {*READS, *WRITES, *KEYLESS, *OPTIONS}:
             yield f"{word} is not among the commands of bounded cost in {__name__}"
@@ -242,10 +263,10 @@ def commands_fit_their_keys(script: LuaFile) -> Iterator[str]:
             yield f"{name} has no key"
             continue
         key = arguments[0]
-        if not re.fullmatch(r"KEYS\[[^\]]+\]|[a-z]\w*(\.\w+|\[[\w.]+\])?", key):
+        if not re.fullmatch(r"KEYS\[[^\]]+\]|[a-z]\w*(\.\w+|\[[\w.]+\])*(\(\w+\))?", key):
             yield f"{name} takes a key that is not from KEYS: {key}"
         wanted = (READS | WRITES).get(name, "")
-        actual = types.get(key) or types.get(key.partition("[")[0], "")
+        actual = types.get(key) or types.get(last_name(key), "")
         if wanted and actual and wanted != actual:
             yield f"{name} wants a {wanted}, but {key} is declared as {actual}"
         yield from _unbounded(script, name, arguments)
@@ -300,7 +321,7 @@ def loops_are_bounded(file: LuaFile) -> Iterator[str]:
 def rings_are_hints(file: LuaFile) -> Iterator[str]:
     """A user who may not publish (ACL) is no reason to stop half-way."""
     if "redis.call('SPUBLISH'" in code(file.source):
-        yield "SPUBLISH may be refused: ring with redis.pcall"
+        yield "SPUBLISH may be refused: notify with redis.pcall"
 
 
 def is_short(file: LuaFile) -> Iterator[str]:
@@ -330,22 +351,30 @@ def includes_are_in_order(script: LuaFile) -> Iterator[str]:
 
 def every_name_is_defined(script: LuaFile) -> Iterator[str]:
     """A name that nobody defined is nil: the server would tell only when it comes by."""
-    for name in sorted(Names.of(script.whole).free):
+    lines = [line for line in script.source.splitlines() if not INCLUDE.fullmatch(line)]
+    given = {name for part in script.includes for name in script.part(part).defines}
+    for name in sorted(Names.of("\n".join(lines)).free - given):
         yield f"{name} is used and not defined before"
 
 
 def part_says_what_it_expects(part: LuaFile) -> Iterator[str]:
-    """What a part neither defines nor is given by the parts it builds on stands in its header."""
-    given: set[str] = set()
-    for name in part.expects:
-        given.add(name)
-        if (part.folder / f"{name}.lua").exists():
-            below = part.part(name)
-            given |= {*below.expects, *Names.of(below.source).defined}
+    """It uses what it defines, its parameters, and what the parts define that it expects."""
+    given = {name for below in part.expects for name in part.part(below).defines}
     for name in sorted(Names.of(part.source).free - given):
-        yield f"it uses {name}: say so after `Expects:`"
+        yield f"it uses {name}: take it as a parameter, or expect the part that defines it"
     if part.includes:
         yield "a part cannot include others: the script does, in order"
+
+
+def part_only_defines(part: LuaFile) -> Iterator[str]:
+    """Nothing runs because a part was included: it has functions with parameters, and constants."""
+    for line in part.top_level:
+        constant = CONSTANT.fullmatch(line)
+        is_plain = constant and not re.search(r"[a-z_(]", unquoted(constant[2]))
+        if not FUNCTION.fullmatch(line) and not is_plain:
+            yield f"outside of functions there are only constants, not: {line}"
+    for name in sorted(set(re.findall(r"\b(?:KEYS|ARGV)\b", code(part.source)))):
+        yield f"{name} belongs to the script: take what is needed as a parameter"
 
 
 SCRIPT_RULES: Final = (
@@ -360,7 +389,7 @@ SCRIPT_RULES: Final = (
     includes_are_in_order,
     every_name_is_defined,
 )
-PART_RULES: Final = (part_says_what_it_expects,)
+PART_RULES: Final = (part_says_what_it_expects, part_only_defines)
 FILE_RULES: Final = (time_comes_from_the_clock, loops_are_bounded, rings_are_hints, is_short)
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from holdfast.core.script import Script
+from holdfast.core import ledger
+from holdfast.core.names import Namespace, Unit
+from holdfast.core.script import Script, part_of
 from project import lua_rules as rules
 from project.lua import LuaFile, parts, scripts
 from project.sources import PACKAGE, modules, tree
@@ -32,6 +36,7 @@ GOOD = """\
 -- include clock
 
 local bodies, limit = KEYS[1], tonumber(ARGV[1])
+local now_ms = clock()
 local FIRST = 2
 local taken = {}
 local priority = 1
@@ -121,9 +126,9 @@ def test_no_rule_minds_the_good_example(rule: Rule) -> None:
         (rules.loops_are_bounded, "now_ms)", "unpack(taken))", "unpack"),
         (rules.rings_are_hints, "'RPUSH'", "'SPUBLISH'", "redis.pcall"),
         (rules.is_short, "return", "\n" * 80 + "return", "the limit is 80"),
-        (rules.includes_are_in_order, "clock", "settle", "expects awaiting, pace, record"),
+        (rules.includes_are_in_order, "clock", "settle", "expects awaiting, record"),
         (rules.includes_are_in_order, "clock", "clock\n-- include clock", "twice"),
-        (rules.every_name_is_defined, "-- include clock\n", "", "now_ms"),
+        (rules.every_name_is_defined, "-- include clock\n", "", "clock"),
         (rules.every_name_is_defined, "#taken)", "#token)", "token"),
     ],
 )
@@ -133,10 +138,33 @@ def test_a_rule_bites(rule: Rule, old: str, new: str, problem: str) -> None:
     assert re.search(problem, " · ".join(rule(example(GOOD.replace(old, new)))))
 
 
+def part(source: str) -> LuaFile:
+    """A part of the queue with this *source*."""
+    return LuaFile("queues/parts/x", f"-- Does x.\n\n{source}", PACKAGE / "queues/lua/parts")
+
+
 def test_a_part_may_not_use_what_it_does_not_expect() -> None:
     """Or the script that includes it would not know what to define."""
-    part = LuaFile("queues/parts/x", "-- Does x.\n\nlocal x = want\n", PACKAGE / "queues/lua/parts")
-    assert list(rules.part_says_what_it_expects(part)) == ["it uses want: say so after `Expects:`"]
+    [problem] = rules.part_says_what_it_expects(part("local function x()\n  return want\nend\n"))
+    assert problem.startswith("it uses want: ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "local any = redis.call('EXISTS', 'x')",
+        "local found = {}",
+        "local NOW = clock()",
+        "x()",
+        "local function x() return ARGV[1] end",
+        "local function x(keys)\n  return KEYS[1]\nend",
+    ],
+)
+def test_a_part_may_only_define(line: str) -> None:
+    """What runs when it is included, or reads the keys of a script, is refused."""
+    good = "local MOST = 2 ^ 53  -- of them\nlocal NAMES = {'a', 'b'}\n\nlocal function f(a)\nend\n"
+    assert list(rules.part_only_defines(part(good))) == []
+    assert list(rules.part_only_defines(part(f"{good}{line}\n")))
 
 
 def test_every_part_is_used() -> None:
@@ -191,3 +219,81 @@ def test_headers_and_keys_py_agree_on_every_type(path: Path) -> None:
             for name, kind in rules.described(script.keys).items():
                 if name not in ("even", "odd"):
                     assert getattr(keys, name).__doc__.split()[0] == kind, (script.name, name)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [each for each in SCRIPTS if not each.name.startswith("core/")],
+    ids=lambda each: each.name,
+)
+def test_keys_are_bound_by_their_names(file: LuaFile) -> None:
+    """In the order of the header; those that a unit alone does not name come last."""
+    block, verb = file.name.split("/")
+    keys = importlib.import_module(f"holdfast.{block}.keys")
+    unit = Namespace.of("app").unit("kind", "name")
+    wanted: list[str] = []
+    for key in file.keys:
+        part = part_of(keys, key.name)
+        if part is not None:
+            assert len(wanted) == key.number - 1, f"{key.name} stands behind a key that is given"
+            wanted.append(unit.key(part))
+            assert wanted[-1] in [*ledger.keys(unit), *keys_of(keys, unit)]
+    bound = Script.load(f"holdfast.{block}", verb).keys(unit, "given")
+    assert bound == (*wanted, "given")
+    assert len(set(wanted)) == len(wanted)
+
+
+def keys_of(keys: ModuleType, unit: Unit) -> Iterator[str]:
+    """Every key that the functions of a `keys.py` name for *unit* alone."""
+    for function in vars(keys).values():
+        is_key = inspect.isfunction(function) and function.__module__ == keys.__name__
+        if is_key and len(inspect.signature(function).parameters) == 1:
+            found = function(unit)
+            yield from [found] if isinstance(found, str) else found
+
+
+def bindings() -> Iterator[tuple[str, ast.Call]]:
+    """`block/verb` of the script, and the call, of every `NAME.keys(…)` in the package."""
+    verbs = {}
+    for path in modules():
+        for node in tree(path).body:
+            if isinstance(node, ast.AnnAssign) and "Script.load" in ast.unparse(node):
+                assert isinstance(node.value, ast.Call)
+                package, verb = map(ast.literal_eval, node.value.args)
+                name = package.removeprefix("holdfast.")
+                verbs[name, ast.unparse(node.target)] = f"{name}/{verb}"
+    for path in modules():
+        block = path.relative_to(PACKAGE).parts[0]
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Call) and re.fullmatch(
+                r"[A-Z_]+\.keys", ast.unparse(node.func)
+            ):
+                yield verbs[block, ast.unparse(node.func).removesuffix(".keys")], node
+
+
+def test_what_a_unit_does_not_name_is_given() -> None:
+    """As many keys as the header has beside those of the unit; of a list, any number."""
+    files = {script.name: script for script in SCRIPTS}
+    seen = set()
+    for name, call in bindings():
+        keys = importlib.import_module(f"holdfast.{name.split('/')[0]}.keys")
+        wanted = [key for key in files[name].keys if part_of(keys, key.name) is None]
+        given = call.args[1:]
+        if wanted and rules.is_first_of(wanted[-1]):
+            if any(isinstance(each, ast.Starred) for each in given):
+                wanted, given = wanted[:-1], given[:-1]
+            elif len(given) == len(wanted) - 1:  # of the list there is none at first
+                wanted = wanted[:-1]
+        elif wanted and isinstance(given[-1], ast.Starred):  # a list of one
+            wanted, given = wanted[:-1], given[:-1]
+        assert len(given) == len(wanted), (name, ast.unparse(call))
+        seen.add(name)
+    assert len(seen) > len(files) / 2
+
+
+@pytest.mark.parametrize("name", ["bodiez", "ready_x", "ready_", "thing_h"])
+def test_a_key_that_is_not_there_is_an_error(name: str) -> None:
+    """A header that names it cannot be bound."""
+    keys = importlib.import_module("holdfast.queues.keys")
+    with pytest.raises((AttributeError, ValueError)):
+        part_of(keys, name)

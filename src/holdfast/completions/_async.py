@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from ..core import ledger
 from ..core.call._async import Argument, AsyncCaller
@@ -78,11 +79,10 @@ class AsyncCompletions:
             InvalidName: it cannot be kept.
         """
         members = _members([(name, id)])
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.add(name, id=id, op_id=op_id), verb="add"
-        ) as write:
-            args: list[Argument] = [write.writer, write.number, 1, *members]
-            new = bool(await self._call(ADD, args))
+        again = partial(self.add, name, id=id)
+        new = bool(
+            await self._caller.write(ADD, self._unit, 1, *members, op_id=op_id, repeat=again)
+        )
         await self._catalog.note(self._unit)
         return new
 
@@ -103,10 +103,11 @@ class AsyncCompletions:
             raise TypeError("add_many takes several names; for a single one use add")
         rest, new, done = iter(names), 0, 0
         while chunk := [_pair(each) for each in islice(rest, AT_ONCE)]:
-            members = _members(chunk)
-            with self._caller.writers.operation(None, ledger.never, verb="add") as write:
-                args: list[Argument] = [write.writer, write.number, len(chunk), *members]
-                new += stored_int(await self._call(ADD, args, harmless=True), self._answer)
+            args: list[Argument] = [len(chunk), *_members(chunk)]
+            added = await self._caller.write(
+                ADD, self._unit, *args, op_id=None, repeat=ledger.never, harmless=True
+            )
+            new += stored_int(added, self._answer)
             await self._catalog.note(self._unit)
             done += len(chunk)
             if progress is not None:
@@ -132,13 +133,14 @@ class AsyncCompletions:
         """
         stands, ending = places(checked_name(name)), checked_id(id)
         gone = part = 0
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.remove(name, id=id, op_id=op_id), verb="remove"
-        ) as write:
+        names, again = REMOVE.keys(self._unit), partial(self.remove, name, id=id)
+        with self._caller.operation(op_id, again, verb="remove") as write:
             while gone == part * GONE_AT_ONCE:
                 args: list[Argument] = [write.part(part), write.number, ending, *stands]
                 try:
-                    gone += stored_int(await self._call(REMOVE, args), self._answer)
+                    gone += stored_int(
+                        await self._caller.call(REMOVE, self._unit, names, args), self._answer
+                    )
                 except ServerUnavailable as error:
                     if part == 0:
                         raise
@@ -167,7 +169,7 @@ class AsyncCompletions:
         found = await self._caller.call(
             SEARCH,
             self._unit,
-            (index,),
+            SEARCH.keys(self._unit),
             (WHOLE + start, WORD + start, limit, MAX_WORDS),
         )
         return [Match.parse(member, index) for member in found]
@@ -198,10 +200,6 @@ class AsyncCompletions:
     @property
     def _answer(self) -> str:
         return f"an answer in the ledger of {self._unit}"
-
-    async def _call(self, script: Script, args: list[Argument], *, harmless: bool = False) -> Any:
-        names = [keys.index(self._unit), *ledger.keys(self._unit)]
-        return await self._caller.call(script, self._unit, names, args, harmless=harmless)
 
 
 def _pair(named: Named) -> tuple[str, str | None]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ..errors import ServerRefused, ServerUnavailable
 from ..errors.records import logger_of
-from .call._async import AsyncCaller
+from .call._async import AsyncCaller, CallKind
 from .connections.settings import Address
 from .names import Unit
 
@@ -30,7 +30,7 @@ class Lookout:
         self._known: set[Address] = set()
 
     async def look(
-        self, caller: AsyncCaller, units: Iterable[Unit], *, kind: str = "calls"
+        self, caller: AsyncCaller, units: Iterable[Unit], *, kind: CallKind = CallKind.ORDINARY
     ) -> None:
         """Ask the servers of *units*, as far as it is known where they live.
 

@@ -16,6 +16,7 @@ import re
 import secrets
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Any, Final
 
@@ -33,7 +34,7 @@ def keys(unit: Unit) -> tuple[str, str]:
 
 
 def partly(error: ServerUnavailable, done: str) -> OutcomeUnknown:
-    """What *error* is to an operation in several steps of which some were applied before."""
+    """Return *error* as that of an operation of which some steps were applied before."""
     return OutcomeUnknown(error.action, f"{done}, then {error.reason}")
 
 
@@ -48,7 +49,7 @@ class Operation:
         place: of several things that were done together under one number, the how-manieth.
     """
 
-    __slots__ = ("_again", "_writers", "id", "label", "number", "place", "writer")
+    __slots__ = ("_repeat", "_writers", "id", "label", "number", "place", "writer")
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class Operation:
         number: int,
         label: str,
         op_id: str,
-        again: Callable[[str], Any],
+        repeat: Callable[..., Any],
         writers: Writers | None,
         place: int = 1,
     ) -> None:
@@ -65,19 +66,19 @@ class Operation:
         self.place = place
         self.label = label
         self.id = op_id
-        self._again = again
+        self._repeat = repeat
         self._writers = writers
 
     @classmethod
-    def named(cls, op_id: str, again: Callable[[str], Any], verb: str = "") -> Operation:
+    def named(cls, op_id: str, repeat: Callable[..., Any], verb: str = "") -> Operation:
         """The operation that the user calls *op_id*."""
         if ours := _OURS.fullmatch(op_id):
             label, place = op_id.removeprefix("hf:"), int(ours[3] or 1)
-            return cls(ours[1], int(ours[2]), label, op_id, again, None, place)
+            return cls(ours[1], int(ours[2]), label, op_id, repeat, None, place)
         name = encode_name(op_id)
         label = name if len(name) <= _LABEL_BYTES else _digest(name)
         # A user may call two operations the same: their answers must not meet.
-        return cls(f"~{verb}~{name}", 1, label, op_id, again, None)
+        return cls(f"~{verb}~{name}", 1, label, op_id, repeat, None)
 
     def part(self, i: int) -> str:
         """The writer of the *i*-th step of an operation in several steps; its number is the same.
@@ -96,8 +97,7 @@ class Operation:
         traceback: TracebackType | None,
     ) -> None:
         if isinstance(error, OutcomeUnknown):
-            again = self._again
-            error.repeatable(self.id, lambda: again(self.id))
+            error.repeatable(self.id, partial(self._repeat, op_id=self.id))
         # A cancelled operation may still be under way. Nobody can repeat it, so its writer goes on
         # with the next number: the server refuses the older one if it arrives after that. But the
         # entry of a writer may be what another program damaged: the next operation takes a new one.
@@ -112,23 +112,23 @@ class Writers:
         self._free: deque[tuple[str, int]] = deque()
 
     def operation(
-        self, op_id: str | None, again: Callable[[str], Any], *, verb: str = ""
+        self, op_id: str | None, repeat: Callable[..., Any], *, verb: str = ""
     ) -> Operation:
         """A new operation, or the one that the user names again.
 
         Args:
             op_id: as an `OutcomeUnknown` told it, or a name of the user's own; None is a new one.
-            again: does the whole public call once more under the given id.
+            repeat: does the whole public call once more, with the given `op_id`.
             verb: what the operation does to its unit; needed where several verbs share a unit.
         """
         if op_id is not None:
-            return Operation.named(op_id, again, verb)
+            return Operation.named(op_id, repeat, verb)
         try:
             writer, number = self._free.pop()
         except IndexError:
             writer, number = new_writer(), 0
         label = f"{writer}.{number + 1}"
-        return Operation(writer, number + 1, label, f"hf:{label}", again, self)
+        return Operation(writer, number + 1, label, f"hf:{label}", repeat, self)
 
     def give_back(self, operation: Operation) -> None:
         """The outcome is known: the writer may go on counting."""
@@ -145,7 +145,7 @@ def new_writer() -> str:
 
 
 def never(op_id: str) -> None:
-    """How to repeat what its user cannot: it is asked for again here, until it is answered."""
+    """Repeat an internal operation; never called, as its caller asks until it is answered."""
     raise AssertionError(op_id)
 
 

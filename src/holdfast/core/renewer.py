@@ -26,7 +26,7 @@ import msgspec
 
 from ..errors import HoldfastError
 from ..errors.records import logger_of
-from .call._async import AsyncCaller
+from .call._async import AsyncCaller, CallKind
 from .catalog._async import AsyncCatalog
 from .clock import since_boot
 from .connections.settings import Settings
@@ -83,7 +83,7 @@ class Lease(msgspec.Struct, eq=False, weakref=True):
 
     unit: Unit
     script: Script
-    keys: Sequence[str]
+    keys: Sequence[str | bytes]
     member: bytes
     token: int
     lease_ms: int
@@ -222,7 +222,7 @@ class _Rounds:
         self._catalog: AsyncCatalog | None = None
         if namespace is not None:
             caller = self._caller(_NOTING_LEASE_MS)
-            self._catalog = AsyncCatalog(caller, namespace, kind="renewals")
+            self._catalog = AsyncCatalog(caller, namespace, kind=CallKind.RENEWAL)
         self._seen: set[Unit] = set()
         self._running: Submitted[None] | None = None
         self._woken: Event | None = None
@@ -287,7 +287,7 @@ class _Rounds:
         try:
             for unit in news:
                 await catalog.note(unit)
-            await self._lookout.look(self._caller(_NOTING_LEASE_MS), news, kind="renewals")
+            await self._lookout.look(self._caller(_NOTING_LEASE_MS), news, kind=CallKind.RENEWAL)
         finally:
             del self._under_way[_NOTING]
 
@@ -330,7 +330,7 @@ class _Rounds:
             first.unit,
             first.keys,
             [first.lease_ms, *pairs],
-            kind="renewals",
+            kind=CallKind.RENEWAL,
             durable=False,
         )
         lost = set(zip(reply[::2], map(int, reply[1::2]), strict=True))

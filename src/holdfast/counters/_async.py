@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Final
 
-from ..core import ledger
 from ..core.call._async import Argument, AsyncCaller, Step
 from ..core.catalog._async import AsyncCatalog
 from ..core.checks import checked_int
@@ -54,7 +54,7 @@ class AsyncCounter:
         self.unit = unit
         self._say(given, USUAL)
         # Of each add, what depends on the shape only: two dozen strings.
-        self._parts: tuple[Shape, tuple[str, ...], tuple[Argument, ...]] | None = None
+        self._parts: tuple[Shape, tuple[str | bytes, ...], tuple[Argument, ...]] | None = None
 
     def __repr__(self) -> str:
         return f"AsyncCounter({self.unit.name!r})"
@@ -79,9 +79,7 @@ class AsyncCounter:
         at_ms: Argument = "" if at is None else to_epoch_ms(at, "at")
         if amount == 0:
             return
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.add(count, at=at, op_id=op_id), verb="add"
-        ) as write:
+        with self._caller.operation(op_id, partial(self.add, count, at=at), verb="add") as write:
             for _ in range(MOST_TRIES):
                 reply = await self._caller.call(ADD, *self.step(write, amount, at_ms))
                 if self.understood(reply):
@@ -93,11 +91,11 @@ class AsyncCounter:
         """What `ADD` is called with. The shape may be guessed: the server says if it is wrong."""
         shape = self._shape or self._guess
         if self._parts is None or self._parts[0] is not shape:
-            names = (*self._names(), *shape.chunks(self.unit))
+            names = ADD.keys(self.unit, *shape.chunks(self.unit))
             about: tuple[Argument, ...] = (str(shape), *map(str, (shape.keep, *shape.precisions)))
             self._parts = shape, names, about
-        _, names, told = self._parts
-        return self.unit, names, (write.writer, write.number, amount, at_ms, *told)
+        _, names, about = self._parts
+        return self.unit, names, (write.writer, write.number, amount, at_ms, *about)
 
     def understood(self, reply: bytes) -> bool:
         """Whether `ADD` has judged. False: another shape is stored, known by now; try once more.
@@ -212,14 +210,9 @@ class AsyncCounter:
         given = Given.checked(precisions, keep)
         if given == Given():
             raise ValueError("say what is to change: precisions, keep or both")
-        with self._caller.writers.operation(
-            op_id,
-            lambda op_id: self.redefine(precisions=given.precisions, keep=given.keep, op_id=op_id),
-            verb="redefine",
-        ) as write:
-            said = ",".join(map(str, given.precisions or ())), given.keep or ""
-            args: list[Argument] = [write.writer, write.number, *said, str(USUAL)]
-            await self._caller.call(REDEFINE, self.unit, self._names(), args)
+        again = partial(self.redefine, precisions=given.precisions, keep=given.keep)
+        args = (",".join(map(str, given.precisions or ())), given.keep or "", str(USUAL))
+        await self._caller.write(REDEFINE, self.unit, *args, op_id=op_id, repeat=again)
         self._catalog.doubt(self.unit)
         await self._catalog.note(self.unit)
         self._say(self._given.after(given), given.over(self._shape or self._guess))
@@ -227,7 +220,7 @@ class AsyncCounter:
     async def _read(self, precision: int) -> tuple[Shape, int, dict[int, int]]:
         """The shape, the server's time (s), and the samples of *precision* by bucket."""
         chunks = [keys.chunk(self.unit, precision, parity) for parity in (0, 1)]
-        names = [keys.definition(self.unit), *chunks]
+        names = SAMPLES.keys(self.unit, chunks[0], chunks[1])
         told, now_s, even, odd = await self._caller.call(SAMPLES, self.unit, names, [])
         shape = self._learn(self._parsed(told)) if told else self._shape or self._guess
         what = f"a sample in {chunks[0]} or {chunks[1]}"
@@ -239,7 +232,7 @@ class AsyncCounter:
 
     async def _stored(self) -> Shape | None:
         """What the server keeps; None: nothing."""
-        told = await self._caller.call(DEFINITION, self.unit, [keys.definition(self.unit)], [])
+        told = await self._caller.call(DEFINITION, self.unit, DEFINITION.keys(self.unit), [])
         return None if told is None else self._parsed(told)
 
     def _parsed(self, stored: bytes) -> Shape:
@@ -257,9 +250,6 @@ class AsyncCounter:
             raise DefinitionConflict(what, getattr(stored, part), given)
         self._shape = stored
         return stored
-
-    def _names(self) -> list[str]:
-        return [keys.definition(self.unit), *ledger.keys(self.unit)]
 
 
 def checked_count(count: Any) -> int:

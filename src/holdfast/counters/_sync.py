@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Final
 
-from ..core import ledger
 from ..core.call._sync import Argument, Caller, Step
 from ..core.catalog._sync import Catalog
 from ..core.checks import checked_int
@@ -53,7 +53,7 @@ class Counter:
         self.unit = unit
         self._say(given, USUAL)
         # Of each add, what depends on the shape only: two dozen strings.
-        self._parts: tuple[Shape, tuple[str, ...], tuple[Argument, ...]] | None = None
+        self._parts: tuple[Shape, tuple[str | bytes, ...], tuple[Argument, ...]] | None = None
 
     def __repr__(self) -> str:
         return f"Counter({self.unit.name!r})"
@@ -76,9 +76,7 @@ class Counter:
         at_ms: Argument = "" if at is None else to_epoch_ms(at, "at")
         if amount == 0:
             return
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.add(count, at=at, op_id=op_id), verb="add"
-        ) as write:
+        with self._caller.operation(op_id, partial(self.add, count, at=at), verb="add") as write:
             for _ in range(MOST_TRIES):
                 reply = self._caller.call(ADD, *self.step(write, amount, at_ms))
                 if self.understood(reply):
@@ -90,11 +88,11 @@ class Counter:
         """What `ADD` is called with. The shape may be guessed: the server says if it is wrong."""
         shape = self._shape or self._guess
         if self._parts is None or self._parts[0] is not shape:
-            names = (*self._names(), *shape.chunks(self.unit))
+            names = ADD.keys(self.unit, *shape.chunks(self.unit))
             about: tuple[Argument, ...] = (str(shape), *map(str, (shape.keep, *shape.precisions)))
             self._parts = shape, names, about
-        _, names, told = self._parts
-        return self.unit, names, (write.writer, write.number, amount, at_ms, *told)
+        _, names, about = self._parts
+        return self.unit, names, (write.writer, write.number, amount, at_ms, *about)
 
     def understood(self, reply: bytes) -> bool:
         """Whether `ADD` has judged. False: another shape is stored, known by now; try once more.
@@ -209,14 +207,9 @@ class Counter:
         given = Given.checked(precisions, keep)
         if given == Given():
             raise ValueError("say what is to change: precisions, keep or both")
-        with self._caller.writers.operation(
-            op_id,
-            lambda op_id: self.redefine(precisions=given.precisions, keep=given.keep, op_id=op_id),
-            verb="redefine",
-        ) as write:
-            said = ",".join(map(str, given.precisions or ())), given.keep or ""
-            args: list[Argument] = [write.writer, write.number, *said, str(USUAL)]
-            self._caller.call(REDEFINE, self.unit, self._names(), args)
+        again = partial(self.redefine, precisions=given.precisions, keep=given.keep)
+        args = (",".join(map(str, given.precisions or ())), given.keep or "", str(USUAL))
+        self._caller.write(REDEFINE, self.unit, *args, op_id=op_id, repeat=again)
         self._catalog.doubt(self.unit)
         self._catalog.note(self.unit)
         self._say(self._given.after(given), given.over(self._shape or self._guess))
@@ -224,7 +217,7 @@ class Counter:
     def _read(self, precision: int) -> tuple[Shape, int, dict[int, int]]:
         """The shape, the server's time (s), and the samples of *precision* by bucket."""
         chunks = [keys.chunk(self.unit, precision, parity) for parity in (0, 1)]
-        names = [keys.definition(self.unit), *chunks]
+        names = SAMPLES.keys(self.unit, chunks[0], chunks[1])
         told, now_s, even, odd = self._caller.call(SAMPLES, self.unit, names, [])
         shape = self._learn(self._parsed(told)) if told else self._shape or self._guess
         what = f"a sample in {chunks[0]} or {chunks[1]}"
@@ -236,7 +229,7 @@ class Counter:
 
     def _stored(self) -> Shape | None:
         """What the server keeps; None: nothing."""
-        told = self._caller.call(DEFINITION, self.unit, [keys.definition(self.unit)], [])
+        told = self._caller.call(DEFINITION, self.unit, DEFINITION.keys(self.unit), [])
         return None if told is None else self._parsed(told)
 
     def _parsed(self, stored: bytes) -> Shape:
@@ -254,9 +247,6 @@ class Counter:
             raise DefinitionConflict(what, getattr(stored, part), given)
         self._shape = stored
         return stored
-
-    def _names(self) -> list[str]:
-        return [keys.definition(self.unit), *ledger.keys(self.unit)]
 
 
 def checked_count(count: Any) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from types import TracebackType
 from typing import Final
 
-from ..core.call._async import Argument
 from ..core.clock import Deadline, Duration, to_timeout_s
 from ..core.runtime._async import Block, BlockEnd, shielded
 from ..core.script import Script
+from . import keys
 from .lease._async import AsyncLease
 from .places._async import AsyncPlaces
 from .states import LockState, SemaphoreState, lock_state, semaphore_state
@@ -192,8 +193,8 @@ class AsyncLock(_AsyncHeld):
     async def inspect(self) -> LockState:
         """Who holds it now, and who waits."""
         places = self._places
-        reply = await places.caller.call(INSPECT, places.unit, places.names[:3], [])
-        return lock_state(reply, places.names[0])
+        reply = await places.caller.call(INSPECT, places.unit, INSPECT.keys(places.unit), [])
+        return lock_state(reply, keys.state(places.unit))
 
 
 class AsyncSemaphore(_AsyncHeld):
@@ -208,8 +209,8 @@ class AsyncSemaphore(_AsyncHeld):
     async def inspect(self) -> SemaphoreState:
         """Who holds it now, and who waits."""
         places = self._places
-        reply = await places.caller.call(INSPECT, places.unit, places.names[:3], [])
-        return semaphore_state(reply, places.names[0])
+        reply = await places.caller.call(INSPECT, places.unit, INSPECT.keys(places.unit), [])
+        return semaphore_state(reply, keys.state(places.unit))
 
     async def redefine(self, *, limit: int, op_id: str | None = None) -> None:
         """Change how many may hold at once, for everyone.
@@ -224,11 +225,8 @@ class AsyncSemaphore(_AsyncHeld):
             op_id: see `OutcomeUnknown`.
         """
         places, size = self._places, checked_limit(limit)
-        with places.caller.writers.operation(
-            op_id, lambda op_id: self.redefine(limit=limit, op_id=op_id), verb="redefine"
-        ) as write:
-            args: list[Argument] = [write.writer, write.number, size]
-            await places.caller.call(REDEFINE, places.unit, places.names, args)
+        again = partial(self.redefine, limit=limit)
+        await places.caller.write(REDEFINE, places.unit, size, op_id=op_id, repeat=again)
         if places.terms.limit is not None:
             self._places = places.limited(size)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from types import TracebackType
 from typing import Final
 
-from ..core.call._sync import Argument
 from ..core.clock import Deadline, Duration, to_timeout_s
 from ..core.runtime._sync import Block, BlockEnd, shielded
 from ..core.script import Script
+from . import keys
 from .lease._sync import Lease
 from .places._sync import Places
 from .states import LockState, SemaphoreState, lock_state, semaphore_state
@@ -193,8 +194,8 @@ class Lock(_AsyncHeld):
     def inspect(self) -> LockState:
         """Who holds it now, and who waits."""
         places = self._places
-        reply = places.caller.call(INSPECT, places.unit, places.names[:3], [])
-        return lock_state(reply, places.names[0])
+        reply = places.caller.call(INSPECT, places.unit, INSPECT.keys(places.unit), [])
+        return lock_state(reply, keys.state(places.unit))
 
 
 class Semaphore(_AsyncHeld):
@@ -209,8 +210,8 @@ class Semaphore(_AsyncHeld):
     def inspect(self) -> SemaphoreState:
         """Who holds it now, and who waits."""
         places = self._places
-        reply = places.caller.call(INSPECT, places.unit, places.names[:3], [])
-        return semaphore_state(reply, places.names[0])
+        reply = places.caller.call(INSPECT, places.unit, INSPECT.keys(places.unit), [])
+        return semaphore_state(reply, keys.state(places.unit))
 
     def redefine(self, *, limit: int, op_id: str | None = None) -> None:
         """Change how many may hold at once, for everyone.
@@ -225,11 +226,8 @@ class Semaphore(_AsyncHeld):
             op_id: see `OutcomeUnknown`.
         """
         places, size = self._places, checked_limit(limit)
-        with places.caller.writers.operation(
-            op_id, lambda op_id: self.redefine(limit=limit, op_id=op_id), verb="redefine"
-        ) as write:
-            args: list[Argument] = [write.writer, write.number, size]
-            places.caller.call(REDEFINE, places.unit, places.names, args)
+        again = partial(self.redefine, limit=limit)
+        places.caller.write(REDEFINE, places.unit, size, op_id=op_id, repeat=again)
         if places.terms.limit is not None:
             self._places = places.limited(size)
 

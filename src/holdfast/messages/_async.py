@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from ..core.checks import checked_int
@@ -15,7 +16,7 @@ from ..errors import (
     MailboxFull,
 )
 from .body import encoded_body
-from .log._async import REPLY_BYTES
+from .log._async import FETCH, REPLY_BYTES
 from .memory import batch_position, position_text, reset
 from .message import Batch, Message, Position, Row, Undecodable, batch_of
 from .post._async import AsyncPost
@@ -33,7 +34,6 @@ from .terms import (
 )
 
 DELIVER: Final = Script.load("holdfast.messages", "deliver")
-FETCH: Final = Script.load("holdfast.messages", "fetch")
 STATUS: Final = Script.load("holdfast.messages", "status")
 
 
@@ -88,14 +88,11 @@ class AsyncMailbox(AsyncReader):
         stored = encoded_body(body, self._log.message)
         if per_sender is not None:
             per_sender = checked_int(per_sender, "per_sender", 1, MAX_KEPT)
-        with self._post.caller.writers.operation(
-            op_id,
-            lambda op_id: self.send(body, sender=sender, per_sender=per_sender, op_id=op_id),
-            verb="send",
-        ) as write:
+        again = partial(self.send, body, sender=sender, per_sender=per_sender)
+        with self._post.caller.operation(op_id, again, verb="send") as write:
             capacity, overflow = self._capacity or "", self._overflow or ""
             said = (self._log.bell, self.name, sender, stored, capacity, overflow, per_sender or "")
-            reply = await self._log.send(DELIVER, write, *said, keys=self._log.delivered_keys)
+            reply = await self._log.send(DELIVER, write, *said)
         match reply:
             case [b"full", stored_capacity, since_ms]:
                 raise MailboxFull(self.name, int(stored_capacity), instant(since_ms))
@@ -174,7 +171,9 @@ class AsyncMailbox(AsyncReader):
     async def status(self) -> MailboxStatus:
         """Whether the owner has been here, and how much waits."""
         log = self._log
-        return mailbox_status(await self._post.caller.call(STATUS, log.unit, log.keys, [self.name]))
+        return mailbox_status(
+            await self._post.caller.call(STATUS, log.unit, STATUS.keys(log.unit), [self.name])
+        )
 
     async def redefine(
         self,
@@ -197,12 +196,8 @@ class AsyncMailbox(AsyncReader):
             settings.append(("overflow", checked_overflow(overflow)))
         if not settings:
             raise ValueError("say what is to change: capacity, overflow or both")
-        with self._post.caller.writers.operation(
-            op_id,
-            lambda op_id: self.redefine(capacity=capacity, overflow=overflow, op_id=op_id),
-            verb="redefine",
-        ) as write:
-            await self._log.redefine(write, self.name, settings)
+        again = partial(self.redefine, capacity=capacity, overflow=overflow)
+        await self._log.redefine(self.name, settings, op_id=op_id, repeat=again)
         self._capacity, self._overflow = capacity or self._capacity, overflow or self._overflow
         await self._post.catalog.note(self._log.unit)
 
@@ -212,7 +207,7 @@ class AsyncMailbox(AsyncReader):
         own, log = self.name in after, self._log
         seen = after.get(self.name) or self._memory.of(self.name)
         args = (self.name, limit, REPLY_BYTES, 1, position_text(seen, own=own))
-        [reply] = await self._post.caller.call(FETCH, log.unit, log.read_keys, args)
+        [reply] = await self._post.caller.call(FETCH, log.unit, log.fetch_keys, args)
         row = Row.of(log.unit, reply)
         lost = reset(row, seen, own=own)
         if lost:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from ..core.checks import checked_int
@@ -16,7 +17,7 @@ from ..errors import (
     MailboxFull,
 )
 from .body import encoded_body
-from .log._sync import REPLY_BYTES
+from .log._sync import FETCH, REPLY_BYTES
 from .memory import batch_position, position_text, reset
 from .message import Batch, Message, Position, Row, Undecodable, batch_of
 from .post._sync import Post
@@ -34,7 +35,6 @@ from .terms import (
 )
 
 DELIVER: Final = Script.load("holdfast.messages", "deliver")
-FETCH: Final = Script.load("holdfast.messages", "fetch")
 STATUS: Final = Script.load("holdfast.messages", "status")
 
 
@@ -89,14 +89,11 @@ class Mailbox(Reader):
         stored = encoded_body(body, self._log.message)
         if per_sender is not None:
             per_sender = checked_int(per_sender, "per_sender", 1, MAX_KEPT)
-        with self._post.caller.writers.operation(
-            op_id,
-            lambda op_id: self.send(body, sender=sender, per_sender=per_sender, op_id=op_id),
-            verb="send",
-        ) as write:
+        again = partial(self.send, body, sender=sender, per_sender=per_sender)
+        with self._post.caller.operation(op_id, again, verb="send") as write:
             capacity, overflow = self._capacity or "", self._overflow or ""
             said = (self._log.bell, self.name, sender, stored, capacity, overflow, per_sender or "")
-            reply = self._log.send(DELIVER, write, *said, keys=self._log.delivered_keys)
+            reply = self._log.send(DELIVER, write, *said)
         match reply:
             case [b"full", stored_capacity, since_ms]:
                 raise MailboxFull(self.name, int(stored_capacity), instant(since_ms))
@@ -175,7 +172,9 @@ class Mailbox(Reader):
     def status(self) -> MailboxStatus:
         """Whether the owner has been here, and how much waits."""
         log = self._log
-        return mailbox_status(self._post.caller.call(STATUS, log.unit, log.keys, [self.name]))
+        return mailbox_status(
+            self._post.caller.call(STATUS, log.unit, STATUS.keys(log.unit), [self.name])
+        )
 
     def redefine(
         self,
@@ -198,12 +197,8 @@ class Mailbox(Reader):
             settings.append(("overflow", checked_overflow(overflow)))
         if not settings:
             raise ValueError("say what is to change: capacity, overflow or both")
-        with self._post.caller.writers.operation(
-            op_id,
-            lambda op_id: self.redefine(capacity=capacity, overflow=overflow, op_id=op_id),
-            verb="redefine",
-        ) as write:
-            self._log.redefine(write, self.name, settings)
+        again = partial(self.redefine, capacity=capacity, overflow=overflow)
+        self._log.redefine(self.name, settings, op_id=op_id, repeat=again)
         self._capacity, self._overflow = capacity or self._capacity, overflow or self._overflow
         self._post.catalog.note(self._log.unit)
 
@@ -213,7 +208,7 @@ class Mailbox(Reader):
         own, log = self.name in after, self._log
         seen = after.get(self.name) or self._memory.of(self.name)
         args = (self.name, limit, REPLY_BYTES, 1, position_text(seen, own=own))
-        [reply] = self._post.caller.call(FETCH, log.unit, log.read_keys, args)
+        [reply] = self._post.caller.call(FETCH, log.unit, log.fetch_keys, args)
         row = Row.of(log.unit, reply)
         lost = reset(row, seen, own=own)
         if lost:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
-from ..core import ledger
 from ..core.bell import Bell
-from ..core.call._sync import Argument, Caller
+from ..core.call._sync import Caller
 from ..core.catalog._sync import Catalog
 from ..core.checks import checked_int
 from ..core.clock import MAX_MS, from_epoch_ms
@@ -69,9 +69,7 @@ class Queue:
     def stats(self) -> QueueStats:
         """How many tasks are where."""
         unit = self._unit
-        names = [*keys.ready(unit), *keys.due(unit), keys.leases(unit), keys.dead(unit)]
-        names += [keys.idle(unit), keys.left_over(unit), keys.settings(unit), keys.bodies(unit)]
-        reply = self._caller.call(STATS, unit, names, [])
+        reply = self._caller.call(STATS, unit, STATS.keys(unit), [])
         with decoding(unit):
             *counts, paused, capacity, oldest_ms = reply
             ready, delayed, running, dead, waiting_workers = counts
@@ -94,7 +92,7 @@ class Queue:
         """
         minutes = checked_int(minutes, "minutes", 1, MOST_MINUTES)
         unit = self._unit
-        minute, values = self._caller.call(PACE, unit, [keys.pace(unit)], [])
+        minute, values = self._caller.call(PACE, unit, PACE.keys(unit), [])
         with decoding(keys.pace(unit)):
             return paces(minute, values, minutes)
 
@@ -110,9 +108,7 @@ class Queue:
             raise ValueError(f"state must be one of {', '.join(LISTED_STATES)}, got {state!r}")
         limit = checked_int(limit, "limit", 1, LIST_LIMIT)
         unit = self._unit
-        names = [keys.bodies(unit), keys.state(unit), *keys.ready(unit), *keys.due(unit)]
-        names += [keys.leases(unit), keys.dead(unit), keys.left_over(unit)]
-        return listed(self._caller.call(TASKS, unit, names, [state, limit]))
+        return listed(self._caller.call(TASKS, unit, TASKS.keys(unit), [state, limit]))
 
     def dead(self, limit: int = 100) -> list[TaskStatus]:
         """The tasks that were given up, with the reason, the latest first; *limit* is 1 to 1,000.
@@ -126,17 +122,11 @@ class Queue:
 
         What runs goes on, and what is enqueued waits.
         """
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.pause(op_id=op_id), verb="pause"
-        ) as write:
-            self._set_paused(1, write)
+        self._set_paused(1, self.pause, op_id)
 
     def resume(self, *, op_id: str | None = None) -> None:
         """Let tasks be claimed again."""
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.resume(op_id=op_id), verb="resume"
-        ) as write:
-            self._set_paused(0, write)
+        self._set_paused(0, self.resume, op_id)
 
     def redefine(self, *, capacity: int | None, op_id: str | None = None) -> None:
         """Change how many tasks may wait (ready and delayed), for everyone; None for no limit.
@@ -144,11 +134,8 @@ class Queue:
         More tasks than that may wait already: they stay, and new ones are refused.
         """
         unit, value = self._unit, checked_capacity(capacity) or 0
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.redefine(capacity=capacity, op_id=op_id), verb="redefine"
-        ) as write:
-            args: list[Argument] = [write.writer, write.number, value]
-            self._caller.call(REDEFINE, unit, [keys.settings(unit), *ledger.keys(unit)], args)
+        again = partial(self.redefine, capacity=capacity)
+        self._caller.write(REDEFINE, unit, value, op_id=op_id, repeat=again)
         self._producer.define(self.name, capacity)
         self._catalog.note(unit)
 
@@ -168,18 +155,10 @@ class Queue:
         if len(named) > LIST_LIMIT:
             raise ValueError(f"at most {LIST_LIMIT} task_ids at once, got {len(named)}")
         limit = LIST_LIMIT if task_ids is None else 0
-        unit = self._unit
-        names = [keys.dead(unit), keys.bodies(unit), keys.state(unit), *keys.ready(unit)]
-        names += [*keys.due(unit), keys.idle(unit), keys.left_over(unit)]
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.replay(task_ids, op_id=op_id), verb="replay"
-        ) as write:
-            replayed: int = self._caller.call(
-                REPLAY,
-                unit,
-                [*names, *ledger.keys(unit)],
-                [write.writer, write.number, limit, *named],
-            )
+        again = partial(self.replay, task_ids)
+        replayed: int = self._caller.write(
+            REPLAY, self._unit, limit, *named, op_id=op_id, repeat=again
+        )
         return replayed
 
     def purge(self, *, dead: bool = False, op_id: str | None = None) -> int:
@@ -196,12 +175,8 @@ class Queue:
             How many were dropped.
         """
         unit, which = self._unit, "dead" if dead else "waiting"
-        names = [keys.bodies(unit), keys.state(unit), *keys.ready(unit), *keys.due(unit)]
-        names += [keys.dead(unit), keys.awaited(unit), keys.expiring(unit), keys.left_over(unit)]
-        names += [keys.leases(unit), *ledger.keys(unit)]
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.purge(dead=dead, op_id=op_id), verb="purge"
-        ) as write:
+        names, again = PURGE.keys(unit), partial(self.purge, dead=dead)
+        with self._caller.operation(op_id, again, verb="purge") as write:
             # What the steps answered decides when to end, so a repetition makes the same ones.
             dropped, found, step = 0, 0, 0
             while step == 0 or dropped < found:
@@ -214,8 +189,7 @@ class Queue:
                     break
         return dropped
 
-    def _set_paused(self, paused: int, write: ledger.Operation) -> None:
-        unit = self._unit
-        names = [keys.settings(unit), keys.idle(unit), *ledger.keys(unit)]
-        self._caller.call(PAUSE, unit, names, [write.writer, write.number, paused])
-        self._catalog.note(unit)
+    def _set_paused(self, paused: int, again: Callable[..., Any], op_id: str | None) -> None:
+        verb = "pause" if paused else "resume"
+        self._caller.write(PAUSE, self._unit, paused, op_id=op_id, repeat=again, verb=verb)
+        self._catalog.note(self._unit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from ..core.bell import Bell
@@ -166,9 +167,8 @@ class AsyncRowCache:
         given = {member_of(row_id): checked_every(every) for row_id, every in periods.items()}
         kept = {member: every_ms for member, every_ms in given.items() if every_ms}
         dropped = [member for member, every_ms in given.items() if not every_ms]
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.schedule_many(periods, op_id=op_id), verb="schedule"
-        ) as write:
+        again = partial(self.schedule_many, periods)
+        with self._caller.operation(op_id, again, verb="schedule") as write:
             if kept:
                 await self._shelf.schedule(kept, write)
             if dropped:

@@ -11,6 +11,7 @@
 -- include clock
 -- include ledger
 
+local _, now_s = clock()
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then

@@ -13,6 +13,7 @@
 -- include clock
 -- include ledger
 
+local _, now_s = clock()
 local ledger = ledger_at(KEYS[3], KEYS[4], now_s)
 if not ledger_answer(ledger, ARGV[1], ARGV[2]) then
   redis.call('LTRIM', KEYS[1], 0, tonumber(ARGV[3]) - 1)

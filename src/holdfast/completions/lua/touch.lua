@@ -16,6 +16,7 @@
 -- include ledger
 -- include sound
 
+local _, now_s = clock()
 local ledger = ledger_at(KEYS[3], KEYS[4], now_s)
 if ledger_answer(ledger, ARGV[1], ARGV[2]) then
   return ''
@@ -31,7 +32,7 @@ if given ~= '' and not stored then
   stored = given
   redis.call('SET', KEYS[2], given)
 end
-local limit = whole(stored or ARGV[5], 1, 1000, KEYS[2], 'the limit')
+local limit = whole(stored or ARGV[5], 1, 1000, 'the limit', KEYS[2])
 redis.call('LREM', KEYS[1], 0, ARGV[3])
 redis.call('LPUSH', KEYS[1], ARGV[3])
 redis.call('LTRIM', KEYS[1], 0, limit - 1)

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from ...core import ledger
 from ...core.call._sync import Argument, Caller
 from ...core.names import Unit
 from ...core.script import Script
@@ -48,20 +48,10 @@ class Recent:
             DefinitionConflict: another limit is stored.
         """
         checked_name(name)
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.touch(name, op_id=op_id), verb="touch"
-        ) as write:
-            names = [keys.names(self._unit), keys.limit(self._unit), *ledger.keys(self._unit)]
-            given: Argument = "" if self._limit is None else self._limit
-            args: list[Argument] = [
-                write.writer,
-                write.number,
-                name,
-                given,
-                USUAL_LIMIT,
-                keys.KEPT_MS,
-            ]
-            stored: bytes = self._caller.call(TOUCH, self._unit, names, args)
+        given: Argument = "" if self._limit is None else self._limit
+        args = (name, given, USUAL_LIMIT, keys.KEPT_MS)
+        again = partial(self.touch, name)
+        stored: bytes = self._caller.write(TOUCH, self._unit, *args, op_id=op_id, repeat=again)
         if stored:
             what = f"the limit of {self._unit}"
             number = stored_int(stored, keys.limit(self._unit), 1, MAX_LIMIT)
@@ -70,12 +60,8 @@ class Recent:
     def remove(self, name: str, *, op_id: str | None = None) -> bool:
         """Forget *name*. False: it was not there."""
         checked_name(name)
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.remove(name, op_id=op_id), verb="drop"
-        ) as write:
-            names = [keys.names(self._unit), *ledger.keys(self._unit)]
-            args: list[Argument] = [write.writer, write.number, name]
-            return bool(self._caller.call(DROP, self._unit, names, args))
+        again = partial(self.remove, name)
+        return bool(self._caller.write(DROP, self._unit, name, op_id=op_id, repeat=again))
 
     def all(self) -> list[str]:
         """All of them, the latest first."""
@@ -103,10 +89,6 @@ class Recent:
         """
         if checked_limit(limit) is None:
             raise TypeError("limit must be an int")
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.redefine(limit=limit, op_id=op_id), verb="redefine"
-        ) as write:
-            names = [keys.names(self._unit), keys.limit(self._unit), *ledger.keys(self._unit)]
-            args: list[Argument] = [write.writer, write.number, limit, keys.KEPT_MS]
-            self._caller.call(REDEFINE, self._unit, names, args)
+        args, again = (limit, keys.KEPT_MS), partial(self.redefine, limit=limit)
+        self._caller.write(REDEFINE, self._unit, *args, op_id=op_id, repeat=again)
         self._limit = limit

@@ -7,7 +7,7 @@ script that the server has not seen, and reads. All else is told to the caller.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any, Final
 
@@ -25,9 +25,9 @@ from ..connections.outcome import (
     Unable,
     Unsent,
 )
-from ..connections.request import Request
+from ..connections.request import CallKind, Request
 from ..connections.settings import Address, Settings
-from ..ledger import Writers
+from ..ledger import Operation, Writers
 from ..lifetime import Lifetime
 from ..names import Unit
 from ..runtime._sync import Gate, Local, sleep
@@ -37,7 +37,7 @@ from .attempt import PLAIN_REDIRECTS, Attempt, Tried, not_applied, said, value
 from .sending._sync import Argument, Step, first_outcomes, problem_at
 from .session._sync import CallSession, hang_up
 
-__all__ = ["Argument", "Caller", "Step"]
+__all__ = ["Argument", "CallKind", "Caller", "Step"]
 
 _FIRST_PAUSE_S: Final = 0.01
 _LONGEST_PAUSE_S: Final = 0.25
@@ -84,7 +84,7 @@ class Caller:
         keys: Sequence[str | bytes],
         args: Sequence[Argument],
         *,
-        kind: str = "calls",
+        kind: CallKind = CallKind.ORDINARY,
         harmless: bool = False,
         durable: bool = True,
         tried: Tried | None = None,
@@ -130,6 +130,57 @@ class Caller:
                 whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
                 outcome = self._attempt(routes, attempt, whole)
             return self._value(outcome, attempt)
+
+    def operation(
+        self, op_id: str | None, repeat: Callable[..., Any], *, verb: str = ""
+    ) -> Operation:
+        """Begin a write that `write` cannot do: a context, in which its steps are called.
+
+        Args:
+            op_id: as of `write`.
+            repeat: as of `write`.
+            verb: what it does to its unit; needed where several verbs share a unit.
+        """
+        return self.writers.operation(op_id, repeat, verb=verb)
+
+    def write(
+        self,
+        script: Script,
+        unit: Unit,
+        *args: Argument,
+        op_id: str | None,
+        repeat: Callable[..., Any],
+        given: Sequence[str | bytes] = (),
+        verb: str = "",
+        harmless: bool = False,
+    ) -> Any:
+        """Run *script* once on the server of *unit*, and count it once, however often it is sent.
+
+        Args:
+            script: the atomic step; its first two arguments are a writer and a number.
+            unit: what it is about.
+            args: its further arguments.
+            op_id: as an `OutcomeUnknown` reported it, or a name of the user's own; None is a new
+                operation.
+            repeat: the public method with its arguments. `OutcomeUnknown.repeat` calls it with the
+                same `op_id`.
+            given: as of `Script.keys`.
+            verb: what it does to *unit*; by default that of *script*.
+            harmless: as in `call`.
+
+        Returns:
+            What the script returned.
+
+        Raises:
+            ClientClosed, ServerUnavailable: as `call`.
+            OutcomeUnknown: it may have run; `repeat()` does it again, and it counts once.
+        """
+        with self.writers.operation(op_id, repeat, verb=verb or script.verb) as operation:
+            keys, identified = (
+                script.keys(unit, *given),
+                (operation.writer, operation.number, *args),
+            )
+            return self.call(script, unit, keys, identified, harmless=harmless)
 
     def call_many(
         self,
@@ -178,11 +229,13 @@ class Caller:
         One by one, hundreds of calls to a server that is away would take hundreds of timeouts.
         """
         harmless = harmless or script.readonly
-        attempt = Attempt(script.name, unit, "calls", monotonic(), script.readonly, harmless)
+        attempt = Attempt(
+            script.name, unit, CallKind.ORDINARY, monotonic(), script.readonly, harmless
+        )
         if not self._worth_waiting(routes, outcome, attempt):
             self._value(outcome, attempt)
 
-    def read(self, unit: Unit, *command: Argument, kind: str = "calls") -> Any:
+    def read(self, unit: Unit, *command: Argument, kind: CallKind = CallKind.ORDINARY) -> Any:
         """Run one command that changes nothing.
 
         Raises:
@@ -210,7 +263,9 @@ class Caller:
             raise ServerUnavailable("looking for the servers", self.settings.nowhere, harmless=True)
         return found
 
-    def ask(self, address: Address, unit: Unit, *command: Argument, kind: str = "calls") -> Any:
+    def ask(
+        self, address: Address, unit: Unit, *command: Argument, kind: CallKind = CallKind.ORDINARY
+    ) -> Any:
         """Run one command on the server at *address*, which may be repeated; *unit* names it.
 
         Raises:
@@ -229,7 +284,7 @@ class Caller:
             ServerUnavailable: one of them could not be answered.
         """
         attempt = self._reading("reading", unit)
-        lane = self._routes("reading", unit).lane(address, "calls")
+        lane = self._routes("reading", unit).lane(address, CallKind.ORDINARY)
         pending = lane.submit_all(Request.of(*command) for command in commands)
         return [self._value(outcome, attempt) for outcome in pending]
 
@@ -270,7 +325,7 @@ class Caller:
         """Whether calls of *script* wait for their seal."""
         return wanted and self.settings.durability is not None and not script.readonly
 
-    def _reading(self, verb: str, unit: Unit, kind: str = "calls") -> Attempt:
+    def _reading(self, verb: str, unit: Unit, kind: CallKind = CallKind.ORDINARY) -> Attempt:
         """What changes nothing."""
         until = monotonic() + self.settings.timeout_s
         return Attempt(verb, unit, kind, until, reading=True, harmless=True)

@@ -16,7 +16,7 @@ from ...errors import (
     Unsupported,
 )
 from ..connections.outcome import Damaged, Lost, Moved, Outcome, Refused, Replied, Unable
-from ..connections.request import ASKING, Request
+from ..connections.request import ASKING, CallKind, Request
 from ..connections.seal import mark
 from ..names import Unit
 
@@ -44,7 +44,7 @@ class Attempt(msgspec.Struct):
 
     verb: str
     unit: Unit
-    kind: str
+    kind: CallKind
     until: float
     reading: bool
     harmless: bool

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from ...errors import HoldfastError
-from ..call._async import AsyncCaller
+from ..call._async import AsyncCaller, CallKind
 from ..clock import backoff_s
 from ..names import Namespace, Unit
 from ..script import Script
@@ -45,7 +45,9 @@ class AsyncCatalog:
         kind: of the calls that note and forget, as in `AsyncCaller.call`.
     """
 
-    def __init__(self, caller: AsyncCaller, namespace: Namespace, *, kind: str = "calls") -> None:
+    def __init__(
+        self, caller: AsyncCaller, namespace: Namespace, *, kind: CallKind = CallKind.ORDINARY
+    ) -> None:
         self._caller = caller
         self._kind = kind
         self._namespace = namespace

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 from ...errors import HoldfastError
-from ..call._sync import Caller
+from ..call._sync import Caller, CallKind
 from ..clock import backoff_s
 from ..names import Namespace, Unit
 from ..script import Script
@@ -46,7 +46,9 @@ class Catalog:
         kind: of the calls that note and forget, as in `Caller.call`.
     """
 
-    def __init__(self, caller: Caller, namespace: Namespace, *, kind: str = "calls") -> None:
+    def __init__(
+        self, caller: Caller, namespace: Namespace, *, kind: CallKind = CallKind.ORDINARY
+    ) -> None:
         self._caller = caller
         self._kind = kind
         self._namespace = namespace

@@ -8,7 +8,7 @@ from ..names import Unit
 from ..runtime._async import Mutex
 from .lane._async import AsyncLane
 from .outcome import Moved, Outcome, Replied
-from .request import Request
+from .request import CallKind, Request
 from .seal import Seal
 from .settings import Address, Settings
 from .slots import SlotMap
@@ -27,7 +27,7 @@ class AsyncRoutes:
         self._settings = settings
         self.seal = None if settings.durability is None else Seal.of(settings.durability)
         self.sealing: set[Address] = set()
-        self._lanes: dict[tuple[Address, str, bool], AsyncLane] = {}
+        self._lanes: dict[tuple[Address, CallKind, bool], AsyncLane] = {}
         self._asking: dict[Address, AsyncLane] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
@@ -52,7 +52,7 @@ class AsyncRoutes:
             await self.discover(self._generation)
         return self.known(unit)
 
-    def beaten(self, unit: Unit, kind: str) -> AsyncLane | None:
+    def beaten(self, unit: Unit, kind: CallKind) -> AsyncLane | None:
         """The lane of this *kind* of call to where *unit* lives; None unless both are known."""
         address = self.known(unit)
         return None if address is None else self._lanes.get((address, kind, False))
@@ -65,7 +65,7 @@ class AsyncRoutes:
             return list(self._slots.owners())
         return [] if self._primary is None else [self._primary]
 
-    def lane(self, address: Address, kind: str, *, durable: bool = False) -> AsyncLane:
+    def lane(self, address: Address, kind: CallKind, *, durable: bool = False) -> AsyncLane:
         """The lane of this *kind* of call to *address*; *durable* ones do not delay others."""
         lane = self._lanes.get((address, kind, durable))
         if lane is None:

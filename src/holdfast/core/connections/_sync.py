@@ -9,7 +9,7 @@ from ..names import Unit
 from ..runtime._sync import Mutex
 from .lane._sync import Lane
 from .outcome import Moved, Outcome, Replied
-from .request import Request
+from .request import CallKind, Request
 from .seal import Seal
 from .settings import Address, Settings
 from .slots import SlotMap
@@ -28,7 +28,7 @@ class Routes:
         self._settings = settings
         self.seal = None if settings.durability is None else Seal.of(settings.durability)
         self.sealing: set[Address] = set()
-        self._lanes: dict[tuple[Address, str, bool], Lane] = {}
+        self._lanes: dict[tuple[Address, CallKind, bool], Lane] = {}
         self._asking: dict[Address, Lane] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
@@ -53,7 +53,7 @@ class Routes:
             self.discover(self._generation)
         return self.known(unit)
 
-    def beaten(self, unit: Unit, kind: str) -> Lane | None:
+    def beaten(self, unit: Unit, kind: CallKind) -> Lane | None:
         """The lane of this *kind* of call to where *unit* lives; None unless both are known."""
         address = self.known(unit)
         return None if address is None else self._lanes.get((address, kind, False))
@@ -66,7 +66,7 @@ class Routes:
             return list(self._slots.owners())
         return [] if self._primary is None else [self._primary]
 
-    def lane(self, address: Address, kind: str, *, durable: bool = False) -> Lane:
+    def lane(self, address: Address, kind: CallKind, *, durable: bool = False) -> Lane:
         """The lane of this *kind* of call to *address*; *durable* ones do not delay others."""
         lane = self._lanes.get((address, kind, durable))
         if lane is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from typing import Final
 
 import hiredis
@@ -11,6 +12,20 @@ import msgspec
 Part = str | bytes | int
 
 _TEXT: Final = (str, bytes)
+
+
+class CallKind(StrEnum):
+    """Calls of different kinds do not wait for each other: each kind has a connection of its own.
+
+    Attributes:
+        ORDINARY: all others.
+        RENEWAL: calls that renew leases.
+        BULK: calls that carry chunks of files.
+    """
+
+    ORDINARY = "ordinary"
+    RENEWAL = "renewal"
+    BULK = "bulk"
 
 
 def packed(command: Iterable[Part]) -> bytes:

@@ -6,6 +6,7 @@
 -- returns  int     how many of them were not known
 -- include clock
 
+local now_ms = clock()
 -- Names not noted for 30 days are dropped, and so is a list in which nothing is noted for as long.
 local KEPT_MS = 30 * 86400 * 1000
 local MOST = 10000  -- names of a kind: beyond that, those not noted for longest are dropped

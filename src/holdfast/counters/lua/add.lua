@@ -17,6 +17,7 @@
 -- include clock
 -- include ledger
 
+local now_ms, now_s = clock()
 local AHEAD_MS = 60000  -- a clock may be so fast: then it counts as now
 local FIRST_KEY = 4
 local FIRST = 7

@@ -14,11 +14,12 @@
 -- include ledger
 -- include sound
 
+local _, now_s = clock()
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
 if not ledger_answer(ledger, ARGV[1], ARGV[2]) then
   local stored = redis.call('GET', KEYS[1]) or ARGV[5]
   if (ARGV[3] == '' or ARGV[4] == '') and not stored:match('^[%d,]+ %d%d?%d?%d?$') then
-    damaged(KEYS[1], 'the definition')
+    damaged('the definition', KEYS[1])
   end
   local precisions = ARGV[3] ~= '' and ARGV[3] or string.match(stored, '^%S+')
   local keep = ARGV[4] ~= '' and ARGV[4] or string.match(stored, '%d+$')

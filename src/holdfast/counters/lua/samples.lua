@@ -7,5 +7,6 @@
 -- returns  array   definition ('' none), now (s), numbers and counts of one, of the other chunk
 -- include clock
 
+local _, now_s = clock()
 local shape = redis.call('GET', KEYS[1]) or ''
 return {shape, now_s, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3])}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
-from ...core import ledger
 from ...core.bell import Bell
-from ...core.call._async import Argument, AsyncCaller
+from ...core.call._async import Argument, AsyncCaller, CallKind
 from ...core.catalog._async import AsyncCatalog
 from ...core.damage import decoding
 from ...core.names import Unit
@@ -29,33 +28,8 @@ from ..states import FeedStatus
 LISTED: Final = Script.load("holdfast.files", "listed")
 STATUS: Final = Script.load("holdfast.files", "status")
 
-ALL_KEYS: Final = (
-    keys.meta,
-    keys.names,
-    keys.files,
-    keys.chunks,
-    keys.places,
-    keys.alive,
-    keys.consumers,
-    keys.opened,
-    keys.waiting,
-)
-"""In the order in which the scripts take them."""
-
-_STATUS_KEYS: Final = (
-    keys.meta,
-    keys.files,
-    keys.places,
-    keys.alive,
-    keys.consumers,
-    keys.opened,
-)
-
 FILES_AT_ONCE: Final = 1000
 """Looked at in one step of the server."""
-
-BULK: Final = "bulk"
-"""The kind of calls that carry chunks: others do not wait for them."""
 
 
 class AsyncDesk:
@@ -82,7 +56,6 @@ class AsyncDesk:
         self.unit = unit
         self.bell = bell
         self.renewer = renewer
-        self.keys = tuple(key(unit) for key in ALL_KEYS)
         self.channel = unit.key("bell")
         self.given = given
         self._caller = caller
@@ -99,12 +72,17 @@ class AsyncDesk:
         return b"" if self.given is None else self.given.packed()
 
     async def ask(
-        self, script: Script, *args: Argument, kind: str = "calls", durable: bool = True
+        self,
+        script: Script,
+        *args: Argument,
+        kind: CallKind = CallKind.ORDINARY,
+        durable: bool = True,
     ) -> Any:
         """One step that may be repeated at will, and so is when its reply is lost."""
         with decoding(self.unit):
+            names = script.keys(self.unit)
             return await self._caller.call(
-                script, self.unit, self.keys, args, kind=kind, harmless=True, durable=durable
+                script, self.unit, names, args, kind=kind, harmless=True, durable=durable
             )
 
     async def chunks(self, number: int, index: int, count: int) -> list[bytes | None]:
@@ -113,7 +91,7 @@ class AsyncDesk:
         fields = [f"{number}:{i}" for i in range(index, index + count)]
         with decoding(self.unit):
             found: list[bytes | None] = await self._caller.read(
-                self.unit, "HMGET", keys.chunks(self.unit), *fields, kind=BULK
+                self.unit, "HMGET", keys.chunks(self.unit), *fields, kind=CallKind.BULK
             )
         return found
 
@@ -122,7 +100,7 @@ class AsyncDesk:
         script: Script,
         args: Sequence[Argument],
         *,
-        again: Callable[[str], Any],
+        again: Callable[..., Any],
         op_id: str | None = None,
     ) -> Any:
         """One step that counts once, and whose reply is asked for again.
@@ -133,11 +111,10 @@ class AsyncDesk:
             again: does it once more under the id that it is given.
             op_id: names the operation that is repeated.
         """
-        names = (*self.keys, *ledger.keys(self.unit))
-        with self._caller.writers.operation(op_id, again) as write:
-            steps = [write.writer, write.number, *args]
-            with decoding(self.unit):
-                return await self._caller.call(script, self.unit, names, steps, harmless=True)
+        with decoding(self.unit):
+            return await self._caller.write(
+                script, self.unit, *args, op_id=op_id, repeat=again, harmless=True
+            )
 
     async def note(self) -> None:
         """The feed is in use."""
@@ -151,9 +128,8 @@ class AsyncDesk:
 
     async def status(self) -> FeedStatus:
         """How the feed stands."""
-        names = tuple(key(self.unit) for key in _STATUS_KEYS)
         with decoding(self.unit):
-            reply = await self._caller.call(STATUS, self.unit, names, [])
+            reply = await self._caller.call(STATUS, self.unit, STATUS.keys(self.unit), [])
         return FeedStatus.parse(self.unit, reply)
 
     async def files(self, limit: int) -> list[FileStatus]:
@@ -175,18 +151,17 @@ class AsyncDesk:
     async def _listed(
         self, limit: int, below: int, *, failed: bool
     ) -> tuple[list[FileStatus], int]:
-        names = (keys.meta(self.unit), keys.files(self.unit))
         args = [limit, below, int(failed)]
-        reply = await self._caller.call(LISTED, self.unit, names, args)
+        reply = await self._caller.call(LISTED, self.unit, LISTED.keys(self.unit), args)
         with decoding(keys.files(self.unit)):
             return file_statuses(reply, keys.meta(self.unit))
 
     async def replace(self, script: Script, before: bytes, definition: bytes) -> Any:
         """Change the definition, if it still is *before*."""
-        names = (keys.meta(self.unit),)
-        args = [before, definition]
         with decoding(self.unit):
-            return await self._caller.call(script, self.unit, names, args, harmless=True)
+            return await self._caller.call(
+                script, self.unit, script.keys(self.unit), [before, definition], harmless=True
+            )
 
     def refuse(self, reply: Any) -> NoReturn:
         """Raise what a verdict means that is no answer."""

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
-from ...core import ledger
 from ...core.bell import Bell
-from ...core.call._sync import Argument, Caller
+from ...core.call._sync import Argument, Caller, CallKind
 from ...core.catalog._sync import Catalog
 from ...core.damage import decoding
 from ...core.names import Unit
@@ -30,33 +29,8 @@ from ..states import FeedStatus
 LISTED: Final = Script.load("holdfast.files", "listed")
 STATUS: Final = Script.load("holdfast.files", "status")
 
-ALL_KEYS: Final = (
-    keys.meta,
-    keys.names,
-    keys.files,
-    keys.chunks,
-    keys.places,
-    keys.alive,
-    keys.consumers,
-    keys.opened,
-    keys.waiting,
-)
-"""In the order in which the scripts take them."""
-
-_STATUS_KEYS: Final = (
-    keys.meta,
-    keys.files,
-    keys.places,
-    keys.alive,
-    keys.consumers,
-    keys.opened,
-)
-
 FILES_AT_ONCE: Final = 1000
 """Looked at in one step of the server."""
-
-BULK: Final = "bulk"
-"""The kind of calls that carry chunks: others do not wait for them."""
 
 
 class Desk:
@@ -83,7 +57,6 @@ class Desk:
         self.unit = unit
         self.bell = bell
         self.renewer = renewer
-        self.keys = tuple(key(unit) for key in ALL_KEYS)
         self.channel = unit.key("bell")
         self.given = given
         self._caller = caller
@@ -100,12 +73,17 @@ class Desk:
         return b"" if self.given is None else self.given.packed()
 
     def ask(
-        self, script: Script, *args: Argument, kind: str = "calls", durable: bool = True
+        self,
+        script: Script,
+        *args: Argument,
+        kind: CallKind = CallKind.ORDINARY,
+        durable: bool = True,
     ) -> Any:
         """One step that may be repeated at will, and so is when its reply is lost."""
         with decoding(self.unit):
+            names = script.keys(self.unit)
             return self._caller.call(
-                script, self.unit, self.keys, args, kind=kind, harmless=True, durable=durable
+                script, self.unit, names, args, kind=kind, harmless=True, durable=durable
             )
 
     def chunks(self, number: int, index: int, count: int) -> list[bytes | None]:
@@ -114,7 +92,7 @@ class Desk:
         fields = [f"{number}:{i}" for i in range(index, index + count)]
         with decoding(self.unit):
             found: list[bytes | None] = self._caller.read(
-                self.unit, "HMGET", keys.chunks(self.unit), *fields, kind=BULK
+                self.unit, "HMGET", keys.chunks(self.unit), *fields, kind=CallKind.BULK
             )
         return found
 
@@ -123,7 +101,7 @@ class Desk:
         script: Script,
         args: Sequence[Argument],
         *,
-        again: Callable[[str], Any],
+        again: Callable[..., Any],
         op_id: str | None = None,
     ) -> Any:
         """One step that counts once, and whose reply is asked for again.
@@ -134,11 +112,10 @@ class Desk:
             again: does it once more under the id that it is given.
             op_id: names the operation that is repeated.
         """
-        names = (*self.keys, *ledger.keys(self.unit))
-        with self._caller.writers.operation(op_id, again) as write:
-            steps = [write.writer, write.number, *args]
-            with decoding(self.unit):
-                return self._caller.call(script, self.unit, names, steps, harmless=True)
+        with decoding(self.unit):
+            return self._caller.write(
+                script, self.unit, *args, op_id=op_id, repeat=again, harmless=True
+            )
 
     def note(self) -> None:
         """The feed is in use."""
@@ -152,9 +129,8 @@ class Desk:
 
     def status(self) -> FeedStatus:
         """How the feed stands."""
-        names = tuple(key(self.unit) for key in _STATUS_KEYS)
         with decoding(self.unit):
-            reply = self._caller.call(STATUS, self.unit, names, [])
+            reply = self._caller.call(STATUS, self.unit, STATUS.keys(self.unit), [])
         return FeedStatus.parse(self.unit, reply)
 
     def files(self, limit: int) -> list[FileStatus]:
@@ -174,18 +150,17 @@ class Desk:
         return found[:limit]
 
     def _listed(self, limit: int, below: int, *, failed: bool) -> tuple[list[FileStatus], int]:
-        names = (keys.meta(self.unit), keys.files(self.unit))
         args = [limit, below, int(failed)]
-        reply = self._caller.call(LISTED, self.unit, names, args)
+        reply = self._caller.call(LISTED, self.unit, LISTED.keys(self.unit), args)
         with decoding(keys.files(self.unit)):
             return file_statuses(reply, keys.meta(self.unit))
 
     def replace(self, script: Script, before: bytes, definition: bytes) -> Any:
         """Change the definition, if it still is *before*."""
-        names = (keys.meta(self.unit),)
-        args = [before, definition]
         with decoding(self.unit):
-            return self._caller.call(script, self.unit, names, args, harmless=True)
+            return self._caller.call(
+                script, self.unit, script.keys(self.unit), [before, definition], harmless=True
+            )
 
     def refuse(self, reply: Any) -> NoReturn:
         """Raise what a verdict means that is no answer."""

@@ -16,20 +16,26 @@
 -- returns  array   verdict: aborted; or what refuses it
 -- include clock
 -- include bell
-
-local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 -- include sound
+-- include stored
 -- include feed
 -- include record
 -- include life
 
+local now_ms, _, now_us = clock()
+local feed = {
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
+  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  now_ms = now_ms, now_us = now_us,
+}
+read_feed(feed)
+
 local bell = ARGV[3]
-local refused = refusal(ARGV[1], ARGV[2])
+local refused = refusal(feed, ARGV[1], ARGV[2])
 if refused then
   return refused
 end
-ring(waiting, now_ms)
-over('aborted')
+notify_one(feed.waiting, now_ms)
+over(feed, 'aborted')
 redis.pcall('SPUBLISH', bell, '')
 return {'aborted'}

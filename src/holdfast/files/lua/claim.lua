@@ -21,10 +21,8 @@
 --                  the state of the feed; again: the same, and from where on; end; missed: how many;
 --                  stranger; crowded; or what refuses it
 -- include clock
-
-local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 -- include sound
+-- include stored
 -- include feed
 -- include record
 -- include life
@@ -36,56 +34,64 @@ local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEY
 -- include crowd
 -- include grant
 
+local now_ms, _, now_us = clock()
+local feed = {
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
+  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  now_ms = now_ms, now_us = now_us,
+}
+read_feed(feed)
+
 local session, turn, small = ARGV[3], ARGV[4], tonumber(ARGV[5])
 local consumer = session:sub(14)
 
-found(ARGV[1], ARGV[2])
-local refused = refusal(ARGV[1], ARGV[2])
+begin_feed(feed, ARGV[1], ARGV[2])
+local refused = refusal(feed, ARGV[1], ARGV[2])
 if refused then
   return refused
 elseif feed.state == 'over' then
   return {'end'}
 end
-local group = group_of(consumer)
+local group = group_of(feed, consumer)
 if not group then
   return {'stranger'}
-elseif crowded(consumer) then
+elseif crowded(feed, consumer) then
   return {'crowded'}
 end
 
-sweep()
-redis.call('ZADD', alive, text(now_ms + terms.lease_ms), session)
-local record = show_life(consumer)
+sweep(feed)
+redis.call('ZADD', feed.alive, text(now_ms + feed.terms.lease_ms), session)
+local record = show_life(feed, consumer)
 if record.untold > 0 then
-  save()
+  save(feed)
   return {'missed', record.untold}
 end
 
-local last = redis.call('HGET', places, '*' .. session) or ''
+local last = redis.call('HGET', feed.places, '*' .. session) or ''
 local before = last:match('^' .. turn .. ' (.*)$')
 if before then  -- the reply was lost
-  before = decimal(before, places, 'a session')
-  local file, place = file_at(before), place_of(group, before)
+  before = whole(before, 0, EXACT, 'a session', feed.places)
+  local file, place = file_at(feed, before), place_of(feed, group, before)
   if file and place.session == session then
-    hold(group, before, place)
-    return told_of(before, file, place, small)
+    hold(feed, group, before, place)
+    return told_of(feed, before, file, place, small)
   end
 end
 local function nothing(free_ms, failed)
-  save()
+  save(feed)
   return {'wait', feed.epoch, free_ms and text(free_ms) or '', text(failed), feed.state}
 end
 
 if record.after_ms > now_ms then
   return nothing(record.after_ms - now_ms, 0)
 end
-local number, file, place, rest = pick(group, tonumber(ARGV[6]))
+local number, file, place, rest = pick(feed, group, tonumber(ARGV[6]))
 if number then
-  place.session, place.token = session, next_token()
+  place.session, place.token = session, next_token(feed)
   place.read = place.acked  -- it begins there again
-  hold(group, number, place)
-  redis.call('HSET', places, '*' .. session, turn .. ' ' .. text(number))
-  return told_of(number, file, place, small)
+  hold(feed, group, number, place)
+  redis.call('HSET', feed.places, '*' .. session, turn .. ' ' .. text(number))
+  return told_of(feed, number, file, place, small)
 end
 local told = nothing(rest.held_ms, rest.failed)
 if rest.all and feed.state == 'sealed' then

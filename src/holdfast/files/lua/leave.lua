@@ -16,26 +16,32 @@
 -- ARGV[4]   string  bell       channel of the feed
 -- returns  int     1; 0: there is nothing to leave
 -- include clock
-
-local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 -- include sound
+-- include stored
 -- include feed
 -- include record
 -- include life
 
+local now_ms, _, now_us = clock()
+local feed = {
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
+  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  now_ms = now_ms, now_us = now_us,
+}
+read_feed(feed)
+
 local session, told, bell = ARGV[2], tonumber(ARGV[3]), ARGV[4]
 
-if refusal('', ARGV[1]) or feed.state == 'over' then
+if refusal(feed, '', ARGV[1]) or feed.state == 'over' then
   return 0
 end
-local lived = redis.call('ZREM', alive, session) == 1
-redis.call('HDEL', places, '*' .. session)
+local lived = redis.call('ZREM', feed.alive, session) == 1
+redis.call('HDEL', feed.places, '*' .. session)
 if told > 0 and lived then  -- not again, should the reply be lost
-  local record = record_of(session:sub(14))
+  local record = record_of(feed, session:sub(14))
   record.untold = math.max(0, record.untold - told)
-  keep_record(session:sub(14), record)
+  keep_record(feed, session:sub(14), record)
 end
-save()
+save(feed)
 redis.pcall('SPUBLISH', bell, '')
 return 1

@@ -9,14 +9,16 @@
 -- returns  array   nothing: there is no feed; or its definition, the number below which there are more ('' none),
 --                  and of each file, the newest first: number, name, state, bytes, bytes kept, problem, a digit
 --                  for each group (1 done, 2 failed too often), why it failed last
-
-local meta, files = KEYS[1], KEYS[2]
 -- include sound
+-- include stored
 -- include feed
 -- include file
 
+local feed = {meta = KEYS[1], files = KEYS[2]}
+read_feed(feed)
+
 local limit, below, failed = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1'
-if not feed then
+if not feed.said then
   return {}
 end
 local first = below > 0 and math.min(feed.top, below - 1) or feed.top
@@ -24,7 +26,7 @@ local low = math.max(1, feed.low)
 local last = math.max(low, first - limit + 1)
 local told = {feed.said, last > low and text(last) or ''}
 for number = first, last, -1 do
-  local file = file_at(number)
+  local file = file_at(feed, number)
   if file and (not failed or file.done:find('2')) then
     told[#told + 1] = text(number)
     told[#told + 1] = file.name

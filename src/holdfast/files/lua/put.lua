@@ -25,10 +25,8 @@
 -- returns  array   verdict: stored, full, published, elsewhere, changed, sealed, many; then epoch, room
 --                  (bytes), and of the file: number, bytes, state, count, digest; or what refuses it
 -- include clock
-
-local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 -- include sound
+-- include stored
 -- include feed
 -- include record
 -- include life
@@ -40,12 +38,20 @@ local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEY
 -- include pressure
 -- include intake
 
+local now_ms, _, now_us = clock()
+local feed = {
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
+  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  now_ms = now_ms, now_us = now_us,
+}
+read_feed(feed)
+
 local DIGEST = 32  -- its length
 local FIRST = 12
 local bell, waiter, name, digest_at = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[11])
 local at, before, bytes = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
-found(ARGV[1], ARGV[2])
-local refused = refusal(ARGV[1], ARGV[2])
+begin_feed(feed, ARGV[1], ARGV[2])
+local refused = refusal(feed, ARGV[1], ARGV[2])
 if refused then
   return refused
 end
@@ -53,55 +59,55 @@ local function digest_of(i)
   return i < FIRST and before or ARGV[i]:sub(digest_at, digest_at + DIGEST - 1)
 end
 
-local entry = entry_of(name)
+local entry = entry_of(feed, name)
 if entry.state then
-  return answer('published', entry.number, entry)
+  return answer(feed, 'published', entry.number, entry)
 end
 local number, next = entry.number, FIRST - at  -- the first chunk that is new
-local file = number and file_at(number)
+local file = number and file_at(feed, number)
 if file then
   next = next + file.count
   if next < FIRST or next > #ARGV + 1 then
-    return answer('elsewhere', number, file)
+    return answer(feed, 'elsewhere', number, file)
   elseif digest_of(next - 1) ~= file.digest then
-    return answer('changed', number, file)
+    return answer(feed, 'changed', number, file)
   end
 elseif at > 0 then  -- of a file that is not there any more
-  return answer(feed.state == 'open' and 'elsewhere' or 'sealed', 0)
+  return answer(feed, feed.state == 'open' and 'elsewhere' or 'sealed', 0)
 end
-local need, verdict = file and 0 or file_cost(name), nil
+local need, verdict = file and 0 or file_cost(feed, name), nil
 for i = next, #ARGV do
   need = need + charge(#ARGV[i])
 end
-make_room(need, number)
-local limit = limit_of(number)
-file = file and file_at(number)  -- less of it may be kept now
+make_room(feed, need, number)
+local limit = limit_of(feed, number)
+file = file and file_at(feed, number)  -- less of it may be kept now
 if not file then
-  file, verdict = begin(name, limit)
+  file, verdict = begin(feed, name, limit)
   number = feed.top
 end
 if file then
   verdict = 'stored'
   for i = next, #ARGV do
     if verdict == 'stored' and feed.used + charge(#ARGV[i]) <= limit then
-      take_in(number, file, ARGV[i], digest_of(i))
+      take_in(feed, number, file, ARGV[i], digest_of(i))
     else
       verdict = 'full'
     end
   end
   local grown = verdict == 'stored' and bytes or file.count * BLOCK
-  grow(file, grown)
+  grow(feed, file, grown)
   if verdict == 'stored' and ARGV[9] ~= '' then
-    finish(number, file, ARGV[9], ARGV[10])
+    finish(feed, number, file, ARGV[9], ARGV[10])
   end
-  keep_file(number, file)
+  keep_file(feed, number, file)
   redis.pcall('SPUBLISH', bell, '')
 end
 if verdict == 'full' then
-  wait_for_room(waiter)
+  wait_for_room(feed, waiter)
 end
-save()
+save(feed)
 if feed.state == 'sealed' and feed.left == 0 then
-  over('over')
+  over(feed, 'over')
 end
-return answer(verdict, number, file, limit)
+return answer(feed, verdict, number, file, limit)

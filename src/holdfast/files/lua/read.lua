@@ -19,10 +19,8 @@
 -- returns  array   verdict: shown: then that; lost; or what refuses it
 -- include clock
 -- include bell
-
-local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 -- include sound
+-- include stored
 -- include feed
 -- include record
 -- include life
@@ -32,21 +30,29 @@ local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEY
 -- include room
 -- include keeping
 
+local now_ms, _, now_us = clock()
+local feed = {
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
+  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  now_ms = now_ms, now_us = now_us,
+}
+read_feed(feed)
+
 local session, number = ARGV[2], tonumber(ARGV[3])
 local acked, read = tonumber(ARGV[5]), tonumber(ARGV[6])
 
-local refused = refusal('', ARGV[1])
+local refused = refusal(feed, '', ARGV[1])
 if refused then
   return refused
 end
 local consumer = session:sub(14)
-local group, file = group_of(consumer), file_at(number)
-local place = file and group and place_of(group, number)
+local group, file = group_of(feed, consumer), file_at(feed, number)
+local place = file and group and place_of(feed, group, number)
 if not place or not is_held_by(place, session, ARGV[4]) then
   return {'lost'}
 end
-redis.call('ZADD', alive, text(now_ms + terms.lease_ms), session)
-local record = show_life(consumer)
+redis.call('ZADD', feed.alive, text(now_ms + feed.terms.lease_ms), session)
+local record = show_life(feed, consumer)
 if read > place.read or acked > place.acked then
   acked, read = math.min(acked, file.bytes), math.min(read, file.bytes)  -- of what there is
   if acked > place.acked then
@@ -56,13 +62,13 @@ if read > place.read or acked > place.acked then
   place.read = math.max(place.read, read, place.acked)
   local more = math.max(0, place.read - place.counted)
   place.counted, record.bytes = place.counted + more, record.bytes + more
-  redis.call('HINCRBY', meta, 'done:' .. group, text(more))
-  keep_record(consumer, record)
-  keep_place(group, number, place)
-  drop(number, file, needed(number, file, false))
-  keep_file(number, file)
-  ring(waiting, now_ms)
+  redis.call('HINCRBY', feed.meta, 'done:' .. group, text(more))
+  keep_record(feed, consumer, record)
+  keep_place(feed, group, number, place)
+  drop(feed, number, file, needed(feed, number, file, false))
+  keep_file(feed, number, file)
+  notify_one(feed.waiting, now_ms)
 end
-hold(group, number, place)
-save()
+hold(feed, group, number, place)
+save(feed)
 return show({'shown'}, file)

@@ -5,15 +5,19 @@
 -- ARGV[1]  string  before      MessagePack
 -- ARGV[2]  string  definition  likewise
 -- returns  array   verdict: redefined; or what refuses it
-local meta, before, definition = KEYS[1], ARGV[1], ARGV[2]
 -- include sound
+-- include stored
 -- include feed
 
-local refused = refusal('', '')
+local before, definition = ARGV[1], ARGV[2]
+local feed = {meta = KEYS[1]}
+read_feed(feed)
+
+local refused = refusal(feed, '', '')
 if refused then
   return refused
 elseif feed.said ~= before and feed.said ~= definition then
   return {'conflict', feed.said}
 end
-redis.call('HSET', meta, 'definition', definition)
+redis.call('HSET', feed.meta, 'definition', definition)
 return {'redefined'}

@@ -15,10 +15,8 @@
 --                              session, token of the grant
 -- returns  array   the pairs of those that are lost: their feed is no more, or they do not hold the file
 -- include clock
-
-local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 -- include sound
+-- include stored
 -- include feed
 -- include record
 -- include life
@@ -26,26 +24,34 @@ local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEY
 -- include places
 -- include holding
 
+local now_ms, _, now_us = clock()
+local feed = {
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
+  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  now_ms = now_ms, now_us = now_us,
+}
+read_feed(feed)
+
 local FIRST = 2
 local lost = {}
-local goes_on = feed and feed.state ~= 'over' and feed.state ~= 'aborted'
-local lease_ms = math.max(tonumber(ARGV[1]), goes_on and terms.lease_ms or 0)
+local goes_on = feed.said and feed.state ~= 'over' and feed.state ~= 'aborted'
+local lease_ms = math.max(tonumber(ARGV[1]), goes_on and feed.terms.lease_ms or 0)
 
 local function lives_on(session)
-  redis.call('ZADD', alive, text(now_ms + lease_ms), session)
-  show_life(session:sub(14))
+  redis.call('ZADD', feed.alive, text(now_ms + lease_ms), session)
+  show_life(feed, session:sub(14))
   return true
 end
 
 -- A file that is held so stays held; what its holder has not said is held no longer than its lease.
 local function is_kept(number, session, token)
   number = tonumber(number)
-  local group = group_of(session:sub(14))
-  local place = group and place_of(group, number)
+  local group = group_of(feed, session:sub(14))
+  local place = group and place_of(feed, group, number)
   if not place or not is_held_by(place, session, token) then
     return false
   end
-  hold(group, number, place, lease_ms)
+  hold(feed, group, number, place, lease_ms)
   return true
 end
 
@@ -58,6 +64,6 @@ for i = FIRST, #ARGV, 2 do
   end
 end
 if goes_on then
-  save()
+  save(feed)
 end
 return lost

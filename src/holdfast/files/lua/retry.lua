@@ -17,10 +17,8 @@
 -- returns  array   verdict: retried: how many, and from where on there are more ('' none); stranger; or what
 --                  refuses it
 -- include clock
-
-local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 -- include sound
+-- include stored
 -- include feed
 -- include record
 -- include life
@@ -28,36 +26,44 @@ local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEY
 -- include places
 -- include holding
 
+local now_ms, _, now_us = clock()
+local feed = {
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
+  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  now_ms = now_ms, now_us = now_us,
+}
+read_feed(feed)
+
 local LOOK = 1000  -- files looked at in one go
 local consumer, name, from, bell = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 
-local refused = refusal('', '')
+local refused = refusal(feed, '', '')
 if refused then
   return refused
-elseif consumer ~= '' and not group_of(consumer) then
+elseif consumer ~= '' and not group_of(feed, consumer) then
   return {'stranger'}
 end
-local group = terms.mode == 'broadcast' and consumer ~= '' and group_of(consumer)
+local group = feed.terms.mode == 'broadcast' and consumer ~= '' and group_of(feed, consumer)
 
 local retried = 0
-local first = math.max(from, lowest())
+local first = math.max(from, lowest(feed))
 local last = math.min(feed.top, first + LOOK - 1)
 for number = first, last do
-  local file = file_at(number)
+  local file = file_at(feed, number)
   if file and (name == '' or file.name == name) then
     for g = 1, #file.done do
       if has_failed(file, g) and (not group or g == group) then
-        local place = place_of(g, number)
+        local place = place_of(feed, g, number)
         place.tries, place.returns, place.after_ms = 0, 0, 0
-        keep_place(g, number, place)
+        keep_place(feed, g, number, place)
         mark(file, g, '0')
-        redis.call('HSET', files, text(number), cmsgpack.pack(file))
-        redis.call('HINCRBY', meta, 'failed', -1)
+        redis.call('HSET', feed.files, text(number), cmsgpack.pack(file))
+        redis.call('HINCRBY', feed.meta, 'failed', -1)
         retried = retried + 1
       end
     end
   end
 end
-save()
+save(feed)
 redis.pcall('SPUBLISH', bell, '')
 return {'retried', retried, last < feed.top and text(last + 1) or ''}

@@ -16,10 +16,8 @@
 -- ARGV[4]   string  bell       channel of the feed
 -- returns  array   verdict: sealed; opened: names of files that are being published; or what refuses it
 -- include clock
-
-local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 -- include sound
+-- include stored
 -- include feed
 -- include record
 -- include life
@@ -28,17 +26,25 @@ local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEY
 -- include room
 -- include intake
 
+local now_ms, _, now_us = clock()
+local feed = {
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
+  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  now_ms = now_ms, now_us = now_us,
+}
+read_feed(feed)
+
 local force, bell = ARGV[3], ARGV[4]
 local SHOWN = 20  -- names of opened files that are told, in two parts
 
-found(ARGV[1], ARGV[2])
-local refused = refusal(ARGV[1], ARGV[2])
+begin_feed(feed, ARGV[1], ARGV[2])
+local refused = refusal(feed, ARGV[1], ARGV[2])
 if refused then
   return refused
 elseif feed.state == 'over' then
   return {'sealed'}
 end
-local left = redis.call('HGETALL', opened)
+local left = redis.call('HGETALL', feed.opened)
 if #left > 0 and force == '' then
   local told = {'opened', #left / 2}
   for i = 2, math.min(#left, SHOWN), 2 do
@@ -47,14 +53,14 @@ if #left > 0 and force == '' then
   return told
 end
 for i = 1, #left, 2 do
-  local file = file_at(tonumber(left[i]))
-  finish(tonumber(left[i]), file, 'damaged', force)
-  redis.call('HSET', files, left[i], cmsgpack.pack(file))
+  local file = file_at(feed, tonumber(left[i]))
+  finish(feed, tonumber(left[i]), file, 'damaged', force)
+  redis.call('HSET', feed.files, left[i], cmsgpack.pack(file))
 end
 feed.state = 'sealed'
-save()
+save(feed)
 if feed.left == 0 then
-  over('over')
+  over(feed, 'over')
 end
 redis.pcall('SPUBLISH', bell, '')
 return {'sealed'}

@@ -26,10 +26,8 @@
 -- include clock
 -- include ledger
 -- include bell
-
-local meta, names, files, chunks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 -- include sound
+-- include stored
 -- include feed
 -- include record
 -- include life
@@ -40,6 +38,14 @@ local places, alive, consumers, opened, waiting = KEYS[5], KEYS[6], KEYS[7], KEY
 -- include keeping
 -- include attempts
 
+local now_ms, now_s, now_us = clock()
+local feed = {
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
+  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  now_ms = now_ms, now_us = now_us,
+}
+read_feed(feed)
+
 local session, number, outcome = ARGV[4], tonumber(ARGV[5]), ARGV[7]
 local acked, bell, reason = tonumber(ARGV[8]), ARGV[9], ARGV[10]
 
@@ -47,18 +53,18 @@ local ledger = ledger_at(KEYS[10], KEYS[11], now_s)
 if ledger_answer(ledger, ARGV[1], ARGV[2]) then
   return {'settled'}
 end
-local refused = refusal('', ARGV[3])
+local refused = refusal(feed, '', ARGV[3])
 if refused then
   return refused
 end
 local consumer = session:sub(14)
-local group, file = group_of(consumer), file_at(number)
-local place = file and group and place_of(group, number)
+local group, file = group_of(feed, consumer), file_at(feed, number)
+local place = file and group and place_of(feed, group, number)
 if not place or not is_held_by(place, session, ARGV[6]) then
   return {'lost'}
 end
 
-local record = show_life(consumer)
+local record = show_life(feed, consumer)
 if outcome == 'back' or outcome == 'failed' then
   acked = math.min(acked, file.bytes)
   if acked > place.acked then
@@ -66,25 +72,25 @@ if outcome == 'back' or outcome == 'failed' then
   end
   place.session = ''
   if outcome == 'failed' then
-    count_attempt(consumer, record, file, group, place, reason)
+    count_attempt(feed, consumer, record, file, group, place, reason)
   else
-    count_return(record, place)
+    count_return(feed, record, place)
   end
-  keep_place(group, number, place)
+  keep_place(feed, group, number, place)
 else
-  record.bytes = record.bytes + settle(number, file, group)
+  record.bytes = record.bytes + settle(feed, number, file, group)
   record.files = record.files + 1
   record.damaged = record.damaged + (outcome == 'damaged' and 1 or 0)
   record.failing = 0
 end
-keep_record(consumer, record)
-drop(number, file, needed(number, file, false))
-keep_file(number, file)
-save()
+keep_record(feed, consumer, record)
+drop(feed, number, file, needed(feed, number, file, false))
+keep_file(feed, number, file)
+save(feed)
 if feed.state == 'sealed' and feed.left == 0 then
-  over('over')
+  over(feed, 'over')
 else
-  ring(waiting, now_ms)
+  notify_one(feed.waiting, now_ms)
 end
 if outcome == 'back' or outcome == 'failed' or feed.state == 'over' then  -- otherwise no consumer waits for a change
   redis.pcall('SPUBLISH', bell, '')

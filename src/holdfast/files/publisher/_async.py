@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from ...core.bell import RECHECK_S
+from ...core.call._async import CallKind
 from ...core.clock import Deadline
 from ...core.damage import decoding
 from ...core.runtime._async import Nudge, in_thread
@@ -16,7 +17,7 @@ from ...errors import BudgetExceeded, DamagedFile, FeedLost, FeedSealed, FileDif
 from .. import keys
 from ..answer import Answer
 from ..chunk import DIGEST_AT, WINDOW
-from ..desk._async import BULK, AsyncDesk
+from ..desk._async import AsyncDesk
 from ..shipment import Load, Shipment
 from ..source import decoded_name
 from ..states import PublishedFile
@@ -108,7 +109,7 @@ class AsyncPublishing:
             load.problem,
             DIGEST_AT,
             *load.chunks,
-            kind=BULK,
+            kind=CallKind.BULK,
         )
         if len(reply) < len(Answer.__struct_fields__):
             self._desk.refuse(reply)

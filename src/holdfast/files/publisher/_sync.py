@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from ...core.bell import RECHECK_S
+from ...core.call._sync import CallKind
 from ...core.clock import Deadline
 from ...core.damage import decoding
 from ...core.runtime._sync import Nudge, in_thread
@@ -17,7 +18,7 @@ from ...errors import BudgetExceeded, DamagedFile, FeedLost, FeedSealed, FileDif
 from .. import keys
 from ..answer import Answer
 from ..chunk import DIGEST_AT, WINDOW
-from ..desk._sync import BULK, Desk
+from ..desk._sync import Desk
 from ..shipment import Load, Shipment
 from ..source import decoded_name
 from ..states import PublishedFile
@@ -109,7 +110,7 @@ class Publishing:
             load.problem,
             DIGEST_AT,
             *load.chunks,
-            kind=BULK,
+            kind=CallKind.BULK,
         )
         if len(reply) < len(Answer.__struct_fields__):
             self._desk.refuse(reply)

@@ -133,8 +133,10 @@ class Session:
         return self._new_lease(grant.member, grant.token, asked_at)
 
     def _new_lease(self, member: bytes, token: int, asked_at: float) -> Lease:
-        unit, names = self._desk.unit, self._desk.keys
-        return Lease(unit, RENEW, names, member, token, self._lease_ms, asked_at, _ignore)
+        unit = self._desk.unit
+        return Lease(
+            unit, RENEW, RENEW.keys(unit), member, token, self._lease_ms, asked_at, _ignore
+        )
 
     def enter(self, file: object) -> None:
         """Note that a *file* of this session is in use."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
-from ...core import ledger
-from ...core.call._async import Argument, AsyncCaller
+from ...core.call._async import AsyncCaller
 from ...core.checks import checked_int
 from ...core.codec import JSON, decoded, encoded
 from ...core.names import Unit
@@ -49,12 +49,10 @@ class AsyncFenced:
         """
         fence = checked_int(fence, "fence", 1, MAX_FENCE)
         data = encoded(JSON, value, str(self._unit))
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.set(value, fence, op_id=op_id), verb="set"
-        ) as write:
-            names = [keys.fenced(self._unit), *ledger.keys(self._unit)]
-            args: list[Argument] = [write.writer, write.number, fence, data]
-            later: bytes = await self._caller.call(SET, self._unit, names, args)
+        again = partial(self.set, value, fence)
+        later: bytes = await self._caller.write(
+            SET, self._unit, fence, data, op_id=op_id, repeat=again
+        )
         if later:
             stored = stored_int(later, f"the fence in {keys.fenced(self._unit)}")
             raise StaleFence(str(self._unit), fence, stored)

@@ -8,11 +8,12 @@
 -- include clock
 -- include sound
 
+local now_ms = clock()
 local LISTED = 1000  -- of each kind, at most
 local known = redis.call('HMGET', KEYS[1], 'limit', 'fence', 'sole', 'ends')
 local held = redis.call('ZRANGE', KEYS[2], now_ms, '+inf', 'BYSCORE', 'LIMIT', 0, LISTED, 'WITHSCORES')
 local waiters = redis.call('ZRANGE', KEYS[3], 0, LISTED - 1)
-if known[3] and known[3] ~= '' and (whole(known[4], 0, 2 ^ 53, KEYS[1], 'ends') or 0) > now_ms then
+if known[3] and known[3] ~= '' and known[4] and whole(known[4], 0, EXACT, 'ends', KEYS[1]) > now_ms then
   held = {known[3], known[4]}
 end
 for i = 2, #held, 2 do

@@ -12,20 +12,26 @@
 -- returns  int     1
 -- include clock
 -- include ledger
-
-local state, holders, line = KEYS[1], KEYS[2], KEYS[3]
-local size, channel = tonumber(ARGV[3]), ''
-local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 -- include sound
 -- include places
 -- include crowd
 -- include hand_over
 
+local now_ms, now_s, now_us = clock()
+local state, size = KEYS[1], tonumber(ARGV[3])
+local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
+local places = {
+  state = state, holders = KEYS[2], line = KEYS[3],
+  now_ms = now_ms, now_us = now_us, channel = '', told = {},
+}
+read_places(places)
+move_sole_to_holders(places)
+
 if not ledger_answer(ledger, ARGV[1], ARGV[2]) then
-  limit = size
-  redis.call('HSET', state, 'limit', limit)
+  places.limit = size
+  redis.call('HSET', state, 'limit', size)
   redis.call('PEXPIRE', state, KEPT_MS)
-  hand_over()
+  hand_over(places)
   ledger_write(ledger, ARGV[1], ARGV[2], 1)
 end
 return 1

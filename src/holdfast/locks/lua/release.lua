@@ -8,7 +8,7 @@
 -- KEYS[5]  HASH    odd      ledger of odd hours
 -- ARGV[1]  string  id       of the acquisition that ends
 -- ARGV[2]  int     over     1: a call of this id may still be on its way, and must come too late
--- ARGV[3]  string  channel  where the caller's process is rung; '' nowhere
+-- ARGV[3]  string  channel  where the caller's process is notified; '' nowhere
 -- ARGV[4]  string  waiter   as it may stand in line; '' it does not
 -- returns  array   verdict, words for waiters of the caller's process, then for each verdict:
 --                  released; lost: since when (ms), id of who has the place; gone: nothing is known.
@@ -21,7 +21,7 @@ local alone = redis.call('HGET', state, 'sole') == id
 if alone then
   redis.call('HSET', state, 'sole', '')
 end
-if alone and over ~= '1' then  -- nobody else is here: the usual case
+if alone and over ~= '1' then  -- no other client is here: the usual case
   return 'released'
 end
 local held = redis.call('ZREM', holders, id, '?' .. id) > 0 or alone
@@ -31,13 +31,22 @@ end
 if held and over ~= '1' and redis.call('EXISTS', line) == 0 then  -- nobody waits
   return {'released', {}}
 end
+-- Parts that only the rest needs: to define their functions takes time, too.
 -- include clock
 -- include sound
 -- include places
 -- include crowd
 -- include ledger
 -- include over
+-- include hand_over
 
+local now_ms, now_s, now_us = clock()
+local places = {
+  state = state, holders = holders, line = line,
+  now_ms = now_ms, now_us = now_us, channel = channel, told = {},
+}
+read_places(places)
+move_sole_to_holders(places)
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 if not held or over == '1' then
   local answer = ledger_answer(ledger, id, '1')
@@ -52,9 +61,7 @@ if not held or over == '1' then
     return {'gone', {}}
   end
 end
--- include hand_over
-
-if limit then  -- else the server has lost it: the waiters know
-  hand_over()
+if places.limit then  -- otherwise the server has lost it: the waiters know
+  hand_over(places)
 end
-return {'released', told}
+return {'released', places.told}

@@ -10,11 +10,12 @@
 
 local state, holders, lease_ms = KEYS[1], KEYS[2], tonumber(ARGV[1])
 local FIRST = 2
+local now_ms = clock()
 local KEPT_MS = 7 * 86400 * 1000
 local alone = redis.call('HMGET', state, 'sole', 'ends')
 local ends = tonumber(alone[2]) or 0
 if not (ends > 0 and ends < 2 ^ 53) then
-  ends = 0  -- another program changed it: this holder is the one who knows
+  ends = 0  -- another program changed it: this holder knows it
 end
 local lost = {}
 for i = FIRST, #ARGV, 2 do

@@ -14,11 +14,12 @@
 -- include sound
 
 local fenced, fence, value = KEYS[1], ARGV[3], ARGV[4]
+local _, now_s = clock()
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d*$')
 if not answer then
   local stored = redis.call('HGET', fenced, 'fence') or '0'
-  answer = whole(stored, 0, 2 ^ 53, fenced, 'fence') > tonumber(fence) and stored or ''
+  answer = whole(stored, 0, EXACT, 'fence', fenced) > tonumber(fence) and stored or ''
   if answer == '' then
     redis.call('HSET', fenced, 'value', value, 'fence', fence)
   end

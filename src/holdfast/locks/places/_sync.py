@@ -8,8 +8,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any, Final
 
-from ...core import ledger
-from ...core.call._sync import Argument, Caller
+from ...core.call._sync import Argument, Caller, CallKind
 from ...core.call.attempt import Tried
 from ...core.clock import since_boot
 from ...core.connections.outcome import Replied
@@ -19,7 +18,6 @@ from ...core.renewer import Lease as Kept
 from ...core.renewer import Renewer
 from ...core.script import Script
 from ...errors import OutcomeUnknown, ServerUnavailable
-from .. import keys
 from ..lobby import Lobby
 from ..loss import Loss
 from ..terms import Terms
@@ -47,16 +45,17 @@ class Places:
         self.lobby = lobby
         self.unit = unit
         self.terms = terms
-        self.names = (keys.state(unit), keys.holders(unit), keys.line(unit), *ledger.keys(unit))
         self.keep = renewer.keep
         self.drop = renewer.drop
+        self._acquire_keys = ACQUIRE.keys(unit)
+        self._release_keys = RELEASE.keys(unit)
         self._renewer = renewer
         self._margin_ms = terms.margin_ms
         self._longest_hold_s = terms.longest_hold_s
-        self._renewed = self.names[:2]
+        self._renewed = RENEW.keys(unit)
         self._limit: Argument = "" if terms.limit is None else terms.limit
-        self.taking = Form(ACQUIRE.sha1, self.names, terms.lease_ms, self._limit)
-        self.giving = Form(RELEASE.sha1, self.names)
+        self.taking = Form(ACQUIRE.sha1, self._acquire_keys, terms.lease_ms, self._limit)
+        self.giving = Form(RELEASE.sha1, self._release_keys)
 
     def limited(self, limit: int) -> Places:
         """The same places, for who says that there are *limit*."""
@@ -72,7 +71,7 @@ class Places:
             because somebody waits in this process, or there is more to a call.
         """
         routes = None if self.lobby.channel(self.unit) else self.caller.straight
-        lane = None if routes is None else routes.beaten(self.unit, "calls")
+        lane = None if routes is None else routes.beaten(self.unit, CallKind.ORDINARY)
         if lane is None:
             return None
         since = monotonic()
@@ -94,7 +93,7 @@ class Places:
         channel = self.lobby.channel(self.unit)
         if channel or ticket:
             args += [channel, ticket]
-        return self._call(ACQUIRE, args, harmless=again, tried=tried)
+        return self._call(ACQUIRE, self._acquire_keys, args, harmless=again, tried=tried)
 
     def give_back(
         self,
@@ -119,10 +118,10 @@ class Places:
         if over or channel or waiter:
             args += [int(over), channel, waiter]
         try:
-            return self._call(RELEASE, args, durable=durable, tried=tried)
+            return self._call(RELEASE, self._release_keys, args, durable=durable, tried=tried)
         except OutcomeUnknown:
             # Again it answers `gone` if the lost call has done it, and nobody else can have.
-            reply = self._call(RELEASE, args, harmless=True, durable=durable)
+            reply = self._call(RELEASE, self._release_keys, args, harmless=True, durable=durable)
             reply[0] = b"released" if reply[0] == b"gone" else reply[0]
             return reply
 
@@ -163,6 +162,7 @@ class Places:
     def _call(
         self,
         script: Script,
+        keys: Sequence[str | bytes],
         args: Sequence[Argument],
         *,
         harmless: bool = False,
@@ -175,7 +175,7 @@ class Places:
             reply = self.caller.call(
                 script,
                 self.unit,
-                self.names,
+                keys,
                 args,
                 harmless=harmless,
                 durable=durable,

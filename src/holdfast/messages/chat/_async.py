@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from ...core.checks import checked_int
@@ -78,9 +79,7 @@ class AsyncChat:
         """
         checked_name(sender, "a sender")
         stored = encoded_body(body, self._log.message)
-        letter = Letter(
-            sender, stored, b"", lambda op_id: self.send(body, sender=sender, op_id=op_id)
-        )
+        letter = Letter(sender, stored, b"", partial(self.send, body, sender=sender))
         reply = await self._post.outbox.send(self._log, letter, op_id)
         if reply == b"missing":
             raise NoSuchChat(self.chat_id)
@@ -121,9 +120,8 @@ class AsyncChat:
         """
         checked_name(user, "a member")
         first, adding = checked_start(start), checked_reader(by)
-        with self._post.caller.writers.operation(
-            op_id, lambda op_id: self.join(user, start=start, by=by, op_id=op_id), verb="join"
-        ) as write:
+        again = partial(self.join, user, start=start, by=by)
+        with self._post.caller.operation(op_id, again, verb="join") as write:
             note = None
             if not adding or await self._has(adding):  # for a stranger no list is touched
                 [note] = await self._post.index.enlist([user], self.chat_id, by=adding)
@@ -153,9 +151,8 @@ class AsyncChat:
             Whether it was a member; False also if there is no such chat.
         """
         checked_name(user, "a member")
-        with self._post.caller.writers.operation(
-            op_id, lambda op_id: self.leave(user, op_id=op_id), verb="leave"
-        ) as write:
+        again = partial(self.leave, user)
+        with self._post.caller.operation(op_id, again, verb="leave") as write:
             noted = await self._post.index.noted(user, self.chat_id)
             answer, is_member, exists = await self._log.write(LEAVE, write, user)
         if not is_member:
@@ -224,8 +221,7 @@ class AsyncChat:
         """
         unit, caller = self._log.unit, self._post.caller
         limit = checked_int(limit, "limit", 1, MAX_LIMIT)
-        names = [keys.meta(unit), keys.cursors(unit), keys.active(unit)]
-        reply = await caller.call(SURVEY, unit, names, [limit])
+        reply = await caller.call(SURVEY, unit, SURVEY.keys(unit), [limit])
         if not reply[2]:
             raise NoSuchChat(self.chat_id)
         stored_bytes = await caller.read(unit, "MEMORY", "USAGE", keys.log(unit))
@@ -287,12 +283,8 @@ class AsyncChat:
             settings.append(("history", checked_history(history)))
         if not settings:
             raise ValueError("say what is to change: keep, idle_ttl or history")
-        with self._post.caller.writers.operation(
-            op_id,
-            lambda op_id: self.redefine(keep=keep, idle_ttl=idle_ttl, history=history, op_id=op_id),
-            verb="redefine",
-        ) as write:
-            await self._log.redefine(write, "", settings)
+        again = partial(self.redefine, keep=keep, idle_ttl=idle_ttl, history=history)
+        await self._log.redefine("", settings, op_id=op_id, repeat=again)
 
     async def _forget(self) -> None:
         try:
@@ -317,9 +309,8 @@ async def create_chat(
 ) -> AsyncChat:
     """Begin a chat; see `AsyncHoldfast.create_chat`."""
     stored = encoded_body(body, "a message to a new chat")
-    with post.caller.writers.operation(
-        op_id, lambda op_id: create_chat(post, founding, body, op_id=op_id), verb="create_chat"
-    ) as write:
+    again = partial(create_chat, post, founding, body)
+    with post.caller.operation(op_id, again, verb="create_chat") as write:
         chat_id = founding.chat_id or write.label
         log = post.chat(chat_id)
         # Before the chat: whoever is a member of it must find it.

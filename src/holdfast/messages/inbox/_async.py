@@ -11,11 +11,9 @@ from ...core.clock import Duration
 from ...core.names import Unit
 from ...core.script import Script
 from ...errors import DecodeError, HoldfastError
-from .. import keys
-from .._async import FETCH
 from ..index._async import FRESH_MS
 from ..index.listing import Listing, News
-from ..log._async import REPLY_BYTES, AsyncLog
+from ..log._async import FETCH, REPLY_BYTES, AsyncLog
 from ..memory import batch_position, position_text, reset
 from ..message import Batch, Gap, Position, Row, batch_of
 from ..post._async import AsyncPost
@@ -126,7 +124,7 @@ class AsyncInbox(AsyncReader):
         steps: list[Step] = []
         for group in groups:
             units = [log.unit for _, log in group]
-            names = [name for unit in units for name in (keys.meta(unit), keys.cursors(unit))]
+            names = [name for unit in units for name in UNREAD.keys(unit)]
             steps.append((units[0], names, [self.user, len(group)]))
         found: list[tuple[str, Unread]] = []
         answers = await self._post.caller.call_many(UNREAD, steps)
@@ -220,7 +218,7 @@ class AsyncInbox(AsyncReader):
         messages, size = share(limit, REPLY_BYTES, len(groups))
         steps: list[Step] = []
         for group in groups:
-            names = [name for _, log in group for name in log.read_keys]
+            names = [name for _, log in group for name in log.fetch_keys]
             has = [position_text(seen.get(chat), own=chat in after) for chat, _ in group]
             steps.append((group[0][1].unit, names, [self.user, messages, size, len(group), *has]))
         rows: dict[str, Row] = {}

@@ -12,11 +12,9 @@ from ...core.clock import Duration
 from ...core.names import Unit
 from ...core.script import Script
 from ...errors import DecodeError, HoldfastError
-from .. import keys
-from .._sync import FETCH
 from ..index._sync import FRESH_MS
 from ..index.listing import Listing, News
-from ..log._sync import REPLY_BYTES, Log
+from ..log._sync import FETCH, REPLY_BYTES, Log
 from ..memory import batch_position, position_text, reset
 from ..message import Batch, Gap, Position, Row, batch_of
 from ..post._sync import Post
@@ -127,7 +125,7 @@ class Inbox(Reader):
         steps: list[Step] = []
         for group in groups:
             units = [log.unit for _, log in group]
-            names = [name for unit in units for name in (keys.meta(unit), keys.cursors(unit))]
+            names = [name for unit in units for name in UNREAD.keys(unit)]
             steps.append((units[0], names, [self.user, len(group)]))
         found: list[tuple[str, Unread]] = []
         answers = self._post.caller.call_many(UNREAD, steps)
@@ -221,7 +219,7 @@ class Inbox(Reader):
         messages, size = share(limit, REPLY_BYTES, len(groups))
         steps: list[Step] = []
         for group in groups:
-            names = [name for _, log in group for name in log.read_keys]
+            names = [name for _, log in group for name in log.fetch_keys]
             has = [position_text(seen.get(chat), own=chat in after) for chat, _ in group]
             steps.append((group[0][1].unit, names, [self.user, messages, size, len(group), *has]))
         rows: dict[str, Row] = {}

@@ -84,7 +84,7 @@ class AsyncIndex:
         steps: list[Step] = []
         for user, why in users:
             unit = self.unit(user)
-            steps.append((unit, _keys(unit), [chat_id, unit.key("bell"), why]))
+            steps.append((unit, ENLIST.keys(unit), [chat_id, unit.key("bell"), why]))
         notes = await self._caller.call_many(ENLIST, steps, harmless=True, durable=False)
         for answer in notes:
             if isinstance(answer, HoldfastError):
@@ -129,14 +129,10 @@ class AsyncIndex:
             await self._caller.call(
                 STRIKE,
                 unit,
-                _keys(unit),
+                STRIKE.keys(unit),
                 [age_ms, *pairs],
                 harmless=True,
                 durable=False,
             )
         except HoldfastError:
             return
-
-
-def _keys(unit: Unit) -> list[str]:
-    return [keys.chats(unit), keys.added(unit)]

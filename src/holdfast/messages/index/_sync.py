@@ -85,7 +85,7 @@ class Index:
         steps: list[Step] = []
         for user, why in users:
             unit = self.unit(user)
-            steps.append((unit, _keys(unit), [chat_id, unit.key("bell"), why]))
+            steps.append((unit, ENLIST.keys(unit), [chat_id, unit.key("bell"), why]))
         notes = self._caller.call_many(ENLIST, steps, harmless=True, durable=False)
         for answer in notes:
             if isinstance(answer, HoldfastError):
@@ -130,14 +130,10 @@ class Index:
             self._caller.call(
                 STRIKE,
                 unit,
-                _keys(unit),
+                STRIKE.keys(unit),
                 [age_ms, *pairs],
                 harmless=True,
                 durable=False,
             )
         except HoldfastError:
             return
-
-
-def _keys(unit: Unit) -> list[str]:
-    return [keys.chats(unit), keys.added(unit)]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ...core import ledger
@@ -17,8 +17,10 @@ from .. import keys
 from ..message import Message, Position, Undecodable, messages_of
 
 ACK: Final = Script.load("holdfast.messages", "ack")
+FETCH: Final = Script.load("holdfast.messages", "fetch")
 PAGE: Final = Script.load("holdfast.messages", "page")
 REDEFINE: Final = Script.load("holdfast.messages", "redefine")
+SEND: Final = Script.load("holdfast.messages", "send")
 
 REPLY_BYTES: Final = 4 << 20
 """What the messages of one answer may take."""
@@ -36,10 +38,8 @@ class Log:
         self.unit = unit
         self.bell = unit.key("bell")
         self.message = f"a message to {unit}"
-        self.read_keys = (keys.meta(unit), keys.log(unit), keys.cursors(unit))
-        self.keys = (*self.read_keys, keys.active(unit))
-        self.written_keys = (*self.keys, *ledger.keys(unit))
-        self.delivered_keys = (*self.written_keys, keys.senders(unit))
+        self.send_keys = SEND.keys(unit)
+        self.fetch_keys = FETCH.keys(unit)
         self._caller = caller
 
     def write(
@@ -47,11 +47,10 @@ class Log:
         script: Script,
         operation: ledger.Operation,
         *args: Argument,
-        keys: Sequence[str] | None = None,
     ) -> Any:
-        """One atomic step that counts once; *keys*, if they are not those of all logs."""
+        """Run one step of *operation*."""
         identified = [operation.writer, operation.number, *args]
-        return self._caller.call(script, self.unit, keys or self.written_keys, identified)
+        return self._caller.call(script, self.unit, script.keys(self.unit), identified)
 
     def send(
         self,
@@ -59,13 +58,12 @@ class Log:
         operation: ledger.Operation,
         *args: Argument,
         then: Sequence[Argument] = (),
-        keys: Sequence[str] | None = None,
     ) -> Any:
         """Write a message: the trace in which it is sent comes behind *args*, and before *then*."""
         with during(self._caller.settings.telemetry, "send", self.unit) as sent:
             trace = stored(sent.trace)
             last = (trace, *then) if trace or then else ()
-            reply = self.write(script, operation, *args, *last, keys=keys)
+            reply = self.write(script, operation, *args, *last)
             verdict: bytes = reply if isinstance(reply, bytes) else reply[0]
             if not (verdict.isdigit() or verdict == b"created"):
                 sent.ended("refused", verdict.decode())
@@ -83,7 +81,7 @@ class Log:
             NoSuchChat, NotAMember, StaleBatch, NoSuchMessage: nothing was changed.
         """
         reply = self._caller.call(
-            ACK, self.unit, self.keys, [reader, read, upto.seq], harmless=True
+            ACK, self.unit, ACK.keys(self.unit), [reader, read, upto.seq], harmless=True
         )
         match reply[0]:
             case b"acked":
@@ -115,7 +113,7 @@ class Log:
         """
         edges = ["" if edge is None else edge for edge in (before, after)]
         args = [reader, *edges, limit, REPLY_BYTES]
-        verdict, *found = self._caller.call(PAGE, self.unit, self.read_keys, args)
+        verdict, *found = self._caller.call(PAGE, self.unit, PAGE.keys(self.unit), args)
         if verdict == b"missing" and self.unit.kind == keys.CHAT:
             raise NoSuchChat(self.unit.name)
         if verdict == b"stranger":
@@ -124,7 +122,12 @@ class Log:
         return messages if after is not None else messages[::-1]
 
     def redefine(
-        self, operation: ledger.Operation, owner: str, settings: list[tuple[str, Argument]]
+        self,
+        owner: str,
+        settings: list[tuple[str, Argument]],
+        *,
+        op_id: str | None,
+        repeat: Callable[..., Any],
     ) -> None:
         """Change settings; *owner* is whose mailbox it is, empty for a chat.
 
@@ -132,5 +135,6 @@ class Log:
             NoSuchChat: there is none.
         """
         pairs = [part for pair in settings for part in pair]
-        if self.write(REDEFINE, operation, owner, *pairs) == b"missing":
+        answer = self._caller.write(REDEFINE, self.unit, owner, *pairs, op_id=op_id, repeat=repeat)
+        if answer == b"missing":
             raise NoSuchChat(self.unit.name)

@@ -10,35 +10,43 @@
 -- ARGV[3]  int     upto     the number
 -- returns  array   verdict: acked; or with nothing changed missing, stranger, stale, beyond: top
 -- include clock
--- include whole
-
-local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local reader, read, upto = ARGV[1], ARGV[2], tonumber(ARGV[3])
+-- include sound
 -- include log
 -- include position
 -- include life
 -- include retention
 
+local now_ms, now_s, now_us = clock()
+local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local unit = {
+  meta = meta, log = log, cursors = cursors, active = active,
+  now_ms = now_ms, now_s = now_s, now_us = now_us,
+}
+local reader, read, upto = ARGV[1], ARGV[2], tonumber(ARGV[3])
+read_log(unit)
+read_retention(unit)
+local epoch, top = unit.epoch, unit.top
+
 if not epoch then
   return {'missing'}
 end
-local cursor, position = cursor_of(reader), shown(read)
+local cursor, position = cursor_of(unit, reader), shown(read)
 if not cursor then
   return {'stranger'}
 elseif position and position.epoch ~= epoch then
   return {'stale'}
 elseif upto > top then
   return {'beyond', text(top)}
-elseif position and not holds(log, epoch, top, last, position) then
-  if position.ms ~= '' or upto > math.max(cursor, floor - 1) then
+elseif position and not holds(log, epoch, top, unit.last, position) then
+  if position.ms ~= '' or upto > math.max(cursor, unit.floor - 1) then
     return {'stale'}
   end
 end
 redis.call('ZADD', cursors, 'XX', 'GT', text(upto), reader)
-if not keep then
-  show_life(reader)
+if not unit.keep then
+  show_life(unit, reader)
 end
-retain(cursor)
-remember()
-live_on()
+retain(unit, cursor)
+remember(unit)
+live_on(unit)
 return {'acked'}

@@ -20,22 +20,28 @@
 -- returns  string  created, or exists
 -- include clock
 -- include ledger
--- include whole
-
-local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local sender, body, keep, idle_ms, bell = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
-local history = ARGV[8]
+-- include sound
 -- include log
 -- include append
 
+local now_ms, now_s, now_us = clock()
+local meta, cursors = KEYS[1], KEYS[3]
+local unit = {
+  meta = meta, log = KEYS[2], cursors = cursors, active = KEYS[4],
+  now_ms = now_ms, now_s = now_s, now_us = now_us,
+}
+local sender, body, keep, idle_ms, bell = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+local history = ARGV[8]
+
+read_log(unit)
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
 if ledger_answer(ledger, ARGV[1], ARGV[2]) then
   return 'created'
 end
-if epoch then
+if unit.epoch then
   return 'exists'
 end
-found()
+begin(unit)
 redis.call('HSET', meta, 'keep', keep, 'idle_ms', idle_ms, 'since', text(now_ms))
 if history == 'open' then
   redis.call('HSET', meta, 'history', history)
@@ -44,9 +50,9 @@ local FIRST = 10
 for i = FIRST, #ARGV do
   redis.call('ZADD', cursors, ARGV[i] == sender and 1 or 0, ARGV[i])
 end
-append(sender, body, ARGV[9], 1)
-remember_last()
-live_on()
+append(unit, sender, body, ARGV[9], 1)
+remember_last(unit)
+live_on(unit)
 ledger_write(ledger, ARGV[1], ARGV[2], 1)
-redis.pcall('SPUBLISH', bell, text(top))
+redis.pcall('SPUBLISH', bell, text(unit.top))
 return 'created'

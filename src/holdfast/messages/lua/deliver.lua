@@ -23,26 +23,34 @@
 --                  string, the number of the message: sent
 -- include clock
 -- include ledger
--- include whole
-
-local meta, log, cursors, active, senders = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[7]
-local bell, owner, sender, body, per_sender = ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[9])
+-- include sound
 -- include log
 -- include append
 -- include capacity
 -- include entries
 -- include senders
 
+local now_ms, now_s, now_us = clock()
+local meta, log, cursors, senders = KEYS[1], KEYS[2], KEYS[3], KEYS[7]
+local unit = {
+  meta = meta, log = log, cursors = cursors, active = KEYS[4],
+  now_ms = now_ms, now_s = now_s, now_us = now_us,
+}
+local bell, owner, sender, body, per_sender = ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[9])
+
+read_log(unit)
+local bound = read_capacity(meta)
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return answer
 end
-if not agrees(ARGV[7], ARGV[8]) then
-  return {'conflict', capacity, overflow}
+if not agrees(bound, ARGV[7], ARGV[8]) then
+  return {'conflict', bound.capacity, bound.overflow}
 end
-local cursor = epoch and cursor_of(owner) or 0
-local read, parts = math.max(cursor, floor - 1), nil
+local epoch, top, capacity = unit.epoch, unit.top, bound.capacity
+local cursor = epoch and cursor_of(unit, owner) or 0
+local read, parts = math.max(cursor, unit.floor - 1), nil
 if per_sender then
   local count
   per_sender = math.min(per_sender, math.max(1, math.floor(capacity / 2)))
@@ -51,15 +59,16 @@ if per_sender then
     return {'crowded', text(per_sender)}
   end
 end
-if epoch and overflow == 'reject' and top - read >= capacity then
+if epoch and bound.overflow == 'reject' and top - read >= capacity then
   local first = redis.call('XRANGE', log, text(read + 1), '+', 'COUNT', 1)
   return {'full', capacity, first[1] and sent_ms(first[1]) or ''}
 end
 if not epoch then
-  found()
+  begin(unit)
   redis.call('UNLINK', senders)
 end
-append(sender, body, ARGV[10] or '', capacity)
+append(unit, sender, body, ARGV[10] or '', capacity)
+local floor = unit.floor
 redis.call('ZADD', cursors, 'NX', 0, owner)
 if ARGV[7] ~= '' then
   redis.call('HSET', meta, 'capacity', ARGV[7])
@@ -68,15 +77,15 @@ if ARGV[8] ~= '' then
   redis.call('HSET', meta, 'overflow', ARGV[8])
 end
 if floor > read + 1 then
-  redis.call('HSET', meta, 'dropped', text(dropped + floor - read - 1))
+  redis.call('HSET', meta, 'dropped', text(bound.dropped + floor - read - 1))
 end
-remember_last()
-live_on()
-local number = text(top)
+remember_last(unit)
+live_on(unit)
+local number = text(unit.top)
 ledger_write(ledger, ARGV[1], ARGV[2], number)
 if parts and redis.call('HSET', senders, sender, counted(parts, number, per_sender)) == 1 then
   redis.call('EXPIRE', senders, KEPT_S)
-  forget_some(senders, read, top)
+  forget_some(senders, read, unit.top)
 end
 redis.pcall('SPUBLISH', bell, number)
 return number

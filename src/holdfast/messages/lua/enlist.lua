@@ -9,10 +9,11 @@
 -- returns  string  when the chat was noted, as it is stored now
 -- include clock
 -- include listing
+-- include crowd
 
 local KEPT_S = 400 * 86400  -- what nobody uses is forgotten
 local chats, added, chat, bell, by = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
--- include crowd
+local now_ms, _, now_us = clock()
 
 redis.call('ZADD', chats, 'NX', string.format('%.0f', now_us), '')
 local score = tonumber(redis.call('ZSCORE', chats, chat) or nil)
@@ -32,7 +33,7 @@ if not (acts and own and redis.call('ZCARD', chats) <= OWN) then
     end
   end
   redis.call('ZADD', chats, string.format('%.0f', note), chat)
-  make_room()
+  make_room(chats, added)
   if not (acts and score) then
     redis.pcall('SPUBLISH', bell, chat)
   end

@@ -16,11 +16,12 @@
 --                  Of several logs, one in which nothing is new: only its epoch
 -- include entries
 -- include position
+-- include standing
+-- include sharing
 
 local PAGE = 16  -- entries looked at in one go: a large one must not cost many
 local reader, limit, bytes, logs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
--- include standing
--- include sharing
+local room = {limit = limit, bytes = bytes, page = PAGE}
 
 local rows, unread = {}, {}
 local held, held_bytes = 0, 0  -- looked at up to now: the first of every log, more while these are few
@@ -48,7 +49,7 @@ for i = FIRST, #ARGV do
 end
 for i = 1, 3 * logs, 3 do
   local position = positions[(i + 2) / 3]
-  local row, from, top, last = standing(KEYS[i], KEYS[i + 1], KEYS[i + 2], position)
+  local row, from, top, last = standing(KEYS[i], KEYS[i + 1], KEYS[i + 2], reader, position)
   if from and from > top and logs > 1 and row[8] == 1 then
     row = row[1]
   elseif from then
@@ -60,6 +61,6 @@ table.sort(unread, function(a, b)
   return a.since < b.since
 end)
 for _, each in ipairs(unread) do
-  fill(each)
+  fill(room, each)
 end
 return rows

@@ -17,17 +17,24 @@
 --                  what it would be otherwise, full: members, beyond: top
 -- include clock
 -- include ledger
--- include whole
-
-local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local user, start, most, by = ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
+-- include sound
 -- include log
+
+local now_ms, now_s, now_us = clock()
+local meta, cursors = KEYS[1], KEYS[3]
+local unit = {
+  meta = meta, log = KEYS[2], cursors = cursors, active = KEYS[4],
+  now_ms = now_ms, now_s = now_s, now_us = now_us,
+}
+local user, start, most, by = ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
+read_log(unit)
+local top = unit.top
 
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%l+$')
 if answer then
   return {answer}
-elseif not epoch then
+elseif not unit.epoch then
   return {'missing'}
 end
 answer = redis.call('ZSCORE', cursors, user) and 'member' or 'joined'
@@ -38,7 +45,7 @@ elseif answer == 'joined' then
   if members >= most then
     return {'full', members}
   end
-  local cursor = start == 'now' and top or start == 'floor' and floor - 1 or tonumber(start) - 1
+  local cursor = start == 'now' and top or start == 'floor' and unit.floor - 1 or tonumber(start) - 1
   if cursor > top then
     return {'beyond', text(top)}
   end
@@ -46,10 +53,10 @@ elseif answer == 'joined' then
   if cursor > 0 and redis.call('HGET', meta, 'history') ~= 'open' then
     redis.call('HSET', meta, 'first:' .. user, text(cursor + 1))
   end
-  if known[5] == 'until_read' then
-    show_life(user)
+  if unit.kept == 'until_read' then
+    show_life(unit, user)
   end
-  live_on()
+  live_on(unit)
 end
 ledger_write(ledger, ARGV[1], ARGV[2], answer)
 return {answer}

@@ -15,13 +15,20 @@
 --                  member, 1 if there is such a chat; else 0
 -- include clock
 -- include ledger
--- include whole
-
-local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local user = ARGV[3]
+-- include sound
 -- include log
 -- include life
 -- include retention
+
+local now_ms, now_s, now_us = clock()
+local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local unit = {
+  meta = meta, log = log, cursors = cursors, active = active,
+  now_ms = now_ms, now_s = now_s, now_us = now_us,
+}
+local user = ARGV[3]
+read_log(unit)
+read_retention(unit)
 
 local function told(answer)
   local is_member = redis.call('ZSCORE', cursors, user) and 1 or 0
@@ -33,7 +40,7 @@ local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%l+$')
 if answer then
   return told(answer)
 end
-local cursor = cursor_of(user)
+local cursor = cursor_of(unit, user)
 answer = cursor and 'left' or 'stranger'
 if cursor then
   redis.call('ZREM', cursors, user)
@@ -43,8 +50,8 @@ if cursor then
     redis.call('UNLINK', meta, log, cursors, active)
     answer = 'last'
   else
-    retain(cursor)
-    remember()
+    retain(unit, cursor)
+    remember(unit)
   end
 end
 ledger_write(ledger, ARGV[1], ARGV[2], answer)

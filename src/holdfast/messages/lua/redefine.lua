@@ -14,20 +14,26 @@
 -- returns  string  done, or missing: there is no such chat
 -- include clock
 -- include ledger
--- include whole
-
-local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local owner = ARGV[3]
+-- include sound
 -- include log
+
+local now_ms, now_s, now_us = clock()
+local meta, cursors = KEYS[1], KEYS[3]
+local unit = {
+  meta = meta, log = KEYS[2], cursors = cursors, active = KEYS[4],
+  now_ms = now_ms, now_s = now_s, now_us = now_us,
+}
+local owner = ARGV[3]
+read_log(unit)
 
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
 if ledger_answer(ledger, ARGV[1], ARGV[2]) then
   return 'done'
 end
-if not epoch and owner == '' then
+if not unit.epoch and owner == '' then
   return 'missing'
-elseif not epoch then
-  found()
+elseif not unit.epoch then
+  begin(unit)
   redis.call('ZADD', cursors, 0, owner)
 end
 local FIRST = 4
@@ -37,6 +43,6 @@ for i = FIRST, #ARGV, 2 do
     redis.call('HSET', meta, 'since', text(now_ms))
   end
 end
-live_on()
+live_on(unit)
 ledger_write(ledger, ARGV[1], ARGV[2], 'done')
 return 'done'

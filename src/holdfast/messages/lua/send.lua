@@ -15,13 +15,20 @@
 -- returns  array   for each message its number; or missing, stranger
 -- include clock
 -- include ledger
--- include whole
-
-local meta, log, cursors, active, bell = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[3]
+-- include sound
 -- include log
 -- include append
 -- include life
 -- include retention
+
+local now_ms, now_s, now_us = clock()
+local cursors, bell = KEYS[3], ARGV[3]
+local unit = {
+  meta = KEYS[1], log = KEYS[2], cursors = cursors, active = KEYS[4],
+  now_ms = now_ms, now_s = now_s, now_us = now_us,
+}
+read_log(unit)
+read_retention(unit)
 
 local FIRST = 4
 local EACH = 4  -- as the header says
@@ -35,22 +42,23 @@ local function falls_silent()
   if reached ~= cursor then
     redis.call('ZADD', cursors, reached, sender)
   end
-  if reached and until_read then
-    show_life(sender)
+  if reached and unit.until_read then
+    show_life(unit, sender)
   end
 end
 
 for i = FIRST, #ARGV, EACH do
   local answer = earlier and earlier:match(' ' .. ARGV[i] .. '=(%d+)')
-  if not answer and epoch then
+  if not answer and unit.epoch then
     if ARGV[i + 1] ~= sender then
       falls_silent()
       sender = ARGV[i + 1]
-      cursor = cursor_of(sender)
+      cursor = cursor_of(unit, sender)
       reached = cursor
     end
     if cursor then
-      append(sender, ARGV[i + 2], ARGV[i + 3], keep or MOST)
+      append(unit, sender, ARGV[i + 2], ARGV[i + 3], unit.keep or MOST)
+      local top = unit.top
       reached = reached == top - 1 and top or reached
       answer = text(top)
       newest, said = answer, said .. ' ' .. ARGV[i] .. '=' .. answer
@@ -64,11 +72,11 @@ if not newest then
   return answers
 end
 falls_silent()
-if until_read then
-  retain(nil)
+if unit.until_read then
+  retain(unit, nil)
 end
-remember_last()
-live_on()
+remember_last(unit)
+live_on(unit)
 ledger_write(ledger, ARGV[1], ARGV[2], said)
 redis.pcall('SPUBLISH', bell, newest)
 return answers

@@ -8,13 +8,13 @@
 -- ARGV[1]  string  owner
 -- returns  array   unread, when the oldest of these was sent (ms; '' none), last sign of life (ms; ''
 --                  none), cursor, dropped, capacity, overflow
-
-local meta, log, owner = KEYS[1], KEYS[2], ARGV[1]
--- include whole
+-- include sound
 -- include capacity
 -- include entries
 -- include life
 
+local meta, log, owner = KEYS[1], KEYS[2], ARGV[1]
+local bound = read_capacity(meta)
 local known = redis.call('HMGET', meta, 'top', 'floor', 'epoch')
 local top = whole(known[1] or '0', 0, EXACT, 'field top', meta)
 local floor = whole(known[2] or '1', 1, top + 1, 'field floor', meta)
@@ -30,5 +30,5 @@ end
 return {
   string.format('%.0f', math.max(0, top - read)), first and sent_ms(first) or '',
   life_ms(redis.call('HGET', KEYS[4], owner), known[3]), cursor,
-  string.format('%.0f', dropped), capacity, overflow,
+  string.format('%.0f', bound.dropped), bound.capacity, bound.overflow,
 }

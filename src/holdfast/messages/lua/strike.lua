@@ -11,6 +11,7 @@
 
 local chats, added, age_ms = KEYS[1], KEYS[2], tonumber(ARGV[1])
 local FIRST = 2
+local now_ms = clock()
 local struck = 0
 for i = FIRST, #ARGV, 2 do
   local score = redis.call('ZSCORE', chats, ARGV[i])

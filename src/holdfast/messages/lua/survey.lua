@@ -8,10 +8,11 @@
 -- returns  array   now (ms), how many members, epoch ('' there is no such chat), top, floor, keep,
 --                  idle_ms, since; then for each member: name, cursor, last sign of life (ms; '' none)
 -- include clock
--- include whole
+-- include sound
 -- include life
 
 local meta, cursors, active, limit = KEYS[1], KEYS[2], KEYS[3], tonumber(ARGV[1])
+local now_ms = clock()
 local found = {string.format('%.0f', now_ms), redis.call('ZCARD', cursors)}
 local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'keep', 'idle_ms', 'since')
 if known[1] then

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from ...core.call._async import Argument, AsyncCaller
 from ...core.runtime._async import Local
 from ...core.runtime.company._async import Company
-from ...core.script import Script
 from ...core.telemetry import during
 from ...core.trace import stored
 from ...errors import HoldfastError
-from ..log._async import AsyncLog
+from ..log._async import SEND, AsyncLog
 from .letter import MOST_BYTES, MOST_TOGETHER, Letter, shared
-
-SEND: Final = Script.load("holdfast.messages", "send")
 
 
 class AsyncOutbox:
@@ -54,12 +51,12 @@ class AsyncOutbox:
         """What the server says of each of *letters*; or, of several, the error of each."""
         again = letters[0].again
         try:
-            with self._caller.writers.operation(op_id, again, verb="send") as write:
+            with self._caller.operation(op_id, again, verb="send") as write:
                 said: list[Argument] = [write.writer, write.number, log.bell]
                 for place, letter in enumerate(letters, write.place):
                     said += (place, letter.sender, letter.body, letter.trace)
                 reply: Sequence[bytes] = await self._caller.call(
-                    SEND, log.unit, log.written_keys, said
+                    SEND, log.unit, log.send_keys, said
                 )
                 return reply
         except HoldfastError as error:

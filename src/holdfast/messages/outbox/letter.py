@@ -31,7 +31,7 @@ class Letter(msgspec.Struct, eq=False):
     sender: str
     body: bytes
     trace: bytes
-    again: Callable[[str], Any]
+    again: Callable[..., Any]
 
 
 def shared(error: HoldfastError, letters: Sequence[Letter]) -> list[Exception]:
@@ -43,5 +43,5 @@ def _own(error: HoldfastError, letter: Letter, place: int) -> Exception:
     own = copy.copy(error)
     if isinstance(own, OutcomeUnknown):
         op_id = f"{own.op_id}:{place}"
-        own.repeatable(op_id, partial(letter.again, op_id))
+        own.repeatable(op_id, partial(letter.again, op_id=op_id))
     return own

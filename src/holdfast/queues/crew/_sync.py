@@ -20,5 +20,5 @@ LISTED: Final = 1000
 def list_workers(caller: Caller, namespace: Namespace) -> list[WorkerStatus]:
     """The workers that were seen last, the latest first."""
     unit = namespace.unit(keys.WORKERS, "")
-    reply = caller.call(WORKERS, unit, [keys.seen(unit), keys.crew(unit)], [LISTED])
+    reply = caller.call(WORKERS, unit, WORKERS.keys(unit), [LISTED])
     return workers_listed(reply)

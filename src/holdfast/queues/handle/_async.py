@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
-from ...core import ledger
 from ...core.bell import RECHECK_S, Bell
-from ...core.call._async import Argument, AsyncCaller
+from ...core.call._async import AsyncCaller
 from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.names import Unit
 from ...core.runtime._async import Event
@@ -83,24 +82,25 @@ class AsyncTaskHandle(Generic[R]):
         Returns:
             Whether it is cancelled now by this call; False when it had ended before.
         """
-        unit, name = self._unit, self.task_id
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.cancel(op_id=op_id), verb="cancel"
-        ) as operation:
-            names = [*self._keys(), keys.awaited(unit), keys.expiring(unit), keys.left_over(unit)]
-            args: list[Argument] = [operation.writer, operation.number, name, CANCELLED_KEPT_MS]
-            cancelled: int = await self._caller.call(
-                CANCEL, unit, [*names, *ledger.keys(unit)], args
-            )
+        cancelled: int = await self._caller.write(
+            CANCEL,
+            self._unit,
+            self.task_id,
+            CANCELLED_KEPT_MS,
+            op_id=op_id,
+            repeat=self.cancel,
+            given=[keys.result(self._unit, self.task_id)],
+        )
         return cancelled == 1
 
     async def _standing(self) -> Any:
-        return await self._caller.call(STATUS, self._unit, self._keys(), [self.task_id])
+        names = STATUS.keys(self._unit, keys.result(self._unit, self.task_id))
+        return await self._caller.call(STATUS, self._unit, names, [self.task_id])
 
     async def _end(self, deadline: Deadline) -> Any:
         """Where it is once it has ended, or once no time is left."""
         woken = Event()
-        names = [*self._keys(), keys.awaited(self._unit)]
+        names = AWAIT.keys(self._unit, keys.result(self._unit, self.task_id))
         with self._bell.heard(self._unit, woken) as channel:
             while True:
                 woken.clear()
@@ -111,14 +111,3 @@ class AsyncTaskHandle(Generic[R]):
                 if deadline.passed or reply[0].decode() not in WAITING_STATES:
                     return reply
                 await woken.wait(min(RECHECK_S, deadline.left_s()))
-
-    def _keys(self) -> list[str]:
-        unit = self._unit
-        return [
-            keys.bodies(unit),
-            keys.state(unit),
-            keys.leases(unit),
-            keys.dead(unit),
-            *keys.due(unit),
-            keys.result(unit, self.task_id),
-        ]

@@ -8,21 +8,24 @@
 -- KEYS[5]  ZSET    due_h   ids, scored by when they may run (ms)
 -- KEYS[6]  ZSET    due_m
 -- KEYS[7]  ZSET    due_l
--- KEYS[8]  STRING  result  of this task, once it has ended
--- KEYS[9]  HASH    awaited  id -> channels to tell when it ends
+-- KEYS[8]  HASH    awaited  id -> channels to tell when it ends
+-- KEYS[9]  STRING  result  of this task, once it has ended
 -- ARGV[1]  string  id
--- ARGV[2]  string  channel  where its process is rung
+-- ARGV[2]  string  channel  where its process is notified
 -- returns  array   as of queues/status
 -- include clock
-
-local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[8]
-local due = {KEYS[5], KEYS[6], KEYS[7]}
-local awaited, id, channel = KEYS[9], ARGV[1], ARGV[2]
-local AWAITED_MS = 60000     -- whoever waits asks again every second
-local AWAITING_BYTES = 4096  -- more wait for one task: the first ones, mostly gone, are not told
 -- include standing
 
-local found = standing(id, now_ms)
+local awaited, id, channel = KEYS[8], ARGV[1], ARGV[2]
+local AWAITED_MS = 60000     -- whoever waits asks again every second
+local AWAITING_BYTES = 4096  -- more wait for one task: the first ones, mostly gone, are not told
+
+local queue = {
+  bodies = KEYS[1], state = KEYS[2], leases = KEYS[3], dead = KEYS[4],
+  due = {KEYS[5], KEYS[6], KEYS[7]}, result = KEYS[9],
+}
+local now_ms = clock()
+local found = standing(queue, id, now_ms)
 if found[1] == 'queued' or found[1] == 'delayed' or found[1] == 'running' then
   local channels = redis.call('HGET', awaited, id) or ''
   if not (channels .. ' '):find(' ' .. channel .. ' ', 1, true) then

@@ -8,6 +8,7 @@
 -- returns  int     1, or 0 when too many are known
 -- include clock
 
+local now_ms = clock()
 local KEPT_MS = 300000   -- for so long a worker that vanished is shown as such
 local MOST = 10000       -- workers; more are not shown
 local FORGOTTEN = 100    -- vanished ones that are dropped at a time

@@ -8,12 +8,12 @@
 -- KEYS[5]  ZSET    due_h   ids, scored by when they may run (ms)
 -- KEYS[6]  ZSET    due_m
 -- KEYS[7]  ZSET    due_l
--- KEYS[8]  STRING  result  of this task, once it has ended
--- KEYS[9]  HASH    awaited  id -> channels to tell when it ends
--- KEYS[10] ZSET    expiring  waiting ids that must not be begun any more from then on (ms)
--- KEYS[11] SET     left_over  cancelled ids that still stand in a ready line
--- KEYS[12] HASH    even    ledger of even hours
--- KEYS[13] HASH    odd     ledger of odd hours
+-- KEYS[8]  HASH    awaited  id -> channels to tell when it ends
+-- KEYS[9]  ZSET    expiring  waiting ids that must not be begun any more from then on (ms)
+-- KEYS[10] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[11] HASH    even    ledger of even hours
+-- KEYS[12] HASH    odd     ledger of odd hours
+-- KEYS[13] STRING  result  of this task, once it has ended
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  id
@@ -21,13 +21,14 @@
 -- returns  int     1 when it is cancelled by this, 0 when it had ended before or is not known
 -- include clock
 -- include ledger
-
-local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[8]
-local due = {KEYS[5], KEYS[6], KEYS[7]}
-local awaited, id = KEYS[9], ARGV[3]
 -- include awaiting
 
-local ledger = ledger_at(KEYS[12], KEYS[13], now_s)
+local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[13]
+local due = {KEYS[5], KEYS[6], KEYS[7]}
+local id = ARGV[3]
+local now_ms, now_s = clock()
+
+local ledger = ledger_at(KEYS[11], KEYS[12], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
@@ -48,19 +49,19 @@ local function take_out(record)
       return
     end
   end
-  redis.call('SADD', KEYS[11], id)
+  redis.call('SADD', KEYS[10], id)
 end
 
 local cancelled = 0
 if redis.call('HEXISTS', bodies, id) == 1 and not redis.call('ZSCORE', dead, id) then
   local record = redis.call('HGET', state, id) or ''
   take_out(record)
-  redis.call('ZREM', KEYS[10], id)
+  redis.call('ZREM', KEYS[9], id)
   redis.call('HDEL', bodies, id)
   redis.call('HDEL', state, id)
   local attempts = record:match('^%d+:(%d+):') or '0'
   redis.call('SET', result, string.format('cancelled:%s:%.0f:', attempts, now_ms), 'PX', ARGV[4])
-  tell_awaiting(id)
+  notify_awaiting(awaited_in(KEYS[8]), id)
   cancelled = 1
 end
 ledger_write(ledger, ARGV[1], ARGV[2], cancelled)

@@ -30,9 +30,10 @@
 -- include bell
 -- include ledger
 -- include capacity
-
-local bodies, leases, dead, left_over = KEYS[1], KEYS[8], KEYS[9], KEYS[12]
 -- include left_over
+
+local bodies, leases, dead, left_over = KEYS[1], KEYS[8], KEYS[9], left_over_in(KEYS[12])
+local now_ms, now_s, now_us = clock()
 local defined, room = ARGV[3], tonumber(ARGV[4])
 local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^[01]+$')
@@ -78,7 +79,7 @@ local stored, ready = {}, {{}, {}, {}}  -- what is written in one go
 local function put_in_line(id, priority, wait, expires)
   if wait ~= '0' then
     redis.call('ZADD', KEYS[4 + priority], at_ms(wait), id)
-  elseif has_left_over(id) then
+  elseif has_left_over(left_over, id) then
     redis.call('ZADD', KEYS[4 + priority], now_ms, id)
   else
     table.insert(ready[priority], id)
@@ -102,7 +103,7 @@ if #stored > 0 then
       redis.call('RPUSH', KEYS[1 + priority], unpack(ready[priority]))
     end
   end
-  ring(KEYS[10], now_ms)
+  notify_one(KEYS[10], now_ms)
 end
 answer = table.concat(digits)
 ledger_write(ledger, ARGV[1], ARGV[2], answer)

@@ -10,6 +10,7 @@
 -- returns  int     ms until then, 0 for now, -1 when nothing waits
 -- include clock
 
+local now_ms = clock()
 if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0 then
   return 0
 end

@@ -5,6 +5,7 @@
 -- returns  array   two: the present minute since 1970, and all values
 -- include clock
 
+local now_ms = clock()
 local values = {}
 local all = redis.call('HGETALL', KEYS[1])
 for i = 2, #all, 2 do

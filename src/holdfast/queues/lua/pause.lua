@@ -14,6 +14,7 @@
 -- include ledger
 
 local settings = KEYS[1]
+local now_ms, now_s = clock()
 local ledger = ledger_at(KEYS[3], KEYS[4], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
@@ -25,7 +26,7 @@ if ARGV[3] == '1' then
   changed = redis.call('HSET', settings, 'paused', '1')
 else
   changed = redis.call('HDEL', settings, 'paused')
-  ring(KEYS[2], now_ms)
+  notify_one(KEYS[2], now_ms)
 end
 ledger_write(ledger, ARGV[1], ARGV[2], changed)
 return changed

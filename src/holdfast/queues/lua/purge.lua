@@ -23,12 +23,13 @@
 -- returns  array   tasks dropped, and how many are left
 -- include clock
 -- include ledger
-
-local bodies, state, dead, leases = KEYS[1], KEYS[2], KEYS[9], KEYS[13]
-local awaited, left_over = KEYS[10], KEYS[12]
 -- include awaiting
 -- include left_over
 -- include pass_over
+
+local bodies, state, dead, leases = KEYS[1], KEYS[2], KEYS[9], KEYS[13]
+local awaited, left_over = awaited_in(KEYS[10]), left_over_in(KEYS[12])
+local _, now_s = clock()
 local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+ %d+$')
 if answer then
@@ -46,7 +47,7 @@ end
 local function drop(id)
   redis.call('HDEL', state, id)
   redis.call('ZREM', KEYS[11], id)
-  tell_awaiting(id)
+  notify_awaiting(awaited, id)
   dropped = dropped + redis.call('HDEL', bodies, id)
 end
 
@@ -70,7 +71,7 @@ local function drop_from_list(key)
       return
     end
     taken = taken + #ids
-    for _, id in ipairs(without_left_over(ids)) do
+    for _, id in ipairs(without_left_over(left_over, ids)) do
       drop(id)
     end
   end
@@ -85,7 +86,7 @@ else
     drop_from_set(KEYS[5 + priority])
     drop_from_list(KEYS[2 + priority])
   end
-  -- With room for more the lines are empty, whatever a stranger stored.
+  -- With room for more the lines are empty, whatever another program stored.
   left = room() > 0 and 0 or redis.call('HLEN', bodies) - redis.call('ZCARD', leases)
     - redis.call('ZCARD', dead)
 end

@@ -11,6 +11,7 @@
 -- include clock
 -- include ledger
 
+local _, now_s = clock()
 local settings = KEYS[1]
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
 if not ledger_answer(ledger, ARGV[1], ARGV[2]) then

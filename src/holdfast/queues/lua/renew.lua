@@ -10,6 +10,7 @@
 --                  id, token
 -- include clock
 
+local now_ms = clock()
 local FIRST = 2
 local lost = {}
 for i = FIRST, #ARGV, 2 do

@@ -22,10 +22,10 @@
 -- include clock
 -- include bell
 -- include ledger
-
-local left_over = KEYS[11]
 -- include left_over
 
+local left_over = left_over_in(KEYS[11])
+local now_ms, now_s = clock()
 local ledger = ledger_at(KEYS[12], KEYS[13], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
@@ -49,7 +49,7 @@ for _, id in ipairs(ids) do
       -- The token stays: it must go on growing, whoever held the task before.
       token, priority = token or '0', tonumber(priority) or 2
       redis.call('HSET', KEYS[3], id, token .. ':0:0:' .. priority .. ':0:0:')
-      if has_left_over(id) then
+      if has_left_over(left_over, id) then
         redis.call('ZADD', KEYS[6 + priority], now_ms, id)
       else
         redis.call('RPUSH', KEYS[3 + priority], id)
@@ -61,7 +61,7 @@ for _, id in ipairs(ids) do
   end
 end
 if replayed > 0 then
-  ring(KEYS[10], now_ms)
+  notify_one(KEYS[10], now_ms)
 end
 ledger_write(ledger, ARGV[1], ARGV[2], replayed)
 return replayed

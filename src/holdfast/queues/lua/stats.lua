@@ -17,6 +17,8 @@
 --                  capacity (0: no limit), since when the first in line waits (ms; 0: none, or not known)
 -- include clock
 
+local now_ms = clock()
+
 local function sum(command, from, to, ...)
   local total = 0
   for i = from, to do

@@ -13,8 +13,11 @@
 -- returns  array   state (queued, delayed, running, dead, ended, unknown), instant (ms), record,
 --                  envelope or result (see parts/standing)
 -- include clock
-
-local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[8]
-local due = {KEYS[5], KEYS[6], KEYS[7]}
 -- include standing
-return standing(ARGV[1], now_ms)
+
+local queue = {
+  bodies = KEYS[1], state = KEYS[2], leases = KEYS[3], dead = KEYS[4],
+  due = {KEYS[5], KEYS[6], KEYS[7]}, result = KEYS[8],
+}
+local now_ms = clock()
+return standing(queue, ARGV[1], now_ms)

@@ -39,21 +39,6 @@
 -- include clock
 -- include bell
 -- include ledger
-
-local bodies, state, leases, idle, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[10], KEYS[11]
-local ready = {KEYS[4], KEYS[5], KEYS[6]}
-local due = {KEYS[7], KEYS[8], KEYS[9]}
-local expiring, left_over, awaited, settings = KEYS[12], KEYS[13], KEYS[14], KEYS[15]
-local pace = KEYS[16]
-local channel, worker = ARGV[3], ARGV[4]
-local want, suspects, lease_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local max_crashes = tonumber(ARGV[8])
-local FIRST = 9
-local FIRST_RESULT = 19
-local IDLE_MS = 30000  -- a waiting worker is believed to be there this long
-
-local out = {-1, -1, '', 0}
-local paused = false
 -- include integrity
 -- include left_over
 -- include pass_over
@@ -69,53 +54,73 @@ local paused = false
 -- include again
 -- include agenda
 
+local FIRST = 9
+local FIRST_RESULT = 19
+local IDLE_MS = 30000  -- a waiting worker is believed to be there this long
+
+local now_ms, now_s, now_us = clock()
+local channel, writer, want = ARGV[3], ARGV[1], tonumber(ARGV[5])
+local step = {
+  bodies = KEYS[1], state = KEYS[2], leases = KEYS[3],
+  ready = {KEYS[4], KEYS[5], KEYS[6]}, due = {KEYS[7], KEYS[8], KEYS[9]},
+  idle = KEYS[10], dead = KEYS[11], expiring = KEYS[12],
+  left_over = left_over_in(KEYS[13]), awaited = awaited_in(KEYS[14]),
+  paused = redis.pcall('HEXISTS', KEYS[15], 'paused') == 1,
+  now_ms = now_ms, now_us = now_us, first_token = string.format('%.0f', now_us),
+  want = want, suspects = tonumber(ARGV[6]), lease_ms = tonumber(ARGV[7]),
+  max_crashes = tonumber(ARGV[8]), holder = channel .. ' ' .. ARGV[4], any_expiring = true,
+  ended = {done = 0, retried = 0, dead = 0},
+  reply = {-1, -1, '', 0},
+}
+local reply, idle, claims = step.reply, step.idle, no_claims()
+
 local ledger = ledger_at(KEYS[17], KEYS[18], now_s)
-local known = ledger_answer(ledger, ARGV[1], ARGV[2])
+local known = ledger_answer(ledger, writer, ARGV[2])
 if known then
-  local readable, before = pcall(cmsgpack.unpack, known)
-  local settled = readable and type(before) == 'table' and before[1]
-  if type(settled) ~= 'string' or #settled ~= (#ARGV - FIRST + 1) / 5 or type(before[2]) ~= 'table' then
-    ledger_damaged(ledger, ARGV[1])
-  end
-  out[3] = settled
-  repeat_claims(before[2])
-  return out
+  local verdicts, granted = (#ARGV - FIRST + 1) / 5, nil
+  reply[3], granted = settled_and_granted(ledger, writer, known, verdicts)
+  repeat_claims(step, claims, granted)
+  return reply
 end
 
 if want > 0 then
-  check_types()
+  check_types(step, KEYS[14], KEYS[15], KEYS[16], KEYS[13])
 end
-paused = redis.call('HEXISTS', settings, 'paused') == 1
-local put_back_some
-out[3], put_back_some = settle_all(FIRST, FIRST_RESULT)
+local put_back_some, reclaimed, questioned = false, 0, {}
+reply[3], put_back_some = settle_all(step, ARGV, FIRST, KEYS, FIRST_RESULT)
 if channel ~= '' then  -- who only settles is no judge of others, nor known to hold anything
-  put_back_some = reclaim(max_crashes) > 0 or put_back_some
+  reclaimed, questioned = reclaim(step, channel, step.max_crashes)
 end
-if not paused then
-  any_expiring = redis.call('EXISTS', expiring) == 1
+if not step.paused then
+  step.any_expiring = redis.call('EXISTS', step.expiring) == 1
   for priority = 1, 3 do
-    claim_from(priority)
+    claim_due(step, claims, priority)
+    claim_ready(step, claims, priority)
   end
 end
-write_claims()
-write_pace()
--- Also when nothing was claimed: a copy of this step that comes late must not claim for nobody.
-ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({out[3], claimed}))
+write_claims(step, claims)
+write_pace(KEYS[16], step.ended, now_ms)
+-- Also when nothing was claimed: a copy of this step that comes late must not claim for a worker
+-- that waits for no answer.
+ledger_write(ledger, writer, ARGV[2], cmsgpack.pack({reply[3], claims.granted}))
 
-if claims < want and claimed_bytes < CLAIM_BYTES then
+if claims.count < want and claims.bytes < CLAIM_BYTES then
   redis.call('ZADD', idle, now_ms + IDLE_MS, channel)
   redis.call('PEXPIRE', idle, IDLE_MS)
-  out[2], out[4] = count_standing()
-  if out[2] > 0 then
-    out[1] = looked_at < LOOK_LIMIT and next_ms() or 0
+  reply[2], reply[4] = count_standing(step, KEYS[13])
+  if reply[2] > 0 then
+    reply[1] = claims.looked_at < LOOK_LIMIT and next_ms(step, claims.suspect_left) or 0
   end
 else
   local waited = redis.call('ZREM', idle, channel) == 1
-  out[1] = 0
-  -- Who waited knew when something is due; now another one has to know it.
-  if put_back_some or more_ready() or waited and next_ms() > 0 then
-    ring(idle, now_ms)
+  reply[1] = 0
+  -- The idle worker that knew the next due time is busy now; another one has to know it.
+  if put_back_some or reclaimed > 0 or more_ready(step, claims.suspect_left)
+    or waited and next_ms(step, claims.suspect_left) > 0 then
+    notify_one(idle, now_ms)
   end
 end
-ask_about_claims()
-return out
+if #questioned > 0 then
+  reply[#reply + 1] = questioned
+end
+return reply

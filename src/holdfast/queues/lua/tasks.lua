@@ -17,10 +17,11 @@
 -- returns  array   six per task: id, state, priority (0 not known here), instant (ms), record,
 --                  envelope ('' when the reply would get too large)
 -- include clock
-
-local bodies, state, left_over = KEYS[1], KEYS[2], KEYS[11]
-local which, limit = ARGV[1], tonumber(ARGV[2])
 -- include left_over
+
+local bodies, state, left_over = KEYS[1], KEYS[2], left_over_in(KEYS[11])
+local which, limit = ARGV[1], tonumber(ARGV[2])
+local now_ms = clock()
 local REPLY_BYTES = 1048576
 local PASSED_OVER = 1000  -- cancelled ids at the front of a line, behind which nobody looks
 local out, bytes, found = {}, 0, 0
@@ -58,9 +59,9 @@ else
       add_scored(KEYS[5 + priority], priority, '(' .. now_ms, '+inf')
     else
       add_scored(KEYS[5 + priority], priority, '-inf', now_ms)
-      local last = limit + math.min(redis.call('SCARD', left_over), PASSED_OVER) - 1
+      local last = limit + math.min(redis.call('SCARD', KEYS[11]), PASSED_OVER) - 1
       for _, id in ipairs(redis.call('LRANGE', KEYS[2 + priority], 0, last)) do
-        if not has_left_over(id) then
+        if not has_left_over(left_over, id) then
           add(id, priority, 0)
         end
       end

@@ -7,6 +7,7 @@
 -- returns  array   three for each: worker, ms since its last sign of life, what it serves as JSON
 -- include clock
 
+local now_ms = clock()
 local out = {}
 local found = redis.call('ZRANGE', KEYS[1], 0, tonumber(ARGV[1]) - 1, 'REV', 'WITHSCORES')
 for i = 1, #found, 2 do

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ...core import ledger
@@ -32,7 +33,7 @@ class _Target(NamedTuple):
     """A queue, and the keys for putting something into it."""
 
     unit: Unit
-    keys: tuple[str, ...]
+    keys: tuple[str | bytes, ...]
 
 
 class Producer:
@@ -66,8 +67,8 @@ class Producer:
     def enqueue(self, call: Call[R], op_id: str | None) -> TaskHandle[R]:
         """Put one task in line; see `Holdfast.enqueue`."""
         checked_call(call)
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.enqueue(call, op_id), verb="enqueue"
+        with self._caller.operation(
+            op_id, partial(self.enqueue, call), verb="enqueue"
         ) as operation:
             task_id = call.task_id or operation.label
             unit, facts = self._target(call.queue).unit, {"id": task_id, "task": call.task}
@@ -79,9 +80,8 @@ class Producer:
     def enqueue_many(self, calls: Iterable[Call[R]], op_id: str | None) -> list[TaskHandle[R]]:
         """Put tasks in line in few steps; see `Holdfast.enqueue_many`."""
         calls = checked_calls(calls)
-        with self._caller.writers.operation(
-            op_id, lambda op_id: self.enqueue_many(calls, op_id), verb="enqueue_many"
-        ) as operation:
+        again = partial(self.enqueue_many, calls)
+        with self._caller.operation(op_id, again, verb="enqueue_many") as operation:
             ids = [call.task_id or f"{operation.label}.{i}" for i, call in enumerate(calls)]
             with during(self._telemetry, "send", self._common(calls), amount=len(calls)) as sent:
                 self._store_all(operation, list(batched(calls, ids, sent.trace)))
@@ -141,19 +141,7 @@ class Producer:
             if len(self._targets) >= TARGETS_LIMIT:
                 self._targets.clear()
             unit = self._namespace.unit(keys.KIND, queue)
-            names = (
-                keys.bodies(unit),
-                *keys.ready(unit),
-                *keys.due(unit),
-                keys.leases(unit),
-                keys.dead(unit),
-                keys.idle(unit),
-                keys.expiring(unit),
-                keys.left_over(unit),
-                keys.settings(unit),
-                *ledger.keys(unit),
-            )
-            target = self._targets[queue] = _Target(unit, names)
+            target = self._targets[queue] = _Target(unit, ENQUEUE.keys(unit))
         return target
 
     def _handle(self, call: Call[Any], task_id: str) -> TaskHandle[Any]:

@@ -99,22 +99,10 @@ class Claimer:
         self._writer, self._number = ledger.new_writer(), 0
         self._pending: Step | None = None
         self._next_step = Deadline(0)
-        unit_keys = (keys.bodies(unit), keys.state(unit), keys.leases(unit))
-        self._renew_keys = unit_keys
-        self._line_keys = (*keys.ready(unit), *keys.due(unit))
-        self._agenda_keys = (*self._line_keys, keys.leases(unit))
-        self._step_keys = (
-            *unit_keys,
-            *self._line_keys,
-            keys.idle(unit),
-            keys.dead(unit),
-            keys.expiring(unit),
-            keys.left_over(unit),
-            keys.awaited(unit),
-            keys.settings(unit),
-            keys.pace(unit),
-            *ledger.keys(unit),
-        )
+        self._renew_keys = RENEW.keys(unit)
+        self._look_keys = LOOK.keys(unit)
+        self._agenda_keys = (*self._look_keys, keys.leases(unit))
+        self._step_keys = STEP.keys(unit)
         self._result_prefix = keys.result(unit, "").encode()
 
     @property
@@ -241,7 +229,7 @@ class Claimer:
             self._let_go(verdict, accepted=False)
             return
         self.telling.add(verdict.claim)
-        with self._caller.writers.operation(None, ledger.never) as write:
+        with self._caller.operation(None, ledger.never) as write:
             _, reply = await self._answered(Step(write.writer, write.number, verdicts=[verdict]))
         self.telling.discard(verdict.claim)
         self._let_go(verdict, accepted=reply[2] == b"1")
@@ -267,7 +255,7 @@ class Claimer:
                 found = await self._caller.read(unit, "EXISTS", *self._agenda_keys)
                 return bool(found)
             # A ring may have been lost, or have reached a worker that cannot take more.
-            wait_ms = await self._caller.call(LOOK, unit, self._line_keys, [])
+            wait_ms = await self._caller.call(LOOK, unit, self._look_keys, [])
         except HoldfastError:
             return True  # then the step finds out, and says so
         if 0 <= wait_ms / 1000 < self._next_step.left_s():

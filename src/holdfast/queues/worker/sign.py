@@ -33,7 +33,6 @@ class Sign:
     def __init__(self, caller: AsyncCaller, plan: Plan, worker: str) -> None:
         self._caller = caller
         self._unit = plan.namespace.unit(keys.WORKERS, "")
-        self._keys = [keys.seen(self._unit), keys.crew(self._unit)]
         self._worker = worker
         weights = {unit.name: weight for unit, weight in plan.weights.items()}
         self._about = About(weights, plan.concurrency, 0, time.time_ns() // 1_000_000)
@@ -46,7 +45,12 @@ class Sign:
         about = msgspec.json.encode(self._about)
         with contextlib.suppress(HoldfastError):
             await self._caller.call(
-                BEAT, self._unit, self._keys, [self._worker, about], harmless=True, durable=False
+                BEAT,
+                self._unit,
+                BEAT.keys(self._unit),
+                [self._worker, about],
+                harmless=True,
+                durable=False,
             )
 
     async def depart(self) -> None:
@@ -54,5 +58,10 @@ class Sign:
         if self._given:
             with contextlib.suppress(HoldfastError):
                 await self._caller.call(
-                    DEPART, self._unit, self._keys, [self._worker], harmless=True, durable=False
+                    DEPART,
+                    self._unit,
+                    DEPART.keys(self._unit),
+                    [self._worker],
+                    harmless=True,
+                    durable=False,
                 )

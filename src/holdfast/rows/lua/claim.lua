@@ -9,24 +9,25 @@
 -- returns  array   token, now (ms), ms until another row is due (0 now, -1 none is scheduled), then
 --                  ids and what is planned for them, '' nothing
 -- include clock
+-- include text
+-- include lease
 
 local due, plan, loads = KEYS[1], KEYS[2], KEYS[3]
 local limit, lease_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
+local now_ms, _, now_us = clock()
 local LONGEST_MS = 2 ^ 40
 local KEPT_S = 400 * 86400  -- what nobody refreshes any more is forgotten
--- include text
--- include lease
 
 local out = {'', text(now_ms), '-1'}
 local ids = redis.call('ZRANGE', due, '-inf', text(now_ms), 'BYSCORE', 'LIMIT', 0, limit)
 if #ids > 0 then
-  local token = next_token(lease_ms)
-  local ends_ms = leased_until_ms(token)
+  local token = next_token(loads, now_us, lease_ms)
+  local ends_ms = leased_until_ms(token, now_us)
   local planned = redis.call('HMGET', plan, unpack(ids))
   local scores = redis.call('ZMSCORE', loads, unpack(ids))
   local ends, tokens = {}, {}
   for i, id in ipairs(ids) do
-    local others_ms = leased_until_ms(scores[i])
+    local others_ms = leased_until_ms(scores[i], now_us)
     ends[#ends + 1], ends[#ends + 2] = text(others_ms or ends_ms), id
     if not others_ms then
       tokens[#tokens + 1], tokens[#tokens + 2] = token, id

@@ -19,16 +19,19 @@
 -- returns  array   a digit for each (0 refused, 1 stored, 2 it was so before, 3 something else), ms
 --                  until a row is due (-1 none is scheduled)
 -- include clock
-
-local due, plan, loads, troubles = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local token, read_ms, bell, why = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local stale_ms, absent_ms, ttl_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local FIRST = 8
-local FIRST_ROW = 5
-local LONGEST_MS = 2 ^ 40
 -- include text
 -- include troubles
 -- include store
+
+local due, plan, loads, troubles = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local token, bell, why, now_ms = ARGV[1], ARGV[3], ARGV[4], clock()
+local times = {
+  now_ms = now_ms, read_ms = tonumber(ARGV[2]), stale_ms = tonumber(ARGV[5]),
+  absent_ms = tonumber(ARGV[6]), ttl_ms = tonumber(ARGV[7]),
+}
+local FIRST = 8
+local FIRST_ROW = 5
+local LONGEST_MS = 2 ^ 40
 
 -- What is planned for a row; nil: nothing, or what no script of Holdfast writes.
 local function period_ms(planned)
@@ -36,8 +39,10 @@ local function period_ms(planned)
   return every and every <= LONGEST_MS and every or nil
 end
 
+local written = {later = {}, seen = {}, stored = {}}
+local any_trouble = redis.call('EXISTS', troubles) == 1 and troubles
 if why ~= '' then
-  note_trouble('', why)
+  note_trouble(troubles, now_ms, '', why)
 end
 local ids, digits, ended = {}, {}, {}
 for i = FIRST, #ARGV, 4 do
@@ -54,9 +59,9 @@ for i = FIRST, #ARGV, 4 do
     local pause_ms = (every or 0) * ARGV[i + 3] / 1000
     ended[#ended + 1], digit = id, 3
     if verb == '=' or verb == '-' then
-      digit = store(id, KEYS[row], verb .. body, every)
+      digit = store(written, times, id, KEYS[row], verb .. body, every)
     elseif verb == '!' then
-      pause_ms = math.min(pause_ms, RETRY_MS * 2 ^ math.min(note_trouble(id, body), 6))
+      pause_ms = math.min(pause_ms, RETRY_MS * 2 ^ math.min(note_trouble(troubles, now_ms, id, body), 6))
     elseif verb == '<' then
       pause_ms = 0
     elseif not every then
@@ -64,12 +69,13 @@ for i = FIRST, #ARGV, 4 do
       redis.call('DEL', KEYS[row])
     end
     if every then
+      local later = written.later
       later[#later + 1], later[#later + 2] = text(now_ms + math.ceil(pause_ms)), id
     end
   end
   digits[n] = digit
 end
-note_stored()
+note_stored(written, due, plan, any_trouble)
 if #ended > 0 then
   redis.call('ZREM', loads, unpack(ended))
 end

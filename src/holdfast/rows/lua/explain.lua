@@ -11,7 +11,7 @@
 --                  that of all, the row; '' where there is nothing
 -- include clock
 
-local id = ARGV[1]
+local id, now_ms = ARGV[1], clock()
 return {
   string.format('%.0f', now_ms),
   redis.call('ZSCORE', KEYS[1], id) or '',

@@ -7,4 +7,5 @@
 -- returns  array   seconds and microseconds of the clock, what is stored, what is planned; nil nothing
 -- include clock
 
+local _, _, _, time = clock()
 return {time, redis.call('GET', KEYS[2]), redis.call('HGET', KEYS[1], ARGV[1])}

@@ -11,6 +11,7 @@
 
 local bytes, skip, count = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local FIRST = 2
+local now_ms = clock()
 local TOGETHER = 16  -- rows that are read at once: more is faster, and takes more memory
 local rows, ids = {}, {}
 for i = FIRST, count + 1 do

@@ -11,7 +11,7 @@
 -- returns  int     how many copies were dropped
 -- include clock
 
-local due, bell, waiting = KEYS[1], ARGV[1], ARGV[2]
+local due, bell, waiting, now_ms = KEYS[1], ARGV[1], ARGV[2], clock()
 local FIRST = 3
 local FIRST_ROW = 4
 local gone, scheduled = 0, 0

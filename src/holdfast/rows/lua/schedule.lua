@@ -15,6 +15,7 @@
 -- include ledger
 -- include text
 
+local now_ms, now_s = clock()
 local due, plan, bell = KEYS[1], KEYS[2], ARGV[3]
 local FIRST = 4
 local KEPT_S = 400 * 86400  -- what nobody refreshes any more is forgotten
@@ -25,7 +26,7 @@ if answer then
 end
 local head = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
 local earliest, new = tonumber(head[2]) or math.huge, 0
-local ring = false
+local notifies = false
 for i = FIRST, #ARGV, 2 do
   local id, every = ARGV[i], ARGV[i + 1]
   local before, seen = (redis.call('HGET', plan, id) or ''):match('^(%d+):(%d+)$')
@@ -39,13 +40,13 @@ for i = FIRST, #ARGV, 2 do
   end
   if at_ms < (due_ms or math.huge) then
     redis.call('ZADD', due, text(at_ms), id)
-    ring = ring or at_ms < earliest
+    notifies = notifies or at_ms < earliest
   end
 end
 redis.call('EXPIRE', due, KEPT_S)
 redis.call('EXPIRE', plan, KEPT_S)
 ledger_write(ledger, ARGV[1], ARGV[2], new)
-if ring then  -- else its refreshers are awake already, or will be in time
+if notifies then  -- otherwise its refreshers are awake already, or will be in time
   redis.pcall('SPUBLISH', bell, '')
 end
 return new

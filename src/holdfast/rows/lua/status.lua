@@ -9,6 +9,7 @@
 -- include clock
 -- include text
 
+local now_ms, _, now_us = clock()
 local due, loads, troubles = KEYS[1], KEYS[2], KEYS[3]
 local head = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
 local all = redis.call('HGET', troubles, '') or ''

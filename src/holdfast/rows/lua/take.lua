@@ -11,13 +11,14 @@
 -- returns  array   token, now (ms), then for each row: 'load'; 'look' (there is a newer copy);
 --                  'wait ends' (another one loads it until then, ms from now); 'failed why'
 -- include clock
+-- include text
+-- include lease
 
 local plan, loads, troubles = KEYS[1], KEYS[2], KEYS[3]
 local lease_ms, quiet_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
+local now_ms, _, now_us = clock()
 local FIRST = 3
 local FIRST_ROW = 4
--- include text
--- include lease
 
 local function read_ms(id, key)
   local stored = stored_number((redis.call('GET', key) or ''):match('^%d+'))
@@ -31,13 +32,13 @@ local function failed(id)
   return at and at <= now_ms and now_ms - at < quiet_ms and why
 end
 
-local token = next_token(lease_ms)
+local token = next_token(loads, now_us, lease_ms)
 local all_failed = failed('')
 local out = {token, text(now_ms)}
 for i = FIRST, #ARGV, 2 do
   local id = ARGV[i]
   local row = FIRST_ROW + (i - FIRST) / 2
-  local ends_ms = leased_until_ms(redis.call('ZSCORE', loads, id))
+  local ends_ms = leased_until_ms(redis.call('ZSCORE', loads, id), now_us)
   local why = all_failed or failed(id)
   if read_ms(id, KEYS[row]) > tonumber(ARGV[i + 1]) then
     out[#out + 1] = 'look'

@@ -16,6 +16,7 @@
 -- include clock
 -- include ledger
 
+local _, now_s = clock()
 local bell = ARGV[3]
 local FIRST = 4
 local FIRST_ROW = 7

@@ -84,7 +84,9 @@ class AsyncShelf:
         definition = keys.definition(self._cache)
         if create:
             args: list[Argument] = [self.terms.shards or USUAL_SHARDS, _KEPT_S]
-            told = await self._caller.call(DEFINE, self._cache, [definition], args, harmless=True)
+            told = await self._caller.call(
+                DEFINE, self._cache, DEFINE.keys(self._cache), args, harmless=True
+            )
         else:
             told = await self._caller.read(self._cache, "GET", definition)
         if told is None:
@@ -109,7 +111,7 @@ class AsyncShelf:
         if not shards:
             return None
         shard = shards[shard_of(member, len(shards))]
-        names = [shard.plan, *shard.rows((member,))]
+        names = GET.keys(shard.unit, *shard.rows((member,)))
         clock, stored, planned = await self._caller.call(GET, shard.unit, names, [member])
         if stored is None:
             return None
@@ -126,7 +128,7 @@ class AsyncShelf:
         left = list(_parted(shards, members))
         while left:
             steps: list[Step] = [
-                (shard.unit, [shard.plan, *shard.rows(part)], shard.reading(len(part)))
+                (shard.unit, GET_MANY.keys(shard.unit, *shard.rows(part)), shard.reading(len(part)))
                 for shard, part in left
             ]
             rest: list[tuple[Shard, Sequence[str]]] = []
@@ -157,7 +159,7 @@ class AsyncShelf:
         steps: list[Step] = [
             (
                 shard.unit,
-                [shard.due, shard.plan, shard.loads],
+                CLAIM.keys(shard.unit),
                 [share + ((i - chance) % len(shards) < rest), self.terms.lease_ms],
             )
             for i, shard in enumerate(shards)
@@ -171,7 +173,7 @@ class AsyncShelf:
         parts = list(_parted(await self.shards(), list(wanted)))
         steps: list[Step] = []
         for shard, part in parts:
-            names = [shard.plan, shard.loads, shard.troubles, *shard.rows(part)]
+            names = TAKE.keys(shard.unit, *shard.rows(part))
             pairs = [word for member in part for word in (member, wanted[member])]
             steps.append((shard.unit, names, [self.terms.lease_ms, QUIET_MS, *pairs]))
         replies = await self._run(TAKE, steps, harmless=True, durable=False)
@@ -201,12 +203,12 @@ class AsyncShelf:
 
     def _commit(self, lease: Lease, part: list[tuple[str, Verdict]], trouble: str) -> Step:
         shard, terms = lease.shard, self.terms
-        names = [shard.due, shard.plan, shard.loads, shard.troubles]
+        names = COMMIT.keys(shard.unit, *shard.rows(member for member, _ in part))
         args: list[Argument] = [lease.token, lease.read_ms, shard.arrivals.key("bell"), trouble]
         args += [terms.stale_ms, terms.absent_ttl_ms, terms.ttl_ms]
         for member, verdict in part:
             args += [member, verdict.verb, verdict.body, jitter_permille()]
-        return shard.unit, [*names, *shard.rows(member for member, _ in part)], args
+        return shard.unit, names, args
 
     async def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> None:
         """Have rows refreshed: row → period (ms)."""
@@ -215,7 +217,7 @@ class AsyncShelf:
             unit = shard.unit
             pairs = [word for member in part for word in (member, periods[member])]
             args: list[Argument] = [write.part(number), write.number, unit.key("bell"), *pairs]
-            steps.append((unit, [shard.due, shard.plan, *ledger.keys(unit)], args))
+            steps.append((unit, SCHEDULE.keys(unit), args))
         await self._apply(SCHEDULE, steps)
 
     async def unschedule(self, members: Sequence[str], write: ledger.Operation) -> None:
@@ -223,17 +225,17 @@ class AsyncShelf:
         steps: list[Step] = []
         for number, (shard, part) in enumerate(_parted(await self.shards(), members)):
             unit = shard.unit
-            names = [shard.due, shard.plan, shard.loads, shard.troubles, *ledger.keys(unit)]
+            names = UNSCHEDULE.keys(unit, *shard.rows(part))
             writer = f"{write.part(number)}-"
             args: list[Argument] = [writer, write.number, shard.arrivals.key("bell"), *part]
-            steps.append((unit, [*names, *shard.rows(part)], args))
+            steps.append((unit, names, args))
         await self._apply(UNSCHEDULE, steps)
 
     async def invalidate(self, members: Sequence[str]) -> int:
         """Drop copies, and have nothing stored that was read before; how many there were."""
         steps: list[Step] = []
         for shard, part in _parted(await self.shards(create=False), members):
-            names = [shard.due, shard.loads, shard.troubles, *shard.rows(part)]
+            names = INVALIDATE.keys(shard.unit, *shard.rows(part))
             bells = [shard.unit.key("bell"), shard.arrivals.key("bell")]
             steps.append((shard.unit, names, [*bells, *part]))
         return sum(await self._run(INVALIDATE, steps, harmless=True))
@@ -241,7 +243,7 @@ class AsyncShelf:
     async def explain(self, member: str) -> list[bytes]:
         """What `lua/explain.lua` answers; nothing if there is no such cache."""
         for shard, part in _parted(await self.shards(create=False), [member]):
-            names = [shard.due, shard.plan, shard.loads, shard.troubles, *shard.rows(part)]
+            names = EXPLAIN.keys(shard.unit, *shard.rows(part))
             reply: list[bytes] = await self._caller.call(EXPLAIN, shard.unit, names, [member])
             return reply
         return []
@@ -249,7 +251,7 @@ class AsyncShelf:
     async def scheduled(self, limit: int) -> list[bytes]:
         """The scheduled rows that are due first."""
         shards = await self.shards(create=False)
-        steps: list[Step] = [(shard.unit, [shard.due], [limit]) for shard in shards]
+        steps: list[Step] = [(shard.unit, SCHEDULED.keys(shard.unit), [limit]) for shard in shards]
         found: list[tuple[int, bytes]] = []
         for flat in await self._run(SCHEDULED, steps):
             dues = (stored_score(due, f"when a row of {self.name!r} is due") for due in flat[1::2])
@@ -259,9 +261,7 @@ class AsyncShelf:
     async def status(self) -> list[Any]:
         """What `lua/status.lua` answers for each shard."""
         shards = await self.shards(create=False)
-        steps: list[Step] = [
-            (shard.unit, [shard.due, shard.loads, shard.troubles], []) for shard in shards
-        ]
+        steps: list[Step] = [(shard.unit, STATUS.keys(shard.unit), []) for shard in shards]
         return await self._run(STATUS, steps)
 
     async def _apply(self, script: Script, steps: Sequence[Step]) -> None:

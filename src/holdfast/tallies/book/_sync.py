@@ -110,11 +110,11 @@ class Book:
 
     def _stage(self, token: str, packed: list[bytes]) -> None:
         """Send parts, which wait for their commit."""
-        key = keys.staged(self._unit, token)
+        names = STAGE.keys(self._unit, keys.staged(self._unit, token))
         there = 0
         while there < len(packed):
             some = enumerate(packed[there : there + TOGETHER], there)
-            steps: list[Step] = [(self._unit, [key], [i, STAGED_S, each]) for i, each in some]
+            steps: list[Step] = [(self._unit, names, [i, STAGED_S, each]) for i, each in some]
             # The commit comes later: once that is durable, so are these.
             there = max(self._all(STAGE, steps, durable=False))
 
@@ -127,9 +127,13 @@ class Book:
         direct: list[Part],
     ) -> str:
         unit = self._unit
-        names = [keys.position(unit, file), keys.pending(unit)]
-        names += [keys.staged(unit, token), keys.journal(unit, token)]
-        names += [keys.sums(unit, part.name) for part in direct]
+        names = COMMIT.keys(
+            unit,
+            keys.position(unit, file),
+            keys.staged(unit, token),
+            keys.journal(unit, token),
+            *(keys.sums(unit, part.name) for part in direct),
+        )
         start, end, mark = span
         args: list[Argument] = [str(start), str(end), token, len(staged), KEPT_S, mark]
         args += [msgspec.msgpack.encode(part.counts) for part in direct]
@@ -148,13 +152,13 @@ class Book:
     def _settling(self, token: str, name: str, number: int) -> Step:
         """The step for the first of *number* parts of a journal, if it is called *name*."""
         unit = self._unit
-        places = [keys.pending(unit), keys.journal(unit, token), keys.sums(unit, name)]
+        places = SETTLE.keys(unit, keys.journal(unit, token), keys.sums(unit, name))
         return unit, places, [token, number, KEPT_S, name]
 
     def _sample(self, sums: Sums) -> None:
         for day, lines in sums.samples.items():
             args: list[Argument] = [SAMPLES, KEPT_S, *lines]
-            place = [keys.samples(self._unit, day)]
+            place = SAMPLE.keys(self._unit, keys.samples(self._unit, day))
             with decoding(self._unit):
                 self._caller.call(SAMPLE, self._unit, place, args, harmless=True, durable=False)
 

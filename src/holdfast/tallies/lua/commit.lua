@@ -1,8 +1,8 @@
 #!lua
 -- tallies/commit: count the lines of a part of a file, unless somebody has.
 --
--- KEYS[1]  STRING  position  `offset token mark`: up to where the file is counted, by which commit
--- KEYS[2]  LIST    pending   tokens of journals
+-- KEYS[1]  LIST    pending   tokens of journals
+-- KEYS[2]  STRING  position  `offset token mark`: up to where the file is counted, by which commit
 -- KEYS[3]  LIST    staged    counts that were sent before
 -- KEYS[4]  LIST    journal   what they become
 -- KEYS[5]  ZSET    sums      the first of those that parts are given for here
@@ -20,7 +20,7 @@ local FIRST = 7
 local FIRST_KEY = 5
 local from, to, token, number, kept_s = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
 local counted = to .. ' ' .. token .. (ARGV[6] == '' and '' or ' ' .. ARGV[6])
-local stored = redis.call('GET', KEYS[1]) or '0'
+local stored = redis.call('GET', KEYS[2]) or '0'
 if stored == counted then  -- the reply was lost, and this is the repetition
   return ''
 end
@@ -35,12 +35,12 @@ if number > 0 then
   end
   redis.call('RENAME', KEYS[3], KEYS[4])  -- a belated `stage` finds another key
   redis.call('EXPIRE', KEYS[4], kept_s)
-  redis.call('RPUSH', KEYS[2], token)
-  redis.call('EXPIRE', KEYS[2], kept_s)
+  redis.call('RPUSH', KEYS[1], token)
+  redis.call('EXPIRE', KEYS[1], kept_s)
 end
 for i = FIRST, #ARGV do
   local n = FIRST_KEY + i - FIRST
   add(KEYS[n], cmsgpack.unpack(ARGV[i]), 1, 0, kept_s)
 end
-redis.call('SET', KEYS[1], counted, 'EX', kept_s)
+redis.call('SET', KEYS[2], counted, 'EX', kept_s)
 return ''

@@ -8,6 +8,7 @@
 -- returns  int     how many there are
 -- include clock
 
+local now_ms = clock()
 local FIRST = 3
 local samples, most = KEYS[1], tonumber(ARGV[1])
 local there = redis.call('ZCARD', samples)

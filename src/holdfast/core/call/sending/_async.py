@@ -7,7 +7,7 @@ from typing import Final
 
 from ...connections._async import AsyncRoutes
 from ...connections.outcome import Busy, Lost, Outcome, Refused, Replied, Unable, Unsent
-from ...connections.request import Request
+from ...connections.request import CallKind, Request
 from ...connections.seal import is_for_good, mark
 from ...connections.settings import Address, Settings
 from ...names import Unit
@@ -43,7 +43,9 @@ async def first_outcomes(
     sent = [
         (
             numbers,
-            routes.lane(address, "calls", durable=durable).submit_all(requests[i] for i in numbers),
+            routes.lane(address, CallKind.ORDINARY, durable=durable).submit_all(
+                requests[i] for i in numbers
+            ),
         )
         for address, numbers in by_node.items()
     ]
@@ -58,7 +60,7 @@ async def problem_at(settings: Settings, routes: AsyncRoutes, address: Address) 
     seal = routes.seal
     if seal is None or address in routes.sealing:
         return None
-    outcome = await routes.lane(address, "calls").submit(seal.probe)
+    outcome = await routes.lane(address, CallKind.ORDINARY).submit(seal.probe)
     match outcome:
         case Replied():
             routes.sealing.add(address)

@@ -1,18 +1,19 @@
 -- Numbers that other programs may have changed. Read them before the first write of the script.
 
--- Refuses to go on: nothing is applied (see core/connections/outcome.py).
-local function damaged(key, what)
+local EXACT = 9007199254740991  -- the largest whole number that Lua has exactly
+
+-- Ends the script: *what* is stored under *key* is not what Holdfast writes. Nothing is applied (see
+-- core/connections/outcome.py).
+local function damaged(what, key)
   error({err = 'DAMAGED ' .. what .. ' of ' .. key .. ' is not what Holdfast writes'})
 end
 
--- A whole number from *least* to *most*; nil where there is none.
-local function whole(value, least, most, key, what)
-  if not value then
-    return nil
-  end
-  local n = tonumber(value)
-  if not n or not (n >= least and n <= most) or n ~= math.floor(n) then
-    damaged(key, what)
+-- The whole number from *least* to *most* that is stored as decimal digits; ends the script otherwise.
+local function whole(stored, least, most, what, key)
+  local digits = type(stored) == 'string' and #stored <= 16 and stored:find('^%d+$')
+  local n = digits and tonumber(stored)
+  if not n or n < least or n > most then
+    damaged(what, key)
   end
   return n
 end

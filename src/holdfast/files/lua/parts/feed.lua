@@ -1,35 +1,35 @@
 -- The feed: what is known of it.
--- Expects: meta, sound.
+-- Expects: sound, stored.
+--
+-- *feed* has the keys, called as in keys.py, of which a script needs some; `now_ms` and `now_us`.
 
 local BLOCK = 130944        -- unpacked bytes of a chunk, as in chunk.py
 local MOST_CONSUMERS = 100  -- as in definition.py
 local MANY = 100000         -- files of a feed: their names are remembered
 
-local feed, terms
-
-local function load()
+-- Adds what is stored, if the feed has begun: its definition as it is stored, `said`, and unpacked,
+-- `terms`; `epoch`, `state`, `used`, `top`, `low` and `left`.
+local function read_feed(feed)
+  local meta = feed.meta
   local known = redis.call('HMGET', meta, 'definition', 'epoch', 'state', 'used', 'top', 'low', 'left')
   if not known[1] then
     return
   end
-  terms = unpacked(known[1], meta, 'the definition', {'budget', 'lease_ms'})
+  local terms = unpacked(known[1], {'budget', 'lease_ms'}, 'the definition', meta)
   if type(terms.consumers) ~= 'table' or #terms.consumers > MOST_CONSUMERS then
-    damaged(meta, 'the definition')
+    damaged('the definition', meta)
   end
-  feed = {said = known[1], epoch = known[2], state = known[3], used = decimal(known[4], meta, 'used')}
-  feed.top, feed.low = decimal(known[5], meta, 'top'), decimal(known[6], meta, 'low')
-  feed.left = decimal(known[7], meta, 'left')
-  decimal(feed.epoch, meta, 'epoch')
-  if feed.top > MANY or feed.low > MANY + 1 then
-    damaged(meta, 'top')
-  end
+  whole(known[2], 0, EXACT, 'epoch', meta)
+  feed.said, feed.terms, feed.epoch, feed.state = known[1], terms, known[2], known[3]
+  feed.used = whole(known[4], 0, EXACT, 'used', meta)
+  feed.top = whole(known[5], 0, MANY, 'top', meta)
+  feed.low = whole(known[6], 0, MANY + 1, 'low', meta)
+  feed.left = whole(known[7], 0, EXACT, 'left', meta)
 end
 
-load()
-
 -- What stands in the way of a call.
-local function refusal(definition, epoch)
-  if not feed then
+local function refusal(feed, definition, epoch)
+  if not feed.said then
     return {epoch == '' and 'undefined' or 'gone'}
   elseif epoch ~= '' and epoch ~= feed.epoch then
     return {'gone'}

@@ -1,27 +1,27 @@
 -- One file of a feed: see keys.py.
--- Expects: sound, feed, files.
+-- Expects: sound, stored, feed.
 
 local NUMBERS = {'count', 'floor', 'bytes', 'kept', 'cost', 'born'}
 local TEXTS = {'name', 'state', 'digest', 'problem', 'reason'}
 
-local function groups()
-  return terms.mode == 'share' and 1 or #terms.consumers
+local function groups(feed)
+  return feed.terms.mode == 'share' and 1 or #feed.terms.consumers
 end
 
-local function file_at(number)
-  local packed = redis.call('HGET', files, text(number))
+local function file_at(feed, number)
+  local packed = redis.call('HGET', feed.files, text(number))
   if not packed then
     return nil
   end
-  local file = unpacked(packed, files, 'file ' .. text(number), NUMBERS)
+  local file = unpacked(packed, NUMBERS, 'file ' .. text(number), feed.files)
   file.reason = file.reason or ''
   for _, field in ipairs(TEXTS) do
     if type(file[field]) ~= 'string' then
-      damaged(files, 'file ' .. text(number))
+      damaged('file ' .. text(number), feed.files)
     end
   end
-  if type(file.done) ~= 'string' or #file.done ~= groups() or file.floor > file.count + 1 then
-    damaged(files, 'file ' .. text(number))
+  if type(file.done) ~= 'string' or #file.done ~= groups(feed) or file.floor > file.count + 1 then
+    damaged('file ' .. text(number), feed.files)
   end
   return file
 end

@@ -1,27 +1,27 @@
 -- How files are kept, and let go.
--- Expects: meta, sound, feed, life, file, places, room, files, chunks.
+-- Expects: stored, feed, file, places, room.
 
-local allowance = 512  -- chunks dropped in one go
+local DROPPED_AT_ONCE = 512  -- chunks, in one step: `dropped` of *feed* counts them
 
 -- Its bytes are so many now; who is done with it is done with these as well.
-local function grow(file, bytes)
-  redis.call('HINCRBY', meta, 'bytes', text(bytes - file.bytes))
+local function grow(feed, file, bytes)
+  redis.call('HINCRBY', feed.meta, 'bytes', text(bytes - file.bytes))
   for g = 1, #file.done do
     if settled(file, g) then
-      redis.call('HINCRBY', meta, 'done:' .. g, text(bytes - file.bytes))
+      redis.call('HINCRBY', feed.meta, 'done:' .. g, text(bytes - file.bytes))
     end
   end
   file.bytes = bytes
 end
 
 -- From now on the file is nothing to this group any more.
-local function settle(number, file, group)
-  local place = place_of(group, number)
+local function settle(feed, number, file, group)
+  local place = place_of(feed, group, number)
   if has_failed(file, group) then
-    redis.call('HINCRBY', meta, 'failed', -1)
+    redis.call('HINCRBY', feed.meta, 'failed', -1)
   end
-  redis.call('HINCRBY', meta, 'done:' .. group, text(file.bytes - place.counted))
-  redis.call('HDEL', places, group .. ':' .. text(number))
+  redis.call('HINCRBY', feed.meta, 'done:' .. group, text(file.bytes - place.counted))
+  redis.call('HDEL', feed.places, group .. ':' .. text(number))
   mark(file, group, '1')
   if not is_wanted(file) then
     feed.left = feed.left - 1
@@ -29,23 +29,28 @@ local function settle(number, file, group)
   return file.bytes - place.counted
 end
 
-local function drop(number, file, upto)
-  local last = math.min(upto, file.floor + allowance)
+-- How many chunks this step may still drop.
+local function allowance(feed)
+  return DROPPED_AT_ONCE - (feed.dropped or 0)
+end
+
+local function drop(feed, number, file, upto)
+  local last = math.min(upto, file.floor + allowance(feed))
   for i = file.floor, last - 1 do
     local chunk = text(number) .. ':' .. i
-    local bytes = charge(redis.call('HSTRLEN', chunks, chunk))
+    local bytes = charge(redis.call('HSTRLEN', feed.chunks, chunk))
     feed.used, file.kept = feed.used - bytes, file.kept - bytes
-    redis.call('HDEL', chunks, chunk)
+    redis.call('HDEL', feed.chunks, chunk)
   end
-  allowance = allowance - math.max(0, last - file.floor)
+  feed.dropped = (feed.dropped or 0) + math.max(0, last - file.floor)
   file.floor = math.max(file.floor, last)
 end
 
-local function keep_file(number, file)
+local function keep_file(feed, number, file)
   if is_wanted(file) or file.state == 'open' or file.floor < file.count then
-    redis.call('HSET', files, text(number), cmsgpack.pack(file))
+    redis.call('HSET', feed.files, text(number), cmsgpack.pack(file))
   else
-    redis.call('HDEL', files, text(number))
+    redis.call('HDEL', feed.files, text(number))
     feed.used = feed.used - file.cost
   end
 end

@@ -1,29 +1,29 @@
 -- The next file for a group: the first one that no live session holds, and that does not pause.
--- Expects: now_ms, sound, feed, file, places, attempts.
+-- Expects: stored, feed, file, places, attempts.
 
 local LOOK = 1000  -- files looked at in one go
 
 -- *from* is where the last look ended, if it found none.
-local function pick(group, from)
-  local floor = math.max(floor_of(group), feed.low)
+local function pick(feed, group, from)
+  local floor = math.max(floor_of(feed, group), feed.low)
   local first = math.max(floor, from)
   local last = math.min(feed.top, first + LOOK - 1)
   local rest, passed = {failed = 0}, floor
   local function remember()  -- the next claim skips these files
     if passed > floor then
-      redis.call('HSET', places, group, text(passed))
+      redis.call('HSET', feed.places, group, text(passed))
     end
   end
   for number = first, last do
-    local file = file_at(number)
+    local file = file_at(feed, number)
     if file and has_failed(file, group) then
       rest.failed = rest.failed + 1
     elseif file and not settled(file, group) then
-      local place = place_of(group, number)
-      if place.session ~= '' and held_until(place) <= now_ms then
-        count_abandoned(group, number, place)
+      local place = place_of(feed, group, number)
+      if place.session ~= '' and held_until(feed, place) <= feed.now_ms then
+        count_abandoned(feed, group, number, place)
       end
-      local held_ms = math.max(held_until(place), place.after_ms) - now_ms
+      local held_ms = math.max(held_until(feed, place), place.after_ms) - feed.now_ms
       if held_ms <= 0 then
         remember()
         return number, file, place

@@ -1,5 +1,5 @@
 -- The budget: what is kept, and for whom.
--- Expects: now_ms, feed, record, file, places, consumers.
+-- Expects: feed, record, file, places.
 
 -- Memory of a value in a hash: a class of the allocator, four to each power of two, and its entry.
 local function charge(bytes)
@@ -9,11 +9,11 @@ local function charge(bytes)
 end
 
 -- Groups without a sign of life for a lease, while others live: they hold nobody up.
-local function given_up()
-  local gone, lives = {}, terms.mode == 'share'
-  for g, consumer in ipairs(lives and {} or terms.consumers) do
-    local packed = redis.call('HGET', consumers, consumer)
-    gone[g] = not packed or record_in(packed).until_ms <= now_ms
+local function given_up(feed)
+  local gone, lives = {}, feed.terms.mode == 'share'
+  for g, consumer in ipairs(lives and {} or feed.terms.consumers) do
+    local packed = redis.call('HGET', feed.consumers, consumer)
+    gone[g] = not packed or record_in(feed, packed).until_ms <= feed.now_ms
     lives = lives or not gone[g]
   end
   return lives and gone or {}
@@ -25,11 +25,11 @@ local function is_waited_for(file, g, gone)
 end
 
 -- The first chunk that a group needs. With *unacked*, not what was read and not acknowledged.
-local function needed(number, file, unacked, gone)
+local function needed(feed, number, file, unacked, gone)
   local least = file.count
   for g = 1, #file.done do
     if is_waited_for(file, g, gone) then
-      local place = place_of(g, number)
+      local place = place_of(feed, g, number)
       least = math.min(least, math.floor((unacked and place.read or place.acked) / BLOCK))
     end
   end

@@ -1,13 +1,12 @@
 -- Places whose time is over.
--- Expects: ledger_write, ledger, places, crowd, holders.
+-- Expects: ledger, places, crowd.
 
-local lost = {}
-
--- Takes them back. A silent heir is no loss to anybody, but a doubt.
-local function take_back()
+-- Takes them back. Returns those that were lost, each with when it ended. An unconfirmed grant is no
+-- loss: it is counted.
+local function take_back(places)
+  local holders, lost, silent = places.holders, {}, 0
   local ended = redis.call(
-    'ZRANGE', holders, '-inf', now_ms, 'BYSCORE', 'LIMIT', 0, AT_ONCE, 'WITHSCORES')
-  local silent = 0
+    'ZRANGE', holders, '-inf', places.now_ms, 'BYSCORE', 'LIMIT', 0, AT_ONCE, 'WITHSCORES')
   for i = 1, #ended, 2 do
     redis.call('ZREM', holders, ended[i])
     if ended[i]:sub(1, 1) == '?' then
@@ -17,14 +16,15 @@ local function take_back()
     end
   end
   if silent > 0 then
-    doubts = doubts + silent
-    redis.call('HSET', state, 'doubts', doubts, 'doubted', now_ms)
-    redis.call('PEXPIRE', state, KEPT_MS)
+    places.doubts = places.doubts + silent
+    redis.call('HSET', places.state, 'doubts', places.doubts, 'doubted', places.now_ms)
+    redis.call('PEXPIRE', places.state, KEPT_MS)
   end
+  return lost
 end
 
 -- Remembers for the losers since when, and who came after them.
-local function record_losses(successor)
+local function record_losses(ledger, lost, successor)
   for _, loss in ipairs(lost) do
     ledger_write(ledger, loss[1], '1', 'lost ' .. loss[2] .. ' ' .. successor)
   end

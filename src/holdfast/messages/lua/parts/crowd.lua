@@ -1,10 +1,10 @@
--- How many chats others may put into a list. Expects: chats, added.
+-- How many chats others may put into a list.
 
 local OWN = 1000   -- chats of a user, as far as they are looked at
 local LEAST = 100  -- chats of others have so much room, however many the user has
 
 -- Takes off the oldest one of who has added the most; so who adds many loses only their own.
-local function take_one_off()
+local function take_one_off(chats, added)
   local ids = redis.call('ZRANGE', chats, '-inf', '(0', 'BYSCORE', 'LIMIT', 0, OWN + LEAST)
   local adders, counts, most = redis.call('HMGET', added, unpack(ids)), {}, 0
   for i = 1, #ids do
@@ -22,10 +22,10 @@ local function take_one_off()
 end
 
 -- Call it after each change: it takes off more than one may have added.
-local function make_room()
+local function make_room(chats, added)
   local others = redis.call('ZCOUNT', chats, '-inf', '(0')
   local room = math.max(LEAST, OWN - (redis.call('ZCARD', chats) - 1 - others))
   for _ = 1, math.min(2, others - room) do
-    take_one_off()
+    take_one_off(chats, added)
   end
 end

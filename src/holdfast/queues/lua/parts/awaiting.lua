@@ -1,10 +1,12 @@
--- Who waits for a task to end (see queues/lua/await.lua). Expects: awaited.
+-- Who waits for a task to end (see queues/lua/await.lua).
 
-local any_awaited = redis.call('EXISTS', awaited) == 1
+-- The HASH id -> channels, separated by blanks, as the function below takes it; false while it is empty.
+local function awaited_in(key)
+  return redis.call('EXISTS', key) == 1 and key
+end
 
--- *awaited* is a HASH id -> channels, separated by blanks.
-local function tell_awaiting(id)
-  local channels = any_awaited and redis.call('HGET', awaited, id)
+local function notify_awaiting(awaited, id)
+  local channels = awaited and redis.call('HGET', awaited, id)
   if channels then
     redis.call('HDEL', awaited, id)
     for channel in channels:gmatch('%S+') do

@@ -1,14 +1,12 @@
 -- What another program may have changed in the keys of a queue.
--- Expects: bodies, state, leases, ready, due, idle, dead, expiring, left_over, awaited,
--- settings, pace, paused.
 
 -- Ends the script before its first write if a key has another type: a command that failed later would
--- lose the ids that were taken from a line by then.
-local function check_types()
+-- lose the ids that were taken from a list by then. *awaited*, *settings*, *pace* and *left_over* are keys.
+local function check_types(step, awaited, settings, pace, left_over)
   local types = {
-    {'hash', bodies, state, awaited, settings, pace},
-    {'zset', leases, due[1], due[2], due[3], idle, dead, expiring},
-    {'list', ready[1], ready[2], ready[3]},
+    {'hash', step.bodies, step.state, awaited, settings, pace},
+    {'zset', step.leases, step.due[1], step.due[2], step.due[3], step.idle, step.dead, step.expiring},
+    {'list', step.ready[1], step.ready[2], step.ready[3]},
     {'set', left_over},
   }
   for _, keys in ipairs(types) do
@@ -23,14 +21,14 @@ local function check_types()
   end
 end
 
--- How many tasks are not dead and stand in a line or run (while paused: that run); and how many more have a body: they stand in no
--- line and will never run. Below 0: so many ids in lines have no body.
-local function count_standing()
-  local standing = redis.call('ZCARD', leases) - redis.call('SCARD', left_over)
+-- How many tasks are not dead and are queued or run (while the queue is paused: only those that run). And how
+-- many more have a body: they are queued nowhere and will never run. Below 0: so many queued ids have no body.
+local function count_standing(step, left_over)
+  local standing = redis.call('ZCARD', step.leases) - redis.call('SCARD', left_over)
   for priority = 1, 3 do
-    standing = standing + redis.call('LLEN', ready[priority]) + redis.call('ZCARD', due[priority])
+    standing = standing + redis.call('LLEN', step.ready[priority]) + redis.call('ZCARD', step.due[priority])
   end
-  local left = math.max(0, redis.call('HLEN', bodies) - redis.call('ZCARD', dead))
-  local waited_for = paused and redis.call('ZCARD', leases) or math.min(left, math.max(0, standing))
+  local left = math.max(0, redis.call('HLEN', step.bodies) - redis.call('ZCARD', step.dead))
+  local waited_for = step.paused and redis.call('ZCARD', step.leases) or math.min(left, math.max(0, standing))
   return waited_for, left - standing
 end

@@ -1,62 +1,61 @@
 -- From which lines the next tasks come.
--- Expects: pass_over, grant, claim, bodies, state, ready, due, want, now_ms.
+-- Expects: pass_over, grant, claim.
 
-local looked_at = 0
-local CHUNK = 16             -- ids taken from a line at once
-local LOOK_LIMIT = 512       -- ids looked at in one step: most may be cancelled or expired
-local PASS_LIMIT = 1024      -- suspects passed over in one line; behind more nobody looks
-local CLAIM_BYTES = 1048576  -- a reply must arrive within a timeout: after so much, no further chunk
+local PASS_LIMIT = 1024  -- suspects passed over in one line; behind more, no task is looked at
 
-local function room()
-  if claimed_bytes >= CLAIM_BYTES or looked_at >= LOOK_LIMIT then
-    return 0
+-- Claims what can be claimed of *ids*. Returns those that stay in line.
+local function claim_all(step, claims, ids, priority)
+  local staying = {}
+  if #ids > 0 then
+    claims.looked_at = claims.looked_at + #ids
+    local bodies = redis.call('HMGET', step.bodies, unpack(ids))
+    local records = redis.call('HMGET', step.state, unpack(ids))
+    for i, id in ipairs(ids) do
+      if not claim(step, claims, id, priority, bodies[i], records[i]) then
+        staying[id] = true
+      end
+    end
   end
-  return math.min(CHUNK, want - claims)
+  return staying
 end
 
--- Claim what can be claimed of *ids*; *done* is told of each whether it leaves the line.
-local function claim_all(ids, priority, done)
-  if #ids == 0 then
-    return
-  end
-  looked_at = looked_at + #ids
-  local found, records = redis.call('HMGET', bodies, unpack(ids)), redis.call('HMGET', state, unpack(ids))
-  for i, id in ipairs(ids) do
-    done(id, claim(id, priority, found[i], records[i]))
-  end
-end
-
--- Due tasks before the others of their priority; in each line from the front.
-local function claim_from(priority)
-  local passed_over = 0
-  while room() > 0 and passed_over < PASS_LIMIT do
-    local ids, found = {}, redis.call('ZRANGE', due[priority], '-inf', now_ms, 'BYSCORE',
-      'LIMIT', passed_over, room(), 'WITHSCORES')
+-- Due tasks come before the others of their priority.
+local function claim_due(step, claims, priority)
+  local due, passed_over = step.due[priority], 0
+  while room(step, claims) > 0 and passed_over < PASS_LIMIT do
+    local ids, found = {}, redis.call('ZRANGE', due, '-inf', step.now_ms, 'BYSCORE', 'LIMIT',
+      passed_over, room(step, claims), 'WITHSCORES')
     if #found == 0 then
       break
     end
     for i = 1, #found, 2 do
-      ids[#ids + 1], due_at[found[i]] = found[i], found[i + 1]
+      ids[#ids + 1], claims.due_at[found[i]] = found[i], found[i + 1]
     end
-    claim_all(ids, priority, function(id, leaves)
-      if leaves then
-        redis.call('ZREM', due[priority], id)
+    local staying = claim_all(step, claims, ids, priority)
+    for _, id in ipairs(ids) do
+      if staying[id] then
+        passed_over, claims.looked_at = passed_over + 1, claims.looked_at - 1
       else
-        passed_over, looked_at = passed_over + 1, looked_at - 1
+        redis.call('ZREM', due, id)
       end
-    end)
+    end
   end
-  while room() > 0 do
-    local ids = redis.call('LPOP', ready[priority], room())
+end
+
+local function claim_ready(step, claims, priority)
+  local ready = step.ready[priority]
+  while room(step, claims) > 0 do
+    local ids = redis.call('LPOP', ready, room(step, claims))
     if not ids or #ids == 0 then
       break
     end
-    local standing = without_left_over(ids)
-    looked_at = looked_at + #ids - #standing
-    claim_all(standing, priority, function(id, leaves)
-      if not leaves then
-        redis.call('ZADD', due[priority], now_ms, id)
+    local others = without_left_over(step.left_over, ids)
+    claims.looked_at = claims.looked_at + #ids - #others
+    local staying = claim_all(step, claims, others, priority)
+    for _, id in ipairs(others) do
+      if staying[id] then
+        redis.call('ZADD', step.due[priority], step.now_ms, id)
       end
-    end)
+    end
   end
 end

@@ -1,10 +1,9 @@
 -- How many tasks end, by minute, for people to see.
--- Expects: pace, now_ms.
 
 local PACE_MINUTES = 120  -- a later minute takes the place of the one so long ago
-local ended = {done = 0, retried = 0, dead = 0}
 
-local function write_pace()
+-- Adds *ended*, the tasks of one step that are `done`, `retried` and `dead`.
+local function write_pace(pace, ended, now_ms)
   if ended.done + ended.retried + ended.dead == 0 then
     return
   end

@@ -1,8 +1,8 @@
 -- Places that cancelled tasks left behind, when their turn comes. Expects: left_over.
 
 -- Of *ids* from the front of a ready line, those that are no places of cancelled tasks.
-local function without_left_over(ids)
-  if not any_left_over then
+local function without_left_over(left_over, ids)
+  if not left_over then
     return ids
   end
   local others = {}

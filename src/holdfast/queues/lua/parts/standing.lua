@@ -1,24 +1,24 @@
--- Where one task is. Expects: bodies, state, leases, dead, due, result.
+-- Where one task is.
 
--- Its state; an instant (ms: when it is due, its lease ends, or it died); its record and its body;
--- of one that has ended, its result instead.
-local function standing(id, now_ms)
-  local body = redis.call('HGET', bodies, id)
+-- Its state; an instant (ms: when it is due, its lease ends, or it died); its record and its body; of
+-- one that has ended, its result instead. *queue* has the keys of the queue, and that of the result.
+local function standing(queue, id, now_ms)
+  local body = redis.call('HGET', queue.bodies, id)
   if not body then
-    local ended = redis.call('GET', result)
+    local ended = redis.call('GET', queue.result)
     return {ended and 'ended' or 'unknown', 0, '', ended or ''}
   end
-  local record = redis.call('HGET', state, id) or ''
-  local lease = redis.call('ZSCORE', leases, id)
+  local record = redis.call('HGET', queue.state, id) or ''
+  local lease = redis.call('ZSCORE', queue.leases, id)
   if lease then
     return {'running', lease, record, body}
   end
-  local died = redis.call('ZSCORE', dead, id)
+  local died = redis.call('ZSCORE', queue.dead, id)
   if died then
     return {'dead', died, record, body}
   end
   for priority = 1, 3 do
-    local at = redis.call('ZSCORE', due[priority], id)
+    local at = redis.call('ZSCORE', queue.due[priority], id)
     if at then
       return {tonumber(at) > now_ms and 'delayed' or 'queued', at, record, body}
     end

@@ -1,11 +1,11 @@
 -- Leases of rows that are being loaded: the score of a row is the token of its load.
--- Expects: loads, now_us, text, stored_number.
+-- Expects: text.
 
 local SWEPT = 100        -- leases that ended, forgotten in one call at most
 local KEPT_MS = 600000   -- the latest token is kept so much longer than its lease
 
 -- A token says when its lease ends (us); the latest one is kept, so that no two are the same.
-local function next_token(lease_ms)
+local function next_token(loads, now_us, lease_ms)
   local latest = stored_number(redis.call('ZSCORE', loads, '')) or 0
   local token = text(math.max(latest + 1, now_us + lease_ms * 1000))
   redis.call('ZADD', loads, token, '')
@@ -17,8 +17,8 @@ local function next_token(lease_ms)
   return token
 end
 
--- When the lease of a row ends (ms); nil: nobody loads it.
-local function leased_until_ms(score)
+-- When the lease of a row ends (ms); nil: it is not being loaded.
+local function leased_until_ms(score, now_us)
   local ends_us = stored_number(score)
   if ends_us and ends_us > now_us then
     return math.ceil(ends_us / 1000)

@@ -1,4 +1,6 @@
--- Whole numbers, also large ones, as text.
+-- How rows and their plans say numbers.
+
+-- A whole number, also a large one, as text.
 local function text(n)
   return string.format('%.0f', n)
 end

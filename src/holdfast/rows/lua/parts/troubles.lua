@@ -1,5 +1,5 @@
 -- What could not be loaded, and why.
--- Expects: troubles, now_ms, stored_number.
+-- Expects: text.
 
 local MOST_TROUBLES = 1000
 local TROUBLE_BYTES = 500    -- of a reason
@@ -7,7 +7,7 @@ local MOST_FAILURES = 1000000  -- that are counted
 local TROUBLES_MS = 3600000  -- kept so long after the latest
 
 -- How often it has failed now in a row.
-local function note_trouble(id, why)
+local function note_trouble(troubles, now_ms, id, why)
   local before = redis.call('HGET', troubles, id)
   local failures = before and stored_number(before:match('^%d+:(%d+)')) or 0
   failures = math.min(failures, MOST_FAILURES)

@@ -1,0 +1,22 @@
+-- What a feed stores. Expects: sound.
+
+local function text(number)
+  return string.format('%.0f', number)
+end
+
+-- The table that is stored as MessagePack; its fields *numbers* are whole numbers, 0 if there is none. A
+-- number that bounds a loop must be finite, or the script keeps the server from all clients.
+local function unpacked(packed, numbers, what, key)
+  local readable, value = pcall(cmsgpack.unpack, packed)
+  if not readable or type(value) ~= 'table' then
+    damaged(what, key)
+  end
+  for _, field in ipairs(numbers) do
+    local number = value[field] or 0
+    if type(number) ~= 'number' or number < 0 or number > EXACT or number % 1 ~= 0 then
+      damaged(what, key)
+    end
+    value[field] = number
+  end
+  return value
+end
