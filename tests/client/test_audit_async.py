@@ -1,7 +1,5 @@
 """A namespace that is in use is sound, and looking at it takes no right to write."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest
@@ -47,7 +45,6 @@ async def use(hf: AsyncHoldfast, n: int) -> None:
 
 
 async def test_a_namespace_in_use_is_sound(hf: AsyncHoldfast, site: Site) -> None:
-    """Also while workers run what was just put in line, and may claim it as it is looked at."""
     with working(site, tasks):
         for n in range(5):
             await use(hf, n)
@@ -57,13 +54,11 @@ async def test_a_namespace_in_use_is_sound(hf: AsyncHoldfast, site: Site) -> Non
 
 
 async def test_an_empty_namespace_is_sound(hf: AsyncHoldfast) -> None:
-    """There is nothing to complain about."""
     report = await hf.audit()
     assert (report.keys, report.units, report.damages) == (0, 0, ())
 
 
 async def test_who_may_only_read_may_audit(standalone: Server) -> None:
-    """So nothing is written: the server would refuse it, and every script as well."""
     name = "test-reader"
     async with AsyncHoldfast.from_url(standalone.url, namespace=name) as hf:
         await use(hf, 1)

@@ -1,8 +1,6 @@
 # Generated from test_audit_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A namespace that is in use is sound, and looking at it takes no right to write."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -48,7 +46,6 @@ def use(hf: Holdfast, n: int) -> None:
 
 
 def test_a_namespace_in_use_is_sound(hf: Holdfast, site: Site) -> None:
-    """Also while workers run what was just put in line, and may claim it as it is looked at."""
     with working(site, tasks):
         for n in range(5):
             use(hf, n)
@@ -58,13 +55,11 @@ def test_a_namespace_in_use_is_sound(hf: Holdfast, site: Site) -> None:
 
 
 def test_an_empty_namespace_is_sound(hf: Holdfast) -> None:
-    """There is nothing to complain about."""
     report = hf.audit()
     assert (report.keys, report.units, report.damages) == (0, 0, ())
 
 
 def test_who_may_only_read_may_audit(standalone: Server) -> None:
-    """So nothing is written: the server would refuse it, and every script as well."""
     name = "test-reader"
     with Holdfast.from_url(standalone.url, namespace=name) as hf:
         use(hf, 1)

@@ -1,7 +1,5 @@
 """A closed client answers every call with `ClientClosed`, and opens no connection any more."""
 
-from __future__ import annotations
-
 import io
 import logging
 from collections.abc import Callable
@@ -186,7 +184,6 @@ async def log_uses(hf: AsyncHoldfast, folder: Path) -> Uses:
 
 
 async def test_every_call_of_a_closed_client_says_so(standalone: Server, tmp_path: Path) -> None:
-    """Also through what was made before. Nothing hangs, and no connection is opened."""
     (tmp_path / "a.log").write_bytes(b"word\n")
     with Proxy(standalone.address) as proxy:
         hf = AsyncHoldfast.from_url(proxy.url, namespace="closed")
@@ -216,7 +213,6 @@ async def test_every_call_of_a_closed_client_says_so(standalone: Server, tmp_pat
 
 
 async def test_a_lease_is_lost_with_its_client(standalone: Server) -> None:
-    """It is neither renewed nor given back: who holds it is told."""
     with Proxy(standalone.address) as proxy:
         hf = AsyncHoldfast.from_url(proxy.url, namespace="closed")
         lease = await hf.lock("lost").acquire()
@@ -235,7 +231,6 @@ async def test_a_lease_is_lost_with_its_client(standalone: Server) -> None:
 
 
 async def test_the_end_of_a_block_tells_of_a_client_closed_in_it(standalone: Server) -> None:
-    """The body may have gone on without its lock."""
     hf = AsyncHoldfast.from_url(standalone.url, namespace="closed")
     with pytest.raises(LeaseLost, match="this client is closed"):
         async with hf.lock("held").hold():
@@ -245,7 +240,6 @@ async def test_the_end_of_a_block_tells_of_a_client_closed_in_it(standalone: Ser
 async def test_closing_flushes_buffers_first(
     standalone: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What was added before the close counts, and nothing is said to be lost."""
     caplog.set_level(logging.WARNING, "holdfast")
     hf = AsyncHoldfast.from_url(standalone.url, namespace="flushed")
     buffer = hf.counter_buffer(flush_every=60.0)

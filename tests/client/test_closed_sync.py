@@ -1,8 +1,6 @@
 # Generated from test_closed_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A closed client answers every call with `ClientClosed`, and opens no connection any more."""
 
-from __future__ import annotations
-
 import io
 import logging
 from collections.abc import Callable
@@ -187,7 +185,6 @@ def log_uses(hf: Holdfast, folder: Path) -> Uses:
 
 
 def test_every_call_of_a_closed_client_says_so(standalone: Server, tmp_path: Path) -> None:
-    """Also through what was made before. Nothing hangs, and no connection is opened."""
     (tmp_path / "a.log").write_bytes(b"word\n")
     with Proxy(standalone.address) as proxy:
         hf = Holdfast.from_url(proxy.url, namespace="closed")
@@ -217,7 +214,6 @@ def test_every_call_of_a_closed_client_says_so(standalone: Server, tmp_path: Pat
 
 
 def test_a_lease_is_lost_with_its_client(standalone: Server) -> None:
-    """It is neither renewed nor given back: who holds it is told."""
     with Proxy(standalone.address) as proxy:
         hf = Holdfast.from_url(proxy.url, namespace="closed")
         lease = hf.lock("lost").acquire()
@@ -235,7 +231,6 @@ def test_a_lease_is_lost_with_its_client(standalone: Server) -> None:
 
 
 def test_the_end_of_a_block_tells_of_a_client_closed_in_it(standalone: Server) -> None:
-    """The body may have gone on without its lock."""
     hf = Holdfast.from_url(standalone.url, namespace="closed")
     with pytest.raises(LeaseLost, match="this client is closed"), hf.lock("held").hold():
         hf.close()
@@ -244,7 +239,6 @@ def test_the_end_of_a_block_tells_of_a_client_closed_in_it(standalone: Server) -
 def test_closing_flushes_buffers_first(
     standalone: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What was added before the close counts, and nothing is said to be lost."""
     caplog.set_level(logging.WARNING, "holdfast")
     hf = Holdfast.from_url(standalone.url, namespace="flushed")
     buffer = hf.counter_buffer(flush_every=60.0)

@@ -1,7 +1,5 @@
 """A client that is closed while others wait: each of them ends with `ClientClosed`."""
 
-from __future__ import annotations
-
 import io
 import time
 from collections.abc import Awaitable, Callable
@@ -166,7 +164,6 @@ async def idle() -> None:
 
 
 async def test_all_who_wait_end_with_their_client(site: Site) -> None:
-    """Each hears that it was closed; none waits for what it waited for, or for a timeout."""
     started.clear()
     source = Loading()
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as owner:

@@ -1,8 +1,6 @@
 # Generated from test_closing_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A client that is closed while others wait: each of them ends with `ClientClosed`."""
 
-from __future__ import annotations
-
 import io
 import time
 from collections.abc import Awaitable, Callable
@@ -167,7 +165,6 @@ def idle() -> None:
 
 
 def test_all_who_wait_end_with_their_client(site: Site) -> None:
-    """Each hears that it was closed; none waits for what it waited for, or for a timeout."""
     started.clear()
     source = Loading()
     with Holdfast.from_url(site.url, namespace=site.namespace) as owner:

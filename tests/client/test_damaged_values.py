@@ -3,8 +3,6 @@
 Nothing hangs, nothing takes gigabytes, and no script keeps the server from others.
 """
 
-from __future__ import annotations
-
 import asyncio
 import resource
 import signal
@@ -216,7 +214,6 @@ def within(seconds: float) -> Iterator[None]:
 def test_a_damaged_value_is_an_error_of_ours(
     server: Server, tmp_path: Path, kind: str, half: str, sampled: int
 ) -> None:
-    """Each key × each damage × each operation, with a client of its own."""
     bench = Bench(server, kind, tmp_path)
     problems = []
     for number, (key, damage) in enumerate(bench.damages()):

@@ -1,7 +1,5 @@
 """A namespace is removed, and nothing else."""
 
-from __future__ import annotations
-
 import secrets
 
 from conftest import Site
@@ -29,7 +27,6 @@ def keys_of(site: Site, namespace: str) -> int:
 
 
 async def test_a_namespace_is_removed(site: Site) -> None:
-    """Also by a user who may touch nothing else, and wherever its keys are."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         await filled(hf)
         there = keys_of(site, site.namespace)
@@ -40,7 +37,6 @@ async def test_a_namespace_is_removed(site: Site) -> None:
 
 
 async def test_other_namespaces_are_left_alone(standalone: Server) -> None:
-    """Also those that begin like it, and names that mean something in patterns."""
     name = f"erase[*]{secrets.token_hex(4)}"
     with Holdfast.from_url(standalone.url, namespace=f"{name}-2") as other:
         other.counter("hits").add(1)

@@ -1,8 +1,6 @@
 # Generated from test_erasing_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A namespace is removed, and nothing else."""
 
-from __future__ import annotations
-
 import secrets
 
 from conftest import Site
@@ -30,7 +28,6 @@ def keys_of(site: Site, namespace: str) -> int:
 
 
 def test_a_namespace_is_removed(site: Site) -> None:
-    """Also by a user who may touch nothing else, and wherever its keys are."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         filled(hf)
         there = keys_of(site, site.namespace)
@@ -41,7 +38,6 @@ def test_a_namespace_is_removed(site: Site) -> None:
 
 
 def test_other_namespaces_are_left_alone(standalone: Server) -> None:
-    """Also those that begin like it, and names that mean something in patterns."""
     name = f"erase[*]{secrets.token_hex(4)}"
     with Holdfast.from_url(standalone.url, namespace=f"{name}-2") as other:
         other.counter("hits").add(1)

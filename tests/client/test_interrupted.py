@@ -3,8 +3,6 @@
 Afterwards nothing is held, no thread waits for ever, and the client works, also in other threads.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import secrets
@@ -81,7 +79,6 @@ def interrupt(hf: Holdfast, url: str, name: str, steps: list[int], *, opcodes: b
 def test_an_exception_at_some_line(
     standalone: Server, hf: Holdfast, name: str, request: pytest.FixtureRequest
 ) -> None:
-    """At a few lines, others in each run."""
     use = partial(USES[name], hf, standalone.url)
     use()
     dice = random.Random(request.config.getoption("--seed", None))
@@ -94,7 +91,6 @@ def test_an_exception_at_some_line(
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestWarning")
 @pytest.mark.parametrize("name", USES)
 def test_an_exception_at_every_line(standalone: Server, hf: Holdfast, name: str) -> None:
-    """At each line of each function, and at a tenth of the bytecodes."""
     use = partial(USES[name], hf, standalone.url)
     use()
     interrupt(hf, standalone.url, name, list(range(1, steps_of(use) + 1)), opcodes=False)
@@ -123,5 +119,4 @@ def test_signals_at_random_times(standalone: Server) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_signals_at_very_many_times(standalone: Server) -> None:
-    """The same, for minutes."""
     assert by_signals(standalone.url, 20.0) == []

@@ -1,7 +1,5 @@
 """Listings of names: as many as are asked for, and with a text in them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest
@@ -17,7 +15,6 @@ KINDS: Final = ("queue", "mailbox", "chat", "row_cache", "feed", "tally", "compl
 
 
 async def test_all_names_are_listed_that_are_asked_for(standalone: Server) -> None:
-    """By default the 1,000 used last; the server has no more than 10,000."""
     with standalone.client() as client:
         for kind in KINDS:
             names = {f"n{n:04}": 1.0 + n for n in range(NAMES)}
@@ -35,7 +32,6 @@ async def test_all_names_are_listed_that_are_asked_for(standalone: Server) -> No
 
 
 async def test_a_search_asks_only_for_what_has_the_text(standalone: Server) -> None:
-    """Of all names, however long ago one was used; and no more than are wanted."""
     async with AsyncHoldfast.from_url(standalone.url, namespace="searched") as hf:
         await hf.counter("Old one").add(1)
         lease = await hf.lock("Old one").acquire()

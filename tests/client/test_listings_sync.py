@@ -1,8 +1,6 @@
 # Generated from test_listings_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Listings of names: as many as are asked for, and with a text in them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest
@@ -18,7 +16,6 @@ KINDS: Final = ("queue", "mailbox", "chat", "row_cache", "feed", "tally", "compl
 
 
 def test_all_names_are_listed_that_are_asked_for(standalone: Server) -> None:
-    """By default the 1,000 used last; the server has no more than 10,000."""
     with standalone.client() as client:
         for kind in KINDS:
             names = {f"n{n:04}": 1.0 + n for n in range(NAMES)}
@@ -36,7 +33,6 @@ def test_all_names_are_listed_that_are_asked_for(standalone: Server) -> None:
 
 
 def test_a_search_asks_only_for_what_has_the_text(standalone: Server) -> None:
-    """Of all names, however long ago one was used; and no more than are wanted."""
     with Holdfast.from_url(standalone.url, namespace="searched") as hf:
         hf.counter("Old one").add(1)
         lease = hf.lock("Old one").acquire()

@@ -1,7 +1,5 @@
 """A write that too few replicas confirm is unknown, and repeated it is applied once."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple

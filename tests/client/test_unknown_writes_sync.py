@@ -1,8 +1,6 @@
 # Generated from test_unknown_writes_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A write that too few replicas confirm is unknown, and repeated it is applied once."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, NamedTuple

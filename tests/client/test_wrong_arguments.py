@@ -1,7 +1,5 @@
 """Wrong arguments are told before any I/O, in either half."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -112,7 +110,6 @@ def half(request: pytest.FixtureRequest) -> Iterator[Half]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_wrong_arguments(half: Half, case: str) -> None:
-    """Say what is wrong, whether or not there is a server."""
     wrong, error, message = CASES[case]
     with pytest.raises(error, match=message):
         half.do(wrong(half.client(NOBODY, "wrong")))
@@ -120,6 +117,5 @@ def test_wrong_arguments(half: Half, case: str) -> None:
 
 @pytest.mark.parametrize("queue", [3, None, "\ud800"])
 def test_a_task_of_no_queue(queue: Any) -> None:
-    """Is refused where it is written."""
     with pytest.raises((TypeError, ValueError), match="name"):
         TaskRegistry().task(queue=queue)

@@ -1,7 +1,5 @@
 """How names are folded, and where they stand in the index."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +19,6 @@ from holdfast.completions.folding import MAX_WORDS, checked_name, folded, later_
     ],
 )
 def test_what_a_search_overlooks(text: str, fold: str) -> None:
-    """Case, and how a letter is composed."""
     assert folded(text) == fold
 
 
@@ -38,20 +35,17 @@ def test_what_a_search_overlooks(text: str, fold: str) -> None:
     ],
 )
 def test_words_begin_after_what_is_neither_letter_nor_digit(name: str, words: list[str]) -> None:
-    """The first word is the beginning of the name, so it is none of them, unless a sign is."""
     assert list(later_words(folded(name))) == words
 
 
 @given(st.text(max_size=60))
 def test_a_name_never_stands_in_more_places_than_the_search_expects(name: str) -> None:
-    """Each of them once."""
     stands = places(name)
     assert len(stands) == len(set(stands)) <= MAX_WORDS
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "x" * 513, "ﷺ" * 170])
 def test_names_that_cannot_be_kept(name: str) -> None:
-    """The last one unfolds to 18 letters each."""
     with pytest.raises(InvalidName):
         checked_name(name)
 

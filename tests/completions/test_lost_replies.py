@@ -1,7 +1,5 @@
 """A reply that is lost leaves nothing half done, and nothing twice."""
 
-from __future__ import annotations
-
 import secrets
 
 import pytest
@@ -29,7 +27,6 @@ def pair(standalone: Server, proxy: Proxy):  # type: ignore[no-untyped-def]
 
 
 def test_an_add_that_is_repeated_late_does_not_undo_a_removal(pair, proxy: Proxy) -> None:
-    """The operation has its answer already."""
     far, near = pair
     proxy.drop_reply(match=ADD.sha1.encode())
     with pytest.raises(OutcomeUnknown) as lost:
@@ -41,7 +38,6 @@ def test_an_add_that_is_repeated_late_does_not_undo_a_removal(pair, proxy: Proxy
 
 
 def test_a_removal_that_is_repeated_says_what_it_did(pair, proxy: Proxy) -> None:
-    """Also when the name was added again meanwhile."""
     far, near = pair
     near.completions("g").add("jeff")
     proxy.drop_reply(match=REMOVE.sha1.encode())
@@ -53,7 +49,6 @@ def test_a_removal_that_is_repeated_says_what_it_did(pair, proxy: Proxy) -> None
 
 
 def test_a_touch_and_a_drop(pair, proxy: Proxy) -> None:
-    """Of recent names."""
     far, near = pair
     proxy.drop_reply(match=TOUCH.sha1.encode())
     with pytest.raises(OutcomeUnknown) as lost:
@@ -69,7 +64,6 @@ def test_a_touch_and_a_drop(pair, proxy: Proxy) -> None:
 
 
 def test_adding_many_asks_again_by_itself(pair, proxy: Proxy) -> None:
-    """Each hundred is added once, whatever is lost."""
     far, near = pair
     proxy.drop_reply(match=ADD.sha1.encode())
     assert far.completions("g").add_many(f"n{i}" for i in range(250)) == 250

@@ -1,7 +1,5 @@
 """Completions do as a plain Python list does, for arbitrary names."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 

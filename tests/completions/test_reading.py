@@ -1,7 +1,5 @@
 """Reading writes nothing; and sixteen who write and read at once do not disturb each other."""
 
-from __future__ import annotations
-
 import random
 import secrets
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +13,6 @@ from holdfast import Holdfast, OutcomeUnknown, ServerUnavailable
 
 
 def test_a_user_who_may_not_write(standalone: Server) -> None:
-    """Finds; and is told when it adds all the same."""
     namespace = f"read-{secrets.token_hex(4)}"
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         hf.completions("g").add("jeff")
@@ -36,7 +33,6 @@ def test_a_user_who_may_not_write(standalone: Server) -> None:
 
 
 def test_a_removal_that_breaks_off(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After its first thousand is not said to be not applied; repeated, it tells of them all."""
     namespace = f"part-{secrets.token_hex(4)}"
     user = ("ACL", "SETUSER", namespace, "on", ">secret", "+@all", f"~{namespace}:*")
     standalone.execute(*user)
@@ -77,7 +73,6 @@ def test_a_replica(fresh_server: Server) -> None:
 
 
 def test_sixteen_at_once(standalone: Server, seed: int) -> None:
-    """Each with names of its own: a search finds all of those that its client has added."""
     namespace = f"crowd-{secrets.token_hex(4)}"
 
     def client(number: int) -> None:

@@ -1,7 +1,5 @@
 """Cancelling an asyncio call anywhere never gives its reply to another call."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 
@@ -53,7 +51,6 @@ async def test_no_reply_crosses_in_a_storm_of_cancellations(
 
 
 async def test_a_cancelled_call_was_made_or_not_but_never_twice(standalone: Server) -> None:
-    """What was sent is drained, what was not sent never is."""
     add = Script.of("test/add", "#!lua\nreturn redis.call('SADD', KEYS[1], ARGV[1])")
     caller = AsyncCaller(Settings.from_url(standalone.url + PATIENT))
     unit = Namespace.of("storm").unit("set", "x")

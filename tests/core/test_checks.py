@@ -1,7 +1,5 @@
 """Whole numbers as users give them."""
 
-from __future__ import annotations
-
 from enum import Enum, IntEnum
 from typing import Any
 
@@ -12,7 +10,6 @@ from holdfast.core.checks import checked_int
 
 @pytest.mark.parametrize("value", [1, 500, 1_000])
 def test_a_whole_number_in_range_is_taken_as_it_is(value: int) -> None:
-    """Both ends are in range."""
     assert checked_int(value, "limit", 1, 1_000) == value
 
 
@@ -30,7 +27,6 @@ class Some(int, Enum):
 
 @pytest.mark.parametrize("value", [Few.THREE, Some.THREE])
 def test_a_number_of_a_kind_of_its_own_becomes_plain(value: int) -> None:
-    """The wire knows nothing else."""
     plain = checked_int(value, "limit", 1, 5)
     assert (plain, type(plain)) == (3, int)
     with pytest.raises(ValueError, match=r"^limit must be 1 to 2, got 3$"):
@@ -39,7 +35,6 @@ def test_a_number_of_a_kind_of_its_own_becomes_plain(value: int) -> None:
 
 @pytest.mark.parametrize("value", [True, 1.0, "1", None])
 def test_what_is_no_whole_number_is_refused(value: Any) -> None:
-    """True is one to Python, and to nobody else."""
     kind = type(value).__name__
     with pytest.raises(TypeError, match=f"^limit must be an int, got {kind}$"):
         checked_int(value, "limit", 0, 1_000)
@@ -56,12 +51,10 @@ def test_what_is_no_whole_number_is_refused(value: Any) -> None:
 def test_what_is_out_of_range_is_told_what_is_in_it(
     value: int, bounds: tuple[int, ...], unit: str, problem: str
 ) -> None:
-    """With the unit, where there is one."""
     with pytest.raises(ValueError, match=f"^{problem}$"):
         checked_int(value, "limit", *bounds, unit=unit)
 
 
 @pytest.mark.parametrize("value", [-5, 2**70])
 def test_a_number_without_bounds_may_be_any(value: int) -> None:
-    """Whoever asks judges it by itself."""
     assert checked_int(value, "count") == value

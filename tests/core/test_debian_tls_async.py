@@ -1,7 +1,5 @@
 """TLS by the server itself, which wants to know its clients: Debian's redis-server can do that."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,7 +42,6 @@ def port(keys: Path) -> Iterator[int]:
 
 
 async def test_a_certificate_opens_all_connections(port: int, keys: Path) -> None:
-    """Those of calls and of the bell; without one there is no answer."""
     own = f"ssl_certfile={keys}/cert.pem&ssl_keyfile={keys}/key.pem"
     url = f"rediss://{LOOPBACK}:{port}?ssl_ca_certs={keys}/ca.pem"
     async with AsyncHoldfast.from_url(f"{url}&{own}", namespace="tls") as hf:

@@ -1,8 +1,6 @@
 # Generated from test_debian_tls_async.py by tools/unasync.py: edit that one, then `make sync`.
 """TLS by the server itself, which wants to know its clients: Debian's redis-server can do that."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +43,6 @@ def port(keys: Path) -> Iterator[int]:
 
 
 def test_a_certificate_opens_all_connections(port: int, keys: Path) -> None:
-    """Those of calls and of the bell; without one there is no answer."""
     own = f"ssl_certfile={keys}/cert.pem&ssl_keyfile={keys}/key.pem"
     url = f"rediss://{LOOPBACK}:{port}?ssl_ca_certs={keys}/ca.pem"
     with Holdfast.from_url(f"{url}&{own}", namespace="tls") as hf:

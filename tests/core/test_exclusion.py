@@ -1,7 +1,5 @@
 """Semaphores and mutexes that an exception cannot leave acquired."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import time
@@ -33,7 +31,6 @@ def in_thread(function: Callable[[], object]) -> bool:
 
 @pytest.mark.parametrize("limit", [1, 2])
 def test_an_interrupted_thread_does_not_keep_others_out(limit: int) -> None:
-    """Whichever line is interrupted, also the end of the `with`, and though the thread lives on."""
     for step in range(1, 100):
         semaphore = Semaphore(limit)
         use = partial(enter, semaphore, [])
@@ -102,7 +99,6 @@ def test_no_more_than_the_limit_are_inside(limit: int) -> None:
 
 
 def test_a_handler_comes_in_where_its_own_thread_is() -> None:
-    """It would wait for itself."""
     mutex = Mutex()
 
     def handler() -> None:

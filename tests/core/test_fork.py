@@ -1,7 +1,5 @@
 """A fork starts afresh: the child opens its own connections, the parent's stay untouched."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 
@@ -33,7 +31,6 @@ def in_child(work: Callable[[], None]) -> int:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_parent_and_child_use_one_client_without_mixing_replies(standalone: Server) -> None:
-    """Both enqueue through the same object at the same time; every task is there once."""
     with Holdfast.from_url(standalone.url, namespace="fork") as hf:
         hf.enqueue(nothing.call(0))
 

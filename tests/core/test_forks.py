@@ -1,7 +1,5 @@
 """What begins anew in a forked child."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os
@@ -27,7 +25,6 @@ class Holder:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_child_begins_anew() -> None:
-    """Its parent goes on; what nobody uses any more is no matter."""
     holder, gone = Holder(), Holder()
     begins_anew(holder)
     begins_anew(gone)
@@ -42,7 +39,6 @@ def test_a_child_begins_anew() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_what_is_of_a_process_is_another_in_its_child() -> None:
-    """Also where the child goes on with a loop of its parent's."""
     loop = asyncio.new_event_loop()
     plain, of_loops = Local(object), AsyncLocal(object)
 
@@ -65,7 +61,6 @@ def test_what_is_of_a_process_is_another_in_its_child() -> None:
 
 
 def test_what_is_of_a_loop_goes_with_it() -> None:
-    """When another loop asks for its own."""
     of_loops = AsyncLocal(Holder)
 
     async def here() -> weakref.ref[Holder]:
@@ -81,7 +76,6 @@ def test_what_is_of_a_loop_goes_with_it() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_child_knows_which_process_it_is() -> None:
-    """Though it is asked for only once, and its parent had asked."""
     assert process_id() == os.getpid()
     child = os.fork()
     if child == 0:

@@ -1,7 +1,5 @@
 """What takes too long is left alone, also if it does not heed that it is to end."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -29,7 +27,6 @@ class Stubborn:
 
 
 async def test_when_the_time_is_over() -> None:
-    """The caller is told; the work, too."""
     stubborn, left = Stubborn(), set[Any]()
     caller = asyncio.create_task(in_time(0.01, stubborn.work, left=left))
     await asyncio.wait([caller], timeout=30)
@@ -41,7 +38,6 @@ async def test_when_the_time_is_over() -> None:
 
 
 async def test_when_the_caller_is_cancelled() -> None:
-    """Likewise."""
     stubborn, left = Stubborn(), set[Any]()
     caller = asyncio.create_task(in_time(3600, stubborn.work, left=left))
     await stubborn.begun.wait()

@@ -1,7 +1,5 @@
 """A signal handler that calls in the middle of a call of the same thread."""
 
-from __future__ import annotations
-
 import secrets
 import signal
 import threading
@@ -52,7 +50,6 @@ def caller(proxy: Proxy) -> Iterator[Caller]:
 
 
 def test_each_hears_its_own_reply(proxy: Proxy, caller: Caller) -> None:
-    """As when SIGTERM gives up a lock while the program waits for a reply."""
     unit = Namespace.of(secrets.token_hex(4)).unit("echo", "x")
     heard: list[bytes] = []
 
@@ -74,7 +71,6 @@ def test_each_hears_its_own_reply(proxy: Proxy, caller: Caller) -> None:
 
 @pytest.mark.timeout(60)
 def test_a_handler_may_look_for_the_servers_that_the_program_looks_for(cluster: Cluster) -> None:
-    """Neither waits for the other, who cannot go on."""
     unit = Namespace.of(secrets.token_hex(4)).unit("counter", "x")
     counted: list[int] = []
     with Proxy(cluster.nodes[0].address) as proxy:

@@ -1,7 +1,5 @@
 """The reply path, with random replies in random slices, whole and damaged."""
 
-from __future__ import annotations
-
 import random
 import socket
 import time
@@ -74,7 +72,6 @@ async def opened(server: Server, heard: list[Any], ends: list[str]) -> AsyncStre
 
 
 async def test_all_replies_are_heard_in_order(standalone: Server, seed: int) -> None:
-    """Whatever they are, and however they are cut."""
     dice, heard, ends = random.Random(seed), list[Any](), list[str]()
     stream = await opened(standalone, heard, ends)
     for _ in range(ROUNDS):
@@ -88,7 +85,6 @@ async def test_all_replies_are_heard_in_order(standalone: Server, seed: int) -> 
 
 
 async def test_after_what_is_no_reply_nothing_is_heard(standalone: Server, seed: int) -> None:
-    """The stream has ended then, and says so once."""
     dice, ended = random.Random(seed), 0
     for _ in range(ROUNDS // 10):
         heard, ends = list[Any](), list[str]()
@@ -103,7 +99,6 @@ async def test_after_what_is_no_reply_nothing_is_heard(standalone: Server, seed:
 
 
 def test_all_replies_are_read_in_order(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the blocking half as well."""
     dice = random.Random(seed)
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
         settings = Settings.from_url(f"redis://127.0.0.1:{server.getsockname()[1]}")

@@ -1,7 +1,5 @@
 """What a revocation cancels, and what it leaves to others."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 
@@ -27,7 +25,6 @@ def cancelling() -> int:
 
 
 async def test_what_is_revoked_is_cancelled() -> None:
-    """Once, from any thread; and the task may go on."""
     revocation = Revocation()
     threads = [threading.Thread(target=revocation.revoke) for _ in range(2)]
     for thread in threads:
@@ -40,7 +37,6 @@ async def test_what_is_revoked_is_cancelled() -> None:
 
 
 async def test_who_is_cancelled_by_somebody_else_as_well_ends() -> None:
-    """That is not the revocation's to take back."""
     revocation, task = Revocation(), asyncio.current_task()
     assert task is not None
     revocation.revoke()
@@ -63,7 +59,6 @@ async def test_who_ignores_it_is_not_cancelled_any_more() -> None:
 
 
 async def test_the_word_that_comes_too_late_cancels_nobody() -> None:
-    """As of a lease that is lost while it is released."""
     revocation = Revocation()
     revocation.revoke()
     assert not revocation.end(None)
@@ -72,8 +67,6 @@ async def test_the_word_that_comes_too_late_cancels_nobody() -> None:
 
 
 def test_after_its_loop_it_is_harmless() -> None:
-    """The renewer may know of it for longer."""
-
     async def made() -> Revocation:
         return Revocation()
 
@@ -81,7 +74,6 @@ def test_after_its_loop_it_is_harmless() -> None:
 
 
 async def test_only_a_task_can_be_cancelled() -> None:
-    """Not a callback of the loop."""
     problems: list[Exception] = []
     done = Event()
 

@@ -1,7 +1,5 @@
 """A password that changes while calls are made: redis-py asks its provider at each connection."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -33,7 +31,6 @@ class Vault(CredentialProvider):
 
 
 async def test_a_new_password_is_used_from_the_next_connection_on(fresh_server: Server) -> None:
-    """What is open stays open; what was closed opens with the new one, or says why it cannot."""
     vault, unit = Vault(), Namespace.of("rotation").unit("counter", "hits")
     rule = ["on", "allkeys", "allchannels", "allcommands"]
     async with Redis(port=fresh_server.port, credential_provider=vault) as client:

@@ -1,8 +1,6 @@
 # Generated from test_rotation_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A password that changes while calls are made: redis-py asks its provider at each connection."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -34,7 +32,6 @@ class Vault(CredentialProvider):
 
 
 def test_a_new_password_is_used_from_the_next_connection_on(fresh_server: Server) -> None:
-    """What is open stays open; what was closed opens with the new one, or says why it cannot."""
     vault, unit = Vault(), Namespace.of("rotation").unit("counter", "hits")
     rule = ["on", "allkeys", "allchannels", "allcommands"]
     with Redis(port=fresh_server.port, credential_provider=vault) as client:

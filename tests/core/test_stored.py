@@ -1,7 +1,5 @@
 """Numbers and texts from the server: what is none is a DecodeError."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -20,7 +18,6 @@ JUNK = [
 
 @pytest.mark.parametrize("junk", [*JUNK, b"inf", b"1e400", b"1.5", b"-1", b"11", -1, 11])
 def test_what_is_no_number_in_range_is_refused(junk: Any) -> None:
-    """`int` would take some of it."""
     with pytest.raises(
         DecodeError, match=r"^the limit cannot be decoded: .* from 0 to 10; another program "
     ):
@@ -29,7 +26,6 @@ def test_what_is_no_number_in_range_is_refused(junk: Any) -> None:
 
 @pytest.mark.parametrize(("stored", "number"), [(b"0", 0), (b"10", 10), (b"007", 7), (3, 3)])
 def test_a_number_is_one(stored: Any, number: int) -> None:
-    """As the server tells it."""
     assert stored_int(stored, "the limit", 0, 10) == number
 
 
@@ -39,20 +35,17 @@ def test_a_number_is_one(stored: Any, number: int) -> None:
      (b"inf", MAX_EXACT), (b"-inf", -MAX_EXACT), (b"1e+300", MAX_EXACT), (2.0**70, MAX_EXACT)],
 )  # fmt: skip
 def test_a_score_is_a_number_within_limits(score: Any, number: int) -> None:
-    """Also where another program has set one that is infinite."""
     assert stored_score(score, "a score") == number
 
 
 @pytest.mark.parametrize("junk", JUNK)
 def test_what_is_no_score_is_refused(junk: Any) -> None:
-    """NaN included."""
     if junk not in (1.5, b"1" * 400):  # no whole numbers, but numbers
         with pytest.raises(DecodeError, match="is not a number"):
             stored_score(junk, "a score")
 
 
 def test_a_text_is_utf8() -> None:
-    """Else it is refused, with the place."""
     assert stored_text("é".encode(), "a name") == "é"
     with pytest.raises(
         DecodeError, match=r"^a name cannot be decoded: not valid UTF-8 at pos.* 1; "
@@ -77,7 +70,6 @@ ERRORS = [
 
 @pytest.mark.parametrize("error", ERRORS)
 def test_an_error_that_only_damage_explains_is_told_as_such(error: str) -> None:
-    """As nothing that a repeat could settle."""
     outcome = outcome_of_all([ErrorReply(error)], ("localhost", 1), 0)
     assert isinstance(outcome, Damaged)
     assert "script: " not in outcome.reason
@@ -99,7 +91,6 @@ def test_an_error_that_only_damage_explains_is_told_as_such(error: str) -> None:
     ],
 )
 def test_other_errors_are_not(error: str) -> None:
-    """A full server or a denied command says nothing about values."""
     outcome = outcome_of_all([ErrorReply(error)], ("localhost", 1), 0)
     assert isinstance(outcome, Refused)
     assert not isinstance(outcome, Damaged)

@@ -1,7 +1,5 @@
 """The bytes of blocking connections."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import select
@@ -30,7 +28,6 @@ ADD = Script.of("test/add", "#!lua\nreturn redis.call('INCR', KEYS[1])")
 
 
 def test_what_has_come_is_never_too_late(standalone: Server) -> None:
-    """A program that was stopped for a while finds the replies that came meanwhile."""
     settings = Settings.from_url(standalone.url)
     connection = settings.connection(flavour, settings.addresses[0])
     connection.connect()
@@ -64,7 +61,6 @@ def talker(beginning: bytes, crumb: bytes) -> Iterator[str]:
     ids=["it stops", "it has no end"],
 )
 def test_a_reply_in_crumbs_has_no_longer_than_any_other(beginning: bytes, crumb: bytes) -> None:
-    """What has come of it does not make its time begin anew."""
     with talker(beginning, crumb) as url:
         settings = Settings.from_url(url)
         connection = settings.connection(flavour, settings.addresses[0])
@@ -94,7 +90,6 @@ class Fragile(flavour.Connection):
 def test_whatever_a_class_of_the_user_raises_it_may_have_been_applied(
     standalone: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So it is told like any other loss, and the next call has another connection."""
     unit = Namespace.of(secrets.token_hex(4)).unit("counter", "x")
     with Redis.from_url(standalone.url, connection_class=Fragile) as client:
         caller = Caller(Settings.of(client))

@@ -1,8 +1,6 @@
 # Generated from test_tls_checks_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Whom TLS lets Holdfast talk to: a server that is vouched for, under the name that was asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,13 +36,11 @@ def refused(url: str) -> str:
 
 
 def test_who_is_vouched_for_is_talked_to(tls: Tls) -> None:
-    """By the authority that the URL names."""
     with Holdfast.from_url(tls.url, namespace="tls-checks") as hf:
         assert (hf.mailbox("jill").status()).unread == 0
 
 
 def test_who_is_not_is_not(tls: Tls, stranger: Path) -> None:
-    """Neither by the authorities of the system, which are asked unasked, nor by another."""
     where = f"rediss://127.0.0.1:{tls.port}"
     for url in (where, f"{where}?ssl_ca_certs={stranger}"):
         assert "CERTIFICATE_VERIFY_FAILED" in refused(url)
@@ -57,7 +53,6 @@ def test_a_certificate_is_of_a_name(tls: Tls) -> None:
 
 
 def test_who_wants_no_check_has_to_say_so(tls: Tls) -> None:
-    """In the URL, in the words of redis-py."""
     url = f"rediss://127.0.0.1:{tls.port}?ssl_cert_reqs=none&ssl_check_hostname=false"
     with Holdfast.from_url(url, namespace="tls-checks") as hf:
         assert (hf.mailbox("jill").status()).unread == 0

@@ -1,8 +1,6 @@
 """A primary that was stopped, replaced, and goes on as if nothing had been: what it acknowledges
 then is lost. `Replicated(1)` acknowledges nothing of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -73,7 +71,6 @@ def found(hf: Holdfast, turns: list[str]) -> set[str]:
 @pytest.mark.filterwarnings("ignore:.*was never released:ResourceWarning")
 @pytest.mark.parametrize("durability", DURABILITIES, ids=["plain", "replicated"])
 def test_what_a_zombie_acknowledges(watched: Watched, durability: Replicated | None) -> None:
-    """Without durability it is lost, which shows that this test can tell."""
     history, turns = History(), [f"{when}-{n}" for when in ("before", "during") for n in range(5)]
     url = f"{watched.url}?socket_timeout=1"
     with Holdfast.from_url(url, namespace="z", durability=durability) as hf:

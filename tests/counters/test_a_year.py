@@ -1,7 +1,5 @@
 """A year goes by on the server's clock, with only the writer alive: memory stays bounded."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 
@@ -14,7 +12,6 @@ DAY_S = 86_400.0
 
 @needs_faketime
 def test_memory_stays_bounded_and_precisions_agree(tmp_path: Path, seed: int) -> None:
-    """And a counter to which nobody adds any more is gone, with nobody to clean up."""
     dice = random.Random(seed)
     clock = Clock(tmp_path)
     with Server(env=clock.env) as server, Holdfast.from_url(server.url, namespace="year") as hf:

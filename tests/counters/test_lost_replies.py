@@ -1,7 +1,5 @@
 """A reply that is lost: the add counts once, in every precision."""
 
-from __future__ import annotations
-
 import secrets
 
 import pytest
@@ -13,7 +11,6 @@ from holdfast.counters._sync import ADD
 
 
 def test_an_add_that_is_repeated_counts_once(standalone: Server, proxy: Proxy) -> None:
-    """Whether it had arrived or not."""
     namespace = secrets.token_hex(4)
     with Holdfast.from_url(f"{proxy.url}?socket_timeout=30", namespace=namespace) as hf:
         hits = hf.counter("hits")

@@ -1,7 +1,5 @@
 """A server that restarts from an older state: counters and their buffers count on."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from typing import Any
@@ -31,7 +29,6 @@ def hf(half: Half, rollback: Rollback) -> Any:
 def test_what_is_added_after_the_restart_is_counted(
     half: Half, rollback: Rollback, hf: Any, saved: str
 ) -> None:
-    """Also if the server forgot the counter itself, with its precisions."""
     counter = hf.counter("hits", precisions=(60, 3600), keep=100)
     if saved == "between":
         half.do(counter.add(10))

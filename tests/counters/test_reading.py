@@ -1,7 +1,5 @@
 """Reading counters writes nothing: for a user who may not, and on a replica."""
 
-from __future__ import annotations
-
 import secrets
 
 import pytest
@@ -12,7 +10,6 @@ from holdfast import Holdfast, OutcomeUnknown, ServerUnavailable
 
 
 def test_a_user_who_may_not_write(standalone: Server) -> None:
-    """Reads all; and is told when it adds all the same."""
     namespace = f"read-{secrets.token_hex(4)}"
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         hf.counter("hits").add(3)
@@ -32,7 +29,6 @@ def test_a_user_who_may_not_write(standalone: Server) -> None:
 
 
 def test_a_replica(fresh_server: Server) -> None:
-    """It refuses adds, and tells what its primary has."""
     with Server() as replica, Holdfast.from_url(fresh_server.url) as hf:
         host, port = fresh_server.address
         replica.execute("REPLICAOF", host, port)

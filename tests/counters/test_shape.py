@@ -1,7 +1,5 @@
 """Shapes and samples: pure decisions."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +12,6 @@ from holdfast.counters.shape import Given, Shape
 
 
 def test_a_shape_is_kept_as_text() -> None:
-    """And read again; precisions ascend."""
     shape = Given.checked([60, 1], 10).over(Shape())
     assert str(shape) == "1,60 10"
     assert Shape.parse("1,60 10") == shape
@@ -34,7 +31,6 @@ def test_a_shape_is_kept_as_text() -> None:
     ],
 )
 def test_shapes_out_of_range(precisions: Any, keep: int, problem: str) -> None:
-    """Named, before any I/O."""
     with pytest.raises(ValueError, match=problem):
         Given.checked(precisions, keep)
 
@@ -43,33 +39,28 @@ def test_shapes_out_of_range(precisions: Any, keep: int, problem: str) -> None:
     ("precisions", "keep"), [((1.5,), 1), ((True,), 1), (("1",), 1), ((1,), 2.0)]
 )
 def test_shapes_of_other_things(precisions: Any, keep: Any) -> None:
-    """Seconds are whole."""
     with pytest.raises(TypeError, match="must be an int"):
         Given.checked(precisions, keep)
 
 
 @pytest.mark.parametrize(("window_s", "precision"), [(1, 1), (10, 1), (10.5, 5), (50, 5), (51, 60)])
 def test_the_finest_precision_for_a_window(window_s: float, precision: int) -> None:
-    """That has so many samples."""
     assert Shape((1, 5, 60), 10).finest(window_s) == precision
 
 
 def test_a_window_that_is_too_long() -> None:
-    """It says how long one may be."""
     with pytest.raises(ValueError, match="601 s are more than it keeps, 600 s"):
         Shape((1, 60), 10).finest(601)
 
 
 @pytest.mark.parametrize("count", [True, 1.0, math.nan, "1", None])
 def test_counts_are_whole_numbers(count: Any) -> None:
-    """Half a hit is none."""
     with pytest.raises(TypeError, match="count must be an int"):
         checked_count(count)
 
 
 @pytest.mark.parametrize("count", [2**63, -(2**63)])
 def test_counts_have_a_limit(count: int) -> None:
-    """The server could not add them."""
     with pytest.raises(ValueError, match="count must be within"):
         checked_count(count)
 
@@ -79,6 +70,5 @@ def test_counts_have_a_limit(count: int) -> None:
     [([], ""), ([0, 0], "▁▁"), ([5], "█"), ([0, 7, 3, 1], "▁█▄▂"), ([-7, 0], "▁█")],
 )
 def test_a_sparkline(values: list[int], line: str) -> None:
-    """From zero, or what is below it, to the highest."""
     start = datetime(2026, 11, 22, tzinfo=UTC)
     assert Samples(Sample(start, value) for value in values).sparkline() == line

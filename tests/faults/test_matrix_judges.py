@@ -1,7 +1,5 @@
 """The judges of the fault matrix pass a right history, and bite on each kind of broken one."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -51,8 +49,6 @@ def kinds(judge: Judge, history: Sequence[Operation]) -> dict[str, int]:
 
 
 class TestPlaces:
-    """Locks and semaphores."""
-
     judge = staticmethod(partial(places.judge, limit=1))
 
     def cycle(self, holder: str, fence: int) -> list[Operation]:
@@ -81,8 +77,6 @@ class TestPlaces:
 
 
 class TestQueues:
-    """What was put in line, and what ran."""
-
     def judge(
         self, history: Sequence[Operation], *, dead: set[str] = frozenset(), token: int = 1
     ) -> list[Violation]:
@@ -129,8 +123,6 @@ class TestQueues:
 
 
 class TestChats:
-    """What was said, and what was read."""
-
     judge = staticmethod(partial(chats.judge, readers=["r"]))
 
     def fetch(self, *seqs: int) -> Operation:
@@ -169,8 +161,6 @@ class TestChats:
 
 
 class TestMailboxes:
-    """What came, and what had to go."""
-
     judge = staticmethod(partial(chats.judge, readers=["r"], keep=2))
 
     def history(self, first: int, reason: str = "dropped") -> list[Operation]:
@@ -202,8 +192,6 @@ class TestMailboxes:
 
 
 class TestNames:
-    """What is found."""
-
     judge = staticmethod(names.judge)
 
     def test_what_is_there_is_found(self) -> None:
@@ -239,8 +227,6 @@ class TestNames:
 
 
 class TestCounts:
-    """Sums."""
-
     judge = staticmethod(partial(counts.judge, sums=[3, 3]))
 
     def adds(self) -> list[Operation]:
@@ -267,8 +253,6 @@ class TestCounts:
 
 
 class TestRows:
-    """What is shown."""
-
     judge = staticmethod(rows.judge)
 
     def test_the_version_that_was_written(self) -> None:
@@ -292,8 +276,6 @@ class TestRows:
 
 
 class TestTallies:
-    """Lines."""
-
     def judge(self, history: Sequence[Operation], **wrong: Any) -> list[Violation]:
         return lines.judge(history, lines.sums_of(["f", "g"])._replace(**wrong))
 
@@ -343,8 +325,6 @@ class TestTallies:
 
 
 class TestFeeds:
-    """What arrived, and what was counted."""
-
     def history(self, *, kept: bytes | None = None) -> list[Operation]:
         data = feeds.contents("f")
         digest = hashlib.sha256(data if kept is None else kept).hexdigest()

@@ -354,8 +354,6 @@ async def test_controls_work_from_a_running_event_loop(proxy: Proxy, direct: red
 
 
 def test_a_connection_that_comes_in_while_it_refuses_is_ended(proxy: Proxy) -> None:
-    """The event loop has accepted it by then, and nobody has seen it."""
-
     async def refuse_at_once() -> socket.socket:
         client = socket.create_connection(proxy.address)  # the loop does not run meanwhile
         await asyncio.sleep(0)

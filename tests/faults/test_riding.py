@@ -215,8 +215,6 @@ def test_a_cluster_elects_a_replica(own_cluster: Cluster) -> None:
 
 
 def test_slots_move(own_cluster: Cluster) -> None:
-    """Those of all that they use, while they use it."""
-
     def strike(riders: Riders) -> None:
         for slot in riders.slots:
             own_cluster.move_slot(slot, own_cluster.stranger(slot))

@@ -1,7 +1,5 @@
 """Files that fail again and again: paused, then set aside until somebody says so."""
 
-from __future__ import annotations
-
 import io
 import secrets
 import time
@@ -94,7 +92,6 @@ def test_a_file_that_fails_pauses_and_the_others_go_on(feed: FileFeed) -> None:
 def test_a_file_that_failed_too_often_is_set_aside(
     hf: Holdfast, client: redis.Redis, feed: FileFeed
 ) -> None:
-    """It is seen where somebody looks, and comes again when somebody says so."""
     feed.seal()
     read(feed, "a")
     assert (feed.status().failed, feed.files(failed=True)) == (0, [])
@@ -135,7 +132,6 @@ async def failing(feed: AsyncFileFeed) -> None:
 async def test_whoever_waits_in_asyncio_is_told(
     hf: Holdfast, client: redis.Redis, feed: FileFeed, standalone: Server
 ) -> None:
-    """And hands them out again."""
     feed.seal()
     read(feed, "a")
     hurry(client, hf)
@@ -151,7 +147,6 @@ async def test_whoever_waits_in_asyncio_is_told(
 
 
 def test_who_gets_on_is_not_set_aside(hf: Holdfast, client: redis.Redis, feed: FileFeed) -> None:
-    """What was acknowledged meanwhile counts; and what is no error counts for nothing."""
     read(feed, "a")
     hurry(client, hf)
     with suppress(OSError), next(feed.consumer("a").files()) as file:
@@ -166,7 +161,6 @@ def test_who_gets_on_is_not_set_aside(hf: Holdfast, client: redis.Redis, feed: F
 
 
 def test_a_consumer_whose_files_all_fail_pauses(hf: Holdfast, standalone: Server) -> None:
-    """As when its disk is full: it gets no thousands of files a second, and others get them."""
     feed = hf.file_feed("logs", mode="share")
     for n in range(60):
         feed.publish(io.BytesIO(b""), name=f"bad-{n}" if n < 40 else f"good-{n}")
@@ -187,7 +181,6 @@ def test_a_consumer_whose_files_all_fail_pauses(hf: Holdfast, standalone: Server
 
 @pytest.mark.parametrize("mode", ["broadcast", "share"])
 def test_what_was_set_aside_holds_nobody_up(hf: Holdfast, client: redis.Redis, mode: str) -> None:
-    """When its room is needed it goes, and its consumer is told."""
     noise = secrets.token_bytes(MIN_BUDGET // 4)
     consumers = {"mode": "share"} if mode == "share" else {"consumers": ["a"]}
     feed = hf.file_feed("logs", budget=MIN_BUDGET, **consumers)  # type: ignore[arg-type]

@@ -1,7 +1,5 @@
 """Chunks: packed, checked, and chained."""
 
-from __future__ import annotations
-
 import random
 import re
 import zlib
@@ -21,7 +19,6 @@ def chunk_of(data: bytes) -> bytes:
 @pytest.mark.parametrize("codec", [None, "zlib", "zstd"])
 @pytest.mark.parametrize("data", [b"x", b"line\n" * 20_000, random.Random(1).randbytes(BLOCK)])
 def test_what_is_packed_unpacks(codec: None, data: bytes) -> None:
-    """Whatever it is; and the digest stands where the scripts look for it."""
     packed = Packer(codec).pack(data)
     digest = packed.digest(EMPTY)
     chunk = packed.chunk(digest)
@@ -33,20 +30,17 @@ def test_what_is_packed_unpacks(codec: None, data: bytes) -> None:
 
 
 def test_what_does_not_shrink_is_stored_as_it_is() -> None:
-    """And the next ones are not tried in vain."""
     packer, noise = Packer("zlib"), random.Random(2).randbytes(BLOCK)
     assert packer.pack(noise).payload == noise
     assert packer.pack(b"a" * BLOCK).payload == b"a" * BLOCK
 
 
 def test_a_whole_chunk_fills_a_class_of_the_allocator() -> None:
-    """Of 128 KiB, with the header of a string, so that nothing is wasted."""
     chunk = chunk_of(bytes(BLOCK))
     assert 128 * 1024 - 128 < len(chunk) + 10 <= 128 * 1024
 
 
 def test_the_scripts_know_how_large_a_block_is() -> None:
-    """They tell from an offset which chunk it is in."""
     source = (PACKAGE / "files/lua/parts/feed.lua").read_text()
     assert re.search(r"^local BLOCK = (\d+)", source, re.MULTILINE)[1] == str(BLOCK)
 
@@ -64,6 +58,5 @@ def test_the_scripts_know_how_large_a_block_is() -> None:
     ],
 )
 def test_what_is_wrong_is_said(chunk: bytes | None, problem: str) -> None:
-    """And a bomb unpacks to no more than a chunk."""
     with pytest.raises(ValueError, match=problem):
         unpack(chunk)

@@ -3,8 +3,6 @@
 No script keeps the server busy, nothing takes gigabytes, and nobody gets a `ValueError` of Python.
 """
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Callable, Iterator
@@ -171,7 +169,6 @@ def test_every_call_ends_by_an_answer_or_an_error_of_ours(
     operations: tuple[Operation, ...],
     sample: int,
 ) -> None:
-    """Whatever one value is."""
     client = server.shared_client
     client.flushall()
     with Holdfast.from_url(f"{server.url}?socket_timeout=20", namespace="damaged") as hf:
@@ -205,7 +202,6 @@ def test_every_call_ends_by_an_answer_or_an_error_of_ours(
 def test_a_damaged_feed_is_a_decode_error(
     server: Server, tmp_path: Path, field: str, value: bytes
 ) -> None:
-    """For everybody who reads it."""
     server.shared_client.flushall()
     with Holdfast.from_url(server.url, namespace="damaged") as hf:
         feed_of(hf, tmp_path)
@@ -220,7 +216,6 @@ def test_a_damaged_feed_is_a_decode_error(
 
 @pytest.mark.parametrize("value", [b"x", b"-1 abc", b"1e400 abc", b"9" * 30 + b" abc", b"1", b""])
 def test_a_damaged_position_is_a_decode_error(server: Server, tmp_path: Path, value: bytes) -> None:
-    """Nothing is counted: nobody knows what was."""
     server.shared_client.flushall()
     with Holdfast.from_url(server.url, namespace="damaged") as hf:
         tally_of(hf, tmp_path)

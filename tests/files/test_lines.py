@@ -1,7 +1,5 @@
 """Lines: cut out of bytes that come in any pieces."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest
@@ -35,7 +33,6 @@ def expected(data: bytes) -> tuple[list[bytes], int]:
 
 @given(st.lists(st.text("ab\r\n", max_size=30).map(str.encode), max_size=20))
 def test_pieces_do_not_matter(pieces: list[bytes]) -> None:
-    """As the whole is split, with either end of a line, the last one or none."""
     data = b"".join(pieces)
     blocks = cut(pieces)
     assert told(blocks) == expected(data)
@@ -47,19 +44,16 @@ def test_pieces_do_not_matter(pieces: list[bytes]) -> None:
 
 @given(st.binary(max_size=200), st.integers(0, 200))
 def test_any_bytes_are_lines(data: bytes, at: int) -> None:
-    """NUL, invalid UTF-8 and all."""
     assert told(cut([data[:at], data[at:]])) == expected(data)
 
 
 def test_no_empty_line_follows_the_last_end() -> None:
-    """An empty line is one, the end of the file is none."""
     assert lines_of(b"a\n\nb\n") == [b"a", b"", b"b"]
     assert lines_of(b"") == []
     assert lines_of(b"a\r\nb\r") == [b"a", b"b\r"]
 
 
 def test_a_line_without_end_takes_no_memory() -> None:
-    """It is not kept once it is too long."""
     cutter = Cutter(0, MAX)
     for _ in range(1000):
         assert list(cutter.cut(b"x" * 1000)) == []
@@ -70,7 +64,6 @@ def test_a_line_without_end_takes_no_memory() -> None:
 
 
 def test_a_limit_is_checked() -> None:
-    """Before anything is read."""
     with pytest.raises(ValueError, match="1 to 130,944"):
         checked_max_line(0)
     with pytest.raises(TypeError, match="int"):

@@ -1,7 +1,5 @@
 """Files of this machine, read as those of a feed are."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import random
@@ -53,7 +51,6 @@ async def id_of(path: Path) -> str:
 
 
 async def test_blocks_are_whole_lines_one_after_the_other(tmp_path: Path) -> None:
-    """From any line on, and again when it is asked for again."""
     path = tmp_path / "a.log"
     path.write_bytes(LINES + b"last")
     async for file in AsyncLocalFiles(path).files():
@@ -70,7 +67,6 @@ async def test_blocks_are_whole_lines_one_after_the_other(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"x", b"\r\n\n", b"\0\xff\n\x80"])
 async def test_any_bytes_are_lines(tmp_path: Path, data: bytes) -> None:
-    """None, empty ones, NUL, and what is no text."""
     (tmp_path / "a").write_bytes(data)
     assert await lines(AsyncLocalFiles(tmp_path / "a")) == lines_of(data)
 
@@ -91,7 +87,6 @@ async def test_files_are_called_by_their_paths(tmp_path: Path) -> None:
 
 
 async def test_what_is_packed_is_unpacked(tmp_path: Path) -> None:
-    """All members of it; from any line on."""
     members = gzip.compress(LINES[:99_999]) + gzip.compress(b"") + gzip.compress(LINES[99_999:])
     (tmp_path / "a.gz").write_bytes(members)
     (tmp_path / "b.zst").write_bytes(zstd().compress(LINES))
@@ -115,7 +110,6 @@ async def test_what_is_packed_is_unpacked(tmp_path: Path) -> None:
 async def test_what_comes_before_the_damage_is_good(
     tmp_path: Path, data: bytes, limit: int, good: int, problem: str
 ) -> None:
-    """And then it is told."""
     (tmp_path / "a.gz").write_bytes(data)
     found = bytearray()
 
@@ -132,7 +126,6 @@ async def test_what_comes_before_the_damage_is_good(
 
 
 async def test_what_cannot_be_opened_is_damaged(tmp_path: Path) -> None:
-    """The others go on: that it is not there, or is a pipe, is told of that file."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "b.log").write_bytes(b"x\n")
     (tmp_path / "days").mkdir()
@@ -207,7 +200,6 @@ async def test_a_last_line_without_an_end_is_read_once(tmp_path: Path) -> None:
 
 
 async def test_a_last_line_that_may_grow_is_left_for_the_next_time(tmp_path: Path) -> None:
-    """If it is said that they are still written."""
     path = tmp_path / "a.log"
     path.write_bytes(b"one\ntw")
     growing = AsyncLocalFiles(path, growing=True)
@@ -219,7 +211,6 @@ async def test_a_last_line_that_may_grow_is_left_for_the_next_time(tmp_path: Pat
 
 
 async def test_a_file_that_became_shorter_is_damaged(tmp_path: Path) -> None:
-    """What was read of it is no longer there, so nobody knows what is new."""
     for name in ("a.log", "a.log.gz"):
         path = tmp_path / name
         data = b"one\ntwo\n"
@@ -231,7 +222,6 @@ async def test_a_file_that_became_shorter_is_damaged(tmp_path: Path) -> None:
 
 
 async def test_lines_that_are_too_long_are_left_out(tmp_path: Path) -> None:
-    """However they lie in the pieces."""
     dice = random.Random(3)
     parts = [dice.randbytes(70_000).replace(b"\n", b".") if n % 3 else b"ok" for n in range(9)]
     path = tmp_path / "a.log"

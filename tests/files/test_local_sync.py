@@ -1,8 +1,6 @@
 # Generated from test_local_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Files of this machine, read as those of a feed are."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import random
@@ -54,7 +52,6 @@ def id_of(path: Path) -> str:
 
 
 def test_blocks_are_whole_lines_one_after_the_other(tmp_path: Path) -> None:
-    """From any line on, and again when it is asked for again."""
     path = tmp_path / "a.log"
     path.write_bytes(LINES + b"last")
     for file in LocalFiles(path).files():
@@ -71,7 +68,6 @@ def test_blocks_are_whole_lines_one_after_the_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"x", b"\r\n\n", b"\0\xff\n\x80"])
 def test_any_bytes_are_lines(tmp_path: Path, data: bytes) -> None:
-    """None, empty ones, NUL, and what is no text."""
     (tmp_path / "a").write_bytes(data)
     assert lines(LocalFiles(tmp_path / "a")) == lines_of(data)
 
@@ -92,7 +88,6 @@ def test_files_are_called_by_their_paths(tmp_path: Path) -> None:
 
 
 def test_what_is_packed_is_unpacked(tmp_path: Path) -> None:
-    """All members of it; from any line on."""
     members = gzip.compress(LINES[:99_999]) + gzip.compress(b"") + gzip.compress(LINES[99_999:])
     (tmp_path / "a.gz").write_bytes(members)
     (tmp_path / "b.zst").write_bytes(zstd().compress(LINES))
@@ -116,7 +111,6 @@ def test_what_is_packed_is_unpacked(tmp_path: Path) -> None:
 def test_what_comes_before_the_damage_is_good(
     tmp_path: Path, data: bytes, limit: int, good: int, problem: str
 ) -> None:
-    """And then it is told."""
     (tmp_path / "a.gz").write_bytes(data)
     found = bytearray()
 
@@ -133,7 +127,6 @@ def test_what_comes_before_the_damage_is_good(
 
 
 def test_what_cannot_be_opened_is_damaged(tmp_path: Path) -> None:
-    """The others go on: that it is not there, or is a pipe, is told of that file."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "b.log").write_bytes(b"x\n")
     (tmp_path / "days").mkdir()
@@ -208,7 +201,6 @@ def test_a_last_line_without_an_end_is_read_once(tmp_path: Path) -> None:
 
 
 def test_a_last_line_that_may_grow_is_left_for_the_next_time(tmp_path: Path) -> None:
-    """If it is said that they are still written."""
     path = tmp_path / "a.log"
     path.write_bytes(b"one\ntw")
     growing = LocalFiles(path, growing=True)
@@ -220,7 +212,6 @@ def test_a_last_line_that_may_grow_is_left_for_the_next_time(tmp_path: Path) -> 
 
 
 def test_a_file_that_became_shorter_is_damaged(tmp_path: Path) -> None:
-    """What was read of it is no longer there, so nobody knows what is new."""
     for name in ("a.log", "a.log.gz"):
         path = tmp_path / name
         data = b"one\ntwo\n"
@@ -232,7 +223,6 @@ def test_a_file_that_became_shorter_is_damaged(tmp_path: Path) -> None:
 
 
 def test_lines_that_are_too_long_are_left_out(tmp_path: Path) -> None:
-    """However they lie in the pieces."""
     dice = random.Random(3)
     parts = [dice.randbytes(70_000).replace(b"\n", b".") if n % 3 else b"ok" for n in range(9)]
     path = tmp_path / "a.log"

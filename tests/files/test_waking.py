@@ -1,7 +1,5 @@
 """Waiting: whoever waits is woken by a ring, and asks the server next to nothing meanwhile."""
 
-from __future__ import annotations
-
 import io
 import random
 import secrets

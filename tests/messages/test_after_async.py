@@ -1,7 +1,5 @@
 """Reading past what a device has, not past what the user acknowledged."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest
@@ -17,7 +15,6 @@ async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
 
 
 async def test_a_device_gets_what_another_has_acknowledged(hf: AsyncHoldfast) -> None:
-    """Each reads from where it is."""
     chat = await hf.create_chat(["jill", "jack"], sender="jill", body=1)
     await chat.send(2, sender="jill")
     phone, desk = hf.inbox("jack"), hf.inbox("jack")
@@ -32,7 +29,6 @@ async def test_a_device_gets_what_another_has_acknowledged(hf: AsyncHoldfast) ->
 
 
 async def test_what_a_device_has_is_not_waited_for(hf: AsyncHoldfast) -> None:
-    """Though nobody has acknowledged it."""
     box = hf.mailbox("jack")
     await box.send(1, sender="jill")
     batch = await box.fetch()
@@ -41,7 +37,6 @@ async def test_what_a_device_has_is_not_waited_for(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_position_that_the_server_lost_is_a_reset(hf: AsyncHoldfast) -> None:
-    """All that is there comes again: nothing tells since when the log is another one."""
     chat = await hf.create_chat(["jack"], sender="jill", body=1)
     [batch] = await hf.inbox("jack").fetch()
     [other] = await hf.inbox("jack").fetch(after={chat.chat_id: Position(17, 5)})
@@ -51,7 +46,6 @@ async def test_a_position_that_the_server_lost_is_a_reset(hf: AsyncHoldfast) -> 
 
 
 async def test_a_position_of_an_older_version_is_a_reset(hf: AsyncHoldfast) -> None:
-    """It does not say when the message was sent, so it cannot be compared."""
     box = hf.mailbox("jack")
     await box.send(1, sender="jill")
     await box.send(2, sender="jill")
@@ -62,7 +56,6 @@ async def test_a_position_of_an_older_version_is_a_reset(hf: AsyncHoldfast) -> N
 
 
 async def test_a_device_that_has_nothing_misses_nothing(hf: AsyncHoldfast) -> None:
-    """Though another device has acknowledged it."""
     box = hf.mailbox("jack")
     nothing = (await box.fetch()).position
     chat = await hf.create_chat(["jack"], sender="jill", body=1)
@@ -79,7 +72,6 @@ async def test_a_device_that_has_nothing_misses_nothing(hf: AsyncHoldfast) -> No
 
 
 async def test_a_device_is_told_what_is_not_kept(hf: AsyncHoldfast) -> None:
-    """Before it had anything, as after it had something."""
     box = hf.mailbox("jack", capacity=2, overflow="drop_oldest")
     for n in range(1, 6):
         await box.send(n, sender="jill")
@@ -104,7 +96,6 @@ async def test_what_is_read_and_gone_is_no_reset(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_device_that_has_nothing_is_told_of_no_reset(hf: AsyncHoldfast) -> None:
-    """Where nobody has written yet, or where nothing is any more."""
     box = hf.mailbox("jack")
     nothing = await box.fetch()
     await box.send(1, sender="jill")
@@ -116,7 +107,6 @@ async def test_a_device_that_has_nothing_is_told_of_no_reset(hf: AsyncHoldfast) 
 
 
 async def test_a_stranger_reads_nothing_after_any_position(hf: AsyncHoldfast) -> None:
-    """A position is no proof of membership."""
     chat = await hf.create_chat(["jack"], sender="jill", body=1)
     [batch] = await hf.inbox("jack").fetch()
     after = {chat.chat_id: Position(batch.epoch, 0)}
@@ -124,7 +114,6 @@ async def test_a_stranger_reads_nothing_after_any_position(hf: AsyncHoldfast) ->
 
 
 async def test_positions_are_checked_before_anything_is_asked(hf: AsyncHoldfast) -> None:
-    """Like every argument."""
     with pytest.raises(TypeError, match="Position"):
         await hf.mailbox("jack").fetch(after=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="epoch"):

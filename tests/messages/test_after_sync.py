@@ -1,8 +1,6 @@
 # Generated from test_after_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Reading past what a device has, not past what the user acknowledged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -18,7 +16,6 @@ def hf(site: Site) -> Iterator[Holdfast]:
 
 
 def test_a_device_gets_what_another_has_acknowledged(hf: Holdfast) -> None:
-    """Each reads from where it is."""
     chat = hf.create_chat(["jill", "jack"], sender="jill", body=1)
     chat.send(2, sender="jill")
     phone, desk = hf.inbox("jack"), hf.inbox("jack")
@@ -33,7 +30,6 @@ def test_a_device_gets_what_another_has_acknowledged(hf: Holdfast) -> None:
 
 
 def test_what_a_device_has_is_not_waited_for(hf: Holdfast) -> None:
-    """Though nobody has acknowledged it."""
     box = hf.mailbox("jack")
     box.send(1, sender="jill")
     batch = box.fetch()
@@ -42,7 +38,6 @@ def test_what_a_device_has_is_not_waited_for(hf: Holdfast) -> None:
 
 
 def test_a_position_that_the_server_lost_is_a_reset(hf: Holdfast) -> None:
-    """All that is there comes again: nothing tells since when the log is another one."""
     chat = hf.create_chat(["jack"], sender="jill", body=1)
     [batch] = hf.inbox("jack").fetch()
     [other] = hf.inbox("jack").fetch(after={chat.chat_id: Position(17, 5)})
@@ -52,7 +47,6 @@ def test_a_position_that_the_server_lost_is_a_reset(hf: Holdfast) -> None:
 
 
 def test_a_position_of_an_older_version_is_a_reset(hf: Holdfast) -> None:
-    """It does not say when the message was sent, so it cannot be compared."""
     box = hf.mailbox("jack")
     box.send(1, sender="jill")
     box.send(2, sender="jill")
@@ -63,7 +57,6 @@ def test_a_position_of_an_older_version_is_a_reset(hf: Holdfast) -> None:
 
 
 def test_a_device_that_has_nothing_misses_nothing(hf: Holdfast) -> None:
-    """Though another device has acknowledged it."""
     box = hf.mailbox("jack")
     nothing = (box.fetch()).position
     chat = hf.create_chat(["jack"], sender="jill", body=1)
@@ -80,7 +73,6 @@ def test_a_device_that_has_nothing_misses_nothing(hf: Holdfast) -> None:
 
 
 def test_a_device_is_told_what_is_not_kept(hf: Holdfast) -> None:
-    """Before it had anything, as after it had something."""
     box = hf.mailbox("jack", capacity=2, overflow="drop_oldest")
     for n in range(1, 6):
         box.send(n, sender="jill")
@@ -105,7 +97,6 @@ def test_what_is_read_and_gone_is_no_reset(hf: Holdfast) -> None:
 
 
 def test_a_device_that_has_nothing_is_told_of_no_reset(hf: Holdfast) -> None:
-    """Where nobody has written yet, or where nothing is any more."""
     box = hf.mailbox("jack")
     nothing = box.fetch()
     box.send(1, sender="jill")
@@ -117,7 +108,6 @@ def test_a_device_that_has_nothing_is_told_of_no_reset(hf: Holdfast) -> None:
 
 
 def test_a_stranger_reads_nothing_after_any_position(hf: Holdfast) -> None:
-    """A position is no proof of membership."""
     chat = hf.create_chat(["jack"], sender="jill", body=1)
     [batch] = hf.inbox("jack").fetch()
     after = {chat.chat_id: Position(batch.epoch, 0)}
@@ -125,7 +115,6 @@ def test_a_stranger_reads_nothing_after_any_position(hf: Holdfast) -> None:
 
 
 def test_positions_are_checked_before_anything_is_asked(hf: Holdfast) -> None:
-    """Like every argument."""
     with pytest.raises(TypeError, match="Position"):
         hf.mailbox("jack").fetch(after=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="epoch"):

@@ -1,7 +1,5 @@
 """What another program has written into the keys of mailboxes, chats and lists."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -24,7 +22,6 @@ WRONG = ["x", "", "-1", "1.5", "inf", "nan", "1e400", "9" * 40, b"\xff\xfe"]
 async def test_a_damaged_mailbox_says_which_key_it_is(
     hf: AsyncHoldfast, site: Site, field: str
 ) -> None:
-    """Whatever is done with it; nothing is applied, and once it is repaired all goes on."""
     client: Any = site.client
     box, meta = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}:meta"
     await box.send(1, sender="jill")
@@ -53,7 +50,6 @@ async def test_a_damaged_mailbox_says_which_key_it_is(
 async def test_a_damaged_chat_says_which_key_it_is(
     hf: AsyncHoldfast, site: Site, field: str
 ) -> None:
-    """And holds up no other chat of its members."""
     client: Any = site.client
     chat = await hf.create_chat(["jack"], sender="jill", body=1, chat_id="c", keep="until_read")
     await hf.create_chat(["jack"], sender="jill", body=1, chat_id="d")
@@ -79,7 +75,6 @@ async def test_a_damaged_chat_says_which_key_it_is(
 
 
 async def test_a_damaged_cursor_skips_nothing(hf: AsyncHoldfast, site: Site) -> None:
-    """It is told, as what is beyond the log would hide what is sent next."""
     client: Any = site.client
     chat = await hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
     cursors, inbox = f"{site.namespace}:{{chat:c}}:cursors", hf.inbox("jack")
@@ -129,7 +124,6 @@ async def test_foreign_entries_of_a_list_are_no_chats(hf: AsyncHoldfast, site: S
 
 
 async def test_the_plain_loop_goes_past_what_cannot_be_read(hf: AsyncHoldfast, site: Site) -> None:
-    """As the first example of the docs has it."""
     client: Any = site.client
     box, unit = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}"
     await box.send("a", sender="jill")

@@ -1,8 +1,6 @@
 # Generated from test_damage_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What another program has written into the keys of mailboxes, chats and lists."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +21,6 @@ WRONG = ["x", "", "-1", "1.5", "inf", "nan", "1e400", "9" * 40, b"\xff\xfe"]
 
 @pytest.mark.parametrize("field", ["epoch", "top", "floor"])
 def test_a_damaged_mailbox_says_which_key_it_is(hf: Holdfast, site: Site, field: str) -> None:
-    """Whatever is done with it; nothing is applied, and once it is repaired all goes on."""
     client: Any = site.client
     box, meta = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}:meta"
     box.send(1, sender="jill")
@@ -50,7 +47,6 @@ def test_a_damaged_mailbox_says_which_key_it_is(hf: Holdfast, site: Site, field:
 
 @pytest.mark.parametrize("field", ["epoch", "top", "floor", "keep", "idle_ms", "since"])
 def test_a_damaged_chat_says_which_key_it_is(hf: Holdfast, site: Site, field: str) -> None:
-    """And holds up no other chat of its members."""
     client: Any = site.client
     chat = hf.create_chat(["jack"], sender="jill", body=1, chat_id="c", keep="until_read")
     hf.create_chat(["jack"], sender="jill", body=1, chat_id="d")
@@ -76,7 +72,6 @@ def test_a_damaged_chat_says_which_key_it_is(hf: Holdfast, site: Site, field: st
 
 
 def test_a_damaged_cursor_skips_nothing(hf: Holdfast, site: Site) -> None:
-    """It is told, as what is beyond the log would hide what is sent next."""
     client: Any = site.client
     chat = hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
     cursors, inbox = f"{site.namespace}:{{chat:c}}:cursors", hf.inbox("jack")
@@ -126,7 +121,6 @@ def test_foreign_entries_of_a_list_are_no_chats(hf: Holdfast, site: Site) -> Non
 
 
 def test_the_plain_loop_goes_past_what_cannot_be_read(hf: Holdfast, site: Site) -> None:
-    """As the first example of the docs has it."""
     client: Any = site.client
     box, unit = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}"
     box.send("a", sender="jill")

@@ -1,7 +1,5 @@
 """Those of the thirteen defects of the usual design that need a line to look at, or odd clients."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

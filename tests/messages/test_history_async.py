@@ -1,7 +1,5 @@
 """What is kept, read or not: from either end, and only for members where that is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -27,7 +25,6 @@ async def read_on(page: Callable[[int], Awaitable[Any]], seq: int) -> list[list[
 
 
 async def test_history_goes_on_page_by_page(hf: AsyncHoldfast) -> None:
-    """From a number on, also from one that is not kept any more."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep=50)
     for n in range(2, 91):
         await chat.send(n, sender="a")
@@ -40,7 +37,6 @@ async def test_history_goes_on_page_by_page(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_mailbox_is_read_from_either_end(hf: AsyncHoldfast) -> None:
-    """Whatever its owner has acknowledged; nobody has to be there."""
     box = hf.mailbox("jack")
     assert await box.latest(after=0) == []
     for n in range(1, 8):
@@ -51,7 +47,6 @@ async def test_a_mailbox_is_read_from_either_end(hf: AsyncHoldfast) -> None:
 
 
 async def test_large_messages_come_in_several_pages(hf: AsyncHoldfast) -> None:
-    """At least one in each, and none is skipped."""
     box = hf.mailbox("jack")
     for _ in range(6):
         await box.send(b"x" * (1 << 20), sender="jill")
@@ -73,7 +68,6 @@ async def test_large_messages_come_in_several_pages(hf: AsyncHoldfast) -> None:
 async def test_edges_are_checked(
     hf: AsyncHoldfast, edges: dict[str, Any], error: type[Exception], told: str
 ) -> None:
-    """Before anything is asked."""
     with pytest.raises(error, match=told):
         await hf.chat("none").history(**edges)
     with pytest.raises(error, match=told):
@@ -93,7 +87,6 @@ LOOKS: list[Callable[[AsyncChat, str], Awaitable[Any]]] = [
 async def test_only_members_look_and_add_where_it_is_said_who_does(
     hf: AsyncHoldfast, look: Callable[[AsyncChat, str], Awaitable[Any]]
 ) -> None:
-    """In the same step, so that nobody who has just left sees anything."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1)
     assert await look(chat, "a")
     await chat.leave("friend")
@@ -109,7 +102,6 @@ async def test_only_members_look_and_add_where_it_is_said_who_does(
 
 
 async def test_an_add_that_is_repeated_answers_the_same(hf: AsyncHoldfast) -> None:
-    """Though who added somebody is no member any more."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1)
     assert await chat.join("c", by="b", op_id="mine")
     await chat.leave("b")
@@ -118,7 +110,6 @@ async def test_an_add_that_is_repeated_answers_the_same(hf: AsyncHoldfast) -> No
 
 
 async def test_a_stranger_who_adds_a_member_takes_nothing_from_it(hf: AsyncHoldfast) -> None:
-    """Its list keeps the chat."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1)
     with pytest.raises(NotAMember):
         await chat.join("b", by="stranger")

@@ -1,8 +1,6 @@
 # Generated from test_history_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What is kept, read or not: from either end, and only for members where that is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -28,7 +26,6 @@ def read_on(page: Callable[[int], Awaitable[Any]], seq: int) -> list[list[int]]:
 
 
 def test_history_goes_on_page_by_page(hf: Holdfast) -> None:
-    """From a number on, also from one that is not kept any more."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep=50)
     for n in range(2, 91):
         chat.send(n, sender="a")
@@ -41,7 +38,6 @@ def test_history_goes_on_page_by_page(hf: Holdfast) -> None:
 
 
 def test_a_mailbox_is_read_from_either_end(hf: Holdfast) -> None:
-    """Whatever its owner has acknowledged; nobody has to be there."""
     box = hf.mailbox("jack")
     assert box.latest(after=0) == []
     for n in range(1, 8):
@@ -52,7 +48,6 @@ def test_a_mailbox_is_read_from_either_end(hf: Holdfast) -> None:
 
 
 def test_large_messages_come_in_several_pages(hf: Holdfast) -> None:
-    """At least one in each, and none is skipped."""
     box = hf.mailbox("jack")
     for _ in range(6):
         box.send(b"x" * (1 << 20), sender="jill")
@@ -74,7 +69,6 @@ def test_large_messages_come_in_several_pages(hf: Holdfast) -> None:
 def test_edges_are_checked(
     hf: Holdfast, edges: dict[str, Any], error: type[Exception], told: str
 ) -> None:
-    """Before anything is asked."""
     with pytest.raises(error, match=told):
         hf.chat("none").history(**edges)
     with pytest.raises(error, match=told):
@@ -94,7 +88,6 @@ LOOKS: list[Callable[[Chat, str], Awaitable[Any]]] = [
 def test_only_members_look_and_add_where_it_is_said_who_does(
     hf: Holdfast, look: Callable[[Chat, str], Awaitable[Any]]
 ) -> None:
-    """In the same step, so that nobody who has just left sees anything."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1)
     assert look(chat, "a")
     chat.leave("friend")
@@ -110,7 +103,6 @@ def test_only_members_look_and_add_where_it_is_said_who_does(
 
 
 def test_an_add_that_is_repeated_answers_the_same(hf: Holdfast) -> None:
-    """Though who added somebody is no member any more."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1)
     assert chat.join("c", by="b", op_id="mine")
     chat.leave("b")
@@ -119,7 +111,6 @@ def test_an_add_that_is_repeated_answers_the_same(hf: Holdfast) -> None:
 
 
 def test_a_stranger_who_adds_a_member_takes_nothing_from_it(hf: Holdfast) -> None:
-    """Its list keeps the chat."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1)
     with pytest.raises(NotAMember):
         chat.join("b", by="stranger")

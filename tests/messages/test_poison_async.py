@@ -1,7 +1,5 @@
 """What some reader could not take: it is refused, or comes as such, and blocks nobody."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -37,7 +35,6 @@ def write(site: Site, unit: str, seq: int, sender: bytes, body: bytes) -> None:
     ],
 )
 async def test_a_body_that_is_nested_too_deeply_is_not_sent(hf: AsyncHoldfast, body: Any) -> None:
-    """Somebody may be able to write it, and not to read it."""
     with pytest.raises(ValueError, match="nested more than 100 deep"):
         await hf.mailbox("jack").send(body, sender="jill")
     assert not await hf.mailbox("jack").fetch()
@@ -66,7 +63,6 @@ FOREIGN = {
 async def test_what_another_program_wrote_blocks_nobody(
     hf: AsyncHoldfast, site: Site, name: str
 ) -> None:
-    """However deep or large it is: it comes in its place, and what follows comes too."""
     box = hf.mailbox("jack")
     chat = await hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
     await box.send(1, sender="jill")
@@ -101,6 +97,5 @@ async def test_a_large_name_of_a_sender_blocks_nobody(hf: AsyncHoldfast, site: S
 
 @pytest.mark.parametrize("end", [b'\\"' * 400_000, b'"' * 800_001, b"[]," * 250_000])
 def test_the_depth_is_found_at_once(end: bytes) -> None:
-    """Also of what is all brackets, or all quotes: a bound against hours, not a timing."""
     with pytest.raises(ValueError, match="nested more than 100 deep"):
         decoded_body(b"j" + b"[" * (MAX_DEPTH + 1) + end)

@@ -1,8 +1,6 @@
 # Generated from test_poison_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What some reader could not take: it is refused, or comes as such, and blocks nobody."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -38,7 +36,6 @@ def write(site: Site, unit: str, seq: int, sender: bytes, body: bytes) -> None:
     ],
 )
 def test_a_body_that_is_nested_too_deeply_is_not_sent(hf: Holdfast, body: Any) -> None:
-    """Somebody may be able to write it, and not to read it."""
     with pytest.raises(ValueError, match="nested more than 100 deep"):
         hf.mailbox("jack").send(body, sender="jill")
     assert not hf.mailbox("jack").fetch()
@@ -65,7 +62,6 @@ FOREIGN = {
 
 @pytest.mark.parametrize("name", FOREIGN)
 def test_what_another_program_wrote_blocks_nobody(hf: Holdfast, site: Site, name: str) -> None:
-    """However deep or large it is: it comes in its place, and what follows comes too."""
     box = hf.mailbox("jack")
     chat = hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
     box.send(1, sender="jill")
@@ -100,6 +96,5 @@ def test_a_large_name_of_a_sender_blocks_nobody(hf: Holdfast, site: Site) -> Non
 
 @pytest.mark.parametrize("end", [b'\\"' * 400_000, b'"' * 800_001, b"[]," * 250_000])
 def test_the_depth_is_found_at_once(end: bytes) -> None:
-    """Also of what is all brackets, or all quotes: a bound against hours, not a timing."""
     with pytest.raises(ValueError, match="nested more than 100 deep"):
         decoded_body(b"j" + b"[" * (MAX_DEPTH + 1) + end)

@@ -1,7 +1,5 @@
 """What a member who joined later may read: what was sent since, or in an open chat everything."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -55,7 +53,6 @@ async def all_ways(hf: AsyncHoldfast, user: str) -> list[list[int]]:
 
 
 async def test_a_later_member_reads_what_was_sent_since(hf: AsyncHoldfast) -> None:
-    """In each way, and with each position."""
     chat = await begun(hf)
     [batch] = await hf.inbox("jack").fetch()
     assert (batch.gap, numbers(batch.messages)) == (None, [4])
@@ -68,7 +65,6 @@ async def test_a_later_member_reads_what_was_sent_since(hf: AsyncHoldfast) -> No
 
 @pytest.mark.parametrize(("start", "first"), [("floor", 1), (1, 1), (3, 3), (4, 4)])
 async def test_who_adds_a_member_says_from_where(hf: AsyncHoldfast, start: Any, first: int) -> None:
-    """From a number, or from the oldest message that is kept."""
     await begun(hf, start=start)
     ways = await all_ways(hf, "jack")
     assert ways[0] == ways[-1] == ways[-2] == list(range(first, 5))
@@ -84,7 +80,6 @@ async def test_an_open_chat_shows_everything(hf: AsyncHoldfast) -> None:
 
 
 async def test_who_left_and_is_back_reads_what_was_sent_since(hf: AsyncHoldfast) -> None:
-    """Though it was there from the beginning."""
     chat = await begun(hf)
     await chat.leave("jill")
     await chat.send(5, sender="jack")
@@ -100,7 +95,6 @@ async def test_who_left_and_is_back_reads_what_was_sent_since(hf: AsyncHoldfast)
 
 
 async def test_a_chat_can_be_opened_and_closed(hf: AsyncHoldfast) -> None:
-    """For everyone who joined while it was closed."""
     chat = await begun(hf)
     await chat.redefine(history="open")
     assert numbers(await chat.history(reader="jack")) == [1, 2, 3, 4]
@@ -113,7 +107,6 @@ async def test_a_chat_can_be_opened_and_closed(hf: AsyncHoldfast) -> None:
 
 
 async def test_what_a_later_member_may_not_read_is_no_gap(hf: AsyncHoldfast) -> None:
-    """Also when it is not kept any more."""
     chat = await begun(hf, keep=2)
     [batch] = await hf.inbox("jack").fetch(after={"c": Position(0, 0)})
     assert (batch.gap, numbers(batch.messages)) == (None, [4])

@@ -1,8 +1,6 @@
 # Generated from test_since_join_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What a member who joined later may read: what was sent since, or in an open chat everything."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -56,7 +54,6 @@ def all_ways(hf: Holdfast, user: str) -> list[list[int]]:
 
 
 def test_a_later_member_reads_what_was_sent_since(hf: Holdfast) -> None:
-    """In each way, and with each position."""
     chat = begun(hf)
     [batch] = hf.inbox("jack").fetch()
     assert (batch.gap, numbers(batch.messages)) == (None, [4])
@@ -69,7 +66,6 @@ def test_a_later_member_reads_what_was_sent_since(hf: Holdfast) -> None:
 
 @pytest.mark.parametrize(("start", "first"), [("floor", 1), (1, 1), (3, 3), (4, 4)])
 def test_who_adds_a_member_says_from_where(hf: Holdfast, start: Any, first: int) -> None:
-    """From a number, or from the oldest message that is kept."""
     begun(hf, start=start)
     ways = all_ways(hf, "jack")
     assert ways[0] == ways[-1] == ways[-2] == list(range(first, 5))
@@ -85,7 +81,6 @@ def test_an_open_chat_shows_everything(hf: Holdfast) -> None:
 
 
 def test_who_left_and_is_back_reads_what_was_sent_since(hf: Holdfast) -> None:
-    """Though it was there from the beginning."""
     chat = begun(hf)
     chat.leave("jill")
     chat.send(5, sender="jack")
@@ -101,7 +96,6 @@ def test_who_left_and_is_back_reads_what_was_sent_since(hf: Holdfast) -> None:
 
 
 def test_a_chat_can_be_opened_and_closed(hf: Holdfast) -> None:
-    """For everyone who joined while it was closed."""
     chat = begun(hf)
     chat.redefine(history="open")
     assert numbers(chat.history(reader="jack")) == [1, 2, 3, 4]
@@ -114,7 +108,6 @@ def test_a_chat_can_be_opened_and_closed(hf: Holdfast) -> None:
 
 
 def test_what_a_later_member_may_not_read_is_no_gap(hf: Holdfast) -> None:
-    """Also when it is not kept any more."""
     chat = begun(hf, keep=2)
     [batch] = hf.inbox("jack").fetch(after={"c": Position(0, 0)})
     assert (batch.gap, numbers(batch.messages)) == (None, [4])

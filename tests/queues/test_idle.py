@@ -1,7 +1,5 @@
 """An idle worker costs the server next to nothing, and still wakes at once."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import time
@@ -70,7 +68,6 @@ async def test_a_worker_that_missed_its_ring_finds_the_task_by_itself(
 
 
 async def test_one_of_many_waiting_workers_is_woken(standalone: Server) -> None:
-    """Each task wakes one process; all tasks are run at once by all of them."""
     started.clear()
     async with AsyncHoldfast.from_url(standalone.url, namespace="many") as hf:
         workers = [hf.worker(tasks, concurrency=1) for _ in range(5)]

@@ -1,7 +1,5 @@
 """What a worker tells the application's log of tasks that strangers named."""
 
-from __future__ import annotations
-
 import logging
 import secrets
 
@@ -14,7 +12,6 @@ FORGED = "odd\n2026-11-22 10:00:00 INFO all is well\r\x1b[31m\u202e"
 
 
 def test_a_record_of_a_task_is_a_line(standalone: Server, caplog: pytest.LogCaptureFixture) -> None:
-    """Its name, its queue and why it died are of strangers, and none of them begins a line."""
     registry = TaskRegistry()
 
     @registry.task(queue=FORGED, name=FORGED, retry=Retry(attempts=1))

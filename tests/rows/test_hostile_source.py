@@ -1,7 +1,5 @@
 """Whatever a source raises, readers get `LoadFailed` and the refresher goes on."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 

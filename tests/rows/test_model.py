@@ -1,7 +1,5 @@
 """Whatever is done in whatever order: the cache is what a dictionary would be."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from typing import Any
@@ -90,7 +88,6 @@ class Model:
 def test_it_is_what_a_dictionary_would_be(
     hf: Holdfast, steps: list[tuple[str, Any]], shards: int
 ) -> None:
-    """One user; periods so long that only what was said makes a row due."""
     table = Table({})
     cache = hf.row_cache(secrets.token_hex(6), source=table, shards=shards)
     model = Model(cache, table)

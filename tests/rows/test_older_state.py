@@ -1,7 +1,5 @@
 """A server that restarts from an older state: readers and refreshers of rows go on."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 from collections.abc import Iterator, Sequence
@@ -81,7 +79,6 @@ def shown(half: Half, cache: Any) -> Any:
 def test_a_row_is_refreshed_again(
     half: Half, rollback: Rollback, cache: Any, table: Table, saved: str
 ) -> None:
-    """Or loaded by its readers, if the server forgot that it is scheduled."""
     if saved != "not scheduled":
         half.do(cache.schedule(7, every=0.1))
     with refreshing(half, cache):

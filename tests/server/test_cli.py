@@ -1,7 +1,5 @@
 """`holdfast server …`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -31,7 +29,6 @@ def test_start_status_stop(folder: Path) -> None:
 
 
 def test_status_as_json(folder: Path) -> None:
-    """One object, also when nothing runs."""
     with EmbeddedServer.open(folder):
         told = json.loads(run(app, ["status", "--json", str(folder)]).output)
         assert told["running"] is True
@@ -44,7 +41,6 @@ def test_status_as_json(folder: Path) -> None:
 
 
 def test_stop_needs_force_while_the_server_is_in_use(folder: Path) -> None:
-    """The error names the way."""
     with EmbeddedServer.open(folder):
         refused = run(app, ["stop", str(folder)])
         assert refused.exit_code == 4
@@ -56,7 +52,6 @@ def test_stop_needs_force_while_the_server_is_in_use(folder: Path) -> None:
 def test_the_folder_may_come_from_the_environment(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As for every other command."""
     monkeypatch.setenv("HOLDFAST_EMBEDDED", str(folder))
 
     answer = run(app, ["status"])

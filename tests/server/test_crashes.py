@@ -1,7 +1,5 @@
 """Whoever is killed: what was acknowledged is kept, and the folder opens again."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -45,7 +43,6 @@ def count_in(folder: Path) -> int:
 
 
 def test_the_server_stops_when_its_last_user_is_killed(folder: Path) -> None:
-    """One killed user of two changes nothing; the second takes the server along."""
     with user_of(folder) as first, user_of(folder) as second:
         first.line(), second.line()
         running = server_of(folder)
@@ -76,7 +73,6 @@ def test_a_killed_server_is_started_again(server: EmbeddedServer, folder: Path) 
     "order", ["server keeper user", "keeper user server", "user server keeper"]
 )
 def test_killing_everybody_loses_no_acknowledged_write(folder: Path, order: str) -> None:
-    """Each write is on disk before it is acknowledged."""
     with Process(COUNT, folder) as user:
         while (acknowledged := int(user.line())) < 50:
             pass
@@ -89,7 +85,6 @@ def test_killing_everybody_loses_no_acknowledged_write(folder: Path, order: str)
 
 
 def test_a_killed_keeper_takes_its_server_along(folder: Path) -> None:
-    """Otherwise nobody would stop it; whoever opens the folder next starts both anew."""
     with user_of(folder) as user:
         user.line()
         old = living_in(folder)
@@ -126,7 +121,6 @@ def test_a_server_left_by_a_killed_keeper_is_stopped_before_the_next(folder: Pat
 
 
 def test_a_keeper_that_is_told_to_end_stops_its_server_in_order(folder: Path) -> None:
-    """As when the machine shuts down, users or not."""
     with user_of(folder) as user:
         user.line()
 
@@ -158,7 +152,6 @@ def test_a_write_cut_off_by_a_crash_is_dropped(folder: Path) -> None:
 
 
 def test_a_damaged_file_is_reported_at_once(folder: Path) -> None:
-    """The error quotes the log, which says what to do, and nobody keeps trying."""
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
         client.set("count", 7)
     data_file(folder).write_bytes(b"this is no command\r\n")

@@ -1,7 +1,5 @@
 """Opening and closing in peace."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -21,7 +19,6 @@ from server.processes import Process, keeper_of, linux_only, living_in, server_o
 
 
 def test_what_was_written_is_there_when_the_folder_is_opened_again(folder: Path) -> None:
-    """A clean shutdown keeps every write."""
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
         client.set("name", "value")
 
@@ -55,7 +52,6 @@ def test_two_opens_in_one_process_share_the_server(folder: Path) -> None:
 
 @linux_only
 def test_close_of_the_last_user_returns_when_the_server_has_ended(folder: Path) -> None:
-    """The folder may be copied or deleted then."""
     with EmbeddedServer.open(folder):
         running = server_of(folder)
 
@@ -76,7 +72,6 @@ def test_a_private_server_leaves_nothing_behind() -> None:
 
 @linux_only
 def test_a_private_server_ends_with_a_killed_owner() -> None:
-    """The kernel tells the keeper, which deletes the folder."""
     with user_of(None) as owner:
         folder = Path(owner.line())
         assert folder.exists()
@@ -111,7 +106,6 @@ sys.stdin.read()
 
 @linux_only
 def test_the_keeper_is_nobodys_child_and_holds_nothing_of_its_starter(folder: Path) -> None:
-    """No terminal, no session, no open file of the process that happened to start it."""
     read_end, write_end = os.pipe()
     os.set_inheritable(write_end, True)
     with EmbeddedServer.open(folder):
@@ -157,7 +151,6 @@ def test_a_long_name_with_odd_characters_gets_a_short_address(
 def test_an_alias_in_a_directory_of_somebody_else_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever can write there could lead us to a server of his own."""
     with tempfile.TemporaryDirectory(dir="/tmp") as short:
         monkeypatch.setattr(tempfile, "tempdir", short)
         trap = Path(short, f"holdfast-{os.getuid()}")
@@ -211,7 +204,6 @@ def test_an_empty_name_is_refused() -> None:
 
 @linux_only
 def test_a_deleted_folder_ends_its_server(folder: Path) -> None:
-    """Nobody could ever reach it again."""
     with user_of(folder) as user:
         user.line()
 

@@ -1,7 +1,5 @@
 """A server that runs without users, and how to stop one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -28,7 +26,6 @@ def test_a_pinned_server_stays_without_users_until_it_is_stopped(folder: Path) -
 
 
 def test_start_pins_a_server_that_already_runs(folder: Path) -> None:
-    """Its users do not notice."""
     with EmbeddedServer.open(folder):
         before = status(folder).pid
         assert start(folder).pid == before
@@ -38,7 +35,6 @@ def test_start_pins_a_server_that_already_runs(folder: Path) -> None:
 
 
 def test_stop_refuses_while_the_server_is_in_use(folder: Path) -> None:
-    """It names the users and changes nothing."""
     start(folder)
     with user_of(folder) as user:
         user.line()
@@ -53,7 +49,6 @@ def test_stop_refuses_while_the_server_is_in_use(folder: Path) -> None:
 
 
 def test_stop_with_force_takes_the_server_from_its_users(folder: Path) -> None:
-    """Whoever opens the folder then starts it anew."""
     with EmbeddedServer.open(folder):
         before = status(folder).pid
 
@@ -66,7 +61,6 @@ def test_stop_with_force_takes_the_server_from_its_users(folder: Path) -> None:
 
 @linux_only
 def test_a_pinned_server_is_started_again_too(folder: Path) -> None:
-    """Nobody has to be there when it dies."""
     start(folder)
     before = server_of(folder)
 
@@ -78,7 +72,6 @@ def test_a_pinned_server_is_started_again_too(folder: Path) -> None:
 
 @linux_only
 def test_a_pin_outlives_a_killed_keeper(folder: Path) -> None:
-    """As after a power cut: the next to open it starts it, and it stays."""
     start(folder)
     kill(keeper_of(folder))
     eventually(lambda: not living_in(folder))
@@ -92,7 +85,6 @@ def test_a_pin_outlives_a_killed_keeper(folder: Path) -> None:
 
 
 def test_stopping_what_does_not_run_is_no_error(folder: Path) -> None:
-    """Whether there is a folder or not."""
     assert stop(folder) is False
     with EmbeddedServer.open(folder):
         pass

@@ -1,7 +1,5 @@
 """Many processes at the same moment."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
@@ -28,7 +26,6 @@ for _ in range(int(sys.argv[2])):
 
 @linux_only
 def test_all_who_open_at_once_get_the_same_server(folder: Path) -> None:
-    """One of them starts it; killed together, they take it along."""
     with ExitStack() as stack:
         users = [stack.enter_context(user_of(folder)) for _ in range(8)]
         assert {user.line() for user in users} == {str(folder)}
@@ -41,7 +38,6 @@ def test_all_who_open_at_once_get_the_same_server(folder: Path) -> None:
 
 @linux_only
 def test_opening_during_the_shutdown_waits_and_starts_anew(folder: Path) -> None:
-    """Processes that come and go never meet a server that is about to end, nor two of them."""
     with ExitStack() as stack:
         users = [stack.enter_context(Process(COME_AND_GO, folder, "10")) for _ in range(3)]
         for user in users:
@@ -73,7 +69,6 @@ def test_a_folder_that_vanishes_has_no_users(folder: Path) -> None:
 
 
 def test_threads_may_open_and_close_at_once(folder: Path) -> None:
-    """Each open is a user of its own, also within one process."""
     failures: list[BaseException] = []
 
     def come_and_go() -> None:
@@ -97,7 +92,6 @@ def test_threads_may_open_and_close_at_once(folder: Path) -> None:
 
 
 def test_a_keeper_that_looks_is_no_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who leaves in the midst of its look at a seat waits for the end of the server too."""
     seat, held = tmp_path / "1-seat", list[bool]()
     seat.touch()
     unlink = Path.unlink

@@ -1,7 +1,5 @@
 """What `status` sees."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from pathlib import Path
@@ -14,7 +12,6 @@ from server.processes import user_of
 
 
 def test_a_folder_that_does_not_exist_is_not_running(folder: Path) -> None:
-    """Looking makes nothing."""
     assert status(folder) == ServerStatus(
         folder=str(folder),
         running=False,
@@ -43,7 +40,6 @@ def test_a_running_server_tells_about_itself(
 
 
 def test_the_users_are_counted_by_who_lives(server: EmbeddedServer, folder: Path) -> None:
-    """One per open; the dead do not count."""
     with user_of(folder) as other, EmbeddedServer.open(folder):
         other.line()
         assert status(folder).users == tuple(sorted([os.getpid(), os.getpid(), other.pid]))
@@ -54,6 +50,5 @@ def test_the_users_are_counted_by_who_lives(server: EmbeddedServer, folder: Path
 
 
 def test_a_status_cannot_be_changed(folder: Path) -> None:
-    """It is one instant."""
     with pytest.raises(dataclasses.FrozenInstanceError):
         status(folder).running = True  # type: ignore[misc]

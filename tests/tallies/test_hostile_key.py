@@ -1,7 +1,5 @@
 """Whatever a key raises, its line is rejected and the others are counted."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 
@@ -35,7 +33,6 @@ def test_a_key_may_raise_whatever_it_likes(standalone: Server, tmp_path: Path) -
 def test_the_first_one_is_logged(
     standalone: Server, tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Also if its traceback cannot be formatted."""
     path = tmp_path / "a.log"
     path.write_text("a line\n")
 

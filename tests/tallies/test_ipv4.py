@@ -1,7 +1,5 @@
 """Columns of texts that may be IPv4 addresses, compared with what Python says."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address
 
 import polars as pl
@@ -36,11 +34,9 @@ def numbers(texts: list[str]) -> list[int | None]:
 @example(["1e0.1.1.1", "1.0.0.1 ", "0x1.1.1.1", "1_0.1.1.1", "1.1.1.1\0", "00.0.0.0", "1.1.1.0256"])
 @example(["1.1.1.1\n", "\n1.1.1.1"])
 def test_texts_are_addresses_as_python_says(texts: list[str]) -> None:
-    """Their numbers, or nothing."""
     assert numbers(texts) == [number(text) for text in texts]
 
 
 @given(st.lists(st.integers(0, 2**32 - 1), max_size=20))
 def test_every_address_is_one(given: list[int]) -> None:
-    """As Python writes it."""
     assert numbers([str(IPv4Address(each)) for each in given]) == given

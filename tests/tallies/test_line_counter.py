@@ -1,7 +1,5 @@
 """Lines by a function of the user's."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -14,8 +12,6 @@ from tallies.reference import SPAN
 
 
 def test_ten_dimensions_at_once() -> None:
-    """Each line counts in all of them."""
-
     def key(line: bytes) -> Counted:
         word = line.decode()
         return Counted("2011-10-10", {f"letter {n}": word[n] for n in range(10)})
@@ -32,7 +28,6 @@ def test_ten_dimensions_at_once() -> None:
 
 
 def test_a_day_may_be_a_date() -> None:
-    """Of a datetime the day counts."""
     for day in (date(2011, 10, 10), datetime(2011, 10, 10, 23, 59, tzinfo=UTC), "2011-10-10"):
         counter = LineCounter(lambda _, day=day: Counted(day, {}))  # type: ignore[misc]
         counter.add(b"x\n", SPAN)
@@ -60,7 +55,6 @@ def test_a_day_may_be_a_date() -> None:
     ],
 )
 def test_what_cannot_be_counted_is_rejected(said: Any, day: str, reason: str) -> None:
-    """As a whole: in no dimension, and with a sample."""
     counter = LineCounter(lambda _: said)
     counter.add(b"line\n", SPAN)
     sums = counter.take()
@@ -81,13 +75,11 @@ def test_a_function_that_fails_costs_its_lines_only(caplog: pytest.LogCaptureFix
 
 
 def test_lines_that_were_too_long_are_counted() -> None:
-    """Though nobody saw them."""
     counter = LineCounter(lambda _: None)
     counter.overlong(3)
     assert counter.take().rejected == {"": {"overlong": 3}}
 
 
 def test_a_key_is_one() -> None:
-    """Or it is refused before anything is read."""
     with pytest.raises(TypeError, match="a GeoKey or a function"):
         counter_of("country")  # type: ignore[arg-type]

@@ -1,7 +1,5 @@
 """Blocks of lines, column by column and one by one: the same as a simple program says."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 
@@ -64,7 +62,6 @@ def check(sums: Sums, reference: Reference) -> None:
 def test_it_counts_what_a_simple_program_counts(
     table: GeoTable, blocks: list[list[tuple[bytes, bytes]]], last: bytes | None
 ) -> None:
-    """Whatever is in the lines."""
     ways = [PlaceCounter(GeoKey(table), few=few) for few in (BY_COLUMNS, ONE_BY_ONE)]
     reference = Reference(table)
     whole = [b"".join(line + end for line, end in block) for block in blocks]
@@ -99,7 +96,6 @@ def test_many_blocks_add_up(table: GeoTable, few: int) -> None:
 @each_way
 @pytest.mark.parametrize("count", [1_000, pytest.param(3_000, marks=pytest.mark.long)])
 def test_thousands_of_days_add_up(table: GeoTable, few: int, count: int) -> None:
-    """In one block, and again in the next one."""
     first = date(1990, 1, 1).toordinal()
     days = [date.fromordinal(first + n).isoformat().encode() for n in range(count)]
     data = b"".join(b"8.8.8.8 %s x\n" % day for day in days)
@@ -112,7 +108,6 @@ def test_thousands_of_days_add_up(table: GeoTable, few: int, count: int) -> None
 
 @each_way
 def test_many_addresses_are_found(table: GeoTable, few: int) -> None:
-    """Of both kinds, more than a handful."""
     addresses = [b"%d.%d.4.1" % (n, n % 7) for n in range(200)]
     addresses += [b"2a02:81%02x::1" % n for n in range(100)]
     data = b"".join(b"%s 2011-10-10 x\n" % address for address in addresses)
@@ -141,7 +136,6 @@ TODAY = b"1.0.0.1 2011-10-11 b\n"
     ],
 )
 def test_a_new_day_begins(table: GeoTable, data: bytes, at: int) -> None:
-    """Where none of the lines before is of the day of the last one."""
     for few in (BY_COLUMNS, ONE_BY_ONE):
         counter = PlaceCounter(GeoKey(table), few=few)
         counter.add(YESTERDAY, SPAN)
@@ -150,7 +144,6 @@ def test_a_new_day_begins(table: GeoTable, data: bytes, at: int) -> None:
 
 @each_way
 def test_the_first_lines_that_are_rejected_are_kept(table: GeoTable, few: int) -> None:
-    """Ten of each day, cut, and different ones."""
     counter = PlaceCounter(GeoKey(table), few=few)
     bad = [b"x%d 2011-10-10 %s" % (n % 20, b"y" * 500) for n in range(1000)]
     counter.add(b"1.0.0.1 2011-10-10\n" + b"\n".join(bad), SPAN)
@@ -161,7 +154,6 @@ def test_the_first_lines_that_are_rejected_are_kept(table: GeoTable, few: int) -
 
 @each_way
 def test_some_dimensions_are_enough(table: GeoTable, few: int) -> None:
-    """Fewer cost less."""
     counter = PlaceCounter(GeoKey(table, dimensions=["country"]), few=few)
     counter.add(b"1.0.0.1 2011-10-10\n", SPAN)
     assert counter.take().values == {("2011-10-10", "country"): {"AU": 1}}
@@ -172,7 +164,6 @@ def test_some_dimensions_are_enough(table: GeoTable, few: int) -> None:
 
 @each_way
 def test_a_reload_counts_from_then_on(tmp_path: Path, few: int) -> None:
-    """What was counted before keeps the names that it had."""
     table = small_table(tmp_path)
     counter = PlaceCounter(GeoKey(table, dimensions=["country"]), few=few)
     counter.add(b"1.0.0.1 2011-10-10\n1.0.4.1 2011-10-10\n", SPAN)

@@ -1,7 +1,5 @@
 """Records made to do harm: the work for a file is bounded by its size."""
 
-from __future__ import annotations
-
 import pytest
 
 from holdfast.tallies.geo.records import BadRecord, Records
@@ -12,7 +10,6 @@ def pointer(target: int) -> bytes:
 
 
 def test_pointers_to_pointers_to_values_are_read_once() -> None:
-    """Thirty maps, each of which points twice at the next: 2^30 values for who follows them all."""
     key = b"\x41a"
     step = len(b"\xe2" + 2 * (b"\x41a" + pointer(0)))
     data = b"".join(
@@ -60,7 +57,6 @@ def test_texts_that_overlap_cost_no_more_than_some_times_the_file() -> None:
 
 
 def test_values_that_overlap_cost_no_more_than_the_file_has_bytes() -> None:
-    """Records that share what they say do it by pointers, and these are followed once."""
     data = b"\x1e\x04\x03\xff" + b"\x00\x07" * 1308
     records = Records(data, frozenset())
     assert len(records.read(0)) == 1308

@@ -1,7 +1,5 @@
 """Our names are those of the conventions that we say they are."""
 
-from __future__ import annotations
-
 from opentelemetry.semconv._incubating.attributes import messaging_attributes
 from opentelemetry.semconv._incubating.metrics import messaging_metrics
 from opentelemetry.semconv.attributes import error_attributes
@@ -11,7 +9,6 @@ from holdfast.telemetry import conventions
 
 
 def test_names_are_those_of_the_conventions() -> None:
-    """As the package of their constants has them; what is ours says so."""
     theirs = {
         value
         for module in (messaging_attributes, messaging_metrics, error_attributes)
@@ -28,5 +25,4 @@ def test_names_are_those_of_the_conventions() -> None:
 
 
 def test_the_version_is_one() -> None:
-    """So that backends can translate what is renamed later."""
     assert conventions.SCHEMA_URL in {each.value for each in Schemas}

@@ -1,7 +1,5 @@
 """Programs that share a trace, and nothing else but the server."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Callable
@@ -34,7 +32,6 @@ def printed(standalone: Server) -> Printed:
 
 
 def test_a_producer_and_a_worker_are_in_one_trace(printed: Printed) -> None:
-    """And what the task enqueues as well."""
     produced, worked = printed(), printed("work")
     [sent, request] = produced
     assert (sent["span"], sent["parent"]) == ("send orders", request["id"])

@@ -1,7 +1,5 @@
 """W3C trace context: what is one, and what is not."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 
@@ -16,7 +14,6 @@ PARENT = f"00-{TRACE}-{SPAN}-01"
 
 
 def test_a_trace_has_its_parts() -> None:
-    """As two headers say them, and in one text."""
     trace = TraceContext.parsed(PARENT, "a=1,b=2")
     assert trace is not None
     assert (trace.trace_id, trace.span_id, trace.tracestate) == (TRACE, SPAN, "a=1,b=2")
@@ -40,23 +37,19 @@ def test_a_trace_has_its_parts() -> None:
     ],
 )
 def test_what_is_none_is_ignored(given: str | None) -> None:
-    """As the standard wants it."""
     assert TraceContext.parsed(given) is None
 
 
 def test_of_a_later_version_the_known_part_is_taken() -> None:
-    """And passed on as what it is to us."""
     assert TraceContext.parsed(f"42-{TRACE}-{SPAN}-01-more") == TraceContext(PARENT)
 
 
 @pytest.mark.parametrize("state", ["x" * 513, "a=\n", "ä=1"])
 def test_a_wrong_tracestate_is_left_out(state: str) -> None:
-    """The trace itself goes on."""
     assert TraceContext.parsed(PARENT, state) == TraceContext(PARENT)
 
 
 def test_a_context_is_left_as_it_was() -> None:
-    """Also one within another."""
     outer, inner = TraceContext(PARENT), TraceContext(PARENT, "a=1")
     with use_trace(outer):
         with use_trace(inner):
@@ -69,7 +62,6 @@ def test_a_context_is_left_as_it_was() -> None:
 
 @pytest.mark.parametrize("told", [7, None, "nonsense", ["x"], {"a": 1}])
 def test_an_envelope_with_a_strange_trace_is_an_envelope(told: object) -> None:
-    """What another program writes there keeps no task from running."""
     fields = {"v": 1, "id": "a", "queue": "q", "task": "t", "traceparent": told, "tracestate": told}
     assert Envelope.unpacked(msgspec.json.encode(fields), "a").trace is None
 
@@ -82,7 +74,6 @@ def test_an_envelope_of_an_older_version_has_no_trace() -> None:
 
 
 def test_a_repeated_operation_is_cut_alike_in_any_trace() -> None:
-    """Or its steps would not be those that were applied before."""
     call = Call("t", "q", "medium", ("x" * 900,))
     calls, ids = [call] * 1500, [f"id-{n}" for n in range(1500)]
     sizes = []

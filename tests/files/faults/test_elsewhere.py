@@ -1,7 +1,5 @@
 """The feed goes to another server in the midst of a file: by a failover, or with its slot."""
 
-from __future__ import annotations
-
 import io
 import random
 import threading
@@ -62,7 +60,6 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 
 
 def test_all_goes_on_after_a_failover(watched: Watched) -> None:
-    """Who publishes, who reads, and who counts: each in the midst of a file."""
     all_at_work, moved = threading.Barrier(3), threading.Event()
 
     def wait() -> None:
@@ -107,7 +104,6 @@ def own_cluster() -> Iterator[Cluster]:
 
 
 def test_all_goes_along_with_the_slot(own_cluster: Cluster, tmp_path: Path) -> None:
-    """Who publishes and who reads in the midst of a file, and who waits for one."""
     unit = Namespace.of("moved").unit(keys.KIND, "logs")
 
     def move() -> None:

@@ -1,7 +1,5 @@
 """A server that restarts from an older state: every feed still comes to its end."""
 
-from __future__ import annotations
-
 import io
 import secrets
 import threading
@@ -117,7 +115,6 @@ def setup(half: Half, rollback: Rollback) -> Setup:
 def test_a_feed_ends_after_its_reader_has_gone_on(
     setup: Setup, rollback: Rollback, saved: str
 ) -> None:
-    """What the server forgot is published again or read again, and the feed ends."""
     setup.publish("a")
     if saved == "published":
         rollback.save()
@@ -146,7 +143,6 @@ def test_a_feed_ends_after_its_reader_has_gone_on(
 def test_a_feed_that_was_sealed_and_is_not_any_more_can_be_sealed_again(
     setup: Setup, rollback: Rollback
 ) -> None:
-    """Whoever reads on waits for that; who has come to the end has ended."""
     setup.publish("a")
     rollback.save()
     setup.seal()
@@ -176,7 +172,6 @@ def test_a_file_that_is_read_while_the_server_restarts_is_read_to_its_end(
 
 
 def test_a_feed_that_was_begun_since_then_is_begun_again(setup: Setup, rollback: Rollback) -> None:
-    """Its reader is told that the feed is lost, or reads the new one."""
     rollback.save()
     setup.publish("a")
     reader = Reader(setup.half, setup.other)

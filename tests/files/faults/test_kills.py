@@ -1,7 +1,5 @@
 """Publishers and consumers are killed and stopped: every byte arrives, in order, once."""
 
-from __future__ import annotations
-
 import random
 import secrets
 import time
@@ -108,7 +106,6 @@ def round_of(server: Server, tmp_path: Path, seed: int, mode: str, struck: str) 
 def test_every_byte_arrives_once_though_all_are_killed(
     standalone: Server, tmp_path: Path, seed: int, mode: str
 ) -> None:
-    """One round of each."""
     round_of(standalone, tmp_path, seed, mode, "")
 
 
@@ -119,6 +116,5 @@ def test_every_byte_arrives_once_though_all_are_killed(
 def test_every_byte_arrives_once_in_many_rounds(
     standalone: Server, tmp_path: Path, seed: int, mode: str, struck: str
 ) -> None:
-    """Each with a seed of its own; the next one's is one higher."""
     for n in range(ROUNDS):
         round_of(standalone, tmp_path, seed + n, mode, struck)

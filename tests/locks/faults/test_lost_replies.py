@@ -1,7 +1,5 @@
 """Lost requests and lost replies at each script: the grant is answered again, nothing is left."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import threading
@@ -76,7 +74,6 @@ def test_a_lost_acquire_is_asked_again(
 def test_a_lost_enqueue_is_asked_again(
     half: Half, proxy: Proxy, direct: Holdfast, way: str
 ) -> None:
-    """It stands in line once, and gets its turn."""
     lock = half.client(proxy.url, direct.namespace).lock("l")
     holding = direct.lock("l").acquire()
     half.do(lock.try_acquire())
@@ -98,7 +95,6 @@ def test_a_lost_enqueue_is_asked_again(
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_lost_release_is_sent_again(half: Half, proxy: Proxy, direct: Holdfast, way: str) -> None:
-    """And is no error: the place was given back by one of the two."""
     lock = half.client(proxy.url, direct.namespace).lock("l")
     lease = half.do(lock.acquire())
     fault = getattr(proxy, way)(match=RELEASE.sha1.encode())
@@ -111,7 +107,6 @@ def test_a_lost_release_is_sent_again(half: Half, proxy: Proxy, direct: Holdfast
 def test_a_lost_release_does_not_take_the_successors_place(
     half: Half, proxy: Proxy, direct: Holdfast, way: str
 ) -> None:
-    """Who waited has it by then."""
     lock = half.client(proxy.url, direct.namespace).lock("l")
     lease = half.do(lock.acquire())
     heirs: list[Any] = []
@@ -135,7 +130,6 @@ def test_a_lost_release_does_not_take_the_successors_place(
 
 
 def test_lost_renewals_are_tried_again(half: Half, proxy: Proxy, direct: Holdfast) -> None:
-    """As long as the lease lives."""
     lock = half.client(proxy.url, direct.namespace).lock("l", lease=6.0)
     lease = half.do(lock.acquire())
     fault = proxy.drop_replies(2, match=RENEW.sha1.encode())
@@ -168,7 +162,6 @@ def test_a_lost_redefinition_and_a_lost_write_can_be_repeated(
 async def test_a_lost_reply_that_spared_a_ring(
     proxy: Proxy, direct: Holdfast, standalone: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An acquire hands a place to a neighbour in its process, who looks when the reply is lost."""
     monkeypatch.setattr(turn, "LOOK_S", 300.0)
     holding = direct.semaphore("s", limit=1, lease=600.0).acquire()
     async with AsyncHoldfast.from_url(proxy.url, namespace=direct.namespace) as hf:
@@ -186,7 +179,6 @@ async def test_a_lost_reply_that_spared_a_ring(
 def test_a_late_copy_of_an_acquire_takes_no_place(
     half: Half, proxy: Proxy, direct: Holdfast, standalone: Server
 ) -> None:
-    """What was lost on its way and arrives when all is over must not be granted to nobody."""
     lock = half.client(proxy.url, direct.namespace).lock("l")
     proxy.drop_reply(match=ACQUIRE.sha1.encode())
     lease = half.do(lock.acquire())

@@ -1,7 +1,5 @@
 """Senders and readers whose connections are cut at random: nothing is lost, or out of order."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import secrets
@@ -111,13 +109,11 @@ LATER = [pytest.param(number, marks=pytest.mark.long) for number in range(8, 30)
 
 @pytest.mark.parametrize("number", [*range(8), *LATER])
 def test_cut_connections_lose_nothing(standalone: Server, number: int) -> None:
-    """Thirty rounds, each with its own dice."""
     run(standalone, number)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_cut_connections_lose_nothing_in_a_thousand_rounds(standalone: Server, seed: int) -> None:
-    """Others each time."""
     for number in range(1000):
         run(standalone, seed + number)

@@ -1,7 +1,5 @@
 """Lost requests and lost replies at each step: repeated, it counts once and answers the same."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -121,7 +119,6 @@ def test_a_lost_write_is_the_users_to_repeat(
     way: str,
     write: Write,
 ) -> None:
-    """However often, it is applied once and answers what it answered."""
     hf = half.client(proxy.url, direct.namespace)
     fault = getattr(proxy, way)(match=write.script.sha1.encode())
     with pytest.raises(OutcomeUnknown) as caught:
@@ -151,7 +148,6 @@ def test_a_lost_read_is_asked_again(
     script: Script,
     read: Callable[[Any], Any],
 ) -> None:
-    """Without a word."""
     fault = getattr(proxy, way)(match=script.sha1.encode())
     assert half.do(read(half.client(proxy.url, direct.namespace))) == read(direct)
     assert fault.fired == 1
@@ -161,7 +157,6 @@ def test_a_lost_read_is_asked_again(
 def test_a_lost_acknowledgement_is_sent_again(
     half: Half, proxy: Proxy, direct: Holdfast, way: str
 ) -> None:
-    """It does no harm, so nobody hears of it."""
     inbox = half.client(proxy.url, direct.namespace).inbox("b")
     [batch] = half.do(inbox.fetch())
     fault = getattr(proxy, way)(match=ACK.sha1.encode())
@@ -174,7 +169,6 @@ def test_a_lost_acknowledgement_is_sent_again(
 def test_lost_notes_in_the_lists_of_members_are_sent_again(
     half: Half, proxy: Proxy, direct: Holdfast, way: str
 ) -> None:
-    """Many of them at once, and each counts."""
     hf = half.client(proxy.url, direct.namespace)
     fault = getattr(proxy, way)(5, match=ENLIST.sha1.encode())
     users = [f"u{n}" for n in range(40)]

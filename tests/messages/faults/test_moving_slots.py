@@ -1,7 +1,5 @@
 """Who waits hears of a message though the slot of its chat is moved about the cluster."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator
@@ -73,7 +71,6 @@ def test_a_follower_goes_along_with_its_chat(
 
 
 async def test_companies_go_along_with_their_chat(own_cluster: Cluster) -> None:
-    """Those who send while the keys are under way, and those who come after: once each."""
     url, namespace = f"{own_cluster.url}?socket_timeout=60", "moving-company"
     slot = Namespace.of(namespace).unit(keys.CHAT, "c").slot
     async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:

@@ -1,7 +1,5 @@
 """A server whose memory is used up: nothing new comes in, all that is there gets done."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -46,7 +44,6 @@ def test_enqueueing_says_that_the_server_is_full(hf: Holdfast) -> None:
 
 
 def test_what_is_in_line_is_worked_off(hf: Holdfast) -> None:
-    """A worker claims, runs and settles; whoever waits for a result gets it."""
     handles = [hf.queue("work").handle(text) for text in ("first", "second", "third", "fourth")]
     assert handles[1].cancel()
     assert hf.queue("work").handle("later").cancel()
@@ -57,7 +54,6 @@ def test_what_is_in_line_is_worked_off(hf: Holdfast) -> None:
 
 
 def test_a_full_server_can_be_stopped_and_emptied(hf: Holdfast) -> None:
-    """What an operator would do first works: pause, look, purge."""
     queue = hf.queue("work")
     queue.pause()
     assert queue.stats().paused

@@ -1,7 +1,5 @@
 """Whatever a task raises or returns, it gets its retries and its worker goes on."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets
@@ -133,7 +131,6 @@ RAISING = [plain, coroutine, plain_and_urgent, coroutine_and_urgent]
 
 @pytest.mark.parametrize("task", RAISING, ids=lambda task: task.name.rpartition(".")[2])
 def test_whatever_a_task_raises_is_retried(hf: Holdfast, task: Any) -> None:
-    """And its worker goes on; the reason is short and readable."""
     handles = {kind: hf.enqueue(task.call(kind)) for kind in KINDS}
     after = hf.enqueue(harmless.call())
     run(hf)

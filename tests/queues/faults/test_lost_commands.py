@@ -1,7 +1,5 @@
 """Lost replies to cancel, pause, resume, redefine and purge: repeated, they count once."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -144,8 +142,6 @@ def test_a_cancellation_counts_once(
 def test_a_cancellation_that_came_too_late_says_so_again(
     half: Half, proxy: Proxy, direct: Holdfast, lost: str
 ) -> None:
-    """It had no effect, and when it is repeated it has none on a later task of the same id."""
-
     def cancel(hf: Any, **options: Any) -> Any:
         return hf.queue(QUEUE).handle("sale").cancel(**options)
 
@@ -189,7 +185,6 @@ def test_a_pause_counts_once(
 def test_a_redefinition_counts_once(
     half: Half, proxy: Proxy, direct: Holdfast, capacity: int | None, lost: str, way: str
 ) -> None:
-    """Likewise."""
     queue = direct.queue(QUEUE)
     queue.redefine(capacity=7)
 
@@ -213,7 +208,6 @@ LATER = 20
 def test_a_purge_that_breaks_off_in_any_step_counts_once(
     half: Half, proxy: Proxy, direct: Holdfast, lost: str, nth: int
 ) -> None:
-    """It says how many it dropped in all."""
     direct.enqueue_many([note.call(n) for n in range(COUNT)])
     broken = Broken(half, proxy, PURGE, direct, lost, _purge, nth)
     steps = nth if lost == "drop_reply" else nth - 1
@@ -238,7 +232,6 @@ def _purge(hf: Any, **options: Any) -> Any:
 def test_a_purge_drops_no_more_than_there_was_when_it_began(
     half: Half, proxy: Proxy, direct: Holdfast, lost: str, nth: int
 ) -> None:
-    """What was enqueued after that is left, also by a purge that is repeated."""
     direct.enqueue_many([note.call(n) for n in range(COUNT)])
     broken = Broken(half, proxy, PURGE, direct, lost, _purge, nth)
     direct.enqueue_many([note.call("later") for _ in range(LATER)])
@@ -251,8 +244,6 @@ def test_a_purge_drops_no_more_than_there_was_when_it_began(
 def test_a_purge_of_the_dead_counts_once(
     half: Half, proxy: Proxy, direct: Holdfast, lost: str
 ) -> None:
-    """Those that died since are not dropped by a repetition."""
-
     def purge(hf: Any, **options: Any) -> Any:
         return hf.queue(QUEUE).purge(dead=True, **options)
 

@@ -1,7 +1,5 @@
 """Lost requests and lost replies: whatever is repeated, each task runs exactly once."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time
@@ -123,7 +121,6 @@ def again(half: Half, url: str, method: Any, call: Any, error: OutcomeUnknown, w
 def test_an_enqueue_whose_outcome_is_unknown_counts_once(
     half: Half, proxy: Proxy, direct: Holdfast, lost: str, meanwhile: str, way: str
 ) -> None:
-    """However it is repeated, and also when the task has run by then."""
     hf = half.client(proxy.url, direct.namespace)
     fault = getattr(proxy, lost)(match=ENQUEUE.sha1.encode())
     call = note.call("mail")
@@ -154,7 +151,6 @@ def many() -> tuple[list[Any], int]:
 def test_an_enqueue_many_that_breaks_off_in_any_step_counts_once(
     half: Half, proxy: Proxy, direct: Holdfast, lost: str, nth: int
 ) -> None:
-    """What was stored runs meanwhile; repeating stores the rest."""
     calls, steps = many()
     assert len(list(packing.batched(calls, [str(n) for n in range(len(calls))]))) == steps
     hf = half.client(proxy.url, direct.namespace)
@@ -198,7 +194,6 @@ def test_a_repeated_enqueue_many_is_cut_into_the_same_steps(
     first_s: float,
     second_s: float,
 ) -> None:
-    """Though its envelopes tell another time: else a task changes steps, and is lost or doubled."""
     clock = SimpleNamespace(now_s=first_s, time=lambda: clock.now_s)
     clock.time_ns = lambda: round(clock.now_s * 1e9)
     monkeypatch.setattr(packing, "time", clock)
@@ -224,7 +219,6 @@ def test_a_repeated_enqueue_many_is_cut_into_the_same_steps(
 def test_a_replay_whose_outcome_is_unknown_counts_once(
     half: Half, proxy: Proxy, direct: Holdfast, lost: str, meanwhile: str, way: str
 ) -> None:
-    """It says how many it put in line, also when they have run, and died, again."""
     direct.enqueue_many([fails_at_first.call(n) for n in range(3)])
     drain(direct)
     hf = half.client(proxy.url, direct.namespace)
@@ -253,7 +247,6 @@ def test_a_replay_whose_outcome_is_unknown_counts_once(
 def test_three_lost_steps_in_a_row_orphan_nothing(
     proxy: Proxy, direct: Holdfast, lost: str
 ) -> None:
-    """No task waits for a lease to end, none counts a crash, none runs twice."""
     with working(proxy.url, direct.namespace):
         for tens in range(0, 100, 10):
             faults = (
@@ -303,7 +296,6 @@ def is_claimed(queue: Queue) -> bool:
 def test_a_step_reply_that_ends_in_its_middle_is_asked_for_again(
     proxy: Proxy, direct: Holdfast, byte: int
 ) -> None:
-    """Wherever it breaks off."""
     with working(proxy.url, direct.namespace):
         fault = proxy.cut_reply_at(byte, match=STEP.sha1.encode())
         direct.enqueue_many([note.call(n) for n in range(20)])
@@ -317,7 +309,6 @@ def test_a_step_reply_that_ends_in_its_middle_is_asked_for_again(
 def test_a_lost_renewal_costs_no_lease(
     proxy: Proxy, standalone: Server, direct: Holdfast, lost: str
 ) -> None:
-    """The next one comes in time."""
     enough.clear()
     leases = keys.leases(Namespace.of(direct.namespace).unit(keys.KIND, "lost"))
     with working(proxy.url, direct.namespace, lease=6.0), standalone.client() as client:
@@ -335,7 +326,6 @@ def test_a_lost_renewal_costs_no_lease(
 
 
 def test_a_worker_goes_on_at_one_byte_at_a_time(proxy: Proxy, direct: Holdfast) -> None:
-    """In both directions, and each of them late."""
     with working(proxy.url, direct.namespace):
         proxy.slice(1)
         proxy.delay(0.01)
@@ -349,7 +339,6 @@ def test_a_worker_goes_on_at_one_byte_at_a_time(proxy: Proxy, direct: Holdfast) 
 def test_a_worker_notices_that_its_connections_are_dead(
     proxy: Proxy, direct: Holdfast, directions: Any
 ) -> None:
-    """Half-open: nothing arrives, nothing is reset. It says so, and goes on after that."""
     numbers = count()
     with working(proxy.url, direct.namespace, lease=1.0):
         proxy.black_hole(directions)

@@ -1,7 +1,5 @@
 """A server that restarts from an older state: its workers go on, and every task ends."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time

@@ -1,7 +1,5 @@
 """The server goes away, or a worker does: everything goes on by itself, in bounded time."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Iterator
@@ -115,7 +113,6 @@ def lives_through(crew: Crew, outage: contextlib.AbstractContextManager[object],
 def test_a_worker_heals_after_the_server_was_killed(
     fresh_server: Server, tmp_path: Path, seconds: float
 ) -> None:
-    """And a producer is told so in time, and is served again afterwards."""
     with Crew(fresh_server, tmp_path, workers=1, lease=LEASE_S) as crew:
         lives_through(crew, killed(fresh_server), seconds)
 
@@ -124,13 +121,11 @@ def test_a_worker_heals_after_the_server_was_killed(
 def test_a_worker_heals_after_the_server_could_not_be_reached(
     standalone: Server, proxy: Proxy, tmp_path: Path, seconds: float
 ) -> None:
-    """Likewise; the server itself went on meanwhile, and so did its leases."""
     with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, url=proxy.url) as crew:
         lives_through(crew, refusing(proxy), seconds)
 
 
 def test_a_worker_heals_after_the_server_hung(fresh_server: Server, tmp_path: Path) -> None:
-    """What it was sent while it hung, it does when it goes on: once."""
     with Crew(fresh_server, tmp_path, workers=1, lease=LEASE_S) as crew:
         lives_through(crew, paused(fresh_server), 3.0)
 
@@ -139,7 +134,6 @@ def test_a_worker_heals_after_the_server_hung(fresh_server: Server, tmp_path: Pa
 def test_a_task_that_kills_its_workers_ends_dead(
     standalone: Server, tmp_path: Path, concurrency: int
 ) -> None:
-    """At the third time; the others run, whether they came before or after it."""
     with Crew(standalone, tmp_path, workers=1, lease=60.0, concurrency=concurrency) as crew:
         [worker] = crew.workers
         worker.stop()
@@ -212,10 +206,6 @@ ENDS = {
 def test_what_ended_during_an_outage_does_not_run_again(
     standalone: Server, proxy: Proxy, tmp_path: Path, ack: str
 ) -> None:
-    """Nobody else asked meanwhile, so its worker is believed, though the leases are long over.
-
-    What still ran when they were over was stopped, and runs again: that is no crash either.
-    """
     early, late = tmp_path / "early", tmp_path / "late"
     lease_s = 3.0
     with (

@@ -1,7 +1,5 @@
 """Whoever waits for a result gets it, whatever happens to the ring or the server meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable
@@ -109,7 +107,6 @@ def test_a_result_arrives_in_spite_of(
 
 
 async def test_hundreds_may_wait_for_one_result(standalone: Server, tmp_path: Path) -> None:
-    """Not all of them can be rung; the others ask. Nobody stays behind, nothing is left."""
     gate = tmp_path / "gate"
     crew = Crew(standalone, tmp_path, workers=1, lease=60.0)
     await asyncio.to_thread(crew.__enter__)

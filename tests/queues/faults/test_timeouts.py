@@ -1,7 +1,5 @@
 """Functions that outlive their timeout: stopped if that can be; their place is not given away."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -92,10 +90,6 @@ def test_a_thread_that_hangs_keeps_its_place(standalone: Server, tmp_path: Path)
 
 
 def test_with_all_places_hanging_nothing_more_is_begun(standalone: Server, tmp_path: Path) -> None:
-    """Until one of them is free; the worker lives meanwhile, and claims nothing that it cannot run.
-
-    Its neighbour does what waits.
-    """
     pipe = a_pipe(tmp_path)
     with Crew(standalone, tmp_path, workers=2, lease=LEASE_S, concurrency=2) as crew:
         hung, other = crew.workers
