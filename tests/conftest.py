@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import secrets
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,9 @@ import redis
 from hypothesis import HealthCheck, settings
 
 from faults.clusters import Cluster
-from faults.halves import HALVES
+from faults.halves import HALVES, Half
 from faults.servers import Server
-from holdfast import acl_rule
+from holdfast import AsyncHoldfast, Holdfast, acl_rule
 
 pytest_plugins = ["faults.fixtures", "faults.matrix.report"]
 
@@ -181,6 +182,38 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
         yield Site(url, namespace, server, client)
         if restricted:
             client.execute_command("ACL", "DELUSER", namespace)
+
+
+@pytest.fixture
+def hf(request: pytest.FixtureRequest, site: Site) -> Holdfast | AsyncHoldfast:
+    """Return a client of `site`: an `AsyncHoldfast` for a test that is a coroutine function."""
+    is_async = inspect.iscoroutinefunction(request.function)
+    client: Holdfast | AsyncHoldfast = request.getfixturevalue(
+        "hf_async" if is_async else "hf_sync"
+    )
+    return client
+
+
+@pytest.fixture
+def hf_sync(site: Site) -> Iterator[Holdfast]:
+    """Yield a blocking client of `site`."""
+    with Holdfast.from_url(site.url, namespace=site.namespace) as client:
+        yield client
+
+
+@pytest.fixture
+async def hf_async(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    """Yield an asyncio client of `site`."""
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as client:
+        yield client
+
+
+@pytest.fixture(params=HALVES)
+def half(request: pytest.FixtureRequest) -> Iterator[Half]:
+    """Yield each half of Holdfast, with methods to open clients; closed after the test."""
+    half = Half(request.param)
+    yield half
+    half.close()
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])

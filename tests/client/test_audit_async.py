@@ -1,9 +1,5 @@
 """A namespace that is in use is sound, and looking at it takes no right to write."""
 
-from collections.abc import AsyncIterator
-
-import pytest
-
 from client.crew import working
 from conftest import Site
 from faults.servers import Server
@@ -19,12 +15,6 @@ def often(n: int) -> int:
     if n % 7 == 0:
         raise ValueError("as it was told to")
     return n
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def use(hf: AsyncHoldfast, n: int) -> None:

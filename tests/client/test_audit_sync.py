@@ -1,10 +1,6 @@
 # Generated from test_audit_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A namespace that is in use is sound, and looking at it takes no right to write."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from client.crew import working
 from conftest import Site
 from faults.servers import Server
@@ -20,12 +16,6 @@ def often(n: int) -> int:
     if n % 7 == 0:
         raise ValueError("as it was told to")
     return n
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def use(hf: Holdfast, n: int) -> None:

@@ -2,7 +2,6 @@
 
 import itertools
 import time
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -27,12 +26,6 @@ def paced(*, well: bool) -> None:
     """Fails if it is told to."""
     if not well:
         raise ValueError("as it was told to")
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def test_a_queue_knows_its_pace(hf: AsyncHoldfast, site: Site) -> None:

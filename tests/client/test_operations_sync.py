@@ -3,7 +3,6 @@
 
 import itertools
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -28,12 +27,6 @@ def paced(*, well: bool) -> None:
     """Fails if it is told to."""
     if not well:
         raise ValueError("as it was told to")
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def test_a_queue_knows_its_pace(hf: Holdfast, site: Site) -> None:

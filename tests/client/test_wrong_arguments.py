@@ -1,11 +1,11 @@
 """Wrong arguments are told before any I/O, in either half."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from holdfast import LocalFiles, TaskRegistry
 
 NOBODY = "redis://127.0.0.1:1"
@@ -99,13 +99,6 @@ CASES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         "say what is to change",
     ),
 }
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.mark.parametrize("case", CASES)

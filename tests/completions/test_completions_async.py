@@ -1,17 +1,8 @@
 """Completions and recent names, as one user sees them."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
-from conftest import Site
 from holdfast import AsyncCompletions, AsyncHoldfast, DefinitionConflict, InvalidName, Match
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def found(names: AsyncCompletions, prefix: str, limit: int = 10) -> list[str]:

@@ -1,18 +1,9 @@
 # Generated from test_completions_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Completions and recent names, as one user sees them."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from conftest import Site
 from holdfast import Completions, DefinitionConflict, Holdfast, InvalidName, Match
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def found(names: Completions, prefix: str, limit: int = 10) -> list[str]:

@@ -1,20 +1,12 @@
 """A server that restarts from an older state: names are added, removed and found as before."""
 
 import secrets
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.mark.parametrize("kind", ["completions", "recent"])

@@ -2,7 +2,6 @@
 
 import logging
 import secrets
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -20,12 +19,6 @@ from holdfast import (
 from holdfast.core.runtime._async import sleep
 from holdfast.counters._async import ADD
 from holdfast.counters.buffer import _async as buffers
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def test_counts_arrive_by_themselves(hf: AsyncHoldfast) -> None:

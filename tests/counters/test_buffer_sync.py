@@ -3,7 +3,6 @@
 
 import logging
 import secrets
-from collections.abc import Iterator
 
 import pytest
 
@@ -21,12 +20,6 @@ from holdfast import (
 from holdfast.core.runtime._sync import sleep
 from holdfast.counters._sync import ADD
 from holdfast.counters.buffer import _sync as buffers
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def test_counts_arrive_by_themselves(hf: Holdfast) -> None:

@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -22,12 +21,6 @@ from holdfast import (
 from holdfast.core.runtime._async import sleep
 
 PRECISIONS = (1, 5, 60, 300, 3600, 18_000, 86_400)
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def sums(counter: AsyncCounter) -> list[int]:

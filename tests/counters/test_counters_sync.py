@@ -3,7 +3,6 @@
 
 import math
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -23,12 +22,6 @@ from holdfast import (
 from holdfast.core.runtime._sync import sleep
 
 PRECISIONS = (1, 5, 60, 300, 3600, 18_000, 86_400)
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def sums(counter: Counter) -> list[int]:

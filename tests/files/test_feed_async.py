@@ -27,12 +27,6 @@ NOISE = random.Random(4).randbytes(400_000)
 LINES = b"".join(b"line %d\n" % n for n in range(40_000))
 
 
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def keys(site: Site, name: str = "logs") -> dict[str, int]:
     """Each key of a feed that is there, and how long it lives (s)."""
     parts = [

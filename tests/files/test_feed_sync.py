@@ -28,12 +28,6 @@ NOISE = random.Random(4).randbytes(400_000)
 LINES = b"".join(b"line %d\n" % n for n in range(40_000))
 
 
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def keys(site: Site, name: str = "logs") -> dict[str, int]:
     """Each key of a feed that is there, and how long it lives (s)."""
     parts = [

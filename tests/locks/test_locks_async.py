@@ -2,7 +2,6 @@
 
 import secrets
 import time
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -18,12 +17,6 @@ from holdfast import (
     NotDefined,
     StaleFence,
 )
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def test_one_holds_and_others_are_told_who(hf: AsyncHoldfast) -> None:

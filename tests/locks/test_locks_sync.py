@@ -3,7 +3,6 @@
 
 import secrets
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -19,12 +18,6 @@ from holdfast import (
     NotDefined,
     StaleFence,
 )
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def test_one_holds_and_others_are_told_who(hf: Holdfast) -> None:

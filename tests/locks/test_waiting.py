@@ -17,12 +17,6 @@ from holdfast.locks import lobby
 
 
 @pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
-@pytest.fixture
 async def other(site: Site) -> AsyncIterator[AsyncHoldfast]:
     """As another process."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:

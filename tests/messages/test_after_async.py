@@ -1,17 +1,8 @@
 """Reading past what a device has, not past what the user acknowledged."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
-from conftest import Site
 from holdfast import AsyncHoldfast, Gap, Position
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def test_a_device_gets_what_another_has_acknowledged(hf: AsyncHoldfast) -> None:

@@ -1,18 +1,9 @@
 # Generated from test_after_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Reading past what a device has, not past what the user acknowledged."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from conftest import Site
 from holdfast import Gap, Holdfast, Position
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def test_a_device_gets_what_another_has_acknowledged(hf: Holdfast) -> None:

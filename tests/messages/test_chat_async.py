@@ -1,7 +1,7 @@
 """Chats and inboxes, as their members see them."""
 
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,12 +20,6 @@ from holdfast import (
     TooManyMembers,
 )
 from holdfast.core.runtime._async import sleep
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def bodies(batch: Batch) -> list[Any]:

@@ -2,7 +2,7 @@
 """Chats and inboxes, as their members see them."""
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,12 +21,6 @@ from holdfast import (
     TooManyMembers,
 )
 from holdfast.core.runtime._sync import sleep
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def bodies(batch: Batch) -> list[Any]:

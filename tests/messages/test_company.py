@@ -35,12 +35,6 @@ CROWD = 1_000
 
 
 @pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
-@pytest.fixture
 def direct(standalone: Server) -> Iterator[Holdfast]:
     """A client that does not go through the proxy, with a chat of *a* and *b*."""
     with Holdfast.from_url(standalone.url, namespace=f"many-{secrets.token_hex(4)}") as hf:

@@ -1,6 +1,5 @@
 """What others can put into an inbox or a mailbox, and what they cannot."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -9,12 +8,6 @@ from conftest import Site
 from holdfast import AsyncHoldfast, MailboxFull
 
 OWN, LEAST = 1000, 100  # as in lua/parts/crowd.lua
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def crowd(hf: AsyncHoldfast, site: Site, user: str, adder: str, count: int) -> None:

@@ -1,7 +1,6 @@
 # Generated from test_crowded_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What others can put into an inbox or a mailbox, and what they cannot."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,12 +9,6 @@ from conftest import Site
 from holdfast import Holdfast, MailboxFull
 
 OWN, LEAST = 1000, 100  # as in lua/parts/crowd.lua
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def crowd(hf: Holdfast, site: Site, user: str, adder: str, count: int) -> None:

@@ -1,19 +1,11 @@
 """What another program has written into the keys of mailboxes, chats and lists."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, DecodeError, Position, Undecodable
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
 
 WRONG = ["x", "", "-1", "1.5", "inf", "nan", "1e400", "9" * 40, b"\xff\xfe"]
 

@@ -1,20 +1,12 @@
 # Generated from test_damage_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What another program has written into the keys of mailboxes, chats and lists."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from conftest import Site
 from holdfast import DecodeError, Holdfast, Position, Undecodable
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
 
 WRONG = ["x", "", "-1", "1.5", "inf", "nan", "1e400", "9" * 40, b"\xff\xfe"]
 

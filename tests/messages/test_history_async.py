@@ -1,18 +1,11 @@
 """What is kept, read or not: from either end, and only for members where that is asked for."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from conftest import Site
 from holdfast import AsyncChat, AsyncHoldfast, NoSuchChat, NotAMember
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def read_on(page: Callable[[int], Awaitable[Any]], seq: int) -> list[list[int]]:

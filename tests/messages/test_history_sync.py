@@ -1,19 +1,12 @@
 # Generated from test_history_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What is kept, read or not: from either end, and only for members where that is asked for."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from conftest import Site
 from holdfast import Chat, Holdfast, NoSuchChat, NotAMember
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def read_on(page: Callable[[int], Awaitable[Any]], seq: int) -> list[list[int]]:

@@ -1,17 +1,9 @@
 """The lists of users' chats, when those who write them repeat themselves, or may not."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, NoSuchChat, NotAMember
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def test_a_leave_that_is_repeated_takes_nothing_from_who_is_back(hf: AsyncHoldfast) -> None:

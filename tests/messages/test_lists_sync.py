@@ -1,18 +1,10 @@
 # Generated from test_lists_async.py by tools/unasync.py: edit that one, then `make sync`.
 """The lists of users' chats, when those who write them repeat themselves, or may not."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from conftest import Site
 from holdfast import Holdfast, NoSuchChat, NotAMember
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def test_a_leave_that_is_repeated_takes_nothing_from_who_is_back(hf: Holdfast) -> None:

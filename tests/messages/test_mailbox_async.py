@@ -1,7 +1,6 @@
 """Mailboxes, as their senders and their owner see them."""
 
 import secrets
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -20,12 +19,6 @@ from holdfast import (
     StaleBatch,
     Undecodable,
 )
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def bodies(batch: Batch) -> list[Any]:

@@ -2,7 +2,6 @@
 """Mailboxes, as their senders and their owner see them."""
 
 import secrets
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,12 +20,6 @@ from holdfast import (
     StaleBatch,
     Undecodable,
 )
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def bodies(batch: Batch) -> list[Any]:

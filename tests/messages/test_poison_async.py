@@ -1,7 +1,6 @@
 """What some reader could not take: it is refused, or comes as such, and blocks nobody."""
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,12 +10,6 @@ from holdfast import AsyncHoldfast, Message, Undecodable
 from holdfast.messages.body import MAX_DEPTH, decoded_body
 
 DEEPEST: Any = json.loads("[" * (MAX_DEPTH - 1) + '{"a":"[[\\"[["}' + "]" * (MAX_DEPTH - 1))
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def write(site: Site, unit: str, seq: int, sender: bytes, body: bytes) -> None:

@@ -2,7 +2,6 @@
 """What some reader could not take: it is refused, or comes as such, and blocks nobody."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,12 +11,6 @@ from holdfast import Holdfast, Message, Undecodable
 from holdfast.messages.body import MAX_DEPTH, decoded_body
 
 DEEPEST: Any = json.loads("[" * (MAX_DEPTH - 1) + '{"a":"[[\\"[["}' + "]" * (MAX_DEPTH - 1))
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def write(site: Site, unit: str, seq: int, sender: bytes, body: bytes) -> None:

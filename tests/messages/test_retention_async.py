@@ -1,18 +1,11 @@
 """How long a chat keeps its messages, and who holds them back."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, Gap
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def key(site: Site, part: str) -> str:

@@ -1,19 +1,12 @@
 # Generated from test_retention_async.py by tools/unasync.py: edit that one, then `make sync`.
 """How long a chat keeps its messages, and who holds them back."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 
 from conftest import Site
 from holdfast import Gap, Holdfast
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def key(site: Site, part: str) -> str:

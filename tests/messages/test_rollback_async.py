@@ -1,18 +1,10 @@
 """After the server has lost the newest messages, and given their numbers to others."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, Batch, Gap, Message, Position, StaleBatch
 from messages.rollback import rolled_back
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 class Mail:

@@ -1,19 +1,11 @@
 # Generated from test_rollback_async.py by tools/unasync.py: edit that one, then `make sync`.
 """After the server has lost the newest messages, and given their numbers to others."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from conftest import Site
 from holdfast import Batch, Gap, Holdfast, Message, Position, StaleBatch
 from messages.rollback import rolled_back
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 class Mail:

@@ -1,18 +1,11 @@
 """What a member who joined later may read: what was sent since, or in an open chat everything."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from conftest import Site
 from holdfast import AsyncChat, AsyncHoldfast, Message, Position, Undecodable
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def numbers(messages: Sequence[Message | Undecodable]) -> list[int]:

@@ -1,19 +1,12 @@
 # Generated from test_since_join_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What a member who joined later may read: what was sent since, or in an open chat everything."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from conftest import Site
 from holdfast import Chat, Holdfast, Message, Position, Undecodable
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def numbers(messages: Sequence[Message | Undecodable]) -> list[int]:

@@ -1,19 +1,11 @@
 """Several at once: members who join, leave, send and read together."""
 
 import random
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conftest import Site
 from holdfast import Chat, Holdfast, Inbox, Message, NoSuchChat
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def test_the_last_two_leave_together(hf: Holdfast) -> None:

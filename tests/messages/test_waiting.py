@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import Site
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
@@ -24,13 +24,6 @@ HEARD_S = 50.0
 IDLE_S = 3.0
 IDLE_SHARE = 0.05
 """Of one core, while ten thousand wait for nothing; it is processor time, whatever else runs."""
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture

@@ -1,14 +1,11 @@
 """Whatever is done in whatever order: the cache is what a dictionary would be."""
 
 import secrets
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import Site
 from holdfast import Holdfast, RowCache
 from rows.table import Table
 
@@ -23,12 +20,6 @@ STEPS = st.lists(
     max_size=25,
 )
 LONG_S = 100_000
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 class Model:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
 from faults.waiting import eventually
 from holdfast import LoadFailed
@@ -32,13 +32,6 @@ class Table:
         self.loads += 1
         self.gate.wait(LOADED_S)
         return dict.fromkeys(ids, version)
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture

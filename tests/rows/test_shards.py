@@ -1,24 +1,16 @@
 """Caches of several shards, and those who may only read."""
 
 import secrets
-from collections.abc import Iterator
 
 import pytest
 from redis.crc import key_slot
 
-from conftest import Site
 from faults.clusters import Cluster
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, ServerUnavailable
 from holdfast.rows.ids import member_of, shard_of
 from rows.table import Table
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 @pytest.mark.parametrize(("shards", "limit"), [(3, 500), (7, 10), (16, 4), (5, 1)])

@@ -2,26 +2,18 @@
 
 import secrets
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
 from holdfast import AsyncLocalFiles, Counted, LocalFiles
 
 DAY = "2011-10-10"
 LINES = 1_000
 FILES = {"sync": LocalFiles, "async": AsyncLocalFiles}
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture

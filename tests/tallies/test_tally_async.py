@@ -1,7 +1,6 @@
 """Tallies, as one user sees them."""
 
 import gzip
-from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -33,12 +32,6 @@ nonsense
 
 1.0.0.7 2911-10-11 00:00:04 login
 """
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def words(line: bytes) -> Counted | None:

@@ -2,7 +2,6 @@
 """Tallies, as one user sees them."""
 
 import gzip
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -34,12 +33,6 @@ nonsense
 
 1.0.0.7 2911-10-11 00:00:04 login
 """
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def words(line: bytes) -> Counted | None:

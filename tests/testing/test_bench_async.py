@@ -1,7 +1,6 @@
 """What a test sees of its tasks, and having them done, on real servers."""
 
 import threading
-from collections.abc import AsyncIterator
 from datetime import date
 
 import pytest
@@ -32,12 +31,6 @@ def retry() -> None:
 @tasks.task(queue="other")
 async def where() -> str:
     return threading.current_thread().name
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 """What a test sees of its tasks, and having them done, on real servers."""
 
 import threading
-from collections.abc import Iterator
 from datetime import date
 
 import pytest
@@ -33,12 +32,6 @@ def retry() -> None:
 @tasks.task(queue="other")
 def where() -> str:
     return threading.current_thread().name
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 @pytest.fixture

@@ -4,12 +4,11 @@ import io
 import secrets
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
 from faults.waiting import eventually
 from holdfast import FeedLost, FileTaken, HoldfastError
@@ -17,13 +16,6 @@ from holdfast import FeedLost, FileTaken, HoldfastError
 LEASE_S = 1.0
 READ_S = 40.0
 DATA = b"a line\n" * 50_000
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 class Reader:

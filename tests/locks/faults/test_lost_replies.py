@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async, eventually_grows
@@ -20,13 +20,6 @@ from holdfast.locks.places._sync import ACQUIRE, RELEASE, RENEW
 from holdfast.locks.turn import _async as turn
 
 WAYS = ["drop_reply", "drop_request"]
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture

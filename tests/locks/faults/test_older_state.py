@@ -3,12 +3,11 @@
 import contextlib
 import secrets
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
 from faults.waiting import eventually
 from holdfast import LeaseLost
@@ -16,13 +15,6 @@ from holdfast import LeaseLost
 LEASE_S = 1.0
 FREE_S = 30.0
 """A guard against hanging: an abandoned permit costs a lease and some seconds."""
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 class Contest:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import Holdfast, OutcomeUnknown
@@ -18,13 +18,6 @@ from holdfast.messages.log._sync import ACK, PAGE, REDEFINE
 from holdfast.messages.outbox._sync import SEND
 
 WAYS = ["drop_reply", "drop_request"]
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture

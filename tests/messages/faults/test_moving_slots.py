@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from faults.clusters import Cluster
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.waiting import eventually
 from holdfast import AsyncHoldfast, Holdfast, Message
 from holdfast.core.names import Namespace, Unit
@@ -24,13 +24,6 @@ def own_cluster() -> Iterator[Cluster]:
     """A cluster whose slots this module may move about."""
     with Cluster(3, "--cluster-node-timeout", "5000") as cluster:  # a busy machine is not dead
         yield cluster
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 def is_followed(cluster: Cluster, unit: Unit) -> bool:

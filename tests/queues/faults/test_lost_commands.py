@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
@@ -32,13 +32,6 @@ def note(value: object) -> None:
 @tasks.task(queue=QUEUE, retry=Retry(attempts=1))
 def fails() -> None:
     raise ValueError
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture

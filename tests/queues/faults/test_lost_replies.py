@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
@@ -51,13 +51,6 @@ def fails_at_first(value: object) -> None:
 def lasts() -> None:
     ran.append(current_task().attempt)
     enough.wait(90)
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Workers that were believed dead: what they say late does not count."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -19,12 +19,6 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="work")
 def note() -> None: ...
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 class Hand:
