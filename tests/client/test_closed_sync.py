@@ -3,6 +3,7 @@
 
 import io
 import logging
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -187,7 +188,7 @@ def log_uses(hf: Holdfast, folder: Path) -> Uses:
 def test_every_call_of_a_closed_client_says_so(standalone: Server, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(b"word\n")
     with Proxy(standalone.address) as proxy:
-        hf = Holdfast.from_url(proxy.url, namespace="closed")
+        hf = Holdfast.from_url(proxy.url, namespace=secrets.token_hex(4))
         uses = {
             **{f"locks: {name}": use for name, use in (lock_uses(hf)).items()},
             **{f"queues: {name}": use for name, use in (queue_uses(hf)).items()},
@@ -215,7 +216,7 @@ def test_every_call_of_a_closed_client_says_so(standalone: Server, tmp_path: Pat
 
 def test_a_lease_is_lost_with_its_client(standalone: Server) -> None:
     with Proxy(standalone.address) as proxy:
-        hf = Holdfast.from_url(proxy.url, namespace="closed")
+        hf = Holdfast.from_url(proxy.url, namespace=secrets.token_hex(4))
         lease = hf.lock("lost").acquire()
         kept = hf.lock("kept").acquire()
         hf.close()
@@ -231,7 +232,7 @@ def test_a_lease_is_lost_with_its_client(standalone: Server) -> None:
 
 
 def test_the_end_of_a_block_tells_of_a_client_closed_in_it(standalone: Server) -> None:
-    hf = Holdfast.from_url(standalone.url, namespace="closed")
+    hf = Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4))
     with pytest.raises(LeaseLost, match="this client is closed"), hf.lock("held").hold():
         hf.close()
 
@@ -240,11 +241,12 @@ def test_closing_flushes_buffers_first(
     standalone: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "holdfast")
-    hf = Holdfast.from_url(standalone.url, namespace="flushed")
+    namespace = secrets.token_hex(4)
+    hf = Holdfast.from_url(standalone.url, namespace=namespace)
     buffer = hf.counter_buffer(flush_every=60.0)
     buffer.add("hits", 3)
     hf.close()
     buffer.close()
-    with Holdfast.from_url(standalone.url, namespace="flushed") as other:
+    with Holdfast.from_url(standalone.url, namespace=namespace) as other:
         assert other.counter("hits").total(3600) == 3
     assert not caplog.messages

@@ -41,7 +41,7 @@ NAMESPACE: Final = "damaged"
 AGAIN: Final = "again"
 """The `op_id` of writes whose entries in the ledger are damaged."""
 
-SAMPLED: Final = 61
+SAMPLED: Final = 181
 """Without the mark `long`, one of so many damages is tried."""
 
 ALWAYS: Final = ("definition = 4294967297", "limit] = 1e400", "limit = -1", "ledger:0: a list")

