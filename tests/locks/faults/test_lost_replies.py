@@ -13,9 +13,7 @@ from faults.halves import Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async, eventually_grows
-from holdfast import AsyncHoldfast, Holdfast, OutcomeUnknown, StaleFence
-from holdfast.locks._sync import REDEFINE
-from holdfast.locks.fenced._sync import SET
+from holdfast import AsyncHoldfast, Holdfast
 from holdfast.locks.places._sync import ACQUIRE, RELEASE, RENEW
 from holdfast.locks.turn import _async as turn
 
@@ -129,27 +127,6 @@ def test_lost_renewals_are_tried_again(half: Half, proxy: Proxy, direct: Holdfas
     eventually_grows(lambda: lease.remaining, reason="it is renewed")
     assert fault.fired == 2
     half.do(lease.release())
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_lost_redefinition_and_a_lost_write_can_be_repeated(
-    half: Half, proxy: Proxy, direct: Holdfast, way: str
-) -> None:
-    """They are the user's to repeat, and count once."""
-    hf = half.client(proxy.url, direct.namespace)
-    getattr(proxy, way)(match=REDEFINE.sha1.encode())
-    with pytest.raises(OutcomeUnknown) as caught:
-        half.do(hf.semaphore("warm").redefine(limit=7))
-    half.do(caught.value.repeat())
-    assert direct.semaphore("warm").inspect().limit == 7
-
-    getattr(proxy, way)(match=SET.sha1.encode())
-    with pytest.raises(OutcomeUnknown) as caught:
-        half.do(hf.fenced("stock").set("mine", 10))
-    half.do(caught.value.repeat())
-    assert direct.fenced("stock").get() == "mine"
-    with pytest.raises(StaleFence):
-        direct.fenced("stock").set("late", 9)
 
 
 async def test_a_lost_reply_that_spared_a_ring(

@@ -15,11 +15,10 @@ from faults.halves import Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
-from holdfast import Holdfast, OutcomeUnknown, Queue, Retry, TaskRegistry, current_task
+from holdfast import Holdfast, OutcomeUnknown, Queue, TaskRegistry, current_task
 from holdfast.core import ledger
 from holdfast.core.names import Namespace
 from holdfast.queues import keys, packing
-from holdfast.queues._sync import REPLAY
 from holdfast.queues.producer._sync import ENQUEUE
 from holdfast.queues.worker.claimer import RENEW, STEP
 
@@ -38,13 +37,6 @@ def note(value: object, ballast: str = "") -> None:
 @tasks.task(queue="other")
 def note_elsewhere(value: object) -> None:
     ran.append(value)
-
-
-@tasks.task(queue="lost", retry=Retry(attempts=1))
-def fails_at_first(value: object) -> None:
-    ran.append(value)
-    if ran.count(value) == 1:
-        raise ValueError("not yet")
 
 
 @tasks.task(queue="lost")
@@ -92,43 +84,6 @@ def working(url: str, namespace: str, *, lease: float = 60.0) -> Iterator[None]:
         finally:
             worker.stop()
             thread.join()
-
-
-WAYS = ("repeat", "op_id", "another client")
-
-
-def again(half: Half, url: str, method: Any, call: Any, error: OutcomeUnknown, way: str) -> Any:
-    """Do it once more, in one of the documented ways."""
-    match way:
-        case "repeat":
-            return half.do(error.repeat())
-        case "op_id":
-            return half.do(method(call, op_id=error.op_id))
-    other = half.client(url, method.__self__.namespace)
-    return half.do(getattr(other, method.__name__)(call, op_id=error.op_id))
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("meanwhile", ["waits", "runs"])
-@pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
-def test_an_enqueue_whose_outcome_is_unknown_counts_once(
-    half: Half, proxy: Proxy, direct: Holdfast, lost: str, meanwhile: str, way: str
-) -> None:
-    hf = half.client(proxy.url, direct.namespace)
-    fault = getattr(proxy, lost)(match=ENQUEUE.sha1.encode())
-    call = note.call("mail")
-    with pytest.raises(OutcomeUnknown, match="queues/enqueue on queue 'lost' may or") as caught:
-        half.do(hf.enqueue(call))
-    error = caught.value
-    assert fault.fired == 1
-    if meanwhile == "runs":
-        drain(direct)
-        assert ran == (["mail"] if lost == "drop_reply" else [])
-
-    handle = again(half, proxy.url, hf.enqueue, call, error, way)
-    assert (f"hf:{handle.task_id}", handle.queue) == (error.op_id, "lost")
-    drain(direct)
-    assert ran == ["mail"]
 
 
 def many() -> tuple[list[Any], int]:
@@ -204,36 +159,6 @@ def test_a_repeated_enqueue_many_is_cut_into_the_same_steps(
             caught.value.repeat()
             drain(direct)
             assert ran == list(range(100, 160))
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("meanwhile", ["waits", "runs"])
-@pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
-def test_a_replay_whose_outcome_is_unknown_counts_once(
-    half: Half, proxy: Proxy, direct: Holdfast, lost: str, meanwhile: str, way: str
-) -> None:
-    direct.enqueue_many([fails_at_first.call(n) for n in range(3)])
-    drain(direct)
-    hf = half.client(proxy.url, direct.namespace)
-    fault = getattr(proxy, lost)(match=REPLAY.sha1.encode())
-    with pytest.raises(OutcomeUnknown) as caught:
-        half.do(hf.queue("lost").replay())
-    assert fault.fired == 1
-    if meanwhile == "runs":
-        drain(direct)
-
-    error = caught.value
-    match way:
-        case "repeat":
-            replayed = half.do(error.repeat())
-        case "op_id":
-            replayed = half.do(hf.queue("lost").replay(op_id=error.op_id))
-        case _:
-            other = half.client(proxy.url, direct.namespace)
-            replayed = half.do(other.queue("lost").replay(op_id=error.op_id))
-    assert replayed == 3
-    drain(direct)
-    assert ran == [0, 1, 2, 0, 1, 2]
 
 
 @pytest.mark.parametrize("lost", ["drop_replies", "drop_request"])
