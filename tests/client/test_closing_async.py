@@ -123,8 +123,6 @@ WAITS: dict[str, Callable[[AsyncHoldfast], Awaitable[Any]]] = {
 
 
 class Loading:
-    """A source that does not answer before it is told to."""
-
     def __init__(self) -> None:
         self.asked = self.done = False
 
@@ -137,7 +135,6 @@ class Loading:
 
 
 async def prepare(hf: AsyncHoldfast) -> list[AsyncLease]:
-    """Have something to wait for, as long as the leases are not released."""
     leases = [await hf.lock("taken").acquire(), await hf.semaphore("full", limit=1).acquire()]
     await hf.enqueue(wait_long.call().options(task_id="u"))
     await hf.create_chat(["member"], sender="founder", body="hello")

@@ -124,8 +124,6 @@ WAITS: dict[str, Callable[[Holdfast], Awaitable[Any]]] = {
 
 
 class Loading:
-    """A source that does not answer before it is told to."""
-
     def __init__(self) -> None:
         self.asked = self.done = False
 
@@ -138,7 +136,6 @@ class Loading:
 
 
 def prepare(hf: Holdfast) -> list[Lease]:
-    """Have something to wait for, as long as the leases are not released."""
     leases = [hf.lock("taken").acquire(), hf.semaphore("full", limit=1).acquire()]
     hf.enqueue(wait_long.call().options(task_id="u"))
     hf.create_chat(["member"], sender="founder", body="hello")

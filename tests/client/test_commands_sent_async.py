@@ -15,7 +15,6 @@ from holdfast import AsyncHoldfast
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """One that nobody else asks."""
     with Server() as server:
         yield server
 

@@ -16,7 +16,6 @@ from holdfast import Holdfast
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """One that nobody else asks."""
     with Server() as server:
         yield server
 

@@ -21,8 +21,6 @@ def work(n: int) -> None:
 
 
 class Rows:
-    """A source of rows."""
-
     def load(self, ids: list[int]) -> dict[int, int]:
         return {each: each for each in ids}
 

@@ -76,8 +76,6 @@ def memory() -> Iterator[None]:
 
 
 class Bench:
-    """One unit on a server, which is put back before each operation."""
-
     def __init__(self, server: Server, kind: str, folder: Path) -> None:
         self.server, self.kind, self.folder = server, kind, folder
         self.admin = server.client()

@@ -21,7 +21,6 @@ def place(site: Site, tmp_path: Path) -> Iterator[Place]:
 
 
 def key_of(site: Site, kind: str, name: str) -> Any:
-    """From a part of a unit to its key."""
     unit = Namespace.of(site.namespace).unit(kind, f"{name}/0" if kind == "rows" else name)
     return unit.key
 

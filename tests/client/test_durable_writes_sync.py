@@ -37,7 +37,6 @@ SOMETIMES = {"queues/step"}
 
 
 def scripts_that_write(block: str) -> dict[str, Script]:
-    """By their names."""
     folder = Path(str(holdfast.__file__)).parent / block / "lua"
     found = [Script.load(f"holdfast.{block}", file.stem) for file in sorted(folder.glob("*.lua"))]
     return {script.name: script for script in found if not script.readonly}

@@ -57,7 +57,6 @@ def overwrite(site: Site, key: bytes, what: bytes) -> None:
 
 @contextmanager
 def working(hf: Holdfast) -> Iterator[None]:
-    """Somebody runs whatever is there."""
     registry = TaskRegistry()
     registry.task(queue=NAME, name="fail", retry=Retry(attempts=1))(print)
     worker = hf.worker(registry, queues={NAME: 1})
@@ -78,7 +77,6 @@ def work(hf: Holdfast) -> None:
 
 
 def take(hf: Holdfast) -> None:
-    """Take the lock, and give it back."""
     lease = hf.lock(NAME).try_acquire()
     if lease is not None:
         lease.release()

@@ -101,7 +101,6 @@ def test_it_may_send_what_is_listed_here(server: Server, commands: dict[str, int
 
 
 def tried(server: Server, words: list[str]) -> bytes:
-    """What the server replies to the tenant, whatever it is."""
     with user(server, socket_timeout=5.0) as client:
         client.response_callbacks.clear()
         try:

@@ -52,7 +52,6 @@ DENIED = [
 
 @pytest.fixture(scope="module")
 def user(standalone: Server) -> Iterator[redis.Redis]:
-    """May do in one namespace what Holdfast does there."""
     with standalone.client() as admin:
         rule = acl_rule(MINE).split()
         admin.execute_command("ACL", "SETUSER", MINE, *rule, "on", ">secret")

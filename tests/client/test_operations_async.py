@@ -23,7 +23,6 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="paced", retry=Retry(attempts=2, backoff=0.001))
 def paced(*, well: bool) -> None:
-    """Fails if it is told to."""
     if not well:
         raise ValueError("as it was told to")
 

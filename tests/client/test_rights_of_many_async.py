@@ -49,7 +49,6 @@ def user(request: pytest.FixtureRequest) -> Iterator[User]:
 
 @pytest.fixture
 async def hf(user: User) -> AsyncIterator[AsyncHoldfast]:
-    """As this user, and with `WAIT` after each write."""
     durability = Replicated(1, timeout=30.0)
     async with AsyncHoldfast.from_url(user.url, namespace=user.name, durability=durability) as hf:
         yield hf

@@ -50,7 +50,6 @@ def user(request: pytest.FixtureRequest) -> Iterator[User]:
 
 @pytest.fixture
 def hf(user: User) -> Iterator[Holdfast]:
-    """As this user, and with `WAIT` after each write."""
     durability = Replicated(1, timeout=30.0)
     with Holdfast.from_url(user.url, namespace=user.name, durability=durability) as hf:
         yield hf

@@ -33,13 +33,11 @@ def check_password(password: str) -> str:
 
 
 def told(error: BaseException) -> str:
-    """All that a log has of it: its words, its chain, its fields."""
     chain = "".join(traceback.format_exception(error))
     return f"{error!s} {error!r} {vars(error)!r} {chain}"
 
 
 def answers(hf: Holdfast) -> list[str]:
-    """What a call in each way of calling answers, or fails with."""
     found = []
     calls = (
         lambda: hf.mailbox("jill").status(),

@@ -9,8 +9,6 @@ TOGETHER = 8
 
 
 class Client:
-    """One that makes a part as slowly as the slowest of its threads."""
-
     def __init__(self) -> None:
         self.barrier = Barrier(TOGETHER)
 

@@ -180,7 +180,6 @@ def hf() -> Iterator[Holdfast]:
 
 
 def expected(entries: set[tuple[str, str | None]], prefix: str) -> tuple[set[Match], set[Match]]:
-    """Which begin so, and of which only a later word does."""
     start = folded(prefix)
     whole = {Match(*entry) for entry in entries if folded(entry[0]).startswith(start)}
     words = {

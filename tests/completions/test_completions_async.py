@@ -6,7 +6,6 @@ from holdfast import AsyncCompletions, AsyncHoldfast, DefinitionConflict, Invali
 
 
 async def found(names: AsyncCompletions, prefix: str, limit: int = 10) -> list[str]:
-    """The names only."""
     return [match.name for match in await names.search(prefix, limit=limit)]
 
 

@@ -7,7 +7,6 @@ from holdfast import Completions, DefinitionConflict, Holdfast, InvalidName, Mat
 
 
 def found(names: Completions, prefix: str, limit: int = 10) -> list[str]:
-    """The names only."""
     return [match.name for match in names.search(prefix, limit=limit)]
 
 

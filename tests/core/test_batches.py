@@ -58,7 +58,6 @@ async def test_calls_that_are_made_together_are_applied_in_order(standalone: Ser
     calls = (caller.call(append, unit, [unit.key("k")], [i]) for i in range(2 * MAX_UNDER_WAY))
     lengths = await asyncio.gather(*calls)
     await caller.close()
-
     assert lengths == list(range(1, 2 * MAX_UNDER_WAY + 1))
 
 

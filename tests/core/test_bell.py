@@ -97,7 +97,6 @@ class Unreliable(CredentialProvider):
         self.failures = 3
 
     def get_credentials(self) -> tuple[str, str]:
-        """Whatever: the default user has no password."""
         if self.failures:
             self.failures -= 1
             raise LookupError("the vault is away")
@@ -142,7 +141,6 @@ def running_since(before: list[threading.Thread]) -> list[threading.Thread]:
 
 
 def broadcast(caller: Caller, unit: Unit) -> int:
-    """How many connections hear it."""
     return ring(caller, unit, unit.key("bell"))
 
 

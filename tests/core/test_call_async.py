@@ -46,7 +46,6 @@ async def caller(site: Site) -> AsyncIterator[AsyncCaller]:
 
 @pytest.fixture
 async def fragile(proxy: Proxy) -> AsyncIterator[AsyncCaller]:
-    """A caller whose server is behind the proxy."""
     caller = AsyncCaller(Settings.from_url(f"{proxy.url}?socket_timeout=30"))
     yield caller
     await caller.close()

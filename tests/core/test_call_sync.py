@@ -47,7 +47,6 @@ def caller(site: Site) -> Iterator[Caller]:
 
 @pytest.fixture
 def fragile(proxy: Proxy) -> Iterator[Caller]:
-    """A caller whose server is behind the proxy."""
     caller = Caller(Settings.from_url(f"{proxy.url}?socket_timeout=30"))
     yield caller
     caller.close()

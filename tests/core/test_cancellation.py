@@ -67,7 +67,6 @@ async def test_a_cancelled_call_was_made_or_not_but_never_twice(standalone: Serv
         call.cancel()
     results = await asyncio.gather(*calls, return_exceptions=True)
     await caller.close()
-
     assert all(result == 1 for result in results[1::2])
     assert standalone.execute("SCARD", unit.key("k")) >= 500
 
@@ -76,7 +75,6 @@ async def test_a_cancelled_call_was_made_or_not_but_never_twice(standalone: Serv
 
 
 async def interrupted() -> asyncio.CancelledError:
-    """Wait to be cancelled."""
     try:
         await Event().wait(30)
     except asyncio.CancelledError as error:

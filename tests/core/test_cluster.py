@@ -29,7 +29,6 @@ async def nothing(n: int) -> None:
 
 @pytest.fixture(scope="module")
 def own_cluster() -> Iterator[Cluster]:
-    """A cluster whose slots this module may move about."""
     with Cluster(3, "--cluster-node-timeout", "5000") as cluster:  # a busy machine is not dead
         yield cluster
 

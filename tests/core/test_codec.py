@@ -26,16 +26,12 @@ VALUES = st.recursive(
 
 
 class Sale(msgspec.Struct):
-    """What a task may be sent."""
-
     item: str
     price: int
 
 
 @dataclass
 class Guild:
-    """Likewise, of the standard library."""
-
     name: str
     founded: datetime
 

@@ -41,7 +41,6 @@ async def company(way: Way) -> Company[str, int, int]:
 
 
 async def one(company: Company[str, int, int], item: int, size: int = 1, way: str = "x") -> int:
-    """As somebody does who brings an item."""
     return await company.go(way, item, size)
 
 

@@ -72,7 +72,6 @@ def test_a_new_password_is_used_from_the_next_connection_on(fresh_server: Server
 
 @pytest.fixture
 def keys(tmp_path: Path) -> Path:
-    """A folder with a certificate, its key, and who vouches for it."""
     authority = trustme.CA()
     made = authority.issue_cert(LOOPBACK)
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
@@ -126,7 +125,6 @@ def tls(standalone: Server) -> Iterator[Tls]:
 
 @pytest.fixture
 def stranger(tmp_path: Path) -> Path:
-    """Another authority."""
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
     return tmp_path / "other.pem"
 

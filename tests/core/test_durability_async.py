@@ -33,13 +33,11 @@ def crew() -> Iterator[Crew]:
 
 @pytest.fixture
 def namespace() -> str:
-    """Nobody else's."""
     return f"test-{secrets.token_hex(4)}"
 
 
 @pytest.fixture
 def syncing(standalone: Server) -> None:
-    """Not with Redis 7.0."""
     if not can_sync(standalone):
         pytest.skip("this server has no WAITAOF")
 
@@ -55,7 +53,6 @@ async def confirmed(error: OutcomeUnknown) -> Any:
 
 @contextmanager
 def paused(crew: Crew) -> Iterator[None]:
-    """One replica hears and says nothing for a while."""
     crew.replicas[0].pause()
     try:
         yield

@@ -43,12 +43,10 @@ def namespace() -> str:
 
 
 def waits(server: Server) -> int:
-    """How many there were."""
     return int(server.execute("INFO", "commandstats").get("cmdstat_wait", {}).get("calls", 0))
 
 
 def is_waited_for(server: Server) -> bool:
-    """Whether somebody waits for a replica now."""
     return int(server.execute("INFO", "clients")["blocked_clients"]) > 0
 
 

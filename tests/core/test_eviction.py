@@ -17,7 +17,6 @@ POLICY = "maxmemory-policy"
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What was said of it, each time."""
     records = [record for record in caplog.records if POLICY in record.getMessage()]
     assert {record.name for record in records} <= {"holdfast"}
     assert {record.levelno for record in records} <= {logging.WARNING}

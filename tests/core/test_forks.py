@@ -69,9 +69,7 @@ def test_a_child_that_ends_leaves_the_parents_connection_open(standalone: Server
     with Holdfast.from_url(standalone.url, namespace="fork") as hf:
         hf.enqueue(nothing.call(0))
         connections = len(standalone.client().client_list())
-
         assert in_child(hf.close) == 0
-
         hf.enqueue(nothing.call(1))
         assert hf.queue("forked").stats().ready == 2
         assert len(standalone.client().client_list()) <= connections + 1
@@ -88,7 +86,6 @@ class Holder:
         self.held = "something"
 
     def begin_anew(self) -> None:
-        """Hold nothing."""
         self.held = ""
 
 

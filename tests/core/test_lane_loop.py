@@ -38,12 +38,10 @@ def unit() -> Unit:
 
 
 async def echo(caller: AsyncCaller, unit: Unit, word: str) -> None:
-    """Ask for *word*, and see that it comes back."""
     assert await caller.call(ECHO, unit, [unit.key("k")], [word]) == word.encode()
 
 
 def lane_to(url: str) -> AsyncLane:
-    """A lane."""
     settings = Settings.from_url(url)
     return AsyncLane(settings, settings.addresses[0])
 

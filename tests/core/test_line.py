@@ -19,7 +19,6 @@ Answer = Callable[[list[bytes], asyncio.StreamWriter], None]
 
 
 def confirm(kind: bytes, channel: bytes) -> bytes:
-    """What the server says of a subscription."""
     return CONFIRMED % (len(kind), kind, len(channel), channel)
 
 
@@ -57,14 +56,11 @@ async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[Line]:
 
 
 class Ear:
-    """Who hears a channel."""
-
     def __init__(self, *, patient: bool = False) -> None:
         self.patient = patient
         self.rung = asyncio.Event()
 
     def ring(self, word: bytes = b"") -> None:
-        """Note it."""
         del word
         self.rung.set()
 

@@ -114,7 +114,6 @@ ROUNDS = 100
 
 
 def some_reply(dice: random.Random, depth: int = 0) -> tuple[Any, bytes]:
-    """A value as the reader tells it, and as the server writes it."""
     kind = dice.randrange(6 if depth < 3 else 5)
     if kind == 0:
         number = dice.randrange(-(2**63), 2**63)
@@ -145,20 +144,17 @@ def sliced(data: bytes, dice: random.Random) -> list[bytes]:
 
 
 def plain(reply: Any) -> Any:
-    """*reply* with what is said in place of the errors that say it."""
     if isinstance(reply, list):
         return [plain(part) for part in reply]
     return str(reply) if isinstance(reply, ErrorReply) else reply
 
 
 def round_of(dice: random.Random) -> tuple[list[Any], bytes]:
-    """Some replies, and all that the server writes."""
     replies = [some_reply(dice) for _ in range(dice.randrange(1, 20))]
     return [value for value, _ in replies], b"".join(written for _, written in replies)
 
 
 async def opened(server: Server, heard: list[Any], ends: list[str]) -> AsyncStream:
-    """A stream that is told by the test what comes, and not by its server."""
     settings = Settings.from_url(server.url)
     stream = await open_stream(settings, settings.addresses[0], heard.extend, ends.append)
     assert isinstance(stream, AsyncStream)

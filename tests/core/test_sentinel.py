@@ -83,7 +83,6 @@ def test_without_a_cluster_the_error_names_its_nodes() -> None:
 
 
 def _names(sentinel: Redis, server: Server) -> None:
-    """Whom the sentinel takes for the primary."""
     sentinel.execute_command("SENTINEL", "REMOVE", SERVICE)
     sentinel.execute_command("SENTINEL", "MONITOR", SERVICE, *server.address, 1)
     sentinel.execute_command("SENTINEL", "SET", SERVICE, "down-after-milliseconds", PATIENT_MS)

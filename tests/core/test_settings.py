@@ -250,7 +250,6 @@ async def test_an_asyncio_client_of_a_cluster() -> None:
 
 
 def outside(address: tuple[str, int]) -> tuple[str, int]:
-    """What can be reached instead of *address*."""
     return address
 
 

@@ -16,7 +16,6 @@ THREE = [
 
 
 def parsed(reply: Any, remap: Any = None) -> SlotMap:
-    """The map of a reply."""
     return SlotMap.parse(reply, ASKED, remap)
 
 

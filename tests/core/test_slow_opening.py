@@ -52,12 +52,10 @@ class Gate:
         self._visits: set[asyncio.Task[None]] = set()
 
     def welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Take one."""
         self.visitors += 1
         self._visits.add(asyncio.create_task(self._visit(reader, writer)))
 
     async def close(self) -> None:
-        """Send all home."""
         for visit in self._visits:
             visit.cancel()
         await asyncio.gather(*self._visits, return_exceptions=True)
@@ -151,7 +149,6 @@ def test_a_loop_may_end_in_the_midst_of_an_opening(
         url = f"rediss://{LOOPBACK}:{door.getsockname()[1]}?ssl_ca_certs={tmp_path}/ca.pem"
 
         def welcome() -> None:
-            """Take one, until it has shaken hands and asks."""
             came = door.accept()[0]
             came.settimeout(30)
             visitor = visits.enter_context(context.wrap_socket(came, server_side=True))

@@ -54,7 +54,6 @@ async def pool(limit: int, on_freed: Callable[[], None] | None = None) -> AsyncI
 
 
 async def until(happened: Callable[[], bool]) -> None:
-    """Wait until it has."""
     async with asyncio.timeout(PATIENCE_S):
         while not happened():  # noqa: ASYNC110 (what is waited for is of another thread)
             await asyncio.sleep(0.001)
@@ -96,7 +95,6 @@ class Endless:
 async def test_a_function_runs_elsewhere_and_its_result_comes_back() -> None:
     async with pool(2) as threads:
         thread = await threads.run(threading.current_thread)
-
         assert thread is not threading.current_thread()
         assert thread.name == f"{NAME} 1"
         assert thread.daemon
@@ -113,7 +111,6 @@ async def test_what_a_function_raises_is_raised_to_its_caller(error: BaseExcepti
     async with pool(1) as threads:
         with pytest.raises(type(error)) as raised:
             await threads.run(raising(error))
-
         assert raised.value is error
         assert await threads.run(lambda: "next") == "next"
         assert len(alive()) == 1
@@ -123,7 +120,6 @@ async def test_a_stop_iteration_becomes_a_runtime_error() -> None:
     async with pool(1) as threads:
         with pytest.raises(RuntimeError, match="StopIteration") as raised:
             await threads.run(raising(StopIteration(5)))
-
         assert isinstance(raised.value.__cause__, StopIteration)
 
 
@@ -148,7 +144,6 @@ async def test_a_thread_is_started_only_when_none_is_idle() -> None:
         for _ in range(20):
             await threads.run(lambda: None)
         assert len(alive()) == 1
-
         meeting = threading.Barrier(3)
         await asyncio.gather(*(threads.run(lambda: meeting.wait(PATIENCE_S)) for _ in range(3)))
         assert len(alive()) == 3
@@ -232,7 +227,6 @@ async def test_a_time_limit_interrupts() -> None:
             async with asyncio.timeout(0.01):
                 await threads.run(endless)
         await settled(threads)
-
         assert endless.interrupted.is_set() == endless.began.is_set()
 
 
@@ -298,7 +292,6 @@ async def test_a_caller_that_is_thrown_away_abandons_its_function() -> None:
         await until(endless.began.is_set)
         call.close()
         await settled(threads)
-
         assert endless.interrupted.is_set()
 
 
@@ -361,7 +354,6 @@ async def test_what_was_accepted_before_the_close_still_runs() -> None:
         calls = [asyncio.create_task(threads.run(lambda n=n: n)) for n in range(50)]  # type: ignore[misc]
         await asyncio.sleep(0)
         threads.close()
-
         assert await asyncio.gather(*calls) == list(range(50))
 
 
@@ -574,7 +566,6 @@ class Storm:
         self.wrong: list[object] = []
 
     async def lane(self, first: int) -> None:
-        """One after another."""
         for number in range(first, self._jobs, AT_ONCE):
             kind = self._dice.randrange(4)
             call = self._threads.run(lambda n=number, k=kind: self._function(n, k))  # type: ignore[misc]

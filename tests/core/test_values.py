@@ -21,14 +21,10 @@ def test_a_whole_number_in_range_is_taken_as_it_is(value: int) -> None:
 
 
 class Few(IntEnum):
-    """A number with a name."""
-
     THREE = 3
 
 
 class Some(int, Enum):
-    """One that says its name where its number is wanted."""
-
     THREE = 3
 
 

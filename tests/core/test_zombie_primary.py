@@ -27,14 +27,11 @@ def nothing(n: int) -> None:
 
 
 class History:
-    """What was written, and what became of it as far as the writer knows."""
-
     def __init__(self) -> None:
         self.acknowledged: set[str] = set()
         self.unknown: list[tuple[str, OutcomeUnknown]] = []
 
     def note(self, name: str, write: Callable[[], Any]) -> None:
-        """Do a write that is called *name*."""
         try:
             write()
         except OutcomeUnknown as error:
@@ -60,7 +57,6 @@ def write(hf: Holdfast, history: History, turns: list[str]) -> None:
 
 
 def found(hf: Holdfast, turns: list[str]) -> set[str]:
-    """What is there of the writes of these *turns*."""
     there = {task.task_id for task in hf.queue("zombie").tasks()}
     there |= {message.body for message in hf.mailbox("jack").latest(100)}  # type: ignore[union-attr]
     there |= {f"lock-{turn}" for turn in turns if hf.lock(f"lock-{turn}").inspect().holder}

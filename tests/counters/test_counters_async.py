@@ -24,7 +24,6 @@ PRECISIONS = (1, 5, 60, 300, 3600, 18_000, 86_400)
 
 
 async def sums(counter: AsyncCounter) -> list[int]:
-    """Of all samples, by precision."""
     return [sum(sample.value for sample in await counter.samples(p)) for p in PRECISIONS]
 
 

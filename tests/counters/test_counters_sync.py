@@ -25,7 +25,6 @@ PRECISIONS = (1, 5, 60, 300, 3600, 18_000, 86_400)
 
 
 def sums(counter: Counter) -> list[int]:
-    """Of all samples, by precision."""
     return [sum(sample.value for sample in counter.samples(p)) for p in PRECISIONS]
 
 

@@ -255,7 +255,6 @@ class TestLinearizability:
     def test_long_histories_are_checked_in_time(self, seed: int) -> None:
         history = _lock_history(random.Random(seed), operations=5_000, clients=16)
         linearizability(history, FencedLock())
-
         grants = [index for index, done in enumerate(history) if done.value not in (None, True)]
         broken = history[grants[-10]]
         history[grants[-10]] = op("acquire", (broken.invoke_ns, broken.return_ns), 1)

@@ -70,7 +70,6 @@ def fail(file: FeedFile) -> None:
 
 
 def hurry(client: redis.Redis, hf: Holdfast, place: str = "1:1", **changes: int) -> None:
-    """As if the attempts had been made, and their pauses were over."""
     stored = msgspec.msgpack.decode(client.hget(key(hf, "places"), place))
     stored |= {"tries": ATTEMPTS - 1, "after_ms": 0, **changes}
     client.hset(key(hf, "places"), place, msgspec.msgpack.encode(stored))
@@ -122,7 +121,6 @@ def test_a_file_that_failed_too_often_is_set_aside(
 
 
 async def failing(feed: AsyncFileFeed) -> None:
-    """Fail on every file."""
     async for file in feed.consumer("a").files():
         with suppress(OSError):
             async with file:

@@ -142,7 +142,6 @@ def test_bytes_are_kept_until_the_last_of_ten_has_them(hf: Holdfast) -> None:
 
 
 def taken_now(feed: FileFeed, name: str) -> dict[str, bytes]:
-    """What there is for a consumer that is published whole."""
     found: dict[str, bytes] = {}
     for file in feed.consumer(name).files(timeout=0):
         if file.size is None:

@@ -43,7 +43,6 @@ DAY: Final = "2011-10-10"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """A server that says so when a script takes a second."""
     with Server("--busy-reply-threshold", "1000") as server:
         yield server
 
@@ -113,7 +112,6 @@ OF_TALLY: Final[tuple[Operation, ...]] = (
 
 
 def damages(client: redis.Redis, key: bytes) -> Iterator[Callable[[], object]]:
-    """Each thing that another program may do to a key."""
     kind = client.type(key)
     if kind == b"string":
         yield from (lambda text=text: client.set(key, text) for text in TEXTS)
@@ -145,7 +143,6 @@ def fields_of(value: bytes) -> Iterator[bytes]:
 def chosen(
     client: redis.Redis, keys: list[bytes], sample: int
 ) -> Iterator[tuple[bytes, int, Callable[[], object]]]:
-    """One of so many damages to all keys."""
     every = [(key, damage) for key in keys for damage in damages(client, key)]
     for n, (key, damage) in enumerate(every):
         if n % SAMPLED == sample:

@@ -41,7 +41,6 @@ for make in (lambda: GeoTable.from_mmdb("x"), lambda: GeoTable.from_geolite2_csv
 
 
 def said(code: str, *args: str | Path) -> str:
-    """What a process prints that has not what the first of *args* names."""
     command = [sys.executable, "-c", WITHOUT + code, *args]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -28,7 +28,6 @@ LINES = b"".join(b"line %d\n" % n for n in range(40_000))
 
 
 def keys(site: Site, name: str = "logs") -> dict[str, int]:
-    """Each key of a feed that is there, and how long it lives (s)."""
     parts = [
         "meta",
         "names",
@@ -45,7 +44,6 @@ def keys(site: Site, name: str = "logs") -> dict[str, int]:
 
 
 async def contents(consumer: AsyncConsumer, timeout: float = 0) -> dict[str, bytes]:
-    """What a consumer reads of all that is there."""
     found = {}
     async for file in consumer.files(timeout=timeout):
         async with file:
@@ -78,7 +76,6 @@ async def test_every_consumer_gets_every_file(hf: AsyncHoldfast, site: Site) -> 
 
 
 async def gathered(blocks: AsyncIterator[Block]) -> bytes:
-    """The data of *blocks*."""
     return b"".join([block.data async for block in blocks])
 
 

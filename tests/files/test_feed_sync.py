@@ -29,7 +29,6 @@ LINES = b"".join(b"line %d\n" % n for n in range(40_000))
 
 
 def keys(site: Site, name: str = "logs") -> dict[str, int]:
-    """Each key of a feed that is there, and how long it lives (s)."""
     parts = [
         "meta",
         "names",
@@ -46,7 +45,6 @@ def keys(site: Site, name: str = "logs") -> dict[str, int]:
 
 
 def contents(consumer: Consumer, timeout: float = 0) -> dict[str, bytes]:
-    """What a consumer reads of all that is there."""
     found = {}
     for file in consumer.files(timeout=timeout):
         with file:
@@ -79,7 +77,6 @@ def test_every_consumer_gets_every_file(hf: Holdfast, site: Site) -> None:
 
 
 def gathered(blocks: Iterator[Block]) -> bytes:
-    """The data of *blocks*."""
     return b"".join([block.data for block in blocks])
 
 

@@ -20,7 +20,6 @@ MAX = 8
 
 
 def cut(pieces: list[bytes], max_line: int = MAX, offset: int = 0) -> list[Block]:
-    """All blocks of *pieces*."""
     cutter = Cutter(offset, max_line)
     return [*(block for piece in pieces for block in cutter.cut(piece)), *cutter.finish()]
 

@@ -29,7 +29,6 @@ def feed(hf: Holdfast) -> FileFeed:
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A folder with a file that is nobody's business."""
     folder = tmp_path / "outside"
     (folder / "within").mkdir(parents=True)
     (folder / "secret").write_bytes(b"secret")
@@ -44,7 +43,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files below a folder."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")

@@ -17,12 +17,10 @@ LINES = b"".join(b"line %d\n" % n for n in range(40_000))
 
 @pytest.fixture(autouse=True)
 def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So small that even these files have several."""
     monkeypatch.setattr(local, "PIECE", 100_000)
 
 
 async def blocks_of(file: local.AsyncLocalFile, start: int = 0) -> list[Block]:
-    """All of them, of one that is open."""
     return [block async for block in file.blocks(start=start) if block]
 
 
@@ -37,13 +35,11 @@ async def read(files: AsyncLocalFiles, start: int = 0) -> dict[str, list[Block]]
 
 
 async def lines(files: AsyncLocalFiles, start: int = 0) -> list[bytes]:
-    """Of all files together."""
     found = await read(files, start)
     return [line for name in found for block in found[name] for line in lines_of(block.data)]
 
 
 async def id_of(path: Path) -> str:
-    """Of the only file there."""
     async for file in AsyncLocalFiles(path).files():
         async with file:
             return file.id

@@ -18,12 +18,10 @@ LINES = b"".join(b"line %d\n" % n for n in range(40_000))
 
 @pytest.fixture(autouse=True)
 def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So small that even these files have several."""
     monkeypatch.setattr(local, "PIECE", 100_000)
 
 
 def blocks_of(file: local.LocalFile, start: int = 0) -> list[Block]:
-    """All of them, of one that is open."""
     return [block for block in file.blocks(start=start) if block]
 
 
@@ -38,13 +36,11 @@ def read(files: LocalFiles, start: int = 0) -> dict[str, list[Block]]:
 
 
 def lines(files: LocalFiles, start: int = 0) -> list[bytes]:
-    """Of all files together."""
     found = read(files, start)
     return [line for name in found for block in found[name] for line in lines_of(block.data)]
 
 
 def id_of(path: Path) -> str:
-    """Of the only file there."""
     for file in LocalFiles(path).files():
         with file:
             return file.id

@@ -31,12 +31,10 @@ NOISE = random.Random(3).randbytes(3 * BLOCK + 5)
 
 
 def read(data: bytes, packing: Packing | None = None, limit: int = LIMIT) -> bytes:
-    """What a stream of *data* is published as."""
     return read_all(Source(io.BytesIO(data), packing, limit))
 
 
 def read_all(source: Source) -> bytes:
-    """All blocks, each but the last one whole."""
     blocks = []
     while block := source.block():
         blocks.append(block)

@@ -52,7 +52,6 @@ def read(feed: FileFeed, name: str) -> list[str]:
 
 
 def let_many_pass(hf: Holdfast, client: redis.Redis) -> None:
-    """As if so many files more had been published, and read by everybody."""
     client.hincrby(key(hf, "meta"), "top", LOOKED_AT)
 
 

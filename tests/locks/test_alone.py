@@ -22,8 +22,6 @@ STEPS = 150
 
 
 class Unit:
-    """A lock or semaphore, by its scripts, and what it should say."""
-
     def __init__(self, site: Site, limit: int) -> None:
         self._caller = Caller(Settings.from_url(site.url))
         self._unit = Namespace.of(site.namespace).unit(keys.SEMAPHORE, "s")
@@ -74,7 +72,6 @@ class Unit:
             assert self.client.exists(*self.names[1:3]) == 0
 
     def forget_ledger(self) -> None:
-        """As the server does after an hour or two."""
         self.client.delete(*self.names[3:])
         self.over.clear()
 

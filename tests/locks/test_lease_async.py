@@ -41,7 +41,6 @@ async def test_a_lease_that_ends_while_it_is_renewed_is_lost(
 
 
 async def loss(act: Callable[[], Awaitable[None]]) -> LeaseLost | None:
-    """Of what *act* tells, if it does."""
     try:
         await act()
     except LeaseLost as error:

@@ -40,7 +40,6 @@ def test_a_lease_that_ends_while_it_is_renewed_is_lost(hf: Holdfast, proxy: Prox
 
 
 def loss(act: Callable[[], Awaitable[None]]) -> LeaseLost | None:
-    """Of what *act* tells, if it does."""
     try:
         act()
     except LeaseLost as error:

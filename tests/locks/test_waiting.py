@@ -18,13 +18,11 @@ from holdfast.locks import lobby
 
 @pytest.fixture
 async def other(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    """As another process."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         yield hf
 
 
 async def waiting(held: AsyncLock | AsyncSemaphore, count: int) -> bool:
-    """Whether so many wait."""
     return len((await held.inspect()).waiters) == count
 
 

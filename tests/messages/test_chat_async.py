@@ -23,7 +23,6 @@ from holdfast.core.runtime._async import sleep
 
 
 def bodies(batch: Batch) -> list[Any]:
-    """What the messages say."""
     return [message.body for message in batch.messages if isinstance(message, Message)]
 
 

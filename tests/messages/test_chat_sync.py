@@ -24,7 +24,6 @@ from holdfast.core.runtime._sync import sleep
 
 
 def bodies(batch: Batch) -> list[Any]:
-    """What the messages say."""
     return [message.body for message in batch.messages if isinstance(message, Message)]
 
 

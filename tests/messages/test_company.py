@@ -52,7 +52,6 @@ async def far(direct: Holdfast, proxy: Proxy) -> AsyncIterator[AsyncChat]:
 
 
 async def kept(chat: AsyncChat) -> dict[int, Message]:
-    """What is in it, by number."""
     page = await chat.history(limit=1_000)
     while page[0].seq > 1:
         page = [*await chat.history(limit=1_000, before=page[0].seq), *page]
@@ -61,7 +60,6 @@ async def kept(chat: AsyncChat) -> dict[int, Message]:
 
 
 def read(hf: Holdfast) -> dict[int, Any]:
-    """What the messages say, by number."""
     page = hf.chat("c").history(limit=1_000)
     return {each.seq: each.body for each in page if isinstance(each, Message)}
 

@@ -22,12 +22,10 @@ from holdfast import (
 
 
 def bodies(batch: Batch) -> list[Any]:
-    """What the messages say."""
     return [message.body for message in batch.messages if isinstance(message, Message)]
 
 
 def numbers(batch: Batch) -> list[int]:
-    """Their numbers."""
     return [message.seq for message in batch.messages]
 
 
@@ -37,7 +35,6 @@ def key(site: Site, part: str, name: str = "jack451", kind: str = "mailbox") -> 
 
 
 def remove(site: Site, first: int, last: int) -> None:
-    """Take messages out of the log, as nobody should."""
     log = key(site, "log")
     site.client.xdel(log, *[name for name, _ in site.client.xrange(log, first, last)])
 

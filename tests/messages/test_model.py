@@ -56,8 +56,6 @@ class Device:
 
 
 class ChatMachine(RuleBasedStateMachine):
-    """One chat and its readers, beside their model."""
-
     server: Holdfast
     keep: Any
 

@@ -15,7 +15,6 @@ def key(site: Site, part: str) -> str:
 
 
 def grow_old(site: Site, seconds: int) -> None:
-    """As if nobody had given a sign of life for so long."""
     since = int(site.client.hget(key(site, "meta"), "since"))  # type: ignore[arg-type]
     site.client.hset(key(site, "meta"), "since", since - seconds * 1000)
     site.client.hset(key(site, "meta"), "counted", 0)

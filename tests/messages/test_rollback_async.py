@@ -22,7 +22,6 @@ class Mail:
         self.inbox = hf.inbox("jack")
 
     async def begin(self) -> None:
-        """Message 1 is there."""
         if self.kind == "mailbox":
             await self.box.send(1, sender="jill")
         else:
@@ -36,7 +35,6 @@ class Mail:
                 await self.hf.chat("c").send(body, sender="jill")
 
     async def fetch(self, after: Position | None = None) -> Batch:
-        """What is new; of an inbox, in its only chat."""
         if self.kind == "mailbox":
             return await self.box.fetch(after=after)
         batches = await self.inbox.fetch(after=None if after is None else {"c": after})

@@ -23,7 +23,6 @@ class Mail:
         self.inbox = hf.inbox("jack")
 
     def begin(self) -> None:
-        """Message 1 is there."""
         if self.kind == "mailbox":
             self.box.send(1, sender="jill")
         else:
@@ -37,7 +36,6 @@ class Mail:
                 self.hf.chat("c").send(body, sender="jill")
 
     def fetch(self, after: Position | None = None) -> Batch:
-        """What is new; of an inbox, in its only chat."""
         if self.kind == "mailbox":
             return self.box.fetch(after=after)
         batches = self.inbox.fetch(after=None if after is None else {"c": after})

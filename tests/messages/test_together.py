@@ -34,7 +34,6 @@ PER_SENDER = 100
 
 
 def come_and_go(chat: Chat) -> None:
-    """A guest who joins and leaves at random."""
     rng = random.Random(1)
     for _ in range(60):
         if rng.random() < 0.5:

@@ -28,13 +28,11 @@ IDLE_SHARE = 0.05
 
 @pytest.fixture
 def direct(site: Site) -> Iterator[Holdfast]:
-    """Who sends."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         yield hf
 
 
 def listening(site: Site, kind: str, name: str) -> bool:
-    """Whether somebody follows a unit, as the server sees it."""
     channel = f"{site.namespace}:{{{kind}:{name}}}:bell"
     nodes = getattr(site.server, "nodes", [site.server])
     return any(node.execute("PUBSUB", "SHARDNUMSUB", channel)[1] for node in nodes)

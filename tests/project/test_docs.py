@@ -69,7 +69,6 @@ def leads_somewhere(page: Path, file: str, heading: str) -> bool:
 
 
 def headings(page: Path) -> set[str]:
-    """As links to them are written."""
     found = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in found}
 

@@ -18,7 +18,6 @@ def blocks() -> list[Path]:
 
 
 def problems(block: Path) -> Iterator[str]:
-    """What is missing in the folder of a block, and what to do about it."""
     for name, purpose in {
         "__init__.py": "a docstring that says what the block is",
         "keys.py": "every key: type, content, lifetime",

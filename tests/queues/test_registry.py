@@ -27,35 +27,25 @@ UserId = NewType("UserId", int)
 
 
 class Colour(enum.Enum):
-    """What a task may be sent."""
-
     RED = "red"
 
 
 class Sale(msgspec.Struct):
-    """Likewise."""
-
     item: str
     price: int
 
 
 class Point(NamedTuple):
-    """Likewise."""
-
     x: int
     y: int
 
 
 class Place(TypedDict):
-    """Likewise."""
-
     city: str
 
 
 @dataclass
 class Guild:
-    """Likewise."""
-
     name: str
     founded: date
     members: list[UserId]
@@ -67,7 +57,6 @@ class Opaque:
 
 @pytest.fixture
 def tasks() -> TaskRegistry:
-    """An empty registry."""
     return TaskRegistry()
 
 
@@ -93,7 +82,6 @@ def taking(tasks: TaskRegistry, kind: Any) -> Task[..., Any]:
 def test_a_task_is_known_by_the_name_of_its_function(tasks: TaskRegistry) -> None:
     @tasks.task()
     def double(n: int) -> int:
-        """Twice as much."""
         return 2 * n
 
     assert tasks.get("double") is double

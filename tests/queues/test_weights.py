@@ -60,7 +60,6 @@ class Service:
         return served
 
     async def run(self, hf: AsyncHoldfast, concurrency: int) -> None:
-        """Work everything off."""
         worker = hf.worker(self.tasks, queues=self.weights, concurrency=concurrency)
         await worker.run(until_idle=True)
 
@@ -211,7 +210,6 @@ async def test_a_node_that_does_not_answer_holds_no_places(
 
 
 async def is_all_ready(hf: AsyncHoldfast, queue: str, count: int) -> bool:
-    """Whether so many tasks wait, and none is held by anyone."""
     stats = await hf.queue(queue).stats()
     return (stats.ready, stats.running) == (count, 0)
 

@@ -20,8 +20,6 @@ class Base(DeclarativeBase):
 
 
 class Stock(Base):
-    """What is left of an item."""
-
     __tablename__ = "stock_of_sessions"
     shop = sa.Column(sa.String(20), primary_key=True)
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=False)
@@ -29,8 +27,6 @@ class Stock(Base):
 
 
 class Other(Base):
-    """What no cache holds."""
-
     __tablename__ = "other_of_sessions"
     id = sa.Column(sa.Integer, primary_key=True)
 
@@ -43,7 +39,6 @@ def hf(standalone: Server) -> Iterator[Holdfast]:
 
 @pytest.fixture
 def sessions(database: Database) -> Iterator[sessionmaker[Session]]:
-    """Of a database with a few rows."""
     Base.metadata.create_all(database.engine)
     sessions = sessionmaker(database.engine)
     with sessions.begin() as session:
@@ -54,7 +49,6 @@ def sessions(database: Database) -> Iterator[sessionmaker[Session]]:
 
 @pytest.fixture
 def cache(hf: Holdfast, database: Database, sessions: sessionmaker[Session]) -> RowCache:
-    """Of that table, with all its rows."""
     cache = hf.row_cache("stock", source=SqlRows(database.engine, Stock, key=["shop", "id"]))
     cache.get_many([("eu", n) for n in range(5)])
     return cache

@@ -42,7 +42,6 @@ class Paused:
         self.go = threading.Event()
 
     def load(self, ids: Sequence[Any]) -> dict[Any, Any]:
-        """The same for all."""
         self.asked.append(tuple(ids))
         rows = dict.fromkeys(ids, self.value)
         self.here.set()

@@ -19,8 +19,6 @@ LOADED_S = 30.0
 
 
 class Table:
-    """One row whose loads can be held up."""
-
     def __init__(self) -> None:
         self.version = 1
         self.loads = 0
@@ -61,7 +59,6 @@ def refreshing(half: Half, cache: Any) -> Iterator[None]:
 
 
 def shown(half: Half, cache: Any) -> Any:
-    """The row as a reader gets it; None if it could not be had now."""
     try:
         return half.insist(lambda: cache.get(7, timeout=1.0)).value
     except LoadFailed:

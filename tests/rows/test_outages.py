@@ -60,7 +60,6 @@ def readers(cache: RowCache, ids: range) -> Iterator[Counter[str]]:
 
 
 def wrong(told: Counter[str]) -> list[str]:
-    """What nobody should have been told."""
     return [word for word in told if word.startswith("wrong")]
 
 

@@ -148,7 +148,6 @@ class Gate:
         self.open = Event()
 
     async def load(self, ids: Sequence[Any]) -> dict[Any, Any]:
-        """What was there when it was asked."""
         rows = {row_id: self.rows[row_id] for row_id in ids}
         self.here.set()
         await self.open.wait(60)

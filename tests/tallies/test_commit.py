@@ -221,7 +221,6 @@ def test_sums_are_right_whatever_was_there(
 
 
 def added(*pieces: dict[str, int]) -> dict[str, int]:
-    """All of them together."""
     total: Counter[str] = Counter()
     for piece in pieces:
         total.update(piece)

@@ -20,7 +20,6 @@ def from_csv(folder: Path) -> GeoTable:
 
 @pytest.fixture(params=[small_table, from_csv], ids=["mmdb", "csv"], scope="module")
 def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> GeoTable:
-    """To be looked into, not to be reloaded: it is shared."""
     made: GeoTable = request.param(tmp_path_factory.mktemp("table"))
     return made
 

@@ -50,7 +50,6 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> GeoTable:
 
 
 def check(sums: Sums, reference: Reference) -> None:
-    """Both say the same, and there are samples of all that was rejected."""
     assert sums.lines == reference.lines
     assert sums.values == reference.values
     assert sums.rejected == reference.rejected
@@ -195,7 +194,6 @@ def number(text: str) -> int | None:
 
 
 def numbers(texts: list[str]) -> list[int | None]:
-    """As a counter takes them."""
     text, column = pl.col("text"), pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)})
     found = column.select(pl.when(is_ipv4(text)).then(ipv4_number(text)))
     return found.to_series().to_list()

@@ -16,7 +16,6 @@ HEADER = b"time,word\n"
 
 
 def words(line: bytes) -> Counted | None:
-    """A line counts for its word; the header is rejected."""
     return None if line == HEADER.strip() else Counted(DAY, {"word": line.decode()})
 
 

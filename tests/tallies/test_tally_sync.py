@@ -36,7 +36,6 @@ nonsense
 
 
 def words(line: bytes) -> Counted | None:
-    """Day, and a dimension for each word."""
     day, *rest = line.decode().split()
     return Counted(day, {f"word {n}": word for n, word in enumerate(rest)})
 

@@ -19,7 +19,6 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="work")
 def note(value: int) -> None:
-    """Must not be called."""
     ran.append(value)
 
 
@@ -40,7 +39,6 @@ REFUSED: dict[str, tuple[bytes, str, str, str]] = {
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    """Each test begins with nothing that ran, and nothing may have."""
     ran.clear()
     yield
     assert ran == []

@@ -29,7 +29,6 @@ seen: list[TraceContext | None] = []
 
 @tasks.task(queue="email", retry=Retry(attempts=2, backoff=0.0))
 def send_email(to: str) -> str:
-    """Fails the first time."""
     seen.append(current_trace())
     if len(seen) == 1:
         raise ValueError(f"no such address: {to}")
@@ -188,7 +187,6 @@ class Source:
     """Rows that are made up."""
 
     def load(self, ids: tuple[str, ...]) -> dict[str, dict[str, str]]:
-        """Each has a secret."""
         return {row_id: {"secret": SECRET} for row_id in ids}
 
 

@@ -111,7 +111,6 @@ Printed = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture
 def printed(standalone: Server) -> Printed:
-    """What a run of the program prints, in a namespace of the test's own."""
     namespace = f"traces-{secrets.token_hex(4)}"
 
     def run(*args: str) -> list[dict[str, Any]]:

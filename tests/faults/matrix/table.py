@@ -9,8 +9,6 @@
 Every cell that is played must also recover: each kind of operation succeeds again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from faults.matrix.verdict import Kind

@@ -53,7 +53,6 @@ def hf(proxy: Proxy, other: Holdfast) -> Iterator[Holdfast]:
 
 
 def end_in_an_outage(file: FeedFile, proxy: Proxy, error: type[BaseException] | None) -> None:
-    """End the block of a file by *error*, or normally."""
     with file:
         proxy.black_hole()
         if error is not None:

@@ -39,7 +39,6 @@ def sent_files(folder: Path, seed: int) -> dict[str, bytes]:
 
 
 def saved(folder: Path) -> dict[str, bytes]:
-    """What is in a folder, without what is still growing."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -49,7 +48,6 @@ def saved(folder: Path) -> dict[str, bytes]:
 
 
 def appended(folder: Path) -> dict[str, bytes]:
-    """What consumers have added, by the names of the files."""
     return {path.read_text(): path.with_suffix("").read_bytes() for path in folder.glob("*.name")}
 
 

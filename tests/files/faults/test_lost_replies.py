@@ -22,7 +22,6 @@ LINES = b"".join(b"line %d\n" % n for n in range(150_000))
 
 @pytest.fixture
 def namespace(standalone: Server) -> str:
-    """One in which the server has learned all scripts."""
     namespace = f"lost-{secrets.token_hex(4)}"
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         whole(hf.file_feed("warm", consumers=["a"]))

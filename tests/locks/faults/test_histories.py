@@ -194,7 +194,6 @@ def test_the_checkers_catch_the_locks_of_the_seed(
     with Contest(standalone.url, tmp_path, 4, kind=kind, limit=limit, hold_s=0.3) as contest:
 
         def is_caught() -> bool:
-            """Pause who holds it, and look; it may just have given its place back."""
             held_by = eventually(lambda: holding(contest.history()))
             holder = next(p for p in contest.processes if held_by.startswith(p.name))
             holder.pause()
@@ -208,7 +207,6 @@ def test_the_checkers_catch_the_locks_of_the_seed(
 
 
 def found(history: list[Operation], limit: int) -> str:
-    """What the checkers say."""
     try:
         check(history, limit)
     except AssertionError as error:

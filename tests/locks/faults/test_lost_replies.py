@@ -34,7 +34,6 @@ def direct(standalone: Server) -> Iterator[Holdfast]:
 
 
 def is_free(hf: Holdfast, name: str = "l") -> bool:
-    """Whether nobody holds the lock, and nobody waits."""
     state = hf.lock(name).inspect()
     return (state.holder, state.waiters) == (None, ())
 

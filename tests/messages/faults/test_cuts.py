@@ -19,7 +19,6 @@ SENDERS, EACH = 3, 25
 
 
 def insistently(do: Callable[[], Any]) -> Any:
-    """Do it, and once more as the errors say, until it is done."""
     while True:
         try:
             return do()
@@ -68,7 +67,6 @@ def check(batch: Batch, acknowledged: int, bodies: dict[int, Any]) -> None:
 
 
 def run(server: Server, seed: int) -> None:
-    """One round."""
     rng, namespace = random.Random(seed), f"cuts-{secrets.token_hex(4)}"
     over = threading.Event()
     with Proxy(server.address) as proxy, ThreadPoolExecutor(8) as threads:

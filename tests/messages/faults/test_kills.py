@@ -30,7 +30,6 @@ def nursery() -> Iterator[Nursery]:
 
 
 def play(server: Server, nursery: Nursery, folder: Path, plan: Plan) -> None:
-    """One round, and its check."""
     history = Round(plan, server, nursery, folder).history()
     check(history, plan.readers, plan.dropped)
     assert "Traceback" not in nursery.output, f"an actor failed in {plan}:\n{nursery.output}"

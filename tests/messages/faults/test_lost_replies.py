@@ -37,7 +37,6 @@ def direct(standalone: Server) -> Iterator[Holdfast]:
 
 
 def members(hf: Holdfast, chat: str) -> dict[str, int]:
-    """Who is in it, and how far."""
     return dict(hf.chat(chat).members())
 
 

@@ -49,7 +49,6 @@ class Stage:
         self._actors: list[Actor] = []
 
     def actor(self, role: str, user: str, half: str, kind: str = "chat") -> Actor:
-        """One who plays from now on."""
         about: dict[str, Any] = {**self._about, "role": role, "user": user, "half": half}
         name, folder = f"{role}-{user}-{half}", str(self._folder)
         actor = Actor(self._nursery, PLAY, name=name, kind=kind, folder=folder, **about)
@@ -58,12 +57,10 @@ class Stage:
         return actor
 
     def history(self, kind: str, user: str) -> Sequence[Operation]:
-        """What a user did up to now, of one kind."""
         paths = self._folder.glob(f"*-{user}-*.jsonl")
         return [op for op in read(paths) if op.kind == kind and op.outcome == "ok"]
 
     def close(self) -> None:
-        """The curtain."""
         for actor in self._actors:
             actor.kill()
         self.hf.close()

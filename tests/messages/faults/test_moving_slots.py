@@ -21,13 +21,11 @@ HEARD_S = 50.0
 
 @pytest.fixture(scope="module")
 def own_cluster() -> Iterator[Cluster]:
-    """A cluster whose slots this module may move about."""
     with Cluster(3, "--cluster-node-timeout", "5000") as cluster:  # a busy machine is not dead
         yield cluster
 
 
 def is_followed(cluster: Cluster, unit: Unit) -> bool:
-    """Whether somebody listens where it is."""
     where = cluster.owner(unit.slot)
     return bool(where.execute("PUBSUB", "SHARDNUMSUB", unit.key("bell"))[1])
 

@@ -45,5 +45,4 @@ def test_a_task_that_blocks_the_loop_costs_no_lease(standalone: Server, tmp_path
 
 
 def leases(crew: Crew) -> dict[bytes, float]:
-    """When the lease of each running task ends."""
     return dict(crew.raw.zrange(keys.leases(crew.unit), 0, -1, withscores=True))

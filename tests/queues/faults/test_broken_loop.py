@@ -181,7 +181,6 @@ def _break(
     kind: type[BaseException],
     breaks: threading.Event,
 ) -> None:
-    """Have a function raise, once, after *breaks* is set."""
     whole = getattr(owner, name)
 
     def broken(*args: Any, **options: Any) -> Any:

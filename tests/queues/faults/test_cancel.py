@@ -59,13 +59,11 @@ def test_a_running_task_is_stopped_at_once(
 
 
 def drop_rings(proxy: Proxy, _: Server, task_id: str) -> Callable[[], bool]:
-    """The word to the worker is lost on its way."""
     fault = proxy.drop_pushes(1, match=task_id.encode())
     return lambda: fault.fired == 1
 
 
 def cut_subscriptions(_: Proxy, server: Server, task_id: str) -> Callable[[], bool]:
-    """Nobody listens when it is said."""
     return lambda: server.execute("CLIENT", "KILL", "TYPE", "pubsub") >= 0
 
 

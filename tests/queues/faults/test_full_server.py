@@ -19,7 +19,6 @@ async def note(text: str) -> str:
 
 @pytest.fixture
 def hf(fresh_server: Server) -> Iterator[Holdfast]:
-    """With some tasks in line, and no byte to spare."""
     ran.clear()
     with Holdfast.from_url(fresh_server.url) as hf, fresh_server.client() as client:
         for text in ("first", "second", "third", "fourth"):

@@ -64,7 +64,6 @@ def hf(site: Site) -> Iterator[Holdfast]:
 
 
 def drain(hf: Holdfast) -> None:
-    """Run everything."""
     hf.worker(tasks, grace=0.1, unknown_timeout=0).run(until_idle=True)
 
 

@@ -45,8 +45,6 @@ async def coroutine_and_urgent(kind: str) -> None:
 
 
 class Unreadable(msgspec.Struct):
-    """An argument whose conversion raises."""
-
     kind: str
 
     def __post_init__(self) -> None:

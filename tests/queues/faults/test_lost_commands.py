@@ -32,7 +32,6 @@ def direct(standalone: Server) -> Iterator[Holdfast]:
 
 
 def drain(hf: Holdfast) -> None:
-    """Run everything."""
     hf.worker(tasks, concurrency=1).run(until_idle=True)
 
 

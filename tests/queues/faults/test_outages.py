@@ -44,7 +44,6 @@ def refusing(proxy: Proxy) -> Iterator[None]:
 
 @contextlib.contextmanager
 def paused(server: Server) -> Iterator[None]:
-    """The server hears everything and says nothing during the block."""
     server.pause()
     try:
         yield
@@ -53,7 +52,6 @@ def paused(server: Server) -> Iterator[None]:
 
 
 def during_an_outage(crew: Crew, seconds: float) -> list[Callable[[], object]]:
-    """What its producers learn; returns how to repeat what is unknown."""
     ends_at_s = time.monotonic() + seconds
     unknown: list[Callable[[], object]] = []
     n = 0
@@ -77,7 +75,6 @@ def during_an_outage(crew: Crew, seconds: float) -> list[Callable[[], object]]:
 
 
 def refused(hf: Holdfast) -> None:
-    """Check that a client which never reached the server says so in time."""
     began_s = time.monotonic()
     with pytest.raises(ServerUnavailable, match="was not applied"):
         hf.enqueue(chores.plain.call("refused"))

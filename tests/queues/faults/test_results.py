@@ -35,17 +35,14 @@ def awaited(handle: TaskHandle[Any]) -> Any:
 
 
 def is_awaited(crew: Crew) -> bool:
-    """Whether the server knows of someone who waits."""
     return bool(crew.raw.exists(keys.awaited(crew.unit)))
 
 
 def lose_rings(crew: Crew, proxy: Proxy, server: Server) -> None:
-    """No ring arrives any more, though the connections live."""
     proxy.drop_pushes(1_000, match=b"bell:")
 
 
 def cut(crew: Crew, proxy: Proxy, server: Server) -> None:
-    """All connections are reset."""
     proxy.cut()
 
 

@@ -72,7 +72,6 @@ def test_each_task_ends_in_one_way_wherever_the_server_runs(
 
 
 def nemeses(crew: Crew, seed: int) -> list[Nemesis]:
-    """One for each worker."""
     return [
         Nemesis(
             seed + n,

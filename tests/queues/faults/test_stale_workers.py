@@ -22,8 +22,6 @@ def note() -> None: ...
 
 
 class Hand:
-    """A worker whose steps are made by hand."""
-
     def __init__(self, site: Site) -> None:
         unit = Namespace.of(site.namespace).unit(keys.KIND, "work")
         self._unit = unit
@@ -61,7 +59,6 @@ class Hand:
         return bytes(reply[2])
 
     def _named(self, settled: Sequence[Any]) -> list[str]:
-        """All keys of a step: also those of the results of what is done."""
         done = (i for i in range(0, len(settled), 5) if settled[i + 2] == "done")
         return [*self._keys, *(keys.result(self._unit, settled[i].decode()) for i in done)]
 
@@ -152,6 +149,5 @@ def late_by_the_server(site: Site) -> bool:
 
 
 def claimed(worker: Hand) -> Any:
-    """A step that claims something; None when there was nothing."""
     accepted, claims = worker.step(1)
     return (accepted, claims) if claims else None

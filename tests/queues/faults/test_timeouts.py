@@ -17,14 +17,12 @@ FOR_EVER_S = 300.0  # longer than any test
 
 
 def a_pipe(folder: Path) -> str:
-    """Whoever opens it to read hangs until somebody opens it to write."""
     path = folder / "pipe"
     os.mkfifo(path)
     return str(path)
 
 
 def release(pipe: str) -> None:
-    """Let go whoever hangs there."""
     os.close(os.open(pipe, os.O_WRONLY))
 
 

@@ -46,7 +46,6 @@ def machine(standalone: Server) -> Iterator[QueueMachine]:
 
 
 def a_task(task_id: str, **options: object) -> dict[str, object]:
-    """Its options."""
     return {"task_id": task_id, "priority": "medium", "expires": None, **options}
 
 

@@ -34,7 +34,6 @@ def write_logs(folder: Path, rng: random.Random, size: int) -> None:
 
 
 def play(server: Server, folder: Path, seed: int, *, size: int) -> None:
-    """One round, and its check."""
     rng, namespace = random.Random(seed), secrets.token_hex(4)
     write_logs(folder / f"logs-{seed}", rng, size)
     table = write_mmdb(folder / "places.mmdb")
