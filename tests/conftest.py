@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import secrets
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,9 @@ import redis
 from hypothesis import HealthCheck, settings
 
 from faults.clusters import Cluster
-from faults.halves import HALVES
+from faults.halves import HALVES, Half
 from faults.servers import Server
-from holdfast import acl_rule
+from holdfast import AsyncHoldfast, Holdfast, acl_rule
 
 pytest_plugins = ["faults.fixtures", "faults.matrix.report"]
 
@@ -47,6 +48,12 @@ RESTRICTED = {"restricted", "encrypted"}
 """There the user may touch only the namespace of the test."""
 
 USUAL = ("cluster", "restricted")
+
+THOROUGH = {
+    *("core", "test_locks", "test_lifecycle", "test_mailbox", "test_chat", "test_counters"),
+    *("test_completions", "test_rows", "test_feed", "test_tally"),
+}
+"""Folders and files, without `_async`, that call every script: each runs in both topologies."""
 
 DEAR = {"browser": "browser", "postgres": "postgres", "database": "postgres"}
 """Fixtures that take seconds to start → the group of tests that share them."""
@@ -134,33 +141,40 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run every test in both halves and in both topologies, but not in all four pairs of them.
+    """Mark most pairs of half and topology as `long`, and group the tests of an expensive fixture.
 
-    Which half meets which topology differs from test to test, so that all pairs are met by many;
-    the other pairs have the mark `long`. With `--topology` all run. What takes long to start is
-    started for one worker only.
+    `make test` runs each test in one pair, which differs from test to test. `THOROUGH` tests run in
+    both halves and in both topologies. With `--topology` every test runs in every pair.
     """
-    items.sort(key=lambda item: item.path)  # which all workers must agree on
+    items.sort(key=lambda item: item.path)  # all workers must have the same order
     all_pairs = config.getoption("--topology")
     for item in items:
         if isinstance(item, pytest.Function):
-            if not all_pairs and _is_the_other_pair(item):
+            if not all_pairs and _is_left_out(item):
                 item.add_marker(pytest.mark.long)
             for group in {DEAR[name] for name in DEAR if name in item.fixturenames}:
                 item.add_marker(pytest.mark.xdist_group(group))
 
 
-def _is_the_other_pair(item: pytest.Function) -> bool:
-    callspec = getattr(item, "callspec", None)
-    params = callspec.params if callspec else {}
+def _is_left_out(item: pytest.Function) -> bool:
+    """Return whether `make test` runs the test with another half or in another topology."""
     test, _, suffix = item.path.stem.rpartition("_")
-    half, site = params.get("half", suffix), params.get("site")
+    params = item.callspec.params if hasattr(item, "callspec") else {}
     chosen_by_the_test = any("site" in mark.args[0] for mark in item.iter_markers("parametrize"))
-    if half not in HALVES or site not in USUAL or chosen_by_the_test:
+    half = params.get("half", suffix) if "site" in params else params.get("half")
+    site = None if chosen_by_the_test else params.get("site")
+    pair = [
+        choices.index(value)
+        for choices, value in (([*HALVES], half), (USUAL, site))
+        if value in choices
+    ]
+    if not pair:
         return False
+    if test in THOROUGH or item.path.parent.name in THOROUGH:
+        pair = [sum(pair)] if len(pair) == 2 else []
     others = [part for part in item.callspec.id.split("-") if part not in (half, site)]
-    toss = crc32("/".join([test, item.originalname, *others]).encode()) % 2
-    return (list(HALVES).index(half) + USUAL.index(site)) % 2 != toss
+    toss = crc32("/".join([test, item.originalname, *others]).encode())
+    return any((toss >> bit) % 2 != choice % 2 for bit, choice in enumerate(pair))
 
 
 @pytest.fixture
@@ -181,6 +195,38 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
         yield Site(url, namespace, server, client)
         if restricted:
             client.execute_command("ACL", "DELUSER", namespace)
+
+
+@pytest.fixture
+def hf(request: pytest.FixtureRequest, site: Site) -> Holdfast | AsyncHoldfast:
+    """Return a client of `site`: an `AsyncHoldfast` for a test that is a coroutine function."""
+    is_async = inspect.iscoroutinefunction(request.function)
+    client: Holdfast | AsyncHoldfast = request.getfixturevalue(
+        "hf_async" if is_async else "hf_sync"
+    )
+    return client
+
+
+@pytest.fixture
+def hf_sync(site: Site) -> Iterator[Holdfast]:
+    """Yield a blocking client of `site`."""
+    with Holdfast.from_url(site.url, namespace=site.namespace) as client:
+        yield client
+
+
+@pytest.fixture
+async def hf_async(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    """Yield an asyncio client of `site`."""
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as client:
+        yield client
+
+
+@pytest.fixture(params=HALVES)
+def half(request: pytest.FixtureRequest) -> Iterator[Half]:
+    """Yield each half of Holdfast, with methods to open clients; closed after the test."""
+    half = Half(request.param)
+    yield half
+    half.close()
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])

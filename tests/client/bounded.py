@@ -1,7 +1,5 @@
 """Which commands may be sent where applications work, and how much each may touch."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """A worker that works while a test looks on."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Every kind of damage that an audit knows, made by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

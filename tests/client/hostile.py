@@ -1,7 +1,5 @@
 """Values that no part of Holdfast writes, for each place where one may stand on the server."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator

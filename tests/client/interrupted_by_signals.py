@@ -4,8 +4,6 @@ Each use runs again and again in the main thread for so many seconds, and a time
 random times. The last line of the output is the JSON of what is wrong afterwards.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import logging

@@ -1,7 +1,5 @@
 """What programs do with a blocking client, to be interrupted anywhere."""
 
-from __future__ import annotations
-
 import io
 import secrets
 from collections.abc import Callable

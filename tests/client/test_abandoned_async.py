@@ -1,7 +1,5 @@
 """A client that nobody closes and nobody has any more leaves no connection and no thread."""
 
-from __future__ import annotations
-
 import gc
 import io
 import threading

@@ -1,8 +1,6 @@
 # Generated from test_abandoned_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A client that nobody closes and nobody has any more leaves no connection and no thread."""
 
-from __future__ import annotations
-
 import gc
 import io
 import threading

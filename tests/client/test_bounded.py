@@ -1,7 +1,5 @@
 """The rule about commands bites."""
 
-from __future__ import annotations
-
 import pytest
 
 from client.bounded import problem
@@ -30,7 +28,6 @@ from client.bounded import problem
     ],
 )
 def test_what_has_no_bound_is_found(command: str) -> None:
-    """Or is none that an application may cause."""
     assert problem(command.split(" "))
 
 
@@ -47,5 +44,4 @@ def test_what_has_no_bound_is_found(command: str) -> None:
     ],
 )
 def test_what_has_one_is_not(command: str) -> None:
-    """Each says how much it may bring."""
     assert problem(command.split(" ")) == ""

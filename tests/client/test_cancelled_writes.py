@@ -1,7 +1,5 @@
 """Cancelled writes of asyncio leave a bounded number of entries in the ledgers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -34,7 +32,6 @@ def entries(site: Site) -> int:
 
 @pytest.mark.parametrize("name", WRITES)
 async def test_cancelled_writes_share_a_few_writers(site: Site, name: str) -> None:
-    """Each is cancelled as soon as its request was sent."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         await WRITES[name](hf)
         for _ in range(TIMES):

@@ -1,7 +1,5 @@
 """Every way to get a client leads to the same server."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 
@@ -33,7 +31,6 @@ async def works(hf: AsyncHoldfast) -> bool:
 
 
 async def test_a_plain_client_of_the_users(site: Site) -> None:
-    """Redis or RedisCluster; it is left as it was."""
     async with AsyncHoldfast(site.client, namespace=site.namespace) as hf:
         assert await works(hf)
         assert hf.namespace == site.namespace
@@ -41,7 +38,6 @@ async def test_a_plain_client_of_the_users(site: Site) -> None:
 
 
 async def test_an_asyncio_client_of_the_users(standalone: Server, cluster: Cluster) -> None:
-    """Only its settings are used, so either half will do."""
     async with AsyncHoldfast(redis.asyncio.Redis.from_url(standalone.url), namespace="c") as hf:
         assert await works(hf)
     node = cluster.nodes[0]
@@ -63,7 +59,6 @@ async def test_a_client_that_speaks_either_protocol_and_decodes(site: Site, prot
 
 
 async def test_a_unix_socket(standalone: Server) -> None:
-    """By URL and by client."""
     path = standalone.socket_path
     async with AsyncHoldfast.from_url(f"unix://{path}", namespace="c") as hf:
         assert await works(hf)
@@ -84,7 +79,6 @@ async def test_an_embedded_server(tmp_path: Path) -> None:
 
 
 async def test_namespaces_do_not_see_each_other(standalone: Server) -> None:
-    """Also when one's name starts with the other's."""
     name = secrets.token_hex(4)
     async with (
         AsyncHoldfast.from_url(standalone.url, namespace=name) as short,
@@ -97,7 +91,6 @@ async def test_namespaces_do_not_see_each_other(standalone: Server) -> None:
 
 
 async def test_closing_twice(standalone: Server) -> None:
-    """The second time does nothing."""
     hf = AsyncHoldfast.from_url(standalone.url, namespace="again")
     assert await works(hf)
     await hf.close()
@@ -105,7 +98,6 @@ async def test_closing_twice(standalone: Server) -> None:
 
 
 async def test_what_is_not_a_client_is_refused() -> None:
-    """With what would be one."""
     with pytest.raises(TypeError, match="expected a redis-py client"):
         AsyncHoldfast("redis://localhost")
     with pytest.raises(ValueError, match="URL scheme 'http' is not one of"):

@@ -1,8 +1,6 @@
 # Generated from test_clients_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Every way to get a client leads to the same server."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 
@@ -33,7 +31,6 @@ def works(hf: Holdfast) -> bool:
 
 
 def test_a_plain_client_of_the_users(site: Site) -> None:
-    """Redis or RedisCluster; it is left as it was."""
     with Holdfast(site.client, namespace=site.namespace) as hf:
         assert works(hf)
         assert hf.namespace == site.namespace
@@ -41,7 +38,6 @@ def test_a_plain_client_of_the_users(site: Site) -> None:
 
 
 def test_an_asyncio_client_of_the_users(standalone: Server, cluster: Cluster) -> None:
-    """Only its settings are used, so either half will do."""
     with Holdfast(redis.Redis.from_url(standalone.url), namespace="c") as hf:
         assert works(hf)
     node = cluster.nodes[0]
@@ -63,7 +59,6 @@ def test_a_client_that_speaks_either_protocol_and_decodes(site: Site, protocol: 
 
 
 def test_a_unix_socket(standalone: Server) -> None:
-    """By URL and by client."""
     path = standalone.socket_path
     with Holdfast.from_url(f"unix://{path}", namespace="c") as hf:
         assert works(hf)
@@ -84,7 +79,6 @@ def test_an_embedded_server(tmp_path: Path) -> None:
 
 
 def test_namespaces_do_not_see_each_other(standalone: Server) -> None:
-    """Also when one's name starts with the other's."""
     name = secrets.token_hex(4)
     with (
         Holdfast.from_url(standalone.url, namespace=name) as short,
@@ -97,7 +91,6 @@ def test_namespaces_do_not_see_each_other(standalone: Server) -> None:
 
 
 def test_closing_twice(standalone: Server) -> None:
-    """The second time does nothing."""
     hf = Holdfast.from_url(standalone.url, namespace="again")
     assert works(hf)
     hf.close()
@@ -105,7 +98,6 @@ def test_closing_twice(standalone: Server) -> None:
 
 
 def test_what_is_not_a_client_is_refused() -> None:
-    """With what would be one."""
     with pytest.raises(TypeError, match="expected a redis-py client"):
         Holdfast("redis://localhost")
     with pytest.raises(ValueError, match="URL scheme 'http' is not one of"):

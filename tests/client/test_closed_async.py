@@ -1,9 +1,8 @@
 """A closed client answers every call with `ClientClosed`, and opens no connection any more."""
 
-from __future__ import annotations
-
 import io
 import logging
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -186,10 +185,9 @@ async def log_uses(hf: AsyncHoldfast, folder: Path) -> Uses:
 
 
 async def test_every_call_of_a_closed_client_says_so(standalone: Server, tmp_path: Path) -> None:
-    """Also through what was made before. Nothing hangs, and no connection is opened."""
     (tmp_path / "a.log").write_bytes(b"word\n")
     with Proxy(standalone.address) as proxy:
-        hf = AsyncHoldfast.from_url(proxy.url, namespace="closed")
+        hf = AsyncHoldfast.from_url(proxy.url, namespace=secrets.token_hex(4))
         uses = {
             **{f"locks: {name}": use for name, use in (await lock_uses(hf)).items()},
             **{f"queues: {name}": use for name, use in (await queue_uses(hf)).items()},
@@ -216,9 +214,8 @@ async def test_every_call_of_a_closed_client_says_so(standalone: Server, tmp_pat
 
 
 async def test_a_lease_is_lost_with_its_client(standalone: Server) -> None:
-    """It is neither renewed nor given back: who holds it is told."""
     with Proxy(standalone.address) as proxy:
-        hf = AsyncHoldfast.from_url(proxy.url, namespace="closed")
+        hf = AsyncHoldfast.from_url(proxy.url, namespace=secrets.token_hex(4))
         lease = await hf.lock("lost").acquire()
         kept = await hf.lock("kept").acquire()
         await hf.close()
@@ -235,8 +232,7 @@ async def test_a_lease_is_lost_with_its_client(standalone: Server) -> None:
 
 
 async def test_the_end_of_a_block_tells_of_a_client_closed_in_it(standalone: Server) -> None:
-    """The body may have gone on without its lock."""
-    hf = AsyncHoldfast.from_url(standalone.url, namespace="closed")
+    hf = AsyncHoldfast.from_url(standalone.url, namespace=secrets.token_hex(4))
     with pytest.raises(LeaseLost, match="this client is closed"):
         async with hf.lock("held").hold():
             await hf.close()
@@ -245,13 +241,13 @@ async def test_the_end_of_a_block_tells_of_a_client_closed_in_it(standalone: Ser
 async def test_closing_flushes_buffers_first(
     standalone: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What was added before the close counts, and nothing is said to be lost."""
     caplog.set_level(logging.WARNING, "holdfast")
-    hf = AsyncHoldfast.from_url(standalone.url, namespace="flushed")
+    namespace = secrets.token_hex(4)
+    hf = AsyncHoldfast.from_url(standalone.url, namespace=namespace)
     buffer = hf.counter_buffer(flush_every=60.0)
     buffer.add("hits", 3)
     await hf.close()
     await buffer.close()
-    async with AsyncHoldfast.from_url(standalone.url, namespace="flushed") as other:
+    async with AsyncHoldfast.from_url(standalone.url, namespace=namespace) as other:
         assert await other.counter("hits").total(3600) == 3
     assert not caplog.messages

@@ -1,10 +1,9 @@
 # Generated from test_closed_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A closed client answers every call with `ClientClosed`, and opens no connection any more."""
 
-from __future__ import annotations
-
 import io
 import logging
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -187,10 +186,9 @@ def log_uses(hf: Holdfast, folder: Path) -> Uses:
 
 
 def test_every_call_of_a_closed_client_says_so(standalone: Server, tmp_path: Path) -> None:
-    """Also through what was made before. Nothing hangs, and no connection is opened."""
     (tmp_path / "a.log").write_bytes(b"word\n")
     with Proxy(standalone.address) as proxy:
-        hf = Holdfast.from_url(proxy.url, namespace="closed")
+        hf = Holdfast.from_url(proxy.url, namespace=secrets.token_hex(4))
         uses = {
             **{f"locks: {name}": use for name, use in (lock_uses(hf)).items()},
             **{f"queues: {name}": use for name, use in (queue_uses(hf)).items()},
@@ -217,9 +215,8 @@ def test_every_call_of_a_closed_client_says_so(standalone: Server, tmp_path: Pat
 
 
 def test_a_lease_is_lost_with_its_client(standalone: Server) -> None:
-    """It is neither renewed nor given back: who holds it is told."""
     with Proxy(standalone.address) as proxy:
-        hf = Holdfast.from_url(proxy.url, namespace="closed")
+        hf = Holdfast.from_url(proxy.url, namespace=secrets.token_hex(4))
         lease = hf.lock("lost").acquire()
         kept = hf.lock("kept").acquire()
         hf.close()
@@ -235,8 +232,7 @@ def test_a_lease_is_lost_with_its_client(standalone: Server) -> None:
 
 
 def test_the_end_of_a_block_tells_of_a_client_closed_in_it(standalone: Server) -> None:
-    """The body may have gone on without its lock."""
-    hf = Holdfast.from_url(standalone.url, namespace="closed")
+    hf = Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4))
     with pytest.raises(LeaseLost, match="this client is closed"), hf.lock("held").hold():
         hf.close()
 
@@ -244,13 +240,13 @@ def test_the_end_of_a_block_tells_of_a_client_closed_in_it(standalone: Server) -
 def test_closing_flushes_buffers_first(
     standalone: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What was added before the close counts, and nothing is said to be lost."""
     caplog.set_level(logging.WARNING, "holdfast")
-    hf = Holdfast.from_url(standalone.url, namespace="flushed")
+    namespace = secrets.token_hex(4)
+    hf = Holdfast.from_url(standalone.url, namespace=namespace)
     buffer = hf.counter_buffer(flush_every=60.0)
     buffer.add("hits", 3)
     hf.close()
     buffer.close()
-    with Holdfast.from_url(standalone.url, namespace="flushed") as other:
+    with Holdfast.from_url(standalone.url, namespace=namespace) as other:
         assert other.counter("hits").total(3600) == 3
     assert not caplog.messages

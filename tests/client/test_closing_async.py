@@ -1,7 +1,5 @@
 """A client that is closed while others wait: each of them ends with `ClientClosed`."""
 
-from __future__ import annotations
-
 import io
 import time
 from collections.abc import Awaitable, Callable
@@ -125,8 +123,6 @@ WAITS: dict[str, Callable[[AsyncHoldfast], Awaitable[Any]]] = {
 
 
 class Loading:
-    """A source that does not answer before it is told to."""
-
     def __init__(self) -> None:
         self.asked = self.done = False
 
@@ -139,7 +135,6 @@ class Loading:
 
 
 async def prepare(hf: AsyncHoldfast) -> list[AsyncLease]:
-    """Have something to wait for, as long as the leases are not released."""
     leases = [await hf.lock("taken").acquire(), await hf.semaphore("full", limit=1).acquire()]
     await hf.enqueue(wait_long.call().options(task_id="u"))
     await hf.create_chat(["member"], sender="founder", body="hello")
@@ -166,7 +161,6 @@ async def idle() -> None:
 
 
 async def test_all_who_wait_end_with_their_client(site: Site) -> None:
-    """Each hears that it was closed; none waits for what it waited for, or for a timeout."""
     started.clear()
     source = Loading()
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as owner:

@@ -1,8 +1,6 @@
 # Generated from test_closing_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A client that is closed while others wait: each of them ends with `ClientClosed`."""
 
-from __future__ import annotations
-
 import io
 import time
 from collections.abc import Awaitable, Callable
@@ -126,8 +124,6 @@ WAITS: dict[str, Callable[[Holdfast], Awaitable[Any]]] = {
 
 
 class Loading:
-    """A source that does not answer before it is told to."""
-
     def __init__(self) -> None:
         self.asked = self.done = False
 
@@ -140,7 +136,6 @@ class Loading:
 
 
 def prepare(hf: Holdfast) -> list[Lease]:
-    """Have something to wait for, as long as the leases are not released."""
     leases = [hf.lock("taken").acquire(), hf.semaphore("full", limit=1).acquire()]
     hf.enqueue(wait_long.call().options(task_id="u"))
     hf.create_chat(["member"], sender="founder", body="hello")
@@ -167,7 +162,6 @@ def idle() -> None:
 
 
 def test_all_who_wait_end_with_their_client(site: Site) -> None:
-    """Each hears that it was closed; none waits for what it waited for, or for a timeout."""
     started.clear()
     source = Loading()
     with Holdfast.from_url(site.url, namespace=site.namespace) as owner:

@@ -1,7 +1,5 @@
 """What each block has the server do, in scripts and beside them, is bounded, each command."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -17,7 +15,6 @@ from holdfast import AsyncHoldfast
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """One that nobody else asks."""
     with Server() as server:
         yield server
 
@@ -29,7 +26,6 @@ async def hf(server: Server) -> AsyncIterator[AsyncHoldfast]:
 
 
 def test_every_block_is_read() -> None:
-    """Each that has writes."""
     assert set(READS) == set(WRITES)
 
 
@@ -37,7 +33,6 @@ def test_every_block_is_read() -> None:
 async def test_every_command_is_bounded(
     server: Server, hf: AsyncHoldfast, tmp_path: Path, block: str
 ) -> None:
-    """As `MONITOR` tells them: no KEYS, no SCAN, and nothing is read whole that may be large."""
     with watching(server) as watch:
         await WRITES[block](hf, tmp_path)
         await READS[block](hf)

@@ -1,8 +1,6 @@
 # Generated from test_commands_sent_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What each block has the server do, in scripts and beside them, is bounded, each command."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +16,6 @@ from holdfast import Holdfast
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """One that nobody else asks."""
     with Server() as server:
         yield server
 
@@ -30,13 +27,11 @@ def hf(server: Server) -> Iterator[Holdfast]:
 
 
 def test_every_block_is_read() -> None:
-    """Each that has writes."""
     assert set(READS) == set(WRITES)
 
 
 @pytest.mark.parametrize("block", WRITES)
 def test_every_command_is_bounded(server: Server, hf: Holdfast, tmp_path: Path, block: str) -> None:
-    """As `MONITOR` tells them: no KEYS, no SCAN, and nothing is read whole that may be large."""
     with watching(server) as watch:
         WRITES[block](hf, tmp_path)
         READS[block](hf)

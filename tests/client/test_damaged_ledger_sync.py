@@ -1,8 +1,6 @@
 # Generated from test_damaged_ledger_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A damaged entry of a ledger ends one write, with the name of the key; the next ones work."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -24,8 +22,6 @@ def work(n: int) -> None:
 
 
 class Rows:
-    """A source of rows."""
-
     def load(self, ids: list[int]) -> dict[int, int]:
         return {each: each for each in ids}
 
@@ -107,7 +103,6 @@ def test_a_damaged_entry_ends_one_write(site: Site, name: str) -> None:
 
 @pytest.mark.parametrize("name", WRITES)
 def test_a_damaged_entry_of_a_repeated_write(site: Site, name: str) -> None:
-    """Nobody knows whether it was applied, so it is not applied a second time."""
     write = WRITES[name]
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         write(hf)

@@ -1,7 +1,5 @@
 """Every kind of damage is found and named, and nothing that is sound is accused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,7 +21,6 @@ def place(site: Site, tmp_path: Path) -> Iterator[Place]:
 
 
 def key_of(site: Site, kind: str, name: str) -> Any:
-    """From a part of a unit to its key."""
     unit = Namespace.of(site.namespace).unit(kind, f"{name}/0" if kind == "rows" else name)
     return unit.key
 
@@ -36,7 +33,6 @@ KINDS = [
 
 @pytest.mark.parametrize("kinds", KINDS, ids="-".join)
 def test_every_damage_is_found_and_named(place: Place, site: Site, kinds: tuple[str, ...]) -> None:
-    """Each in a unit of its own, made by hand; units beside them are sound."""
     cases: dict[str, Case] = {
         f"{case.kind}-{n}": case for n, case in enumerate(CASES) if case.kind in kinds
     }
@@ -57,7 +53,6 @@ def test_every_damage_is_found_and_named(place: Place, site: Site, kinds: tuple[
 
 
 def test_there_is_a_case_for_every_kind() -> None:
-    """So that a new block brings its own."""
     assert (
         {case.kind for case in CASES}
         == set(BUILDERS)
@@ -66,7 +61,6 @@ def test_there_is_a_case_for_every_kind() -> None:
 
 
 def test_a_stranger_among_the_keys_is_reported(place: Place, site: Site) -> None:
-    """As a warning; what is in other namespaces is not looked at."""
     names = ["plain", "{queue:a}:bodies:more", "{unknown:a}:x", "{queue:%zz}:bodies", "{lock:a}"]
     for name in names:
         site.client.set(f"{site.namespace}:{name}", "x")
@@ -77,7 +71,6 @@ def test_a_stranger_among_the_keys_is_reported(place: Place, site: Site) -> None
 
 
 def test_many_damages_are_not_all_told(place: Place, site: Site) -> None:
-    """A thousand say enough; that there are more is said too."""
     key = key_of(site, "queue", "q")
     site.client.zadd(key("due:h"), {f"nobody-{n}": n for n in range(1001)})
     report = place.hf.audit()

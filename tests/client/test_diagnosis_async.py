@@ -1,7 +1,5 @@
 """What `diagnose` finds on real servers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -24,7 +22,6 @@ def titles(findings: list[Finding], *levels: str) -> list[str]:
 
 
 async def test_a_test_server_has_no_errors(site: Site) -> None:
-    """Each finding says why it matters and what mends it, the worst first."""
     findings = await found(site.url, site.namespace)
     assert titles(findings, "error") == []
     assert "it does not append writes to a file" in titles(findings, "warning")
@@ -34,7 +31,6 @@ async def test_a_test_server_has_no_errors(site: Site) -> None:
 
 
 async def test_a_user_who_may_not_look_is_told_so(site: Site) -> None:
-    """By a note, instead of a guess; and the rule grants neither more nor less."""
     told = titles(await found(site.url, site.namespace))
     restricted = "secret@" in site.url
     assert ("this user may not look at the settings" in told) == restricted
@@ -44,7 +40,6 @@ async def test_a_user_who_may_not_look_is_told_so(site: Site) -> None:
 
 
 async def test_diagnosing_changes_nothing(site: Site) -> None:
-    """No key is written, also while it tries what the user may do."""
     await found(site.url, site.namespace)
     assert list(site.client.scan_iter(f"{site.namespace}:*")) == []
     assert list(site.client.scan_iter("holdfast-doctor-*")) == []
@@ -71,7 +66,6 @@ SETTINGS = [
 
 
 async def test_settings_that_may_cost_something_are_told(fresh_server: Server) -> None:
-    """Each is found when it is made, and gone when it is mended."""
     with fresh_server.client() as client:
         crowd = [fresh_server.client() for _ in range(8)]
         for each in crowd:
@@ -89,7 +83,6 @@ async def test_settings_that_may_cost_something_are_told(fresh_server: Server) -
 
 
 async def test_what_a_user_lacks_is_named(standalone: Server) -> None:
-    """And what it has too much; with the rule that mends both."""
     name = "test-lacking"
     with standalone.client() as client:
         rule = [*acl_rule(name).split(), "-hget", "-unlink", "~other:*", "~holdfast-*"]
@@ -119,26 +112,22 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 
 async def test_a_primary_that_writes_alone_is_told(pair: Watched) -> None:
-    """Under Sentinel, what it acknowledges while it is cut off is dropped."""
     told = titles(await found(pair.url), "warning")
     assert "it goes on writing when no replica hears it" in told
     assert "it has no replica that follows" not in told
 
 
 async def test_a_replica_refuses_writes(pair: Watched) -> None:
-    """Whoever connects to one by mistake is told."""
     told = titles(await found(pair.replica.url), "error")
     assert "it is a replica" in told
 
 
 async def test_a_cluster_is_looked_at_whole(cluster: Cluster) -> None:
-    """Every primary has its findings."""
     findings = await found(cluster.url)
     alone = {each.server for each in findings if each.title == "it has no replica that follows"}
     assert len(alone) == 3
 
 
 async def test_a_server_that_is_away_is_told() -> None:
-    """As everywhere."""
     with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:1"):
         await found("redis://127.0.0.1:1")

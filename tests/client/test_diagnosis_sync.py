@@ -1,8 +1,6 @@
 # Generated from test_diagnosis_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What `diagnose` finds on real servers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -25,7 +23,6 @@ def titles(findings: list[Finding], *levels: str) -> list[str]:
 
 
 def test_a_test_server_has_no_errors(site: Site) -> None:
-    """Each finding says why it matters and what mends it, the worst first."""
     findings = found(site.url, site.namespace)
     assert titles(findings, "error") == []
     assert "it does not append writes to a file" in titles(findings, "warning")
@@ -35,7 +32,6 @@ def test_a_test_server_has_no_errors(site: Site) -> None:
 
 
 def test_a_user_who_may_not_look_is_told_so(site: Site) -> None:
-    """By a note, instead of a guess; and the rule grants neither more nor less."""
     told = titles(found(site.url, site.namespace))
     restricted = "secret@" in site.url
     assert ("this user may not look at the settings" in told) == restricted
@@ -45,7 +41,6 @@ def test_a_user_who_may_not_look_is_told_so(site: Site) -> None:
 
 
 def test_diagnosing_changes_nothing(site: Site) -> None:
-    """No key is written, also while it tries what the user may do."""
     found(site.url, site.namespace)
     assert list(site.client.scan_iter(f"{site.namespace}:*")) == []
     assert list(site.client.scan_iter("holdfast-doctor-*")) == []
@@ -72,7 +67,6 @@ SETTINGS = [
 
 
 def test_settings_that_may_cost_something_are_told(fresh_server: Server) -> None:
-    """Each is found when it is made, and gone when it is mended."""
     with fresh_server.client() as client:
         crowd = [fresh_server.client() for _ in range(8)]
         for each in crowd:
@@ -90,7 +84,6 @@ def test_settings_that_may_cost_something_are_told(fresh_server: Server) -> None
 
 
 def test_what_a_user_lacks_is_named(standalone: Server) -> None:
-    """And what it has too much; with the rule that mends both."""
     name = "test-lacking"
     with standalone.client() as client:
         rule = [*acl_rule(name).split(), "-hget", "-unlink", "~other:*", "~holdfast-*"]
@@ -120,26 +113,22 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 
 def test_a_primary_that_writes_alone_is_told(pair: Watched) -> None:
-    """Under Sentinel, what it acknowledges while it is cut off is dropped."""
     told = titles(found(pair.url), "warning")
     assert "it goes on writing when no replica hears it" in told
     assert "it has no replica that follows" not in told
 
 
 def test_a_replica_refuses_writes(pair: Watched) -> None:
-    """Whoever connects to one by mistake is told."""
     told = titles(found(pair.replica.url), "error")
     assert "it is a replica" in told
 
 
 def test_a_cluster_is_looked_at_whole(cluster: Cluster) -> None:
-    """Every primary has its findings."""
     findings = found(cluster.url)
     alone = {each.server for each in findings if each.title == "it has no replica that follows"}
     assert len(alone) == 3
 
 
 def test_a_server_that_is_away_is_told() -> None:
-    """As everywhere."""
     with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:1"):
         found("redis://127.0.0.1:1")

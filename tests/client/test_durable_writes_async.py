@@ -1,7 +1,5 @@
 """Every write of every block waits for its replicas; what only reads, leases or hints does not."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -38,7 +36,6 @@ SOMETIMES = {"queues/step"}
 
 
 def scripts_that_write(block: str) -> dict[str, Script]:
-    """By their names."""
     folder = Path(str(holdfast.__file__)).parent / block / "lua"
     found = [Script.load(f"holdfast.{block}", file.stem) for file in sorted(folder.glob("*.lua"))]
     return {script.name: script for script in found if not script.readonly}
@@ -59,14 +56,12 @@ async def hf(crew: Crew) -> AsyncIterator[AsyncHoldfast]:
 
 
 def test_every_block_is_here() -> None:
-    """Each folder with scripts but the core, whose notes and marks are no user's writes."""
     folder = Path(str(holdfast.__file__)).parent
     assert {each.parent.name for each in folder.glob("*/lua")} - {"core"} == set(WRITES)
 
 
 @pytest.mark.parametrize("block", WRITES)
 async def test_every_write_waits(hf: AsyncHoldfast, crew: Crew, tmp_path: Path, block: str) -> None:
-    """On its own connection, after each call of each script that writes."""
     with watching(crew.primary) as watch:
         await WRITES[block](hf, tmp_path)
     for name, script in scripts_that_write(block).items():
@@ -82,7 +77,6 @@ async def test_every_write_waits(hf: AsyncHoldfast, crew: Crew, tmp_path: Path, 
 
 
 async def test_what_reads_does_not_wait(hf: AsyncHoldfast, crew: Crew) -> None:
-    """It has nothing to wait for."""
     with watching(crew.primary) as watch:
         await hf.lock("l").inspect()
         await hf.queue("work").stats()

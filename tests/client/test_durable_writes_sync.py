@@ -1,8 +1,6 @@
 # Generated from test_durable_writes_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Every write of every block waits for its replicas; what only reads, leases or hints does not."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +37,6 @@ SOMETIMES = {"queues/step"}
 
 
 def scripts_that_write(block: str) -> dict[str, Script]:
-    """By their names."""
     folder = Path(str(holdfast.__file__)).parent / block / "lua"
     found = [Script.load(f"holdfast.{block}", file.stem) for file in sorted(folder.glob("*.lua"))]
     return {script.name: script for script in found if not script.readonly}
@@ -60,14 +57,12 @@ def hf(crew: Crew) -> Iterator[Holdfast]:
 
 
 def test_every_block_is_here() -> None:
-    """Each folder with scripts but the core, whose notes and marks are no user's writes."""
     folder = Path(str(holdfast.__file__)).parent
     assert {each.parent.name for each in folder.glob("*/lua")} - {"core"} == set(WRITES)
 
 
 @pytest.mark.parametrize("block", WRITES)
 def test_every_write_waits(hf: Holdfast, crew: Crew, tmp_path: Path, block: str) -> None:
-    """On its own connection, after each call of each script that writes."""
     with watching(crew.primary) as watch:
         WRITES[block](hf, tmp_path)
     for name, script in scripts_that_write(block).items():
@@ -83,7 +78,6 @@ def test_every_write_waits(hf: Holdfast, crew: Crew, tmp_path: Path, block: str)
 
 
 def test_what_reads_does_not_wait(hf: Holdfast, crew: Crew) -> None:
-    """It has nothing to wait for."""
     with watching(crew.primary) as watch:
         hf.lock("l").inspect()
         hf.queue("work").stats()

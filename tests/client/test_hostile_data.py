@@ -1,7 +1,5 @@
 """Whatever somebody has put into the server: reading it runs nothing of it."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 import threading
@@ -59,7 +57,6 @@ def overwrite(site: Site, key: bytes, what: bytes) -> None:
 
 @contextmanager
 def working(hf: Holdfast) -> Iterator[None]:
-    """Somebody runs whatever is there."""
     registry = TaskRegistry()
     registry.task(queue=NAME, name="fail", retry=Retry(attempts=1))(print)
     worker = hf.worker(registry, queues={NAME: 1})
@@ -80,7 +77,6 @@ def work(hf: Holdfast) -> None:
 
 
 def take(hf: Holdfast) -> None:
-    """Take the lock, and give it back."""
     lease = hf.lock(NAME).try_acquire()
     if lease is not None:
         lease.release()
@@ -132,13 +128,11 @@ READERS: dict[str, list[Callable[[Holdfast, Path], object]]] = {
 
 
 def test_each_kind_is_read() -> None:
-    """So that a new block brings its own."""
     assert set(READERS) == set(BUILDERS)
 
 
 @pytest.mark.parametrize("kind", BUILDERS)
 def test_each_reader_reads(place: Place, kind: str) -> None:
-    """What is sound, so that the next test is about what it says."""
     BUILDERS[kind](place, NAME)
     for read in READERS[kind]:
         read(place.hf, place.folder / "read")
@@ -146,7 +140,6 @@ def test_each_reader_reads(place: Place, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", BUILDERS)
 def test_pickle_in_every_key_runs_nothing(place: Place, site: Site, kind: str) -> None:
-    """Each reader answers, or raises an error of ours."""
     BUILDERS[kind](place, NAME)
     marker = place.folder / "it ran"
     canary = pickle.dumps(Touch(marker))
@@ -164,7 +157,6 @@ def test_pickle_in_every_key_runs_nothing(place: Place, site: Site, kind: str) -
 
 
 def test_unknown_tasks_are_not_looked_for(place: Place) -> None:
-    """Only in the registry of the worker: no name is imported, and no attribute is followed."""
     senders = TaskRegistry()
     names = ["os.system", "this", "fail.__init__", "__import__", "antigravity:main"]
     for name in names:
@@ -175,7 +167,6 @@ def test_unknown_tasks_are_not_looked_for(place: Place) -> None:
 
 
 def test_why_a_task_failed_is_text(place: Place) -> None:
-    """No class of the error's name is looked for where it is told."""
     registry = TaskRegistry()
 
     @registry.task(queue=NAME, retry=Retry(attempts=1))

@@ -1,7 +1,5 @@
 """A user of `acl_rule` against another tenant of the server: what it can see, break, or stop."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 from collections.abc import Iterator
@@ -93,7 +91,6 @@ def words_of(command: str, least: int, argument: str) -> list[str]:
 
 
 def test_it_may_send_what_is_listed_here(server: Server, commands: dict[str, int]) -> None:
-    """Of all commands that there are, on keys of its own."""
     allowed = set()
     for command, least in commands.items():
         words = words_of(command, least, f"{MINE}:key")
@@ -104,7 +101,6 @@ def test_it_may_send_what_is_listed_here(server: Server, commands: dict[str, int
 
 
 def tried(server: Server, words: list[str]) -> bytes:
-    """What the server replies to the tenant, whatever it is."""
     with user(server, socket_timeout=5.0) as client:
         client.response_callbacks.clear()
         try:
@@ -117,7 +113,6 @@ def tried(server: Server, words: list[str]) -> bytes:
 def test_it_sees_and_changes_nothing_of_others(
     server: Server, commands: dict[str, int], argument: str
 ) -> None:
-    """Each command that is allowed, for real; and after all of them the server is as it was."""
     before = server.execute("DUMP", THEIRS)
     shown = {
         command
@@ -130,7 +125,6 @@ def test_it_sees_and_changes_nothing_of_others(
 
 
 def test_scan_shows_names(server: Server) -> None:
-    """So the exception above is one; the content stays closed."""
     assert HIDDEN.encode() in tried(server, ["SCAN", "0", "COUNT", "1000"])
     assert b"ermission" in tried(server, ["GET", THEIRS])
 
@@ -138,7 +132,6 @@ def test_scan_shows_names(server: Server) -> None:
 def test_a_key_of_others_is_closed_to_every_command(
     server: Server, commands: dict[str, int]
 ) -> None:
-    """In the first place where a key may stand; directly, and from a script."""
     before = server.execute("DUMP", THEIRS)
     with user(server) as client:
         for command in sorted(ALLOWED & commands.keys()):
@@ -167,12 +160,10 @@ def test_a_script_may_do_no_more(server: Server, commands: dict[str, int]) -> No
               ["CLIENT", "TRACKING", "ON", "BCAST"], ["CLIENT", "LIST"]], ids=" ".join,
 )  # fmt: skip
 def test_what_harms_others_is_denied(server: Server, words: list[str]) -> None:
-    """By name, as attacks used them."""
     assert b"ermission" in tried(server, words)
 
 
 def test_a_script_that_never_ends_can_be_killed(server: Server) -> None:
-    """No rule can forbid one to who may run scripts: the operator has to end it."""
     with user(server) as client:
         loop = threading.Thread(target=_run_for_ever, args=(client,))
         loop.start()

@@ -3,8 +3,6 @@
 Afterwards nothing is held, no thread waits for ever, and the client works, also in other threads.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import random
@@ -26,8 +24,8 @@ from faults.waiting import eventually
 from holdfast import Holdfast
 
 PATIENCE_S = 60.0
-STEPS = 6
-"""Of each use, in `make test`."""
+STEPS = 2
+"""Steps of each use that `make test` interrupts, chosen anew in each run."""
 
 FREE_S = 10.0
 """A lease of the uses lasts a second, and a second more may pass; the rest is for slow machines."""
@@ -87,7 +85,6 @@ def interrupt(hf: Holdfast, url: str, name: str, steps: list[int], *, opcodes: b
 def test_an_exception_at_some_line(
     standalone: Server, hf: Holdfast, name: str, request: pytest.FixtureRequest
 ) -> None:
-    """At a few lines, others in each run."""
     use = partial(USES[name], hf, standalone.url)
     use()
     dice = random.Random(request.config.getoption("--seed", None))
@@ -100,7 +97,6 @@ def test_an_exception_at_some_line(
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestWarning")
 @pytest.mark.parametrize("name", USES)
 def test_an_exception_at_every_line(standalone: Server, hf: Holdfast, name: str) -> None:
-    """At each line of each function, and at a tenth of the bytecodes."""
     use = partial(USES[name], hf, standalone.url)
     use()
     interrupt(hf, standalone.url, name, list(range(1, steps_of(use) + 1)), opcodes=False)
@@ -153,5 +149,4 @@ def test_signals_at_random_times(standalone: Server) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_signals_at_very_many_times(standalone: Server) -> None:
-    """The same, for minutes."""
     assert by_signals(standalone.url, 20.0) == []

@@ -1,7 +1,5 @@
 """What is made of what was found out about servers: pure judgement."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -70,7 +68,6 @@ SLOW = SlowCommand(NOW - timedelta(minutes=1), 0.5, "KEYS", "*")
 
 
 def test_a_server_in_good_order_has_no_findings() -> None:
-    """So that a finding means something."""
     assert judged(SERVER) == []
 
 
@@ -124,7 +121,6 @@ def test_a_server_in_good_order_has_no_findings() -> None:
     ],
 )
 def test_what_is_wrong_is_said(one: Examined, level: str, title: str) -> None:
-    """Once, with its weight, why it matters and what to do."""
     [finding] = judged(one)
     assert (finding.level, title in finding.title, finding.server) == (level, True, FACTS.address)
     assert finding.why
@@ -144,12 +140,10 @@ def test_what_is_wrong_is_said(one: Examined, level: str, title: str) -> None:
     ],
 )
 def test_what_is_long_ago_or_small_is_not(one: Examined) -> None:
-    """Nor a door that nobody but this machine reaches."""
     assert judged(one) == []
 
 
 def test_clocks_that_disagree_are_told() -> None:
-    """Of all servers the two that are furthest apart, as seen from here."""
     late = pings(lambda _, p: replace(p, server_s=p.server_s - 3))
     late = replace(late, facts=replace(FACTS, address="10.0.0.2:6379"))
     [finding] = drift([SERVER, late])
@@ -158,21 +152,18 @@ def test_clocks_that_disagree_are_told() -> None:
 
 
 def test_slots_without_a_server_are_counted() -> None:
-    """As `CLUSTER SLOTS` leaves them out."""
     assert list(coverage([(0, 99), (100, SLOTS - 1)])) == []
     [finding] = coverage([(0, 99), (200, SLOTS - 1)])
     assert finding.title == "100 slots of the cluster have no server, such as 100"
 
 
 def test_a_node_that_sees_trouble_is_believed() -> None:
-    """As `CLUSTER INFO` says it; a user who may not ask has no findings of it."""
     assert list(of_cluster("a", {})) == []
     state = {"cluster_state": "fail", "cluster_slots_pfail": "5", "cluster_slots_fail": "1"}
     assert [each.level for each in of_cluster("a", state)] == ["error", "warning"]
 
 
 def test_rights_are_compared_with_the_rule() -> None:
-    """What is missing is an error, what is too much a warning; to everybody's user a note."""
     assert list(rights(LOGIN)) == []
     [lack] = rights(replace(LOGIN, lacks=("TIME", "WAIT")))
     assert (lack.level, lack.title) == ("error", "user 'app' may not TIME, WAIT")
@@ -198,14 +189,12 @@ def test_rights_are_compared_with_the_rule() -> None:
     ],
 )
 def test_known_holes(software: str, version: str, ids: int, mended: object) -> None:
-    """By the line of the release; a line that nobody mends is told without a release to go to."""
     found = open_holes(software, version_of(version))
     assert sum(len(each.hole.ids) for each in found) == ids
     assert not found or found[0].mended == mended
 
 
 def test_each_hole_says_where_it_is_told() -> None:
-    """And its releases go up, so that the last one is the newest line."""
     for hole in holes():
         assert hole.source.startswith("https://github.com/")
         assert all(each.startswith("CVE-") for each in hole.ids)
@@ -215,8 +204,6 @@ def test_each_hole_says_where_it_is_told() -> None:
 
 
 def test_the_worst_comes_first_and_each_once() -> None:
-    """Else in the order in which they were found."""
-
     def finding(level: Any) -> Finding:
         return Finding(level, level, "why", "command")
 

@@ -1,7 +1,5 @@
 """What the user of `holdfast acl` may not do: nothing beyond its namespace, no administration."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -54,7 +52,6 @@ DENIED = [
 
 @pytest.fixture(scope="module")
 def user(standalone: Server) -> Iterator[redis.Redis]:
-    """May do in one namespace what Holdfast does there."""
     with standalone.client() as admin:
         rule = acl_rule(MINE).split()
         admin.execute_command("ACL", "SETUSER", MINE, *rule, "on", ">secret")
@@ -65,7 +62,6 @@ def user(standalone: Server) -> Iterator[redis.Redis]:
 
 @pytest.mark.parametrize("command", DENIED, ids=" ".join)
 def test_it_is_denied(user: redis.Redis, command: list[str]) -> None:
-    """By itself, and from inside a script."""
     with pytest.raises(redis.exceptions.NoPermissionError):
         user.execute_command(*command)
     with pytest.raises(
@@ -80,13 +76,11 @@ def test_what_scripts_run_is_in_the_rule() -> None:
 
 
 def test_what_clients_send_is_in_the_rule() -> None:
-    """What the category of connections has is left out."""
     direct = {name.upper().replace("|", " ") for name in f"{DIRECT} {SCRIPTED}".split()}
     assert BESIDE_SCRIPTS - direct == {"CLIENT SETINFO", "HELLO", "PING"}
 
 
 def test_its_own_is_not(user: redis.Redis) -> None:
-    """Else the denials above would prove nothing."""
     assert user.set(f"{MINE}:x", "1") is True
     assert user.eval("return redis.call('GET', KEYS[1])", 1, f"{MINE}:x") == b"1"
     assert user.delete(f"{MINE}:x") == 1

@@ -1,10 +1,7 @@
 """What operators ask of a client: workers, servers, and the pace of queues."""
 
-from __future__ import annotations
-
 import itertools
 import time
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -26,15 +23,8 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="paced", retry=Retry(attempts=2, backoff=0.001))
 def paced(*, well: bool) -> None:
-    """Fails if it is told to."""
     if not well:
         raise ValueError("as it was told to")
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def test_a_queue_knows_its_pace(hf: AsyncHoldfast, site: Site) -> None:
@@ -61,13 +51,11 @@ async def test_a_queue_knows_its_pace(hf: AsyncHoldfast, site: Site) -> None:
 
 @pytest.mark.parametrize("minutes", [0, 121])
 async def test_a_pace_is_kept_for_two_hours(hf: AsyncHoldfast, minutes: int) -> None:
-    """And is no number of something else."""
     with pytest.raises(ValueError, match="minutes must be 1 to 120"):
         await hf.queue("paced").pace(minutes)
 
 
 async def test_the_first_in_line_says_since_when_it_waits(hf: AsyncHoldfast) -> None:
-    """By the producer's clock; whatever its arguments are called."""
     queue, before = hf.queue("lines"), datetime.now(UTC)
     assert (await queue.stats()).oldest_at is None
     registry = TaskRegistry()
@@ -85,7 +73,6 @@ async def test_the_first_in_line_says_since_when_it_waits(hf: AsyncHoldfast) -> 
 
 
 async def test_workers_are_listed_while_they_run(hf: AsyncHoldfast, site: Site) -> None:
-    """And leave the list when they end in good order."""
     assert await hf.workers() == []
     with working(site, tasks, queues={"paced": 3, "else": 1}, concurrency=7) as worker:
         [found] = await hf.workers()
@@ -100,7 +87,6 @@ async def test_workers_are_listed_while_they_run(hf: AsyncHoldfast, site: Site) 
 async def test_what_a_stranger_writes_among_the_workers_is_left_out(
     hf: AsyncHoldfast, site: Site
 ) -> None:
-    """It is no worker."""
     prefix = f"{site.namespace}:{{workers:%}}:"
     site.client.zadd(f"{prefix}seen", {b"\xff": 1, b"two": 2})
     site.client.hset(f"{prefix}crew", b"two", b'{"queues": 1}')
@@ -108,7 +94,6 @@ async def test_what_a_stranger_writes_among_the_workers_is_left_out(
 
 
 async def test_servers_are_described(hf: AsyncHoldfast, site: Site) -> None:
-    """Each that holds data; what this user may not ask for is None."""
     found = await hf.servers()
     restricted = "secret@" in site.url
     topology, primaries, replicas = site.shape
@@ -136,7 +121,6 @@ async def test_slow_commands_are_told_without_what_was_written(fresh_server: Ser
 
 
 async def test_a_server_that_is_away_is_told() -> None:
-    """As everywhere."""
     async with AsyncHoldfast.from_url("redis://127.0.0.1:1") as hf:
         with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:1"):
             await hf.servers()

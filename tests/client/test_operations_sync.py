@@ -1,11 +1,8 @@
 # Generated from test_operations_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What operators ask of a client: workers, servers, and the pace of queues."""
 
-from __future__ import annotations
-
 import itertools
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -27,15 +24,8 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="paced", retry=Retry(attempts=2, backoff=0.001))
 def paced(*, well: bool) -> None:
-    """Fails if it is told to."""
     if not well:
         raise ValueError("as it was told to")
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def test_a_queue_knows_its_pace(hf: Holdfast, site: Site) -> None:
@@ -62,13 +52,11 @@ def test_a_queue_knows_its_pace(hf: Holdfast, site: Site) -> None:
 
 @pytest.mark.parametrize("minutes", [0, 121])
 def test_a_pace_is_kept_for_two_hours(hf: Holdfast, minutes: int) -> None:
-    """And is no number of something else."""
     with pytest.raises(ValueError, match="minutes must be 1 to 120"):
         hf.queue("paced").pace(minutes)
 
 
 def test_the_first_in_line_says_since_when_it_waits(hf: Holdfast) -> None:
-    """By the producer's clock; whatever its arguments are called."""
     queue, before = hf.queue("lines"), datetime.now(UTC)
     assert (queue.stats()).oldest_at is None
     registry = TaskRegistry()
@@ -86,7 +74,6 @@ def test_the_first_in_line_says_since_when_it_waits(hf: Holdfast) -> None:
 
 
 def test_workers_are_listed_while_they_run(hf: Holdfast, site: Site) -> None:
-    """And leave the list when they end in good order."""
     assert hf.workers() == []
     with working(site, tasks, queues={"paced": 3, "else": 1}, concurrency=7) as worker:
         [found] = hf.workers()
@@ -99,7 +86,6 @@ def test_workers_are_listed_while_they_run(hf: Holdfast, site: Site) -> None:
 
 
 def test_what_a_stranger_writes_among_the_workers_is_left_out(hf: Holdfast, site: Site) -> None:
-    """It is no worker."""
     prefix = f"{site.namespace}:{{workers:%}}:"
     site.client.zadd(f"{prefix}seen", {b"\xff": 1, b"two": 2})
     site.client.hset(f"{prefix}crew", b"two", b'{"queues": 1}')
@@ -107,7 +93,6 @@ def test_what_a_stranger_writes_among_the_workers_is_left_out(hf: Holdfast, site
 
 
 def test_servers_are_described(hf: Holdfast, site: Site) -> None:
-    """Each that holds data; what this user may not ask for is None."""
     found = hf.servers()
     restricted = "secret@" in site.url
     topology, primaries, replicas = site.shape
@@ -135,7 +120,6 @@ def test_slow_commands_are_told_without_what_was_written(fresh_server: Server) -
 
 
 def test_a_server_that_is_away_is_told() -> None:
-    """As everywhere."""
     with Holdfast.from_url("redis://127.0.0.1:1") as hf:
         with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:1"):
             hf.servers()

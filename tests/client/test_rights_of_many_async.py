@@ -1,7 +1,5 @@
 """The user of `holdfast acl` may do all of Holdfast where servers are many, if each knows it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
@@ -51,7 +49,6 @@ def user(request: pytest.FixtureRequest) -> Iterator[User]:
 
 @pytest.fixture
 async def hf(user: User) -> AsyncIterator[AsyncHoldfast]:
-    """As this user, and with `WAIT` after each write."""
     durability = Replicated(1, timeout=30.0)
     async with AsyncHoldfast.from_url(user.url, namespace=user.name, durability=durability) as hf:
         yield hf
@@ -66,7 +63,6 @@ async def test_every_block_works(user: User, hf: AsyncHoldfast, tmp_path: Path, 
 
 
 async def test_its_data_are_looked_after(user: User, hf: AsyncHoldfast) -> None:
-    """On all servers; and the doctor finds that it may all it must, and no more."""
     await hf.counter("hits").add()
     assert (await hf.audit()).units > 0
     assert {facts.slow for facts in await hf.servers()} == {None}
@@ -78,7 +74,6 @@ async def test_its_data_are_looked_after(user: User, hf: AsyncHoldfast) -> None:
 async def test_a_slot_on_its_way_is_followed(
     user: User, hf: AsyncHoldfast, replicated: Cluster
 ) -> None:
-    """It may say `ASKING`; in the end the slot is where it was."""
     await hf.fenced("stock").set("here", 1)
     slot = Namespace.of(user.name).unit(keys.FENCED, "stock").slot
     home = replicated.owner(slot)

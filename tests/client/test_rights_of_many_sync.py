@@ -1,8 +1,6 @@
 # Generated from test_rights_of_many_async.py by tools/unasync.py: edit that one, then `make sync`.
 """The user of `holdfast acl` may do all of Holdfast where servers are many, if each knows it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -52,7 +50,6 @@ def user(request: pytest.FixtureRequest) -> Iterator[User]:
 
 @pytest.fixture
 def hf(user: User) -> Iterator[Holdfast]:
-    """As this user, and with `WAIT` after each write."""
     durability = Replicated(1, timeout=30.0)
     with Holdfast.from_url(user.url, namespace=user.name, durability=durability) as hf:
         yield hf
@@ -67,7 +64,6 @@ def test_every_block_works(user: User, hf: Holdfast, tmp_path: Path, block: str)
 
 
 def test_its_data_are_looked_after(user: User, hf: Holdfast) -> None:
-    """On all servers; and the doctor finds that it may all it must, and no more."""
     hf.counter("hits").add()
     assert (hf.audit()).units > 0
     assert {facts.slow for facts in hf.servers()} == {None}
@@ -77,7 +73,6 @@ def test_its_data_are_looked_after(user: User, hf: Holdfast) -> None:
 
 @pytest.mark.parametrize("user", ["replicated"], indirect=True)
 def test_a_slot_on_its_way_is_followed(user: User, hf: Holdfast, replicated: Cluster) -> None:
-    """It may say `ASKING`; in the end the slot is where it was."""
     hf.fenced("stock").set("here", 1)
     slot = Namespace.of(user.name).unit(keys.FENCED, "stock").slot
     home = replicated.owner(slot)

@@ -1,7 +1,5 @@
 """What nobody may read who only looks on: passwords in errors, logs and representations."""
 
-from __future__ import annotations
-
 import logging
 import secrets
 import traceback
@@ -34,13 +32,11 @@ def check_password(password: str) -> str:
 
 
 def told(error: BaseException) -> str:
-    """All that a log has of it: its words, its chain, its fields."""
     chain = "".join(traceback.format_exception(error))
     return f"{error!s} {error!r} {vars(error)!r} {chain}"
 
 
 async def answers(hf: AsyncHoldfast) -> list[str]:
-    """What a call in each way of calling answers, or fails with."""
     found = []
     calls = (
         lambda: hf.mailbox("jill").status(),
@@ -59,7 +55,6 @@ async def answers(hf: AsyncHoldfast) -> list[str]:
 
 @pytest.mark.parametrize("url", NOWHERE, ids=lambda url: url.partition(":")[0])
 async def test_a_server_that_is_away(url: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Is named, and how to log in there is not."""
     with caplog.at_level(logging.DEBUG):
         async with AsyncHoldfast.from_url(url, namespace="canary") as hf:
             said = [repr(hf), str(hf), repr(vars(hf)), *await answers(hf)]
@@ -85,7 +80,6 @@ async def test_a_server_that_lets_nobody_in(
 async def test_what_tasks_are_told_is_not_logged(
     standalone: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Neither arguments nor results, whether they are done or die, nor why they died."""
     space = f"seen-{secrets.token_hex(4)}"
     caplog.set_level(logging.DEBUG)
     async with AsyncHoldfast.from_url(standalone.url, namespace=space) as hf:

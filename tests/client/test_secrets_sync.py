@@ -1,8 +1,6 @@
 # Generated from test_secrets_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What nobody may read who only looks on: passwords in errors, logs and representations."""
 
-from __future__ import annotations
-
 import logging
 import secrets
 import traceback
@@ -35,13 +33,11 @@ def check_password(password: str) -> str:
 
 
 def told(error: BaseException) -> str:
-    """All that a log has of it: its words, its chain, its fields."""
     chain = "".join(traceback.format_exception(error))
     return f"{error!s} {error!r} {vars(error)!r} {chain}"
 
 
 def answers(hf: Holdfast) -> list[str]:
-    """What a call in each way of calling answers, or fails with."""
     found = []
     calls = (
         lambda: hf.mailbox("jill").status(),
@@ -60,7 +56,6 @@ def answers(hf: Holdfast) -> list[str]:
 
 @pytest.mark.parametrize("url", NOWHERE, ids=lambda url: url.partition(":")[0])
 def test_a_server_that_is_away(url: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Is named, and how to log in there is not."""
     with caplog.at_level(logging.DEBUG), Holdfast.from_url(url, namespace="canary") as hf:
         said = [repr(hf), str(hf), repr(vars(hf)), *answers(hf)]
     assert [each for each in said if CANARY in each] == []
@@ -83,7 +78,6 @@ def test_a_server_that_lets_nobody_in(standalone: Server, caplog: pytest.LogCapt
 def test_what_tasks_are_told_is_not_logged(
     standalone: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Neither arguments nor results, whether they are done or die, nor why they died."""
     space = f"seen-{secrets.token_hex(4)}"
     caplog.set_level(logging.DEBUG)
     with Holdfast.from_url(standalone.url, namespace=space) as hf:

@@ -1,7 +1,5 @@
 """What the blocks of a client share."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -11,8 +9,6 @@ TOGETHER = 8
 
 
 class Client:
-    """One that makes a part as slowly as the slowest of its threads."""
-
     def __init__(self) -> None:
         self.barrier = Barrier(TOGETHER)
 
@@ -23,7 +19,6 @@ class Client:
 
 
 def test_a_part_is_the_same_for_threads_that_make_it_at_once() -> None:
-    """Else what one has been told would be lost on the others."""
     client = Client()
     with ThreadPoolExecutor(TOGETHER) as pool:
         found = list(pool.map(lambda _: client.part, range(TOGETHER)))

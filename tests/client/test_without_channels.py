@@ -3,8 +3,6 @@
 A script that was refused its ring half-way would leave the rest undone.
 """
 
-from __future__ import annotations
-
 import io
 import secrets
 import threading
@@ -33,7 +31,6 @@ def hf(standalone: Server) -> Iterator[Holdfast]:
 
 
 def test_files_are_published_and_read(hf: Holdfast) -> None:
-    """All of them, and the feed knows when it is over."""
     feed = hf.file_feed("logs", consumers=["c"], budget=1 << 20)
     for name in ("a", "b"):
         feed.publish(io.BytesIO(name.encode()), name=name)
@@ -46,7 +43,6 @@ def test_files_are_published_and_read(hf: Holdfast) -> None:
 
 
 def test_tasks_run_and_tell(hf: Holdfast) -> None:
-    """Who waits for a result gets it, and what is cancelled does not run."""
     tasks = TaskRegistry()
 
     @tasks.task(queue="sums")
@@ -62,7 +58,6 @@ def test_tasks_run_and_tell(hf: Holdfast) -> None:
 
 
 def test_a_place_is_handed_over(hf: Holdfast) -> None:
-    """Who waits in line gets it, though nobody can tell him."""
     lock = hf.lock("door")
     lease, heirs = lock.acquire(), []
 
@@ -79,7 +74,6 @@ def test_a_place_is_handed_over(hf: Holdfast) -> None:
 
 
 def test_messages_come(hf: Holdfast) -> None:
-    """In a mailbox, and in a chat."""
     hf.mailbox("jack").send("hi", sender="jill")
     assert [message.body for message in hf.mailbox("jack").fetch().messages] == ["hi"]
     hf.create_chat(["jack", "jill"], sender="jill", body="hello", chat_id="c")
@@ -89,7 +83,6 @@ def test_messages_come(hf: Holdfast) -> None:
 
 
 def test_rows_are_loaded_and_invalidated(hf: Holdfast) -> None:
-    """A changed row is seen as soon as it was said."""
     rows = {1: {"n": 1}}
 
     class Source:

@@ -1,13 +1,11 @@
 """Wrong arguments are told before any I/O, in either half."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from holdfast import LocalFiles, TaskRegistry
 
 NOBODY = "redis://127.0.0.1:1"
@@ -103,16 +101,8 @@ CASES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
 }
 
 
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_wrong_arguments(half: Half, case: str) -> None:
-    """Say what is wrong, whether or not there is a server."""
     wrong, error, message = CASES[case]
     with pytest.raises(error, match=message):
         half.do(wrong(half.client(NOBODY, "wrong")))
@@ -120,6 +110,5 @@ def test_wrong_arguments(half: Half, case: str) -> None:
 
 @pytest.mark.parametrize("queue", [3, None, "\ud800"])
 def test_a_task_of_no_queue(queue: Any) -> None:
-    """Is refused where it is written."""
     with pytest.raises((TypeError, ValueError), match="name"):
         TaskRegistry().task(queue=queue)

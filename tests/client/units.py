@@ -1,7 +1,5 @@
 """One unit of each kind, with something of everything in it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path

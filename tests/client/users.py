@@ -1,7 +1,5 @@
 """Clients of redis-py as a user would make them."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlsplit
 

@@ -1,28 +1,15 @@
 """Completions and recent names, as one user sees them."""
 
-from __future__ import annotations
-
-from collections.abc import AsyncIterator
-
 import pytest
 
-from conftest import Site
 from holdfast import AsyncCompletions, AsyncHoldfast, DefinitionConflict, InvalidName, Match
 
 
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 async def found(names: AsyncCompletions, prefix: str, limit: int = 10) -> list[str]:
-    """The names only."""
     return [match.name for match in await names.search(prefix, limit=limit)]
 
 
 async def test_the_guild_of_jeff_and_jenny(hf: AsyncHoldfast) -> None:
-    """Who leaves is not found any more."""
     guild = hf.completions("guild:3")
     assert await guild.add_many(["jeff", "jenny", "jack", "jennifer"]) == 4
     assert await found(guild, "je") == ["jeff", "jennifer", "jenny"]
@@ -35,7 +22,6 @@ async def test_the_guild_of_jeff_and_jenny(hf: AsyncHoldfast) -> None:
 
 
 async def test_any_script_and_sign(hf: AsyncHoldfast) -> None:
-    """As they were added, in the order of their folded forms."""
     names = hf.completions("world")
     await names.add_many(
         ["张三", "张伟", "àx", "~tilde", "{brace", "42nd", "Émile", "Ωmega", "한글"]
@@ -54,7 +40,6 @@ async def test_any_script_and_sign(hf: AsyncHoldfast) -> None:
 
 
 async def test_words_come_after_whole_names(hf: AsyncHoldfast) -> None:
-    """And nobody comes twice, though several words begin so."""
     names = hf.completions("people")
     await names.add_many(["Carla Santos", "San Remo San Sano", "sandra", "Zoë Sanders", "Sa"])
     assert await found(names, "san") == [
@@ -68,7 +53,6 @@ async def test_words_come_after_whole_names(hf: AsyncHoldfast) -> None:
 
 
 async def test_many_words_of_a_few_names(hf: AsyncHoldfast) -> None:
-    """Those who stand there often leave room for the others."""
     names = hf.completions("people")
     stutter = [f"{n} " + "s " * 14 for n in range(10)]
     await names.add_many([*stutter, "t su"])
@@ -76,7 +60,6 @@ async def test_many_words_of_a_few_names(hf: AsyncHoldfast) -> None:
 
 
 async def test_ids_tell_namesakes_apart(hf: AsyncHoldfast) -> None:
-    """And are taken away one by one, or all."""
     names = hf.completions("people")
     assert await names.add("Jo Li", id="1")
     assert await names.add("Jo Li", id="12")
@@ -92,7 +75,6 @@ async def test_ids_tell_namesakes_apart(hf: AsyncHoldfast) -> None:
 
 
 async def test_namesakes_by_the_thousand(hf: AsyncHoldfast) -> None:
-    """Removed in several steps."""
     names = hf.completions("people")
     assert await names.add_many((("Jo", str(n)) for n in range(1000)), progress=None) == 1000
     assert await names.add("Joanna")
@@ -101,7 +83,6 @@ async def test_namesakes_by_the_thousand(hf: AsyncHoldfast) -> None:
 
 
 async def test_progress_is_told(hf: AsyncHoldfast) -> None:
-    """Of a generator, too; and what is there already is not new."""
     told: list[int] = []
     names = hf.completions("many")
     assert await names.add_many((f"name {n}" for n in range(250)), progress=told.append) == 250
@@ -110,7 +91,6 @@ async def test_progress_is_told(hf: AsyncHoldfast) -> None:
 
 
 async def test_wrong_arguments(hf: AsyncHoldfast) -> None:
-    """Before anything is written."""
     names = hf.completions("strict")
     for name in ("", "a\0b", "\ud800", "x" * 513):
         with pytest.raises(InvalidName):
@@ -153,7 +133,6 @@ async def test_recent_names(hf: AsyncHoldfast) -> None:
 
 
 async def test_the_limit_of_recent_names_is_kept_by_the_server(hf: AsyncHoldfast) -> None:
-    """Who says otherwise is told; who says nothing takes it."""
     await hf.recent("p", limit=2).touch("a")
     with pytest.raises(DefinitionConflict, match="the limit of recent 'p' is 2, not 5"):
         await hf.recent("p", limit=5).touch("b")
@@ -169,7 +148,6 @@ async def test_the_limit_of_recent_names_is_kept_by_the_server(hf: AsyncHoldfast
 
 
 async def test_a_hundred_are_kept_where_nobody_has_said(hf: AsyncHoldfast) -> None:
-    """And they are forgotten by themselves one day."""
     recent = hf.recent("p")
     for n in range(103):
         await recent.touch(str(n))
@@ -177,7 +155,6 @@ async def test_a_hundred_are_kept_where_nobody_has_said(hf: AsyncHoldfast) -> No
 
 
 async def test_what_was_added_to_is_known(hf: AsyncHoldfast) -> None:
-    """What was only searched is not."""
     assert await hf.known_completions() == []
     await hf.completions("guild:3").add("jeff")
     await hf.completions("guild:4").add_many(["jack"])

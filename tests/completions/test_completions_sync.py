@@ -1,29 +1,16 @@
 # Generated from test_completions_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Completions and recent names, as one user sees them."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
-from conftest import Site
 from holdfast import Completions, DefinitionConflict, Holdfast, InvalidName, Match
 
 
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def found(names: Completions, prefix: str, limit: int = 10) -> list[str]:
-    """The names only."""
     return [match.name for match in names.search(prefix, limit=limit)]
 
 
 def test_the_guild_of_jeff_and_jenny(hf: Holdfast) -> None:
-    """Who leaves is not found any more."""
     guild = hf.completions("guild:3")
     assert guild.add_many(["jeff", "jenny", "jack", "jennifer"]) == 4
     assert found(guild, "je") == ["jeff", "jennifer", "jenny"]
@@ -36,7 +23,6 @@ def test_the_guild_of_jeff_and_jenny(hf: Holdfast) -> None:
 
 
 def test_any_script_and_sign(hf: Holdfast) -> None:
-    """As they were added, in the order of their folded forms."""
     names = hf.completions("world")
     names.add_many(["张三", "张伟", "àx", "~tilde", "{brace", "42nd", "Émile", "Ωmega", "한글"])
     for prefix, expected in {
@@ -53,7 +39,6 @@ def test_any_script_and_sign(hf: Holdfast) -> None:
 
 
 def test_words_come_after_whole_names(hf: Holdfast) -> None:
-    """And nobody comes twice, though several words begin so."""
     names = hf.completions("people")
     names.add_many(["Carla Santos", "San Remo San Sano", "sandra", "Zoë Sanders", "Sa"])
     assert found(names, "san") == [
@@ -67,7 +52,6 @@ def test_words_come_after_whole_names(hf: Holdfast) -> None:
 
 
 def test_many_words_of_a_few_names(hf: Holdfast) -> None:
-    """Those who stand there often leave room for the others."""
     names = hf.completions("people")
     stutter = [f"{n} " + "s " * 14 for n in range(10)]
     names.add_many([*stutter, "t su"])
@@ -75,7 +59,6 @@ def test_many_words_of_a_few_names(hf: Holdfast) -> None:
 
 
 def test_ids_tell_namesakes_apart(hf: Holdfast) -> None:
-    """And are taken away one by one, or all."""
     names = hf.completions("people")
     assert names.add("Jo Li", id="1")
     assert names.add("Jo Li", id="12")
@@ -91,7 +74,6 @@ def test_ids_tell_namesakes_apart(hf: Holdfast) -> None:
 
 
 def test_namesakes_by_the_thousand(hf: Holdfast) -> None:
-    """Removed in several steps."""
     names = hf.completions("people")
     assert names.add_many((("Jo", str(n)) for n in range(1000)), progress=None) == 1000
     assert names.add("Joanna")
@@ -100,7 +82,6 @@ def test_namesakes_by_the_thousand(hf: Holdfast) -> None:
 
 
 def test_progress_is_told(hf: Holdfast) -> None:
-    """Of a generator, too; and what is there already is not new."""
     told: list[int] = []
     names = hf.completions("many")
     assert names.add_many((f"name {n}" for n in range(250)), progress=told.append) == 250
@@ -109,7 +90,6 @@ def test_progress_is_told(hf: Holdfast) -> None:
 
 
 def test_wrong_arguments(hf: Holdfast) -> None:
-    """Before anything is written."""
     names = hf.completions("strict")
     for name in ("", "a\0b", "\ud800", "x" * 513):
         with pytest.raises(InvalidName):
@@ -152,7 +132,6 @@ def test_recent_names(hf: Holdfast) -> None:
 
 
 def test_the_limit_of_recent_names_is_kept_by_the_server(hf: Holdfast) -> None:
-    """Who says otherwise is told; who says nothing takes it."""
     hf.recent("p", limit=2).touch("a")
     with pytest.raises(DefinitionConflict, match="the limit of recent 'p' is 2, not 5"):
         hf.recent("p", limit=5).touch("b")
@@ -168,7 +147,6 @@ def test_the_limit_of_recent_names_is_kept_by_the_server(hf: Holdfast) -> None:
 
 
 def test_a_hundred_are_kept_where_nobody_has_said(hf: Holdfast) -> None:
-    """And they are forgotten by themselves one day."""
     recent = hf.recent("p")
     for n in range(103):
         recent.touch(str(n))
@@ -176,7 +154,6 @@ def test_a_hundred_are_kept_where_nobody_has_said(hf: Holdfast) -> None:
 
 
 def test_what_was_added_to_is_known(hf: Holdfast) -> None:
-    """What was only searched is not."""
     assert hf.known_completions() == []
     hf.completions("guild:3").add("jeff")
     hf.completions("guild:4").add_many(["jack"])

@@ -1,27 +1,16 @@
 """A server that restarts from an older state: names are added, removed and found as before."""
 
-from __future__ import annotations
-
 import secrets
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.mark.parametrize("kind", ["completions", "recent"])
 def test_names_go_on_from_the_older_state(half: Half, rollback: Rollback, kind: str) -> None:
-    """What was removed since then is back, what was added is gone, and both can be done again."""
     url = f"{rollback.server.url}?socket_timeout=1"
     names: Any = getattr(half.client(url, f"old-{secrets.token_hex(4)}"), kind)("guild")
     add, find = (

@@ -1,7 +1,5 @@
 """Two batches of calls are under way on one connection: what breaks it breaks both, and no more."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 
@@ -23,7 +21,6 @@ CALLS = 2 * MAX_UNDER_WAY
 async def test_a_broken_connection_answers_nobody_with_a_stranger_s_reply(
     standalone: Server, proxy: Proxy, seed: int
 ) -> None:
-    """Wherever it is cut: answered is applied, unavailable is not, and the rest is unknown."""
     dice = random.Random(seed)
     unit = Namespace.of("batches").unit("set", str(seed))
     caller = AsyncCaller(Settings.from_url(proxy.url))
@@ -54,7 +51,6 @@ async def test_a_broken_connection_answers_nobody_with_a_stranger_s_reply(
 
 
 async def test_calls_that_are_made_together_are_applied_in_order(standalone: Server) -> None:
-    """However many batches they make up."""
     append = Script.of("test/append", "#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
     unit = Namespace.of("batches").unit("list", "x")
     standalone.execute("DEL", unit.key("k"))
@@ -62,14 +58,12 @@ async def test_calls_that_are_made_together_are_applied_in_order(standalone: Ser
     calls = (caller.call(append, unit, [unit.key("k")], [i]) for i in range(2 * MAX_UNDER_WAY))
     lengths = await asyncio.gather(*calls)
     await caller.close()
-
     assert lengths == list(range(1, 2 * MAX_UNDER_WAY + 1))
 
 
 async def test_a_loop_that_cancels_everything_leaves_no_reply_for_those_who_call_after(
     standalone: Server, seed: int
 ) -> None:
-    """As `asyncio.run` does at its end, where clean-up code may still call."""
     dice = random.Random(seed)
     unit = Namespace.of("batches").unit("set", "teardown")
     caller = AsyncCaller(Settings.from_url(f"{standalone.url}?socket_timeout=60"))
@@ -95,7 +89,6 @@ async def test_a_loop_that_cancels_everything_leaves_no_reply_for_those_who_call
 async def test_what_waits_for_a_server_that_hangs_was_not_applied(
     standalone: Server, proxy: Proxy
 ) -> None:
-    """Of many calls only so many are under way; the others are known to have done nothing."""
     unit = Namespace.of("batches").unit("set", "hangs")
     standalone.execute("DEL", unit.key("k"))
     caller = AsyncCaller(Settings.from_url(f"{proxy.url}?socket_timeout=1"))

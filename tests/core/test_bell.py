@@ -1,7 +1,5 @@
 """The bell: rings reach the one that waits, and a lost line costs at most a moment."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 from collections.abc import Iterator
@@ -44,7 +42,6 @@ def ring(caller: Caller, unit: Unit, channel: str) -> int:
 
 
 def test_a_ring_raises_the_flag(site: Site, caller: Caller, unit: Unit) -> None:
-    """First when the line is up, then at each ring."""
     bell, flag = Bell(Settings.from_url(site.url)), Event()
     with bell.heard(unit, flag) as channel:
         assert flag.wait(20), "told to look once it is subscribed"
@@ -77,7 +74,6 @@ def test_every_listener_is_rung_by_itself(site: Site, caller: Caller) -> None:
 def test_a_broken_line_is_laid_anew_and_its_listeners_look_again(
     standalone: Server, proxy: Proxy
 ) -> None:
-    """What was rung while nobody listened is found by looking."""
     unit = Namespace.of(secrets.token_hex(4)).unit("queue", "bell")
     bell, flag = Bell(Settings.from_url(proxy.url)), Event()
     caller = Caller(Settings.from_url(standalone.url))
@@ -101,7 +97,6 @@ class Unreliable(CredentialProvider):
         self.failures = 3
 
     def get_credentials(self) -> tuple[str, str]:
-        """Whatever: the default user has no password."""
         if self.failures:
             self.failures -= 1
             raise LookupError("the vault is away")
@@ -110,7 +105,6 @@ class Unreliable(CredentialProvider):
 
 @pytest.mark.parametrize("site", ["standalone", "cluster"], indirect=True)
 def test_listeners_outlast_what_fails_on_the_way(site: Site, caller: Caller, unit: Unit) -> None:
-    """Also what the user gave, and whatever it was needed for."""
     settings = Settings.from_url(site.url)
     vault = {**settings.options, "credential_provider": Unreliable()}
     bell, flag = Bell(replace(settings, options=vault)), Event()
@@ -124,27 +118,35 @@ def test_listeners_outlast_what_fails_on_the_way(site: Site, caller: Caller, uni
 
 def test_no_thread_stays_when_the_last_bell_is_closed(standalone: Server) -> None:
     """Nothing goes on in the background of a program that has closed its clients."""
+    before = threading.enumerate()  # threads of earlier tests may still be ending
     bells = [Bell(Settings.from_url(standalone.url)) for _ in range(2)]
     for bell in bells:
         flag = Event()
         with bell.heard(Namespace.of("x").unit("queue", "y"), flag):
             assert flag.wait(20)
-    assert [thread.name for thread in threading.enumerate()].count("holdfast") == 1
+    assert len(running_since(before)) == 1
     for bell in bells:
         bell.close()
         bell.close()
-    assert "holdfast" not in [thread.name for thread in threading.enumerate()]
+    assert running_since(before) == []
+
+
+def running_since(before: list[threading.Thread]) -> list[threading.Thread]:
+    """Return the threads of Holdfast that started since then."""
+    return [
+        thread
+        for thread in threading.enumerate()
+        if thread.name == "holdfast" and thread not in before
+    ]
 
 
 def broadcast(caller: Caller, unit: Unit) -> int:
-    """How many connections hear it."""
     return ring(caller, unit, unit.key("bell"))
 
 
 def test_a_broadcast_reaches_all_followers_over_one_subscription(
     site: Site, caller: Caller, unit: Unit
 ) -> None:
-    """Who comes later needs no new one, and who left hears nothing."""
     bell = Bell(Settings.from_url(site.url))
     first, second = Event(), Event()
     with bell.follows([unit], first):
@@ -166,7 +168,6 @@ def test_a_broadcast_reaches_all_followers_over_one_subscription(
 def test_a_subscription_outlasts_its_last_follower_for_a_while(
     site: Site, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of those that nobody follows, the latest few stay open, and coming back needs no other."""
     monkeypatch.setattr("holdfast.core.bell.IDLE_AUDIENCES", 3)
     bell = Bell(Settings.from_url(site.url))
     units = [Namespace.of(site.namespace).unit("queue", f"q{n}") for n in range(8)]
@@ -206,7 +207,6 @@ def test_who_follows_and_leaves_at_once_is_heard_when_it_comes_back(
 
 
 def test_followers_look_while_there_is_no_line(standalone: Server, proxy: Proxy) -> None:
-    """And once there is one again."""
     unit = Namespace.of(secrets.token_hex(4)).unit("queue", "bell")
     bell, flag = Bell(Settings.from_url(proxy.url)), Event()
     caller = Caller(Settings.from_url(standalone.url))

@@ -1,7 +1,5 @@
 """Calls: each ends in exactly one of three ways, whatever happens on the way."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator
 
@@ -48,7 +46,6 @@ async def caller(site: Site) -> AsyncIterator[AsyncCaller]:
 
 @pytest.fixture
 async def fragile(proxy: Proxy) -> AsyncIterator[AsyncCaller]:
-    """A caller whose server is behind the proxy."""
     caller = AsyncCaller(Settings.from_url(f"{proxy.url}?socket_timeout=30"))
     yield caller
     await caller.close()
@@ -66,7 +63,6 @@ async def increment(caller: AsyncCaller, unit: Unit, by: int = 1) -> int:
 
 
 async def test_a_call_returns_what_the_script_returns(caller: AsyncCaller, unit: Unit) -> None:
-    """Also one that the server has never seen, and again after it forgot all scripts."""
     assert await increment(caller, unit) == 1
     assert await increment(caller, unit, 41) == 42
     assert await caller.call(READ, unit, [unit.key("n")], []) == b"42"
@@ -95,7 +91,6 @@ async def tried(caller: AsyncCaller, unit: Unit) -> Tried:
 async def test_what_was_tried_is_not_sent_again(
     site: Site, caller: AsyncCaller, unit: Unit
 ) -> None:
-    """Unless the server did nothing, such as when it does not know the script."""
     assert await increment(caller, unit) == 1
     keys = [unit.key("n")]
     first = await tried(caller, unit)
@@ -107,7 +102,6 @@ async def test_what_was_tried_is_not_sent_again(
 
 
 async def test_what_was_tried_may_be_lost(caller: AsyncCaller, unit: Unit) -> None:
-    """As any call; one that does no harm is sent again, for as long as it may take in all."""
     assert await increment(caller, unit) == 1
     keys, lost, routes = [unit.key("n")], Lost("the line broke"), caller.straight
     with pytest.raises(OutcomeUnknown, match="the line broke"):
@@ -122,7 +116,6 @@ async def test_what_was_tried_may_be_lost(caller: AsyncCaller, unit: Unit) -> No
 async def test_what_was_tried_ends_with_its_client(
     site: Site, caller: AsyncCaller, unit: Unit
 ) -> None:
-    """It opens nothing anew, though the server did nothing."""
     assert await increment(caller, unit) == 1
     site.client.script_flush()
     first = await tried(caller, unit)
@@ -159,7 +152,6 @@ async def test_nobody_listening_is_unavailable_at_once(unit: Unit) -> None:
 async def test_a_lost_reply_is_an_unknown_outcome(
     proxy: Proxy, fragile: AsyncCaller, lone: Unit
 ) -> None:
-    """The script ran, nobody can know."""
     await increment(fragile, lone)
     proxy.drop_reply(match=INCREMENT.sha1.encode())
     with pytest.raises(OutcomeUnknown, match=r"test/script on counter 'hits' may or may not"):
@@ -171,7 +163,6 @@ async def test_a_lost_reply_is_an_unknown_outcome(
 async def test_a_lost_request_is_an_unknown_outcome(
     proxy: Proxy, fragile: AsyncCaller, lone: Unit
 ) -> None:
-    """It did not run, and nobody can know that either."""
     await increment(fragile, lone)
     proxy.drop_request(match=INCREMENT.sha1.encode())
     with pytest.raises(OutcomeUnknown):
@@ -182,7 +173,6 @@ async def test_a_lost_request_is_an_unknown_outcome(
 async def test_a_read_is_asked_again_until_it_is_answered(
     proxy: Proxy, fragile: AsyncCaller, lone: Unit
 ) -> None:
-    """What changes nothing needs no error."""
     await increment(fragile, lone)
     proxy.drop_replies(2, match=b"GET")
     assert await fragile.read(lone, "GET", lone.key("n")) == b"1"
@@ -193,7 +183,6 @@ async def test_a_read_is_asked_again_until_it_is_answered(
 
 
 async def test_a_server_that_hangs_is_noticed_within_the_timeout(proxy: Proxy, lone: Unit) -> None:
-    """Half-open: connected, and never an answer."""
     hasty = AsyncCaller(Settings.from_url(f"{proxy.url}?socket_timeout=2"))
     await increment(hasty, lone)
     proxy.black_hole()
@@ -211,7 +200,6 @@ async def test_a_server_that_hangs_is_noticed_within_the_timeout(proxy: Proxy, l
 async def test_a_call_that_bides_its_time_ends_with_its_client(
     fresh_server: Server, lone: Unit
 ) -> None:
-    """It does not open anew what was closed, where nobody would close it."""
     with Proxy(fresh_server.address) as proxy:
         caller = AsyncCaller(Settings.from_url(f"{proxy.url}?socket_timeout=60"))
         await increment(caller, lone)
@@ -229,14 +217,12 @@ async def test_a_call_that_bides_its_time_ends_with_its_client(
 async def test_one_byte_at_a_time_is_just_slow(
     proxy: Proxy, fragile: AsyncCaller, lone: Unit
 ) -> None:
-    """Replies are put together whatever their slices are."""
     proxy.slice(1)
     for n in range(1, 6):
         assert await increment(fragile, lone) == n
 
 
 async def test_a_refusal_says_why(standalone: Server, lone: Unit) -> None:
-    """An error before the first line of the script ran: not applied, and the server's own words."""
     caller = AsyncCaller(Settings.from_url(standalone.url))
     try:
         standalone.execute("CONFIG", "SET", "maxmemory", "1")
@@ -253,7 +239,6 @@ async def test_a_refusal_says_why(standalone: Server, lone: Unit) -> None:
 async def test_an_error_inside_a_script_is_an_unknown_outcome(
     standalone: Server, lone: Unit
 ) -> None:
-    """Lines before the failing one stand, so nobody may call it not applied."""
     halfway = script("#!lua\nredis.call('SET', KEYS[1], 'x')\nreturn error('no more')")
     caller = AsyncCaller(Settings.from_url(standalone.url))
     with pytest.raises(OutcomeUnknown, match="no more"):
@@ -275,7 +260,6 @@ async def test_an_error_of_damage_inside_a_script_does_not_claim_that_nothing_wa
 
 
 async def test_many_units_are_called_in_few_writes(site: Site, caller: AsyncCaller) -> None:
-    """Each answers in its place: on all nodes, with a script that no server knows yet."""
     namespace = Namespace.of(site.namespace)
     units = [namespace.unit("counter", f"hits-{n}") for n in range(50)]
     site.client.script_flush()
@@ -289,7 +273,6 @@ async def test_many_units_are_called_in_few_writes(site: Site, caller: AsyncCall
 
 
 async def test_of_many_calls_each_has_its_own_outcome(site: Site, caller: AsyncCaller) -> None:
-    """One that is refused does not cost the others theirs."""
     namespace = Namespace.of(site.namespace)
     units = [namespace.unit("counter", f"hits-{n}") for n in range(20)]
     site.client.set(units[7].key("n"), "no number")
@@ -301,7 +284,6 @@ async def test_of_many_calls_each_has_its_own_outcome(site: Site, caller: AsyncC
 async def test_many_reads_outlive_a_lost_reply(
     fragile: AsyncCaller, proxy: Proxy, lone: Unit
 ) -> None:
-    """Writes do not: they are perhaps applied, and said to be."""
     steps = [(lone, [lone.key(str(n))], [1]) for n in range(10)]
     await fragile.call_many(INCREMENT, steps)
     proxy.drop_reply(4, match=READ.sha1.encode())

@@ -1,8 +1,6 @@
 # Generated from test_call_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Calls: each ends in exactly one of three ways, whatever happens on the way."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 
@@ -49,7 +47,6 @@ def caller(site: Site) -> Iterator[Caller]:
 
 @pytest.fixture
 def fragile(proxy: Proxy) -> Iterator[Caller]:
-    """A caller whose server is behind the proxy."""
     caller = Caller(Settings.from_url(f"{proxy.url}?socket_timeout=30"))
     yield caller
     caller.close()
@@ -67,7 +64,6 @@ def increment(caller: Caller, unit: Unit, by: int = 1) -> int:
 
 
 def test_a_call_returns_what_the_script_returns(caller: Caller, unit: Unit) -> None:
-    """Also one that the server has never seen, and again after it forgot all scripts."""
     assert increment(caller, unit) == 1
     assert increment(caller, unit, 41) == 42
     assert caller.call(READ, unit, [unit.key("n")], []) == b"42"
@@ -94,7 +90,6 @@ def tried(caller: Caller, unit: Unit) -> Tried:
 
 
 def test_what_was_tried_is_not_sent_again(site: Site, caller: Caller, unit: Unit) -> None:
-    """Unless the server did nothing, such as when it does not know the script."""
     assert increment(caller, unit) == 1
     keys = [unit.key("n")]
     first = tried(caller, unit)
@@ -106,7 +101,6 @@ def test_what_was_tried_is_not_sent_again(site: Site, caller: Caller, unit: Unit
 
 
 def test_what_was_tried_may_be_lost(caller: Caller, unit: Unit) -> None:
-    """As any call; one that does no harm is sent again, for as long as it may take in all."""
     assert increment(caller, unit) == 1
     keys, lost, routes = [unit.key("n")], Lost("the line broke"), caller.straight
     with pytest.raises(OutcomeUnknown, match="the line broke"):
@@ -119,7 +113,6 @@ def test_what_was_tried_may_be_lost(caller: Caller, unit: Unit) -> None:
 
 
 def test_what_was_tried_ends_with_its_client(site: Site, caller: Caller, unit: Unit) -> None:
-    """It opens nothing anew, though the server did nothing."""
     assert increment(caller, unit) == 1
     site.client.script_flush()
     first = tried(caller, unit)
@@ -154,7 +147,6 @@ def test_nobody_listening_is_unavailable_at_once(unit: Unit) -> None:
 
 
 def test_a_lost_reply_is_an_unknown_outcome(proxy: Proxy, fragile: Caller, lone: Unit) -> None:
-    """The script ran, nobody can know."""
     increment(fragile, lone)
     proxy.drop_reply(match=INCREMENT.sha1.encode())
     with pytest.raises(OutcomeUnknown, match=r"test/script on counter 'hits' may or may not"):
@@ -164,7 +156,6 @@ def test_a_lost_reply_is_an_unknown_outcome(proxy: Proxy, fragile: Caller, lone:
 
 
 def test_a_lost_request_is_an_unknown_outcome(proxy: Proxy, fragile: Caller, lone: Unit) -> None:
-    """It did not run, and nobody can know that either."""
     increment(fragile, lone)
     proxy.drop_request(match=INCREMENT.sha1.encode())
     with pytest.raises(OutcomeUnknown):
@@ -175,7 +166,6 @@ def test_a_lost_request_is_an_unknown_outcome(proxy: Proxy, fragile: Caller, lon
 def test_a_read_is_asked_again_until_it_is_answered(
     proxy: Proxy, fragile: Caller, lone: Unit
 ) -> None:
-    """What changes nothing needs no error."""
     increment(fragile, lone)
     proxy.drop_replies(2, match=b"GET")
     assert fragile.read(lone, "GET", lone.key("n")) == b"1"
@@ -186,7 +176,6 @@ def test_a_read_is_asked_again_until_it_is_answered(
 
 
 def test_a_server_that_hangs_is_noticed_within_the_timeout(proxy: Proxy, lone: Unit) -> None:
-    """Half-open: connected, and never an answer."""
     hasty = Caller(Settings.from_url(f"{proxy.url}?socket_timeout=2"))
     increment(hasty, lone)
     proxy.black_hole()
@@ -202,7 +191,6 @@ def test_a_server_that_hangs_is_noticed_within_the_timeout(proxy: Proxy, lone: U
 
 
 def test_a_call_that_bides_its_time_ends_with_its_client(fresh_server: Server, lone: Unit) -> None:
-    """It does not open anew what was closed, where nobody would close it."""
     with Proxy(fresh_server.address) as proxy:
         caller = Caller(Settings.from_url(f"{proxy.url}?socket_timeout=60"))
         increment(caller, lone)
@@ -218,14 +206,12 @@ def test_a_call_that_bides_its_time_ends_with_its_client(fresh_server: Server, l
 
 
 def test_one_byte_at_a_time_is_just_slow(proxy: Proxy, fragile: Caller, lone: Unit) -> None:
-    """Replies are put together whatever their slices are."""
     proxy.slice(1)
     for n in range(1, 6):
         assert increment(fragile, lone) == n
 
 
 def test_a_refusal_says_why(standalone: Server, lone: Unit) -> None:
-    """An error before the first line of the script ran: not applied, and the server's own words."""
     caller = Caller(Settings.from_url(standalone.url))
     try:
         standalone.execute("CONFIG", "SET", "maxmemory", "1")
@@ -240,7 +226,6 @@ def test_a_refusal_says_why(standalone: Server, lone: Unit) -> None:
 
 
 def test_an_error_inside_a_script_is_an_unknown_outcome(standalone: Server, lone: Unit) -> None:
-    """Lines before the failing one stand, so nobody may call it not applied."""
     halfway = script("#!lua\nredis.call('SET', KEYS[1], 'x')\nreturn error('no more')")
     caller = Caller(Settings.from_url(standalone.url))
     with pytest.raises(OutcomeUnknown, match="no more"):
@@ -262,7 +247,6 @@ def test_an_error_of_damage_inside_a_script_does_not_claim_that_nothing_was_appl
 
 
 def test_many_units_are_called_in_few_writes(site: Site, caller: Caller) -> None:
-    """Each answers in its place: on all nodes, with a script that no server knows yet."""
     namespace = Namespace.of(site.namespace)
     units = [namespace.unit("counter", f"hits-{n}") for n in range(50)]
     site.client.script_flush()
@@ -276,7 +260,6 @@ def test_many_units_are_called_in_few_writes(site: Site, caller: Caller) -> None
 
 
 def test_of_many_calls_each_has_its_own_outcome(site: Site, caller: Caller) -> None:
-    """One that is refused does not cost the others theirs."""
     namespace = Namespace.of(site.namespace)
     units = [namespace.unit("counter", f"hits-{n}") for n in range(20)]
     site.client.set(units[7].key("n"), "no number")
@@ -286,7 +269,6 @@ def test_of_many_calls_each_has_its_own_outcome(site: Site, caller: Caller) -> N
 
 
 def test_many_reads_outlive_a_lost_reply(fragile: Caller, proxy: Proxy, lone: Unit) -> None:
-    """Writes do not: they are perhaps applied, and said to be."""
     steps = [(lone, [lone.key(str(n))], [1]) for n in range(10)]
     fragile.call_many(INCREMENT, steps)
     proxy.drop_reply(4, match=READ.sha1.encode())

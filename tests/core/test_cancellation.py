@@ -1,17 +1,21 @@
-"""Cancelling an asyncio call anywhere never gives its reply to another call."""
-
-from __future__ import annotations
+"""Cancellation: of calls on a connection, of tasks by another thread, of blocking work."""
 
 import asyncio
 import random
+import threading
+from typing import Any
 
 import pytest
 
 from faults.servers import Server
+from faults.waiting import eventually_async
 from holdfast.core.call._async import AsyncCaller
 from holdfast.core.connections.settings import Settings
 from holdfast.core.names import Namespace
+from holdfast.core.runtime._async import Event, Revocation, in_time
 from holdfast.core.script import Script
+
+# Cancelling an asyncio call anywhere never gives its reply to another call
 
 ECHO = Script.of("test/echo", "#!lua flags=no-writes\nreturn ARGV[1]")
 
@@ -53,7 +57,6 @@ async def test_no_reply_crosses_in_a_storm_of_cancellations(
 
 
 async def test_a_cancelled_call_was_made_or_not_but_never_twice(standalone: Server) -> None:
-    """What was sent is drained, what was not sent never is."""
     add = Script.of("test/add", "#!lua\nreturn redis.call('SADD', KEYS[1], ARGV[1])")
     caller = AsyncCaller(Settings.from_url(standalone.url + PATIENT))
     unit = Namespace.of("storm").unit("set", "x")
@@ -64,6 +67,134 @@ async def test_a_cancelled_call_was_made_or_not_but_never_twice(standalone: Serv
         call.cancel()
     results = await asyncio.gather(*calls, return_exceptions=True)
     await caller.close()
-
     assert all(result == 1 for result in results[1::2])
     assert standalone.execute("SCARD", unit.key("k")) >= 500
+
+
+# What a revocation cancels, and what it leaves to others
+
+
+async def interrupted() -> asyncio.CancelledError:
+    try:
+        await Event().wait(30)
+    except asyncio.CancelledError as error:
+        return error
+    pytest.fail("nobody cancelled it")
+
+
+def cancelling() -> int:
+    """How many want this task to end."""
+    task = asyncio.current_task()
+    assert task is not None
+    return task.cancelling()
+
+
+async def test_what_is_revoked_is_cancelled() -> None:
+    revocation = Revocation()
+    threads = [threading.Thread(target=revocation.revoke) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    error = await interrupted()
+    for thread in threads:
+        thread.join()
+    assert revocation.end(error)
+    assert cancelling() == 0
+
+
+async def test_who_is_cancelled_by_somebody_else_as_well_ends() -> None:
+    revocation, task = Revocation(), asyncio.current_task()
+    assert task is not None
+    revocation.revoke()
+    task.cancel()
+    error = await interrupted()
+    assert cancelling() == 2
+    assert not revocation.end(error)
+    assert cancelling() == 1
+    task.uncancel()
+
+
+async def test_who_ignores_it_is_not_cancelled_any_more() -> None:
+    """The body ended well, or by an error of its own."""
+    for ending in (None, KeyError()):
+        revocation = Revocation()
+        revocation.revoke()
+        await interrupted()
+        assert not revocation.end(ending)
+        assert cancelling() == 0
+
+
+async def test_the_word_that_comes_too_late_cancels_nobody() -> None:
+    revocation = Revocation()
+    revocation.revoke()
+    assert not revocation.end(None)
+    await asyncio.sleep(0)
+    assert cancelling() == 0
+
+
+def test_after_its_loop_it_is_harmless() -> None:
+    async def made() -> Revocation:
+        return Revocation()
+
+    asyncio.run(made()).revoke()
+
+
+async def test_only_a_task_can_be_cancelled() -> None:
+    problems: list[Exception] = []
+    done = Event()
+
+    def called() -> None:
+        try:
+            Revocation()
+        except RuntimeError as error:
+            problems.append(error)
+        done.set()
+
+    asyncio.get_running_loop().call_soon(called)
+    assert await done.wait(30)
+    assert len(problems) == 1
+
+
+# What takes too long is left alone, also if it does not heed that it is to end
+
+
+class Stubborn:
+    """Work that cleans up for ever, as the driver of a database may that hangs."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.heard = False
+        self.free = asyncio.Event()
+
+    async def work(self) -> None:
+        """Go on until it is freed."""
+        self.begun.set()
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            self.heard = True
+            await self.free.wait()
+            raise RuntimeError("which is nobody's any more") from None
+
+
+async def test_when_the_time_is_over() -> None:
+    stubborn, left = Stubborn(), set[Any]()
+    caller = asyncio.create_task(in_time(0.01, stubborn.work, left=left))
+    await asyncio.wait([caller], timeout=30)
+    assert isinstance(caller.exception(), TimeoutError)
+    await eventually_async(lambda: stubborn.heard)
+    assert len(left) == 1
+    stubborn.free.set()
+    await eventually_async(lambda: not left)
+
+
+async def test_when_the_caller_is_cancelled() -> None:
+    stubborn, left = Stubborn(), set[Any]()
+    caller = asyncio.create_task(in_time(3600, stubborn.work, left=left))
+    await stubborn.begun.wait()
+    caller.cancel()
+    await asyncio.wait([caller], timeout=30)
+    assert caller.cancelled()
+    await eventually_async(lambda: stubborn.heard)
+    assert len(left) == 1
+    stubborn.free.set()
+    await eventually_async(lambda: not left)

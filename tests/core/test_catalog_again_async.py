@@ -1,7 +1,5 @@
 """A server that lost its list of units, as by a restart from an older state, gets it again."""
 
-from __future__ import annotations
-
 import pytest
 
 from faults.servers import Server
@@ -20,7 +18,6 @@ def work() -> None:
 async def test_a_client_that_keeps_running_notes_its_units_again(
     fresh_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each write of a unit that was not noted for a while notes it."""
     assert catalog._AGAIN_S <= 600
     monkeypatch.setattr(catalog, "_AGAIN_S", 0.2)
     async with AsyncHoldfast.from_url(fresh_server.url) as hf:

@@ -1,8 +1,6 @@
 # Generated from test_catalog_again_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A server that lost its list of units, as by a restart from an older state, gets it again."""
 
-from __future__ import annotations
-
 import pytest
 
 from faults.servers import Server
@@ -21,7 +19,6 @@ def work() -> None:
 def test_a_client_that_keeps_running_notes_its_units_again(
     fresh_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each write of a unit that was not noted for a while notes it."""
     assert catalog._AGAIN_S <= 600
     monkeypatch.setattr(catalog, "_AGAIN_S", 0.2)
     with Holdfast.from_url(fresh_server.url) as hf:

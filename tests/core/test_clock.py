@@ -1,7 +1,5 @@
 """Times at the edge: seconds and datetimes in, whole milliseconds out, nonsense refused."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable
@@ -39,21 +37,18 @@ class Nowhere(tzinfo):
 @pytest.mark.parametrize("convert", CONVERSIONS)
 @pytest.mark.parametrize("value", NONSENSE, ids=repr)
 def test_nonsense_is_a_value_error(convert: Convert, value: float) -> None:
-    """Named after the argument that it came in."""
     with pytest.raises(ValueError, match=r"^lease must be"):
         convert(value, "lease")
 
 
 @pytest.mark.parametrize("convert", [to_seconds, to_ms])
 def test_a_negative_timedelta_is_a_value_error(convert: Convert) -> None:
-    """As the number of its seconds."""
     with pytest.raises(ValueError, match="a duration must be 0 seconds or more"):
         convert(timedelta(microseconds=-1))
 
 
 @pytest.mark.parametrize("convert", CONVERSIONS)
 def test_an_int_that_no_float_holds_is_a_value_error(convert: Convert) -> None:
-    """As every other absurd number."""
     with pytest.raises(ValueError, match="must be"):
         convert(10**400)
 
@@ -61,7 +56,6 @@ def test_an_int_that_no_float_holds_is_a_value_error(convert: Convert) -> None:
 @pytest.mark.parametrize("convert", CONVERSIONS)
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
 def test_what_is_no_time_is_a_type_error(convert: Convert, value: object) -> None:
-    """A bool is none either: `lease=True` is a mistake, not a second."""
     with pytest.raises(TypeError, match=f"lease must be .* got {type(value).__name__}"):
         convert(value, "lease")
 
@@ -82,20 +76,17 @@ def test_zero_is_a_wait_and_no_lease(zero: float) -> None:
 
 @pytest.mark.parametrize("short", [1e-9, 0.0004, timedelta(microseconds=1), 5e-324])
 def test_a_short_time_does_not_become_none(short: float) -> None:
-    """A millisecond is the least."""
     assert to_ms(short) == 1
 
 
 @given(st.integers(1, MAX_MS - 1))
 def test_whole_milliseconds_survive_as_seconds(ms: int) -> None:
-    """A double holds each of them."""
     assert to_ms(ms / 1000) == ms
     assert to_epoch_ms(ms / 1000) == ms
 
 
 @given(st.timedeltas(timedelta(milliseconds=1), timedelta(days=10**5)))
 def test_a_timedelta_is_its_seconds(duration: timedelta) -> None:
-    """Both ways of saying it mean the same."""
     assert to_ms(duration) == to_ms(duration.total_seconds())
     assert isinstance(to_seconds(duration), float)
 
@@ -108,7 +99,6 @@ def test_a_timedelta_is_its_seconds(duration: timedelta) -> None:
     )
 )
 def test_an_instant_comes_back_in_utc(moment: datetime) -> None:
-    """To the millisecond and never early, whatever its zone."""
     back = from_epoch_ms(to_epoch_ms(moment))
     assert back.tzinfo is UTC
     assert timedelta(microseconds=-1) <= back - moment <= timedelta(milliseconds=1)
@@ -116,19 +106,16 @@ def test_an_instant_comes_back_in_utc(moment: datetime) -> None:
 
 @given(st.floats(0, 10**10))
 def test_nothing_raises_within_the_range(seconds: float) -> None:
-    """Seconds up to the year 2286, of any fraction."""
     assert 0 <= to_epoch_ms(seconds) <= 10**13
     assert -0.001 <= to_epoch_ms(seconds) - seconds * 1000 <= 1
 
 
 def test_a_naive_datetime_is_refused() -> None:
-    """Whose midnight would it be?"""
     with pytest.raises(ValueError, match=r"at must be an aware datetime.* has no time zone"):
         to_epoch_ms(datetime(2030, 1, 1), "at")  # noqa: DTZ001
 
 
 def test_a_zone_without_an_offset_is_no_zone() -> None:
-    """The standard library calls such a datetime naive, too."""
     with pytest.raises(ValueError, match="must be an aware datetime"):
         to_epoch_ms(datetime(2030, 1, 1, tzinfo=Nowhere()))
 
@@ -137,7 +124,6 @@ def test_a_zone_without_an_offset_is_no_zone() -> None:
     "moment", [datetime(1969, 12, 31, tzinfo=UTC), datetime.min.replace(tzinfo=UTC)]
 )
 def test_before_1970_is_refused(moment: datetime) -> None:
-    """Nothing that Holdfast stores is older."""
     with pytest.raises(ValueError, match="at must be 0 seconds or more"):
         to_epoch_ms(moment, "at")
 
@@ -157,12 +143,10 @@ def test_a_backoff_keeps_between_half_and_all(failures: int, first: float, longe
 
 
 def test_backoffs_spread() -> None:
-    """What failed together does not come back together."""
     assert len({backoff_s(3, 1.0, 60.0) for _ in range(100)}) > 90
 
 
 def test_a_deadline_passes() -> None:
-    """And has no time left then, rather than less than none."""
     far = Deadline(600)
     assert 0 < far.left_s() <= 600
     assert not far.passed
@@ -173,7 +157,6 @@ def test_a_deadline_passes() -> None:
 
 
 def test_no_timeout_is_for_ever() -> None:
-    """`None` waits as long as it takes."""
     assert Deadline(None).left_s() == math.inf
     assert Deadline(3600, time.monotonic() - 3600).passed
     assert not Deadline(7200, time.monotonic() - 3600).passed
@@ -181,13 +164,10 @@ def test_no_timeout_is_for_ever() -> None:
 
 
 def test_a_timeout_of_zero_is_over_at_once() -> None:
-    """`0` does not wait at all."""
     assert Deadline(0).passed
 
 
 def test_time_since_boot_goes_on() -> None:
-    """As fast as the monotonic clock while the machine is awake, and never behind it."""
-
     def apart() -> float:
         """How far, when nothing came between the two looks."""
         return max(since_boot() - time.monotonic() for _ in range(100))

@@ -1,7 +1,5 @@
 """A cluster that rearranges itself: calls arrive, once each, whatever moves meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator
@@ -31,13 +29,11 @@ async def nothing(n: int) -> None:
 
 @pytest.fixture(scope="module")
 def own_cluster() -> Iterator[Cluster]:
-    """A cluster whose slots this module may move about."""
     with Cluster(3, "--cluster-node-timeout", "5000") as cluster:  # a busy machine is not dead
         yield cluster
 
 
 def test_a_slot_that_moved_is_found(own_cluster: Cluster) -> None:
-    """MOVED is followed, and remembered."""
     caller = Caller(Settings.from_url(own_cluster.url))
     unit = Namespace.of("moved").unit("counter", "a")
     assert caller.call(INCREMENT, unit, [unit.key("n")], []) == 1
@@ -66,7 +62,6 @@ def test_a_slot_that_is_moving_is_asked_for_at_both_ends(own_cluster: Cluster) -
 
 
 async def test_a_loop_follows_a_slot_as_well(own_cluster: Cluster) -> None:
-    """While it moves (ASK) and when it has moved, many calls at a time."""
     caller = AsyncCaller(Settings.from_url(own_cluster.url))
     unit = Namespace.of("followed").unit("counter", "a")
     keys = [[unit.key(str(n))] for n in range(20)]
@@ -102,7 +97,6 @@ async def test_tasks_run_once_while_their_queue_moves(own_cluster: Cluster) -> N
 
 
 def test_units_spread_over_all_nodes(own_cluster: Cluster) -> None:
-    """Each queue lives on one node, many queues on all."""
     with Holdfast.from_url(own_cluster.url, namespace="spread") as hf:
         for n in range(30):
             registry = TaskRegistry()
@@ -140,7 +134,6 @@ def test_one_dead_node_does_not_stop_the_others(own_cluster: Cluster) -> None:
 
 
 def test_a_node_that_is_silent_slows_down_nobody_elses_enqueues(own_cluster: Cluster) -> None:
-    """It has the list of the queues, and none of the queues: it is asked once, not each time."""
     namespace = Namespace.of("unlisted")
     silent = own_cluster.owner(namespace.unit("catalog", "queue").slot)
     calls = [

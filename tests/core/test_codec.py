@@ -1,7 +1,5 @@
 """Values to bytes and back: within limits, and never more than data."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,23 +26,18 @@ VALUES = st.recursive(
 
 
 class Sale(msgspec.Struct):
-    """What a task may be sent."""
-
     item: str
     price: int
 
 
 @dataclass
 class Guild:
-    """Likewise, of the standard library."""
-
     name: str
     founded: datetime
 
 
 @given(VALUES)
 def test_a_json_value_comes_back_as_it_was(value: Any) -> None:
-    """All that JSON knows, and integers of any size."""
     assert decoded(JSON, encoded(JSON, value, "it"), Any, "it") == value
 
 
@@ -61,12 +54,10 @@ def test_a_json_value_comes_back_as_it_was(value: Any) -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_a_typed_value_comes_back_as_its_type(value: Any) -> None:
-    """What JSON does not know is told by the type that the reader expects."""
     assert decoded(JSON, encoded(JSON, value, "it"), type(value), "it") == value
 
 
 def test_the_limit_is_of_what_is_stored() -> None:
-    """At the limit it fits, one byte over it does not."""
     fits = "x" * (MAX_PAYLOAD_BYTES - 2)  # and two quotes
     assert len(encoded(JSON, fits, "it")) == MAX_PAYLOAD_BYTES
     with pytest.raises(
@@ -77,7 +68,6 @@ def test_the_limit_is_of_what_is_stored() -> None:
 
 
 def test_bytes_have_the_same_limit() -> None:
-    """Also where no codec is at work."""
     check_size(bytes(MAX_PAYLOAD_BYTES), "it")
     with pytest.raises(PayloadTooLarge, match="it takes"):
         check_size(bytes(MAX_PAYLOAD_BYTES + 1), "it")
@@ -96,7 +86,6 @@ def cycle() -> list[Any]:
     ids=["object", "lambda", "function", "key", "complex", "endless", "surrogate", "cycle"],
 )
 def test_what_is_no_json_is_a_type_error(value: Any) -> None:
-    """Said before any I/O, with what it was for."""
     with pytest.raises(TypeError, match=r"^task 'mail' cannot be stored: "):
         encoded(JSON, [value], "task 'mail'")
 
@@ -141,14 +130,12 @@ def test_what_is_not_the_value_is_a_decode_error(data: bytes, into: Any) -> None
 
 
 def test_what_is_too_large_is_not_even_looked_at() -> None:
-    """Whoever wrote it kept to no limit."""
     with pytest.raises(DecodeError, match="1,048,577 bytes, the limit is 1,048,576"):
         decoded(JSON, b" " * MAX_PAYLOAD_BYTES + b"1", Any, "it")
 
 
 @given(st.binary(max_size=200), st.sampled_from([Any, int, str, dict[str, int], Sale, datetime]))
 def test_any_bytes_are_a_value_or_a_decode_error(data: bytes, into: Any) -> None:
-    """Nothing else comes out."""
     try:
         decoded(JSON, data, into, "it")
     except DecodeError:

@@ -1,7 +1,5 @@
 """What goes the same way at the same moment travels together, and stays itself."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import types
@@ -43,7 +41,6 @@ async def company(way: Way) -> Company[str, int, int]:
 
 
 async def one(company: Company[str, int, int], item: int, size: int = 1, way: str = "x") -> int:
-    """As somebody does who brings an item."""
     return await company.go(way, item, size)
 
 
@@ -58,7 +55,6 @@ async def trips(way: Way, count: int) -> None:
 
 
 async def test_who_is_alone_goes_at_once(way: Way, company: Company[str, int, int]) -> None:
-    """And in the task that brings it: nobody else has to turn first."""
     way.open.set()
     assert await one(company, 1) == 2
     assert await one(company, 2) == 4
@@ -68,7 +64,6 @@ async def test_who_is_alone_goes_at_once(way: Way, company: Company[str, int, in
 async def test_those_of_one_moment_travel_together(
     way: Way, company: Company[str, int, int]
 ) -> None:
-    """In the order in which they came, as many as may, while the first is under way."""
     tasks = all_of(company, *range(1, 7))
     await trips(way, 3)
     assert way.trips == [[1], [2, 3, 4, 5], [6]]
@@ -77,7 +72,6 @@ async def test_those_of_one_moment_travel_together(
 
 
 async def test_nobody_waits_for_those_under_way(way: Way, company: Company[str, int, int]) -> None:
-    """Whoever comes in a later turn sets off in that."""
     tasks = all_of(company, 1, 2)
     await trips(way, 2)
     tasks += all_of(company, 3)
@@ -100,7 +94,6 @@ async def test_what_is_large_leaves_room_for_nobody(
 
 
 async def test_ways_do_not_mix(way: Way, company: Company[str, int, int]) -> None:
-    """Each has a company of its own."""
     tasks = [asyncio.create_task(one(company, n, way="xy"[n % 2])) for n in range(4)]
     await trips(way, 4)
     assert way.trips == [[0], [1], [2], [3]]
@@ -109,7 +102,6 @@ async def test_ways_do_not_mix(way: Way, company: Company[str, int, int]) -> Non
 
 
 async def test_one_that_fails_fails_alone(way: Way, company: Company[str, int, int]) -> None:
-    """What is nothing for anybody, they all hear of."""
     tasks = all_of(company, 1, 6, 7, 8)
     await trips(way, 2)
     tasks += all_of(company, 5, 13)
@@ -123,7 +115,6 @@ async def test_one_that_fails_fails_alone(way: Way, company: Company[str, int, i
 
 
 async def test_who_is_cancelled_harms_nobody(way: Way, company: Company[str, int, int]) -> None:
-    """Before its company has set off it does not go; later the others go on."""
     tasks = all_of(company, 1, 2, 3, 4)
     await asyncio.sleep(0)  # they have come, and nobody has set off but the first
     assert way.trips == [[1]]
@@ -172,7 +163,6 @@ if sys.version_info >= (3, 12):
 async def test_a_loop_may_begin_tasks_at_once(
     way: Way, company: Company[str, int, int], factory: Any
 ) -> None:
-    """Nobody is left behind, and they travel together all the same."""
     asyncio.get_running_loop().set_task_factory(factory)
     tasks = all_of(company, 1, 2, 3, 4)
     await trips(way, 2)
@@ -185,7 +175,6 @@ async def test_a_loop_may_begin_tasks_at_once(
 async def test_a_company_that_is_cancelled_leaves_nobody_waiting(
     way: Way, company: Company[str, int, int], turns: int
 ) -> None:
-    """As a loop does at its end, before it has set off or later."""
     there = asyncio.all_tasks()
     tasks = all_of(company, 1, 2, 3)
     for _ in range(turns):

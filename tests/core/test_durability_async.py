@@ -1,7 +1,5 @@
 """What `Replicated` and `Fsynced` wait for, and what is told when that does not come."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,13 +33,11 @@ def crew() -> Iterator[Crew]:
 
 @pytest.fixture
 def namespace() -> str:
-    """Nobody else's."""
     return f"test-{secrets.token_hex(4)}"
 
 
 @pytest.fixture
 def syncing(standalone: Server) -> None:
-    """Not with Redis 7.0."""
     if not can_sync(standalone):
         pytest.skip("this server has no WAITAOF")
 
@@ -57,7 +53,6 @@ async def confirmed(error: OutcomeUnknown) -> Any:
 
 @contextmanager
 def paused(crew: Crew) -> Iterator[None]:
-    """One replica hears and says nothing for a while."""
     crew.replicas[0].pause()
     try:
         yield
@@ -72,7 +67,6 @@ def stored(server: Server, namespace: str) -> list[bytes]:
 
 
 async def test_what_returned_is_on_every_replica(crew: Crew, namespace: str) -> None:
-    """Already, not soon."""
     async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
         for n in range(1, 21):
             await hf.counter("hits").add()
@@ -83,7 +77,6 @@ async def test_what_returned_is_on_every_replica(crew: Crew, namespace: str) -> 
 
 
 async def test_a_silent_replica_leaves_it_unknown(crew: Crew, namespace: str) -> None:
-    """The write counts once, however often it is repeated; reading needs nobody."""
     async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=SOON) as hf:
         hits = hf.counter("hits")
         with paused(crew):
@@ -98,7 +91,6 @@ async def test_a_silent_replica_leaves_it_unknown(crew: Crew, namespace: str) ->
 
 
 async def test_a_repeat_elsewhere_is_not_taken_for_safe(crew: Crew, namespace: str) -> None:
-    """Although its connection wrote nothing, and has nothing to wait for by itself."""
     url, op_id = crew.url, ""
     with paused(crew):
         async with AsyncHoldfast.from_url(url, namespace=namespace, durability=SOON) as first:
@@ -115,7 +107,6 @@ async def test_a_repeat_elsewhere_is_not_taken_for_safe(crew: Crew, namespace: s
 
 
 async def test_a_replica_that_cannot_answer_leaves_it_unknown(crew: Crew, namespace: str) -> None:
-    """Not failed: it has the write."""
     async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=SOON) as hf:
         crew.relays[1].mute = True
         try:
@@ -131,7 +122,6 @@ async def test_a_replica_that_cannot_answer_leaves_it_unknown(crew: Crew, namesp
 
 
 async def test_a_killed_replica_leaves_it_unknown(namespace: str) -> None:
-    """Until it is back."""
     with Crew(1) as crew:
         durability = Replicated(1, timeout=0.2)
         async with AsyncHoldfast.from_url(
@@ -163,7 +153,6 @@ async def test_what_is_harmless_is_waited_for_as_long_as_a_call_may_take(
 
 
 async def test_leases_are_renewed_without_replicas(crew: Crew, namespace: str) -> None:
-    """Else who holds one would lose it to a replica that is away."""
     async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
         lease = await hf.lock("l", lease=60.0, auto_renew=False).acquire()
         with paused(crew):
@@ -183,7 +172,6 @@ async def test_scripts_may_be_forgotten(crew: Crew, namespace: str) -> None:
 
 
 async def test_a_full_server_still_frees_memory_durably(namespace: str) -> None:
-    """What marks a write for its replicas must not be refused where the write is not."""
     with Crew(1, "--maxmemory-policy", "noeviction") as crew:
         durability = Replicated(1, timeout=30.0)
         async with AsyncHoldfast.from_url(
@@ -255,7 +243,6 @@ async def test_what_returned_is_on_the_disks_of_replicas(namespace: str) -> None
 
 
 async def test_a_server_without_a_log_cannot_sync(standalone: Server, namespace: str) -> None:
-    """Which is told before anything is written."""
     url = standalone.url
     with pytest.raises(Unsupported, match=NO_LOG) as told:
         await begun(url, namespace, Fsynced())
@@ -265,7 +252,6 @@ async def test_a_server_without_a_log_cannot_sync(standalone: Server, namespace:
 
 @pytest.mark.usefixtures("syncing")
 async def test_an_old_server_cannot_sync(namespace: str) -> None:
-    """Or one on which the command goes by another name."""
     with (
         Server("--rename-command", "WAITAOF", "", "--appendonly", "yes") as server,
         pytest.raises(Unsupported, match="unknown command"),
@@ -274,7 +260,6 @@ async def test_an_old_server_cannot_sync(namespace: str) -> None:
 
 
 async def test_a_user_who_may_not_wait_cannot(standalone: Server, namespace: str) -> None:
-    """What the user may do is part of what can be had."""
     rule = ("on", ">secret", "~*", "&*", "+@all", "-wait")
     standalone.execute("ACL", "SETUSER", namespace, *rule)
     url = standalone.url.replace("://", f"://{namespace}:secret@")
@@ -329,13 +314,11 @@ async def flushed(hf: AsyncHoldfast) -> None:
     ],
 )
 def test_wrong_arguments(kind: type, arguments: dict[str, object], error: type[Exception]) -> None:
-    """Are refused before anything is opened."""
     with pytest.raises(error, match=r"replicas|timeout"):
         kind(**arguments)
 
 
 def test_what_no_client_can_have() -> None:
-    """A word for it, and replicas of a server that has none."""
     with pytest.raises(TypeError, match="durability must be Replicated"):
         AsyncHoldfast.from_url("redis://localhost", durability="replicated")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="an embedded server has no replicas"):

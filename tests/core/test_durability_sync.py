@@ -1,8 +1,6 @@
 # Generated from test_durability_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What `Replicated` and `Fsynced` wait for, and what is told when that does not come."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,13 +34,11 @@ def crew() -> Iterator[Crew]:
 
 @pytest.fixture
 def namespace() -> str:
-    """Nobody else's."""
     return f"test-{secrets.token_hex(4)}"
 
 
 @pytest.fixture
 def syncing(standalone: Server) -> None:
-    """Not with Redis 7.0."""
     if not can_sync(standalone):
         pytest.skip("this server has no WAITAOF")
 
@@ -58,7 +54,6 @@ def confirmed(error: OutcomeUnknown) -> Any:
 
 @contextmanager
 def paused(crew: Crew) -> Iterator[None]:
-    """One replica hears and says nothing for a while."""
     crew.replicas[0].pause()
     try:
         yield
@@ -73,7 +68,6 @@ def stored(server: Server, namespace: str) -> list[bytes]:
 
 
 def test_what_returned_is_on_every_replica(crew: Crew, namespace: str) -> None:
-    """Already, not soon."""
     with Holdfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
         for n in range(1, 21):
             hf.counter("hits").add()
@@ -84,7 +78,6 @@ def test_what_returned_is_on_every_replica(crew: Crew, namespace: str) -> None:
 
 
 def test_a_silent_replica_leaves_it_unknown(crew: Crew, namespace: str) -> None:
-    """The write counts once, however often it is repeated; reading needs nobody."""
     with Holdfast.from_url(crew.url, namespace=namespace, durability=SOON) as hf:
         hits = hf.counter("hits")
         with paused(crew):
@@ -99,7 +92,6 @@ def test_a_silent_replica_leaves_it_unknown(crew: Crew, namespace: str) -> None:
 
 
 def test_a_repeat_elsewhere_is_not_taken_for_safe(crew: Crew, namespace: str) -> None:
-    """Although its connection wrote nothing, and has nothing to wait for by itself."""
     url, op_id = crew.url, ""
     with paused(crew):
         with Holdfast.from_url(url, namespace=namespace, durability=SOON) as first:
@@ -116,7 +108,6 @@ def test_a_repeat_elsewhere_is_not_taken_for_safe(crew: Crew, namespace: str) ->
 
 
 def test_a_replica_that_cannot_answer_leaves_it_unknown(crew: Crew, namespace: str) -> None:
-    """Not failed: it has the write."""
     with Holdfast.from_url(crew.url, namespace=namespace, durability=SOON) as hf:
         crew.relays[1].mute = True
         try:
@@ -132,7 +123,6 @@ def test_a_replica_that_cannot_answer_leaves_it_unknown(crew: Crew, namespace: s
 
 
 def test_a_killed_replica_leaves_it_unknown(namespace: str) -> None:
-    """Until it is back."""
     with Crew(1) as crew:
         durability = Replicated(1, timeout=0.2)
         with Holdfast.from_url(crew.url, namespace=namespace, durability=durability) as hf:
@@ -162,7 +152,6 @@ def test_what_is_harmless_is_waited_for_as_long_as_a_call_may_take(
 
 
 def test_leases_are_renewed_without_replicas(crew: Crew, namespace: str) -> None:
-    """Else who holds one would lose it to a replica that is away."""
     with Holdfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
         lease = hf.lock("l", lease=60.0, auto_renew=False).acquire()
         with paused(crew):
@@ -182,7 +171,6 @@ def test_scripts_may_be_forgotten(crew: Crew, namespace: str) -> None:
 
 
 def test_a_full_server_still_frees_memory_durably(namespace: str) -> None:
-    """What marks a write for its replicas must not be refused where the write is not."""
     with Crew(1, "--maxmemory-policy", "noeviction") as crew:
         durability = Replicated(1, timeout=30.0)
         with Holdfast.from_url(crew.url, namespace=namespace, durability=durability) as hf:
@@ -252,7 +240,6 @@ def test_what_returned_is_on_the_disks_of_replicas(namespace: str) -> None:
 
 
 def test_a_server_without_a_log_cannot_sync(standalone: Server, namespace: str) -> None:
-    """Which is told before anything is written."""
     url = standalone.url
     with pytest.raises(Unsupported, match=NO_LOG) as told:
         begun(url, namespace, Fsynced())
@@ -262,7 +249,6 @@ def test_a_server_without_a_log_cannot_sync(standalone: Server, namespace: str) 
 
 @pytest.mark.usefixtures("syncing")
 def test_an_old_server_cannot_sync(namespace: str) -> None:
-    """Or one on which the command goes by another name."""
     with (
         Server("--rename-command", "WAITAOF", "", "--appendonly", "yes") as server,
         pytest.raises(Unsupported, match="unknown command"),
@@ -271,7 +257,6 @@ def test_an_old_server_cannot_sync(namespace: str) -> None:
 
 
 def test_a_user_who_may_not_wait_cannot(standalone: Server, namespace: str) -> None:
-    """What the user may do is part of what can be had."""
     rule = ("on", ">secret", "~*", "&*", "+@all", "-wait")
     standalone.execute("ACL", "SETUSER", namespace, *rule)
     url = standalone.url.replace("://", f"://{namespace}:secret@")
@@ -324,13 +309,11 @@ def flushed(hf: Holdfast) -> None:
     ],
 )
 def test_wrong_arguments(kind: type, arguments: dict[str, object], error: type[Exception]) -> None:
-    """Are refused before anything is opened."""
     with pytest.raises(error, match=r"replicas|timeout"):
         kind(**arguments)
 
 
 def test_what_no_client_can_have() -> None:
-    """A word for it, and replicas of a server that has none."""
     with pytest.raises(TypeError, match="durability must be Replicated"):
         Holdfast.from_url("redis://localhost", durability="replicated")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="an embedded server has no replicas"):

@@ -1,7 +1,5 @@
 """Durable calls share what they wait for, and keep nobody else waiting."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Iterator
@@ -45,17 +43,14 @@ def namespace() -> str:
 
 
 def waits(server: Server) -> int:
-    """How many there were."""
     return int(server.execute("INFO", "commandstats").get("cmdstat_wait", {}).get("calls", 0))
 
 
 def is_waited_for(server: Server) -> bool:
-    """Whether somebody waits for a replica now."""
     return int(server.execute("INFO", "clients")["blocked_clients"]) > 0
 
 
 async def test_calls_of_one_turn_share_their_seal(crew: Crew, namespace: str) -> None:
-    """And so do those that come while one is awaited."""
     async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
         hits = hf.counter("hits")
         await hits.add()
@@ -76,7 +71,6 @@ async def test_calls_of_one_turn_share_their_seal(crew: Crew, namespace: str) ->
 
 
 def test_calls_that_travel_together_share_their_seal(crew: Crew, namespace: str) -> None:
-    """In the blocking half as well."""
     with Holdfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
         hf.counter("hits").add()
         before = waits(crew.primary)
@@ -87,7 +81,6 @@ def test_calls_that_travel_together_share_their_seal(crew: Crew, namespace: str)
 
 
 async def test_others_do_not_wait(crew: Crew, namespace: str) -> None:
-    """Neither who reads, nor whose lease is renewed; nor who cancels a call that waits."""
     async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
         lease = await hf.lock("l", auto_renew=False).acquire()
         await hf.counter("hits").add(100)  # so that the server knows the script
@@ -109,7 +102,6 @@ async def test_others_do_not_wait(crew: Crew, namespace: str) -> None:
 
 
 def test_threads_wait_beside_each_other(crew: Crew, namespace: str) -> None:
-    """Each on its own connection."""
     with (
         Holdfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf,
         ThreadPoolExecutor(4) as pool,
@@ -154,7 +146,6 @@ def test_what_ends_the_waiting_leaves_it_unknown(how: str, namespace: str) -> No
 
 
 async def test_asyncio_hears_of_a_failover_as_well(namespace: str) -> None:
-    """All calls that share a seal do."""
     with Crew(1) as crew:
         async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
             hits = hf.counter("hits")
@@ -173,7 +164,6 @@ async def test_asyncio_hears_of_a_failover_as_well(namespace: str) -> None:
 async def test_a_worker_that_could_not_settle_does_not_begin(
     standalone: Server, namespace: str
 ) -> None:
-    """Else it would run tasks, and could tell nobody that they are done."""
     hf = AsyncHoldfast.from_url(standalone.url, namespace=namespace, durability=Fsynced())
     with pytest.raises(Unsupported, match=r"appendonly is disabled|unknown command"):
         await hf.worker(TaskRegistry(), queues={"work": 1}).run(until_idle=True)
@@ -182,7 +172,6 @@ async def test_a_worker_that_could_not_settle_does_not_begin(
 
 @pytest.mark.long
 async def test_each_node_of_a_cluster_has_its_own_replicas(namespace: str) -> None:
-    """What lives elsewhere does not wait for one that is silent."""
     with Cluster(replicated=True) as crew:
         durability = Replicated(1, timeout=1.0)
         async with AsyncHoldfast.from_url(

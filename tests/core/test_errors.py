@@ -1,7 +1,5 @@
 """Errors say what happened, to which named thing and what to do, and keep their fields."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import pickle
@@ -300,7 +298,6 @@ NAMED = pytest.mark.parametrize(
 
 
 def test_every_error_is_tested_here() -> None:
-    """Except the base class, which nobody raises."""
     there = {
         value
         for value in vars(errors).values()
@@ -313,7 +310,6 @@ def test_every_error_is_tested_here() -> None:
 def test_an_error_says_what_happened(
     error: HoldfastError, message: str, fields: dict[str, Any]
 ) -> None:
-    """In one line."""
     assert re.search(message, str(error))
     assert "\n" not in str(error)
 
@@ -322,7 +318,6 @@ def test_an_error_says_what_happened(
 def test_an_error_keeps_its_fields(
     error: HoldfastError, message: str, fields: dict[str, Any]
 ) -> None:
-    """A program need not read the message."""
     assert {name: getattr(error, name) for name in fields} == fields
 
 
@@ -354,7 +349,6 @@ def test_an_error_travels_between_processes(
     ],
 )
 def test_an_error_is_also_what_python_calls_it(error: type, base: type) -> None:
-    """So code that knows nothing of Holdfast catches it, too."""
     assert issubclass(error, base)
     assert issubclass(error, HoldfastError)
 
@@ -365,7 +359,6 @@ def test_an_unknown_outcome_is_not_an_unavailable_server() -> None:
 
 
 def test_repeat_does_what_it_was_told_and_gives_its_answer() -> None:
-    """With the id known to the user."""
     error = OutcomeUnknown("a", "b")
     error.repeatable("op-7", lambda: "stored")
     assert error.op_id == "op-7"
@@ -410,6 +403,5 @@ def test_repeat_raises_what_the_repetition_raises() -> None:
     [("abc", "'abc'"), ("", "''"), ("a\x00\n", r"'a\x00\n'"), ("x" * 81, f"'{'x' * 80}…'")],
 )
 def test_names_are_quoted_and_cut(text: str, shown: str) -> None:
-    """A message stays readable, whatever a user calls things."""
     assert shortened(text) == shown
     assert shortened("x" * 80) == f"'{'x' * 80}'"

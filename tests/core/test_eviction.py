@@ -1,7 +1,5 @@
 """A server that may drop keys: workers and holders say so in the log, once."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 
@@ -19,7 +17,6 @@ POLICY = "maxmemory-policy"
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What was said of it, each time."""
     records = [record for record in caplog.records if POLICY in record.getMessage()]
     assert {record.name for record in records} <= {"holdfast"}
     assert {record.levelno for record in records} <= {logging.WARNING}
@@ -35,7 +32,6 @@ def limited(server: Server, policy: str, limit: str = "100mb") -> Server:
 async def test_a_worker_says_that_its_server_drops_keys(
     fresh_server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Beside its work; once, also when its client runs another one."""
     limited(fresh_server, "allkeys-lru")
     tasks, ran = TaskRegistry(), asyncio.Event()
 
@@ -62,7 +58,6 @@ async def test_a_worker_says_that_its_server_drops_keys(
 def test_whoever_holds_a_lock_for_a_while_says_so(
     fresh_server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Though it has no worker."""
     limited(fresh_server, "volatile-ttl")
     with Holdfast.from_url(fresh_server.url) as hf, hf.lock("item").hold():
         eventually(lambda: warnings(caplog))
@@ -87,7 +82,6 @@ async def test_only_what_is_known_and_wrong_is_said(
     rights: list[str],
     times: int,
 ) -> None:
-    """Once, by whatever callers; least rights are no mistake."""
     limited(fresh_server, policy, limit)
     allowed = ["allkeys", "allchannels", "allcommands", *rights]
     fresh_server.execute("ACL", "SETUSER", "app", "on", ">secret", *allowed)
@@ -105,7 +99,6 @@ async def test_only_what_is_known_and_wrong_is_said(
 async def test_a_server_that_was_away_is_asked_the_next_time(
     fresh_server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """And not asking it is no error."""
     limited(fresh_server, "allkeys-lru").pause()
     settings = Settings.from_url(f"{fresh_server.url}?socket_timeout=0.05")
     unit, caller = Namespace.of("eviction").unit("lock", "item"), AsyncCaller(settings)
@@ -123,7 +116,6 @@ async def test_a_server_that_was_away_is_asked_the_next_time(
 
 
 async def test_a_server_that_hangs_is_asked_once_for_many_units(fresh_server: Server) -> None:
-    """Who closes a client waits for the end of this."""
     settings = Settings.from_url(f"{fresh_server.url}?socket_timeout=0.1")
     namespace, caller, lookout = Namespace.of("eviction"), AsyncCaller(settings), Lookout()
     units = [namespace.unit("lock", f"l{n}") for n in range(1000)]

@@ -1,17 +1,82 @@
-"""What begins anew in a forked child."""
-
-from __future__ import annotations
+"""Processes that fork: what parent and child share, and what starts anew in the child."""
 
 import asyncio
 import gc
 import os
 import weakref
+from collections.abc import Callable
 
 import pytest
 
+from faults.servers import Server
+from holdfast import Holdfast, TaskRegistry
 from holdfast.core.runtime._async import Local as AsyncLocal
 from holdfast.core.runtime._sync import Local
 from holdfast.core.runtime.forks import begins_anew, process_id
+
+# A fork starts afresh: the child opens its own connections, the parent's stay untouched
+
+tasks = TaskRegistry()
+
+
+@tasks.task(queue="forked")
+def nothing(n: int) -> None:
+    del n
+
+
+def in_child(work: Callable[[], None]) -> int:
+    """The exit code of a forked child that does *work* and nothing else."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 (the child must never return)
+            os.write(2, repr(error).encode())
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_parent_and_child_use_one_client_without_mixing_replies(standalone: Server) -> None:
+    with Holdfast.from_url(standalone.url, namespace="fork") as hf:
+        hf.enqueue(nothing.call(0))
+
+        def enqueue() -> None:
+            for n in range(200):
+                hf.enqueue(nothing.call(n))
+
+        pids = []
+        for _ in range(3):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    enqueue()
+                finally:
+                    os._exit(0)
+            pids.append(pid)
+        enqueue()
+        codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
+
+        assert codes == [0, 0, 0]
+        assert hf.queue("forked").stats().ready == 1 + 4 * 200
+        standalone.execute("FLUSHALL")
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_child_that_ends_leaves_the_parents_connection_open(standalone: Server) -> None:
+    """Closing the client in the child must not hang up on the parent."""
+    with Holdfast.from_url(standalone.url, namespace="fork") as hf:
+        hf.enqueue(nothing.call(0))
+        connections = len(standalone.client().client_list())
+        assert in_child(hf.close) == 0
+        hf.enqueue(nothing.call(1))
+        assert hf.queue("forked").stats().ready == 2
+        assert len(standalone.client().client_list()) <= connections + 1
+        standalone.execute("FLUSHALL")
+
+
+# What begins anew in a forked child
 
 
 class Holder:
@@ -21,13 +86,11 @@ class Holder:
         self.held = "something"
 
     def begin_anew(self) -> None:
-        """Hold nothing."""
         self.held = ""
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_child_begins_anew() -> None:
-    """Its parent goes on; what nobody uses any more is no matter."""
     holder, gone = Holder(), Holder()
     begins_anew(holder)
     begins_anew(gone)
@@ -42,7 +105,6 @@ def test_a_child_begins_anew() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_what_is_of_a_process_is_another_in_its_child() -> None:
-    """Also where the child goes on with a loop of its parent's."""
     loop = asyncio.new_event_loop()
     plain, of_loops = Local(object), AsyncLocal(object)
 
@@ -65,7 +127,6 @@ def test_what_is_of_a_process_is_another_in_its_child() -> None:
 
 
 def test_what_is_of_a_loop_goes_with_it() -> None:
-    """When another loop asks for its own."""
     of_loops = AsyncLocal(Holder)
 
     async def here() -> weakref.ref[Holder]:
@@ -81,7 +142,6 @@ def test_what_is_of_a_loop_goes_with_it() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_child_knows_which_process_it_is() -> None:
-    """Though it is asked for only once, and its parent had asked."""
     assert process_id() == os.getpid()
     child = os.fork()
     if child == 0:

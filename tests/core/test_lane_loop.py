@@ -1,7 +1,5 @@
 """Lanes of asyncio: what only a loop, and those who cancel in it, can do to them."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc
@@ -40,12 +38,10 @@ def unit() -> Unit:
 
 
 async def echo(caller: AsyncCaller, unit: Unit, word: str) -> None:
-    """Ask for *word*, and see that it comes back."""
     assert await caller.call(ECHO, unit, [unit.key("k")], [word]) == word.encode()
 
 
 def lane_to(url: str) -> AsyncLane:
-    """A lane."""
     settings = Settings.from_url(url)
     return AsyncLane(settings, settings.addresses[0])
 
@@ -70,7 +66,6 @@ async def test_calls_are_sent_however_long_a_turn_of_the_loop_takes(standalone: 
 async def test_what_is_submitted_together_travels_together(
     standalone: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a lane where nothing is under way as well."""
     lane = lane_to(standalone.url)
     written: list[bytes] = []
     write = AsyncStream.write
@@ -91,7 +86,6 @@ async def test_what_is_submitted_together_travels_together(
 async def test_one_timer_watches_all_calls_of_a_lane(
     standalone: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many there are, one after the other or at a time."""
     lane = lane_to(f"{standalone.url}?socket_timeout=60")
     assert await lane.submit(PING) == Replied(b"PONG")
     loop, timers = asyncio.get_running_loop(), list[float]()
@@ -155,8 +149,6 @@ async def test_a_call_that_its_client_overtakes_opens_nothing(
 async def test_what_the_user_gave_fails_for_all_calls_and_is_told_once(
     standalone: Server, unit: Unit
 ) -> None:
-    """Nobody asks each of many calls why, so the loop does not say that nobody did."""
-
     class Sealed(CredentialProvider):
         def get_credentials(self) -> tuple[str, str]:
             raise LookupError("the vault is sealed")
@@ -174,7 +166,6 @@ async def test_what_the_user_gave_fails_for_all_calls_and_is_told_once(
 
 
 async def test_closing_drains_without_spinning(proxy: Proxy) -> None:
-    """What was sent for a caller who left is waited for in peace."""
     lane = lane_to(proxy.url)
     await lane.submit(PING)
     proxy.delay(0.5)
@@ -187,7 +178,6 @@ async def test_closing_drains_without_spinning(proxy: Proxy) -> None:
 
 
 def test_a_loop_that_ends_opens_no_connection_for_those_who_left(proxy: Proxy) -> None:
-    """It cancels the callers and the opening; nobody is left to open one for."""
     proxy.black_hole()
     kept: list[Any] = []
 
@@ -208,7 +198,6 @@ def test_a_loop_that_ends_opens_no_connection_for_those_who_left(proxy: Proxy) -
 
 
 async def test_an_aborted_opening_that_has_just_ended_is_closed(proxy: Proxy) -> None:
-    """Between its end and the news of it there is one turn of the loop."""
     lane = lane_to(proxy.url)
     future = lane.submit(PING)
     await asyncio.sleep(0)
@@ -222,7 +211,6 @@ async def test_an_aborted_opening_that_has_just_ended_is_closed(proxy: Proxy) ->
 
 
 async def test_a_cut_of_tls_is_noticed_before_it_is_used(standalone: Server, unit: Unit) -> None:
-    """Without a word of goodbye: nothing was sent, so nothing is unknown."""
     with Tls(standalone.address) as tls:
         caller = AsyncCaller(Settings.from_url(tls.url))
         for n in range(5):
@@ -254,7 +242,6 @@ class Fragile(flavour.Connection):
 async def test_whatever_a_class_of_the_user_raises_ends_its_connection(
     standalone: Server, unit: Unit, part: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At once, and the next call has another one."""
     client = Redis.from_url(standalone.url, connection_class=Fragile)  # type: ignore[no-untyped-call]
     caller = AsyncCaller(Settings.of(client))
     await echo(caller, unit, "well")
@@ -271,7 +258,6 @@ async def test_whatever_a_class_of_the_user_raises_ends_its_connection(
 async def test_a_reply_that_came_while_the_loop_was_busy_is_heard(
     proxy: Proxy, unit: Unit, kind: type[Any]
 ) -> None:
-    """It was in time; only nobody looked."""
     client = Redis.from_url(proxy.url, connection_class=kind, socket_timeout=1)  # type: ignore[no-untyped-call]
     caller = AsyncCaller(Settings.of(client))
     await echo(caller, unit, "first")

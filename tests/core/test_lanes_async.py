@@ -1,7 +1,5 @@
 """Lanes: many calls on one connection, whatever it is made of and wherever it breaks."""
 
-from __future__ import annotations
-
 import random
 import time
 from typing import Any
@@ -38,7 +36,6 @@ async def echo(caller: AsyncCaller, unit: Unit, text: str) -> None:
 
 
 async def test_replies_come_whole_in_whatever_slices(proxy: Proxy, unit: Unit, seed: int) -> None:
-    """Of every size."""
     dice = random.Random(seed)
     caller = AsyncCaller(Settings.from_url(f"{proxy.url}?socket_timeout=60"))
     for slice_bytes in (7, 100, 1448, 70_000):
@@ -50,7 +47,6 @@ async def test_replies_come_whole_in_whatever_slices(proxy: Proxy, unit: Unit, s
 
 
 async def test_it_is_the_same_by_a_unix_socket(standalone: Server, unit: Unit) -> None:
-    """Without a port."""
     caller = AsyncCaller(Settings.from_url(f"unix://{standalone.socket_path}"))
     for size in SIZES:
         await echo(caller, unit, "x" * size)
@@ -58,7 +54,6 @@ async def test_it_is_the_same_by_a_unix_socket(standalone: Server, unit: Unit) -
 
 
 async def test_a_server_that_comes_back_is_called_again(fresh_server: Server, unit: Unit) -> None:
-    """Meanwhile it is unavailable; what it had acknowledged is there."""
     caller = AsyncCaller(Settings.from_url(fresh_server.url))
     await echo(caller, unit, "before")
     fresh_server.kill()
@@ -74,7 +69,6 @@ async def test_a_server_that_comes_back_is_called_again(fresh_server: Server, un
 async def test_a_reply_that_breaks_off_anywhere_is_an_unknown_outcome(
     proxy: Proxy, unit: Unit
 ) -> None:
-    """At each of its bytes; and the next call has its own reply."""
     caller = AsyncCaller(Settings.from_url(proxy.url))
     await echo(caller, unit, "warm")
     for byte in range(30):
@@ -107,7 +101,6 @@ class TheirConnection(flavour.Connection):
 async def test_a_connection_class_of_the_user_is_read_as_it_wants(
     standalone: Server, unit: Unit
 ) -> None:
-    """With errors, an end in between, and a bell that is heard."""
     client = Redis.from_url(standalone.url, connection_class=TheirConnection)  # type: ignore[no-untyped-call]
     assert not native(client.connection_pool.make_connection())
     caller = AsyncCaller(Settings.of(client))
@@ -141,7 +134,6 @@ async def outcome(caller: AsyncCaller, unit: Unit) -> Any:
 
 
 async def test_it_is_the_same_by_tls(standalone: Server, unit: Unit) -> None:
-    """Big and small, idle for a while, and with somebody who waits."""
     with Tls(standalone.address) as tls:
         caller = AsyncCaller(Settings.from_url(tls.url))
         for size in SIZES:

@@ -1,8 +1,6 @@
 # Generated from test_lanes_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Lanes: many calls on one connection, whatever it is made of and wherever it breaks."""
 
-from __future__ import annotations
-
 import random
 import time
 from typing import Any
@@ -39,7 +37,6 @@ def echo(caller: Caller, unit: Unit, text: str) -> None:
 
 
 def test_replies_come_whole_in_whatever_slices(proxy: Proxy, unit: Unit, seed: int) -> None:
-    """Of every size."""
     dice = random.Random(seed)
     caller = Caller(Settings.from_url(f"{proxy.url}?socket_timeout=60"))
     for slice_bytes in (7, 100, 1448, 70_000):
@@ -51,7 +48,6 @@ def test_replies_come_whole_in_whatever_slices(proxy: Proxy, unit: Unit, seed: i
 
 
 def test_it_is_the_same_by_a_unix_socket(standalone: Server, unit: Unit) -> None:
-    """Without a port."""
     caller = Caller(Settings.from_url(f"unix://{standalone.socket_path}"))
     for size in SIZES:
         echo(caller, unit, "x" * size)
@@ -59,7 +55,6 @@ def test_it_is_the_same_by_a_unix_socket(standalone: Server, unit: Unit) -> None
 
 
 def test_a_server_that_comes_back_is_called_again(fresh_server: Server, unit: Unit) -> None:
-    """Meanwhile it is unavailable; what it had acknowledged is there."""
     caller = Caller(Settings.from_url(fresh_server.url))
     echo(caller, unit, "before")
     fresh_server.kill()
@@ -73,7 +68,6 @@ def test_a_server_that_comes_back_is_called_again(fresh_server: Server, unit: Un
 
 
 def test_a_reply_that_breaks_off_anywhere_is_an_unknown_outcome(proxy: Proxy, unit: Unit) -> None:
-    """At each of its bytes; and the next call has its own reply."""
     caller = Caller(Settings.from_url(proxy.url))
     echo(caller, unit, "warm")
     for byte in range(30):
@@ -102,7 +96,6 @@ class TheirConnection(flavour.Connection):
 
 
 def test_a_connection_class_of_the_user_is_read_as_it_wants(standalone: Server, unit: Unit) -> None:
-    """With errors, an end in between, and a bell that is heard."""
     client = Redis.from_url(standalone.url, connection_class=TheirConnection)  # type: ignore[no-untyped-call]
     assert not native(client.connection_pool.make_connection())
     caller = Caller(Settings.of(client))
@@ -136,7 +129,6 @@ def outcome(caller: Caller, unit: Unit) -> Any:
 
 
 def test_it_is_the_same_by_tls(standalone: Server, unit: Unit) -> None:
-    """Big and small, idle for a while, and with somebody who waits."""
     with Tls(standalone.address) as tls:
         caller = Caller(Settings.from_url(tls.url))
         for size in SIZES:

@@ -1,7 +1,5 @@
 """Who writes under which number: never two at once, and never again what may still be under way."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -42,7 +40,6 @@ def test_a_writer_is_short_and_unique() -> None:
 
 
 def test_a_writer_counts_its_operations() -> None:
-    """One after the other, each with an id of its own."""
     writers = Writers()
     seen = []
     for _ in range(3):
@@ -55,7 +52,6 @@ def test_a_writer_counts_its_operations() -> None:
 
 
 def test_what_was_done_together_is_repeated_by_its_place() -> None:
-    """Under the writer and the number that all of it had; alone is in the first place."""
     third = begun(Writers(), "hf:0123456789abc.7:3")
     assert (third.writer, third.number, third.place) == ("0123456789abc", 7, 3)
     assert third.id == "hf:0123456789abc.7:3"
@@ -84,7 +80,6 @@ def test_what_is_under_way_together_has_different_writers() -> None:
     ids=lambda error: type(error).__name__,
 )
 def test_a_writer_goes_on_after_what_was_surely_not_applied(error: Exception) -> None:
-    """Its number is spent, and nobody will ever use it."""
     writers = Writers()
     with pytest.raises(type(error)), begun(writers) as failed:
         raise error
@@ -106,7 +101,6 @@ def test_a_writer_goes_on_after_a_cancellation(error: BaseException) -> None:
 
 
 def test_a_writer_is_given_up_after_damage() -> None:
-    """Its entry may be what is damaged."""
     writers = Writers()
     with pytest.raises(DamagedData), begun(writers) as damaged:
         raise DamagedData("queues/enqueue on queue 'q'", "queue 'q'", "an entry is not")
@@ -124,7 +118,6 @@ def test_a_writer_is_given_up_while_the_outcome_is_unknown() -> None:
 
 
 def test_repeating_is_the_same_operation() -> None:
-    """Under the id that the error told, it has the writer and the number of the first time."""
     writers = Writers()
     with begun(writers) as first:
         pass
@@ -135,7 +128,6 @@ def test_repeating_is_the_same_operation() -> None:
 
 
 def test_a_repetition_that_is_lost_too_can_be_repeated() -> None:
-    """Under the same id, as often as it takes."""
     with pytest.raises(OutcomeUnknown) as caught, begun(Writers(), "abcdefghijklm.7"):
         raise OutcomeUnknown("queues/enqueue", "lost again")
     assert caught.value.op_id == "abcdefghijklm.7"
@@ -156,7 +148,6 @@ def test_the_outermost_operation_speaks_last() -> None:
 @example("", "%")
 @example("ABCDEFGHIJKLM.1", "abcdefghijklm.1")
 def test_ids_of_the_users_own_never_meet(one: str, other: str) -> None:
-    """Two ids are two operations."""
     assume(one != other)
     first, second = Operation.named(one, again), Operation.named(other, again)
     assert (first.writer, first.number) != (second.writer, second.number)
@@ -186,20 +177,17 @@ def test_ids_made_of_the_time_and_a_count_are_independent() -> None:
 
 @pytest.mark.parametrize("op_id", ["\ud800", "x" * 513])
 def test_an_id_that_cannot_be_stored_is_refused(op_id: str) -> None:
-    """Before any I/O."""
     with pytest.raises(InvalidName):
         begun(Writers(), op_id)
 
 
 @pytest.mark.parametrize("op_id", [5, b"abc", object()])
 def test_an_id_is_text(op_id: object) -> None:
-    """Before any I/O."""
     with pytest.raises(TypeError):
         begun(Writers(), op_id)  # type: ignore[arg-type]
 
 
 def test_an_empty_id_is_an_id() -> None:
-    """It is not taken for none."""
     assert begun(Writers(), "").writer == "~~%"
 
 
@@ -220,6 +208,5 @@ def test_threads_never_share_a_writer() -> None:
 
 
 def test_the_ledger_of_a_unit_lies_in_its_slot() -> None:
-    """Or it could not change with the unit."""
     unit = Namespace.of("shop").unit("queue", "email")
     assert keys(unit) == ("shop:{queue:email}:ledger:0", "shop:{queue:email}:ledger:1")

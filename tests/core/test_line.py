@@ -1,7 +1,5 @@
 """A line: one subscription connection, at a server that does what the test says."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
@@ -21,7 +19,6 @@ Answer = Callable[[list[bytes], asyncio.StreamWriter], None]
 
 
 def confirm(kind: bytes, channel: bytes) -> bytes:
-    """What the server says of a subscription."""
     return CONFIRMED % (len(kind), kind, len(channel), channel)
 
 
@@ -59,21 +56,16 @@ async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[Line]:
 
 
 class Ear:
-    """Who hears a channel."""
-
     def __init__(self, *, patient: bool = False) -> None:
         self.patient = patient
         self.rung = asyncio.Event()
 
     def ring(self, word: bytes = b"") -> None:
-        """Note it."""
         del word
         self.rung.set()
 
 
 async def test_the_server_ends_one_subscription_and_the_others_stay() -> None:
-    """Its slot has moved: to leave it here would be an error, which nobody has to make."""
-
     def answer(command: list[bytes], writer: asyncio.StreamWriter) -> None:
         kind, channel = command
         if kind == b"SUNSUBSCRIBE":
@@ -96,8 +88,6 @@ async def test_the_server_ends_one_subscription_and_the_others_stay() -> None:
 
 @pytest.mark.parametrize("left", [False, True])
 async def test_who_is_sent_elsewhere_goes_alone(left: bool) -> None:
-    """Coming or leaving: the slot moved before, and who hears another one goes on to do so."""
-
     def answer(command: list[bytes], writer: asyncio.StreamWriter) -> None:
         kind, channel = command
         if channel == b"moves" and (kind == b"SUNSUBSCRIBE") is left:
@@ -128,7 +118,6 @@ async def come_and_go(line: Line, channel: str) -> None:
 
 
 async def test_a_quiet_line_is_asked_before_it_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when the first who relies on it comes after a long silence."""
     monkeypatch.setattr("holdfast.core.line._ASK_S", 0.2)
     loop = asyncio.get_running_loop()
 
@@ -154,7 +143,6 @@ async def test_a_quiet_line_is_asked_before_it_is_given_up(monkeypatch: pytest.M
 
 
 async def test_a_line_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half-open: it has gone, and nobody said so."""
     monkeypatch.setattr("holdfast.core.line._ASK_S", 0.1)
 
     def answer(command: list[bytes], writer: asyncio.StreamWriter) -> None:

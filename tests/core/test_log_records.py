@@ -1,7 +1,5 @@
 """The message of every record that the library logs is one line."""
 
-from __future__ import annotations
-
 import ast
 import io
 import logging
@@ -32,7 +30,6 @@ class Hostile:
     "given", [FORGED, Hostile(), ValueError(FORGED), [FORGED], {FORGED: FORGED}]
 )
 def test_what_is_given_is_on_one_line(given: object) -> None:
-    """Whatever it is, and whether it is quoted."""
     written = io.StringIO()
     logger = logging.Logger("forged")
     handler = logging.StreamHandler(written)
@@ -49,7 +46,6 @@ def test_what_is_given_is_on_one_line(given: object) -> None:
 
 
 def test_no_module_logs_by_itself() -> None:
-    """It takes its logger from `logger_of`."""
     found = [
         relative(path)
         for path in modules()
@@ -63,7 +59,6 @@ def test_no_module_logs_by_itself() -> None:
 
 
 def test_a_worker_logs_one_line_for_each_task(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    """Under names that forge some."""
     tasks = TaskRegistry()
 
     @tasks.task(queue=FORGED, name=FORGED, retry=Retry(attempts=1))

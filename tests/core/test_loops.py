@@ -1,7 +1,5 @@
 """The loops that Holdfast makes itself: of uvloop where it is installed, of asyncio elsewhere."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +10,6 @@ from holdfast import Holdfast, TaskRegistry
 
 
 def test_a_worker_runs_in_the_quickest_loop_there_is(standalone: Server, loops_from: str) -> None:
-    """Its tasks, its renewals and its bell."""
     tasks = TaskRegistry()
     loops = set()
 
@@ -30,7 +27,6 @@ def test_a_worker_runs_in_the_quickest_loop_there_is(standalone: Server, loops_f
 
 
 def test_a_waiter_is_woken_through_the_private_loop(standalone: Server, loops_from: str) -> None:
-    """Where the bell is heard and leases are renewed."""
     with Holdfast.from_url(standalone.url, namespace=f"loops-{secrets.token_hex(4)}") as hf:
         lease = hf.lock("l", lease=6.0).acquire()
         with ThreadPoolExecutor() as pool:

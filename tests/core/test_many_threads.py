@@ -1,7 +1,5 @@
 """Blocking calls of many threads at once, and at the end of the interpreter."""
 
-from __future__ import annotations
-
 import secrets
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,7 +17,6 @@ CALLS = 100
 
 
 def test_no_reply_crosses_between_sixty_four_threads(standalone: Server) -> None:
-    """Each has the connection of its own, whoever calls first."""
     caller = Caller(Settings.from_url(f"{standalone.url}?socket_timeout=60"))
     unit = Namespace.of("threads").unit("echo", "x")
 
@@ -36,7 +33,6 @@ def test_no_reply_crosses_between_sixty_four_threads(standalone: Server) -> None
 
 
 def test_threads_share_a_client(standalone: Server) -> None:
-    """What all of them counted is there."""
     url = f"{standalone.url}?socket_timeout=60"
     with Holdfast.from_url(url, namespace=f"threads-{secrets.token_hex(4)}") as hf:
         with ThreadPoolExecutor(THREADS) as pool:
@@ -70,7 +66,6 @@ print("ends", flush=True)
 
 
 def test_an_interpreter_ends_while_its_threads_call_and_wait(standalone: Server) -> None:
-    """Nobody closed the client: it ends all the same, without a word."""
     with Process.python(
         "-c", AT_WORK, standalone.url, f"threads-{secrets.token_hex(4)}", name="ends"
     ) as process:

@@ -1,7 +1,5 @@
 """Names become keys: no two meet, none breaks out of its namespace, its unit or its slot."""
 
-from __future__ import annotations
-
 import enum
 from fnmatch import fnmatchcase
 
@@ -36,7 +34,6 @@ HARD = [
 
 @given(NAMES)
 def test_a_name_comes_back_as_it_was(name: str) -> None:
-    """Listings show what the user gave."""
     assert decode_name(encode_name(name)) == name
 
 
@@ -46,21 +43,18 @@ def test_a_name_comes_back_as_it_was(name: str) -> None:
 @example("", "%")
 @example("%3A", ":")
 def test_two_names_never_meet(one: str, other: str) -> None:
-    """Also when they look alike."""
     assume(one != other)
     assert encode_name(one) != encode_name(other)
 
 
 @pytest.mark.parametrize("one", HARD)
 def test_hard_names_stay_apart(one: str) -> None:
-    """Each of them from all others, and from their own encodings."""
     encoded = [encode_name(name) for name in HARD]
     assert encoded.count(encode_name(one)) == 1
 
 
 @given(NAMES)
 def test_an_encoded_name_holds_nothing_with_a_meaning(name: str) -> None:
-    """No separator of keys, no hash tag, no glob, no blank, no control; and never nothing."""
     encoded = encode_name(name)
     assert encoded
     assert encoded.isascii()
@@ -70,7 +64,6 @@ def test_an_encoded_name_holds_nothing_with_a_meaning(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["email", "user-7", "a.b_c", "x@y.example", "path/to", "v=1+2,3"])
 def test_ordinary_names_stay_readable(name: str) -> None:
-    """An operator who looks at the keys sees them."""
     assert encode_name(name) == name
 
 
@@ -94,7 +87,6 @@ def test_half_a_surrogate_pair_is_refused(name: str) -> None:
     ids=["longest", "too long", "longest escaped", "too long escaped", "much too long"],
 )
 def test_the_limit_counts_what_is_stored(name: str, *, fits: bool) -> None:
-    """At the limit it fits, one byte over it does not; and the message stays short."""
     if fits:
         assert len(encode_name(name)) <= MAX_NAME_BYTES
         return
@@ -113,7 +105,6 @@ class Room(str, enum.Enum):  # noqa: UP042 (a `StrEnum` shows as its value)
 
 @pytest.mark.parametrize("name", Room)
 def test_a_name_of_an_enum_is_its_value(name: Room) -> None:
-    """Who says the same in a plain text means the same unit."""
     plain = str(name.value)
     assert Namespace.of(name).prefix == Namespace.of(plain).prefix
     said, meant = (Namespace.of("n").unit("queue", each) for each in (name, plain))
@@ -122,13 +113,11 @@ def test_a_name_of_an_enum_is_its_value(name: Room) -> None:
 
 @pytest.mark.parametrize("name", [None, b"email", 5, ["email"]])
 def test_only_text_is_a_name(name: object) -> None:
-    """Before any I/O."""
     with pytest.raises(TypeError, match=f"a name must be a str, got {type(name).__name__}"):
         encode_name(name)  # type: ignore[arg-type]
 
 
 def test_an_invalid_name_is_a_value_error_of_ours() -> None:
-    """Both ways of catching it work."""
     assert issubclass(InvalidName, ValueError)
     assert issubclass(InvalidName, HoldfastError)
 
@@ -137,7 +126,6 @@ def test_an_invalid_name_is_a_value_error_of_ours() -> None:
 @example("}", "{", "bodies")
 @example("{a}", "}:{", "bodies")
 def test_all_keys_of_a_unit_lie_in_its_slot(namespace: str, name: str, part: str) -> None:
-    """Whatever the names hold: the first hash tag of a key is the unit's own."""
     unit = Namespace.of(namespace).unit("queue", name)
     key = unit.key(part)
     assert key_slot(key.encode()) == unit.slot
@@ -156,7 +144,6 @@ UNITS = st.tuples(NAMES, st.sampled_from(["queue", "queues", "lock", "catalog"])
 def test_the_keys_of_two_units_never_meet(
     one: tuple[str, str, str], other: tuple[str, str, str]
 ) -> None:
-    """No prefix begins with another one, so no part of one unit can be a part of the other."""
     assume(one != other)
     first = Namespace.of(one[0]).unit(one[1], one[2])
     second = Namespace.of(other[0]).unit(other[1], other[2])
@@ -181,7 +168,6 @@ def test_the_glob_of_a_namespace_matches_its_own_keys_only(
 
 
 def test_a_unit_says_what_it_is() -> None:
-    """For messages: kind and name, as the user gave it."""
     unit = Namespace.of("shop").unit("queue", "e mail")
     assert str(unit) == "queue 'e mail'"
     assert unit.key("bodies") == "shop:{queue:e%20mail}:bodies"

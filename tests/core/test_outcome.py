@@ -1,7 +1,5 @@
 """What an error reply of the server stands for."""
 
-from __future__ import annotations
-
 import pytest
 
 from holdfast.core.connections.outcome import Busy, ErrorReply, Moved, Outcome, outcome_of
@@ -25,5 +23,4 @@ def test_a_redirection_says_where(text: str, outcome: Outcome) -> None:
 
 @pytest.mark.parametrize("text", ["MOVED", "MOVED 12", "MOVED 12 b", "MOVED x b:7001", "ASK 1 b:"])
 def test_a_redirection_that_does_not_say_where_is_not_now(text: str) -> None:
-    """It was not applied, and may be asked again."""
     assert outcome_of(ErrorReply(text), ASKED) == Busy(text)

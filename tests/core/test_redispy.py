@@ -1,7 +1,5 @@
 """What lies under the connections of redis-py: this fails when a new version has moved it."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 
@@ -43,7 +41,6 @@ async def test_what_nobody_would_read_is_not_lost(standalone: Server) -> None:
 
 
 async def test_what_has_ended_is_not_taken_over(standalone: Server) -> None:
-    """Its transport would never say so again."""
     settings = Settings.from_url(standalone.url)
     connection = settings.connection(flavour, settings.addresses[0])
     await connection.connect()
@@ -54,7 +51,6 @@ async def test_what_has_ended_is_not_taken_over(standalone: Server) -> None:
 
 
 def test_the_socket_of_a_blocking_connection(standalone: Server) -> None:
-    """It stays redis-py's."""
     settings = Settings.from_url(standalone.url)
     connection = settings.connection(blocking, settings.addresses[0])
     assert native(connection)

@@ -1,7 +1,5 @@
 """The renewer: leases live as long as they are kept, and a loss is told in time."""
 
-from __future__ import annotations
-
 import secrets
 import subprocess
 import sys
@@ -72,7 +70,6 @@ def held(site: Site) -> Iterator[Held]:
 
 
 def test_leases_are_renewed_until_they_are_dropped(held: Held) -> None:
-    """Many at once, each several times in its life."""
     leases = {f"m{n}": held.take(f"m{n}") for n in range(300)}
     eventually(lambda: all(held.renewals(m) >= 2 for m in ("m0", "m150", "m299")))
     assert not any(lost.is_set() for _, lost in leases.values())
@@ -86,7 +83,6 @@ def test_leases_are_renewed_until_they_are_dropped(held: Held) -> None:
 
 
 def test_a_lease_that_someone_else_has_is_lost(held: Held) -> None:
-    """The server says so at the next renewal; only the loser is told."""
     lease, lost = held.take("loser")
     other, kept = held.take("keeper")
     held.caller.read(held.unit, "HSET", held.key, "loser", 8)
@@ -99,7 +95,6 @@ def test_a_lease_that_someone_else_has_is_lost(held: Held) -> None:
 def test_a_server_that_is_silent_loses_the_lease_by_the_local_clock(
     standalone: Server, proxy: Proxy
 ) -> None:
-    """The holder is told when the lease can have ended, not when the server is back."""
     held = Held(f"{proxy.url}?socket_timeout=5", secrets.token_hex(4))
     lease, lost = held.take("m", lease_ms=3000)
     eventually(lambda: held.renewals("m") >= 1)
@@ -133,7 +128,6 @@ def test_a_lease_that_is_held_long_enough_is_renewed_no_more(held: Held) -> None
 
 
 def test_a_margin_ends_a_lease_sooner_here_than_there(held: Held) -> None:
-    """So that the holder knows first."""
     lease, _ = held.take("m")
     whole = lease.ends_at
     lease.margin_ms = 500
@@ -164,7 +158,6 @@ def test_a_holder_that_cannot_be_told_costs_the_others_nothing(
 def test_leases_of_a_moment_wake_a_sleeping_renewer_once(
     standalone: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who takes and drops them again and again would be slowed by waking it each time."""
     held = Held(standalone.url, secrets.token_hex(4))
     lease, _ = held.take("first")
     held.renewer.drop(lease)
@@ -198,7 +191,6 @@ if sys.argv[2] == "dropped":
 
 @pytest.mark.parametrize("client", ["dropped", "kept"])
 def test_a_client_that_nobody_closes_ends_without_a_word(standalone: Server, client: str) -> None:
-    """Neither collected nor at the end of the program."""
     command = [sys.executable, "-c", FORGETFUL, standalone.url, client]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert ended.stderr == ""

@@ -1,7 +1,5 @@
 """What is written to a connection."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -20,7 +18,6 @@ SHA1 = "a" * 40
 def test_a_filled_form_is_a_packed_call(
     keys: list[str | bytes], rest: list[str | bytes | int], first: str
 ) -> None:
-    """Byte for byte."""
     assert Form(SHA1, keys, *rest).filled(first) == Request.of_script(SHA1, keys, [first, *rest])
 
 
@@ -59,7 +56,6 @@ def test_a_signal_handler_that_raises_does_not_crash_the_packing_of_numbers() ->
 
 
 def test_redis_py_packs_its_own_commands_with_ours() -> None:
-    """Such as `SELECT 3`, which holds a number."""
     connection = Settings.from_url("redis://localhost/3").connection(flavour, ("localhost", 1))
     assert isinstance(connection._command_packer, Packer)
     assert connection.pack_command("CLIENT SETINFO", "db", 3) == [

@@ -1,7 +1,5 @@
 """Scripts are package files: parts come in where they are named, the hash is that of the whole."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 
@@ -21,7 +19,6 @@ def lua(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixture
 
 
 def test_a_script_is_its_file(lua: Path) -> None:
-    """Named after block and verb, for messages."""
     (lua / "verb.lua").write_text("#!lua\nreturn 1\n")
     script = Script.load("test_a_script_is_its_file", "verb")
     assert script == Script.of("test_a_script_is_its_file/verb", "#!lua\nreturn 1\n")
@@ -29,7 +26,6 @@ def test_a_script_is_its_file(lua: Path) -> None:
 
 
 def test_parts_come_in_where_they_are_named(lua: Path) -> None:
-    """In order, with nothing else changed."""
     (lua / "parts" / "one.lua").write_text("local one = 1\n")
     (lua / "parts" / "two.lua").write_text("local two = 2\n")
     (lua / "verb.lua").write_text("#!lua\n-- include one\n\n-- include two\nreturn one + two\n")
@@ -57,23 +53,19 @@ def test_the_core_has_parts_for_all(lua: Path) -> None:
     ],
 )
 def test_readonly_is_what_the_server_is_told(first: str, *, readonly: bool) -> None:
-    """Only such a script may be sent again at will, so only the first line counts."""
     assert Script.of("test/x", f"{first}\nreturn 1").readonly is readonly
 
 
 def test_the_hash_is_of_the_bytes() -> None:
-    """As the server computes it, also beyond ASCII."""
     assert Script.of("t/x", "-- é").sha1 == hashlib.sha1("-- é".encode()).hexdigest()
 
 
 def test_a_verb_that_is_not_there_is_an_error_at_import(lua: Path) -> None:
-    """Not at the first call."""
     with pytest.raises(FileNotFoundError, match="missing"):
         Script.load("test_a_verb_that_is_not_there_is_an_error_at_import", "missing")
 
 
 def test_a_part_that_is_not_there_is_named(lua: Path) -> None:
-    """A StopIteration would tell nothing, and end a generator in silence."""
     (lua / "verb.lua").write_text("#!lua\n-- include nowhere\n")
     with pytest.raises(FileNotFoundError, match="nowhere"):
         Script.load("test_a_part_that_is_not_there_is_named", "verb")

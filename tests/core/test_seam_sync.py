@@ -1,8 +1,6 @@
 # Generated from test_seam_async.py by tools/unasync.py: edit that one, then `make sync`.
 """The seam: what both halves wait and clean up with."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 
@@ -22,7 +20,6 @@ from holdfast.core.runtime._sync import (
 
 
 def test_a_nudge_is_lowered_by_the_wait_that_it_ends() -> None:
-    """However often it was raised."""
     nudge = Nudge()
     assert not nudge.wait(0.01)
     nudge.set()
@@ -41,7 +38,6 @@ def test_a_callback_runs_aside() -> None:
 
 
 def test_a_body_that_is_not_revoked_is_left_alone() -> None:
-    """Also if the word comes when it has ended."""
     revocation = Revocation()
     assert not revocation.end(None)
     revocation.revoke()
@@ -50,7 +46,6 @@ def test_a_body_that_is_not_revoked_is_left_alone() -> None:
 
 
 def test_what_a_revoked_body_raises_is_its_own() -> None:
-    """It was not the revocation that ended it."""
     assert not Revocation().end(KeyError())
 
 
@@ -59,17 +54,14 @@ def answer(value: int) -> int:
 
 
 def test_work_is_seen_through() -> None:
-    """Its answer is the caller's."""
     assert seen_through(answer(5)) == 5
 
 
 def double(value: int) -> int:
-    """Fails for zero."""
     return 2 * value * (value // value)
 
 
 def test_a_function_that_ends_in_time() -> None:
-    """Has its own answer, or its own error."""
     assert in_time(20, double, 4, left=set()) == 8
     with pytest.raises(ZeroDivisionError):
         in_time(20, double, 0, left=set())
@@ -80,7 +72,6 @@ def test_a_function_that_ends_in_time() -> None:
 
 
 def test_a_function_that_takes_too_long() -> None:
-    """Is waited for no more; it ends in its own time."""
     go, ended, left = threading.Event(), Event(), set[Any]()
 
     def slow() -> None:
@@ -96,7 +87,6 @@ def test_a_function_that_takes_too_long() -> None:
 
 
 def test_work_goes_on_beside_who_asks_later() -> None:
-    """Its outcome is told, whatever it is; and nobody has to ask."""
     begun, go_on = Event(), Event()
 
     def work(outcome: int) -> int:

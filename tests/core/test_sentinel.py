@@ -1,7 +1,5 @@
 """Under Sentinel, calls follow the primary."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -33,7 +31,6 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 
 
 def test_calls_follow_a_failover(watched: Watched) -> None:
-    """By URL, and by the primary of a user's Sentinel; it ends at the new primary."""
     by_url = Holdfast.from_url(watched.url, namespace="s")
     by_client = Holdfast(Sentinel([watched.address]).master_for(SERVICE), namespace="s")
     with by_url, by_client:
@@ -66,7 +63,6 @@ def test_a_sentinel_that_is_late_leads_nobody_to_a_replica(watched: Watched, nam
 
 
 def test_without_a_sentinel_the_error_names_them() -> None:
-    """And the service, of which a wrong name is the usual mistake."""
     with Port() as port:
         url = f"redis+sentinel://127.0.0.1:{port.number}/main?socket_timeout=1"
         with (
@@ -77,7 +73,6 @@ def test_without_a_sentinel_the_error_names_them() -> None:
 
 
 def test_without_a_cluster_the_error_names_its_nodes() -> None:
-    """Those of the URL."""
     with Port() as port:
         url = f"redis+cluster://127.0.0.1:{port.number}?socket_timeout=1"
         with (
@@ -88,7 +83,6 @@ def test_without_a_cluster_the_error_names_its_nodes() -> None:
 
 
 def _names(sentinel: Redis, server: Server) -> None:
-    """Whom the sentinel takes for the primary."""
     sentinel.execute_command("SENTINEL", "REMOVE", SERVICE)
     sentinel.execute_command("SENTINEL", "MONITOR", SERVICE, *server.address, 1)
     sentinel.execute_command("SENTINEL", "SET", SERVICE, "down-after-milliseconds", PATIENT_MS)

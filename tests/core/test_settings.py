@@ -1,7 +1,5 @@
 """Where the server is: read from a URL or from the user's client, and opened without retries."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Callable
 from typing import Any
@@ -62,7 +60,6 @@ class AsyncTunnel(asynchronous.Connection):
 def test_a_url_says_where_and_how(
     url: str, topology: str, addresses: list[tuple[str, int]], security: str
 ) -> None:
-    """Each scheme, with the defaults of its own."""
     found = Settings.from_url(url)
     assert (found.topology, list(found.addresses), found.security) == (
         topology,
@@ -104,7 +101,6 @@ def test_a_url_may_hold_credentials(url: str) -> None:
     ],
 )
 def test_a_url_may_hold_options(url: str, options: dict[str, Any], timeout_s: float) -> None:
-    """Those of redis-py; what Holdfast decides by itself is left out."""
     found = Settings.from_url(url)
     assert (found.options, found.timeout_s) == (options, timeout_s)
 
@@ -126,7 +122,6 @@ def test_a_url_may_hold_options(url: str, options: dict[str, Any], timeout_s: fl
     ],
 )
 def test_what_is_no_url_is_a_value_error(url: str, problem: str) -> None:
-    """Before any I/O, with what is wrong."""
     with pytest.raises(ValueError, match=problem):
         Settings.from_url(url)
 
@@ -149,13 +144,11 @@ def test_a_misspelt_option_is_told(url: str) -> None:
     "url", ["redis+cluster://", "redis+sentinel:///main", "redis+cluster://a,,b", "redis"]
 )
 def test_a_missing_host_is_named_as_such(url: str) -> None:
-    """`Redis URL must specify one of …` misleads who has given one of them."""
     with pytest.raises(ValueError, match=r"^(?!Redis URL must specify)"):
         Settings.from_url(url)
 
 
 def test_sentinels_behind_tls_are_checked_like_the_server() -> None:
-    """One URL, one certificate authority."""
     found = Settings.from_url("rediss+sentinel://a/main?ssl_ca_certs=ca.pem&password=secret")
     connection = found.connection(asynchronous, ("a", 26379), sentinel=True)
     assert connection.ssl_context.ca_certs == "ca.pem"
@@ -186,13 +179,11 @@ def test_a_client_says_where_and_how(half: Any) -> None:
 
 @HALVES
 def test_a_client_without_a_timeout_gets_ours(half: Any) -> None:
-    """A call that never ends is no option here."""
     assert Settings.of(half(socket_timeout=None)).timeout_s == DEFAULT_TIMEOUT_S
 
 
 @HALVES
 def test_a_client_from_a_url_is_that_url(half: Any) -> None:
-    """Whichever way it came."""
     url = "redis://bob:secret@shop:7000/3?socket_timeout=2"
     found, other = Settings.of(half.from_url(url)), Settings.from_url(url)
     assert (found.addresses, found.timeout_s) == (other.addresses, other.timeout_s)
@@ -201,14 +192,12 @@ def test_a_client_from_a_url_is_that_url(half: Any) -> None:
 
 @HALVES
 def test_a_client_of_a_unix_socket(half: Any) -> None:
-    """Its path is the address."""
     found = Settings.of(half(unix_socket_path="/run/valkey.sock"))
     assert (found.addresses, found.security) == ((("/run/valkey.sock", 0),), "unix")
 
 
 @HALVES
 def test_a_client_with_tls(half: Any) -> None:
-    """With all that it checks."""
     found = Settings.of(half(ssl=True, ssl_ca_certs="ca.pem", ssl_check_hostname=False))
     assert found.security == "tls"
     assert found.options["ssl_ca_certs"] == "ca.pem"
@@ -231,7 +220,6 @@ def test_the_primary_of_sentinels(watchers: Any) -> None:
 
 @FLAVOURS
 def test_plain_sentinels_of_a_server_with_tls(flavour: Any) -> None:
-    """As redis-py has it: `ssl=True` is for the server, `sentinel_kwargs` for the sentinels."""
     found = Settings.of(Sentinel([("a", 26379)], ssl=True).master_for("main"))
     assert found.security == "tls"
     assert not isinstance(
@@ -262,7 +250,6 @@ async def test_an_asyncio_client_of_a_cluster() -> None:
 
 
 def outside(address: tuple[str, int]) -> tuple[str, int]:
-    """What can be reached instead of *address*."""
     return address
 
 
@@ -279,7 +266,6 @@ def test_a_blocking_client_of_a_cluster(cluster: Cluster) -> None:
 
 
 def test_settings_are_read_without_connecting() -> None:
-    """Nothing listens there, and nobody minds."""
     for half in (redis.Redis, redis.asyncio.Redis):
         assert Settings.of(half(host="nowhere.invalid")).addresses == (("nowhere.invalid", 6379),)
 
@@ -290,7 +276,6 @@ def test_settings_are_read_without_connecting() -> None:
     ids=lambda x: type(x).__name__,
 )
 def test_what_is_no_client_is_a_type_error(client: Any) -> None:
-    """Said with what would be one."""
     expected = rf"expected a redis-py client .* got {type(client).__name__}"
     with pytest.raises(TypeError, match=expected):
         Settings.of(client)
@@ -324,7 +309,6 @@ CLIENTS: list[tuple[str, Callable[[], Any], str]] = [
 def test_a_connection_is_of_the_right_half_and_retries_nothing(
     client: Callable[[], Any], kind: str, flavour: Any
 ) -> None:
-    """Whatever the user's client does: a repeated command must not be repeated in silence."""
     settings = Settings.of(client())
     connection = settings.connection(flavour, ("shop", 7000))
     assert type(connection) is getattr(flavour, kind)
@@ -342,7 +326,6 @@ def test_a_connection_is_of_the_right_half_and_retries_nothing(
 
 @FLAVOURS
 def test_a_connection_goes_where_it_is_told(flavour: Any) -> None:
-    """Not where the user's client goes: a cluster has many nodes."""
     connection = Settings.of(redis.Redis("a", 1)).connection(flavour, ("b", 2))
     assert (connection.host, connection.port) == ("b", 2)
     unix = Settings.of(redis.Redis(unix_socket_path="/x")).connection(flavour, ("/y", 0))
@@ -351,7 +334,6 @@ def test_a_connection_goes_where_it_is_told(flavour: Any) -> None:
 
 @FLAVOURS
 def test_a_connection_logs_in_as_the_client_does(flavour: Any) -> None:
-    """Same user, same database, same name."""
     client = redis.Redis(username="bob", password="secret", db=3, client_name="shop")
     connection = Settings.of(client).connection(flavour, ("a", 1))
     assert (connection.username, connection.password) == ("bob", "secret")
@@ -360,7 +342,6 @@ def test_a_connection_logs_in_as_the_client_does(flavour: Any) -> None:
 
 @FLAVOURS
 def test_a_connection_checks_certificates_as_the_client_does(flavour: Any) -> None:
-    """None of the checks is lost on the way."""
     client = redis.Redis(
         ssl=True, ssl_cert_reqs="none", ssl_check_hostname=False, ssl_ca_certs="ca"
     )
@@ -381,7 +362,6 @@ def test_a_connection_checks_certificates_as_the_client_does(flavour: Any) -> No
 def test_a_connection_class_of_the_user_is_kept_in_its_own_half(
     pool: Any, tunnel: type, own: Any, other: Any
 ) -> None:
-    """It cannot work in the other one."""
     half = redis.Redis if own is blocking else redis.asyncio.Redis
     settings = Settings.of(half(connection_pool=pool(connection_class=tunnel, host="shop")))
     assert type(settings.connection(own, ("a", 1))) is tunnel
@@ -389,7 +369,6 @@ def test_a_connection_class_of_the_user_is_kept_in_its_own_half(
 
 
 async def test_a_connection_of_either_half_reaches_the_server(standalone: Server) -> None:
-    """By a socket of either kind."""
     for client in (standalone.client(), redis.Redis(unix_socket_path=standalone.socket_path)):
         settings = Settings.of(client)
         [address] = settings.addresses

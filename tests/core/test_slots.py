@@ -1,7 +1,5 @@
 """The map of a cluster, as one of its nodes tells it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -18,7 +16,6 @@ THREE = [
 
 
 def parsed(reply: Any, remap: Any = None) -> SlotMap:
-    """The map of a reply."""
     return SlotMap.parse(reply, ASKED, remap)
 
 
@@ -34,7 +31,6 @@ def parsed(reply: Any, remap: Any = None) -> SlotMap:
     ],
 )
 def test_ranges_hold_both_their_ends(slot: int, owner: Address) -> None:
-    """First and last slot of a range are in it."""
     assert parsed(THREE).owner(slot) == owner
 
 
@@ -45,7 +41,6 @@ def test_only_primaries_are_nodes() -> None:
 
 
 def test_every_slot_has_its_owner() -> None:
-    """None is left out, none is too many."""
     slots = parsed(THREE)
     assert all(slots.owner(slot) for slot in range(SLOTS))
     with pytest.raises(IndexError):
@@ -53,7 +48,6 @@ def test_every_slot_has_its_owner() -> None:
 
 
 def test_a_slot_that_nobody_owns_has_no_owner() -> None:
-    """While a cluster is made or repaired."""
     slots = parsed([THREE[1]])
     assert slots.owner(0) is None
     assert slots.owner(16383) is None

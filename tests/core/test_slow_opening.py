@@ -1,7 +1,5 @@
 """Connections that take longer to open than a call may take, as TLS does on a slow machine."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc
@@ -54,12 +52,10 @@ class Gate:
         self._visits: set[asyncio.Task[None]] = set()
 
     def welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Take one."""
         self.visitors += 1
         self._visits.add(asyncio.create_task(self._visit(reader, writer)))
 
     async def close(self) -> None:
-        """Send all home."""
         for visit in self._visits:
             visit.cancel()
         await asyncio.gather(*self._visits, return_exceptions=True)
@@ -131,7 +127,6 @@ async def test_a_handshake_goes_on_behind_the_calls_that_gave_up(standalone: Ser
 
 
 async def test_what_nobody_waits_for_any_more_is_closed_at_once(standalone: Server) -> None:
-    """It would be opened for nobody."""
     async with gate_to(standalone.port) as gate:
         settings = hasty(f"redis://{LOOPBACK}:{gate.port}")
         lane = AsyncLane(settings, settings.addresses[0])
@@ -146,7 +141,6 @@ async def test_what_nobody_waits_for_any_more_is_closed_at_once(standalone: Serv
 def test_a_loop_may_end_in_the_midst_of_an_opening(
     make_loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path
 ) -> None:
-    """Behind TLS, where the other side says nothing, not even goodbye: no socket stays open."""
     authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert(LOOPBACK).configure_cert(context)
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
@@ -155,7 +149,6 @@ def test_a_loop_may_end_in_the_midst_of_an_opening(
         url = f"rediss://{LOOPBACK}:{door.getsockname()[1]}?ssl_ca_certs={tmp_path}/ca.pem"
 
         def welcome() -> None:
-            """Take one, until it has shaken hands and asks."""
             came = door.accept()[0]
             came.settimeout(30)
             visitor = visits.enter_context(context.wrap_socket(came, server_side=True))
@@ -179,7 +172,6 @@ def test_a_loop_may_end_in_the_midst_of_an_opening(
 
 
 async def test_a_map_is_asked_for_on_the_connection_that_was_begun(cluster: Cluster) -> None:
-    """Else nobody would ever know where the units are, behind handshakes that are too slow."""
     unit = Namespace.of("slow").unit("echo", "x")
     async with gate_to(cluster.nodes[0].port) as gate:
         routes = AsyncRoutes(hasty(f"redis+cluster://{LOOPBACK}:{gate.port}"))

@@ -1,7 +1,5 @@
 """Plain functions in threads: what comes back, what a cancellation stops, what it never touches."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import random
@@ -56,7 +54,6 @@ async def pool(limit: int, on_freed: Callable[[], None] | None = None) -> AsyncI
 
 
 async def until(happened: Callable[[], bool]) -> None:
-    """Wait until it has."""
     async with asyncio.timeout(PATIENCE_S):
         while not happened():  # noqa: ASYNC110 (what is waited for is of another thread)
             await asyncio.sleep(0.001)
@@ -96,10 +93,8 @@ class Endless:
 
 
 async def test_a_function_runs_elsewhere_and_its_result_comes_back() -> None:
-    """In a named daemon thread, not in the loop's."""
     async with pool(2) as threads:
         thread = await threads.run(threading.current_thread)
-
         assert thread is not threading.current_thread()
         assert thread.name == f"{NAME} 1"
         assert thread.daemon
@@ -116,18 +111,15 @@ async def test_what_a_function_raises_is_raised_to_its_caller(error: BaseExcepti
     async with pool(1) as threads:
         with pytest.raises(type(error)) as raised:
             await threads.run(raising(error))
-
         assert raised.value is error
         assert await threads.run(lambda: "next") == "next"
         assert len(alive()) == 1
 
 
 async def test_a_stop_iteration_becomes_a_runtime_error() -> None:
-    """A future refuses to carry one, and its caller would wait for ever."""
     async with pool(1) as threads:
         with pytest.raises(RuntimeError, match="StopIteration") as raised:
             await threads.run(raising(StopIteration(5)))
-
         assert isinstance(raised.value.__cause__, StopIteration)
 
 
@@ -148,19 +140,16 @@ async def test_a_function_runs_in_a_copy_of_its_callers_context() -> None:
 
 
 async def test_a_thread_is_started_only_when_none_is_idle() -> None:
-    """One after another need one thread; at once, as many as there are functions."""
     async with pool(8) as threads:
         for _ in range(20):
             await threads.run(lambda: None)
         assert len(alive()) == 1
-
         meeting = threading.Barrier(3)
         await asyncio.gather(*(threads.run(lambda: meeting.wait(PATIENCE_S)) for _ in range(3)))
         assert len(alive()) == 3
 
 
 async def test_no_more_run_at_once_than_the_limit() -> None:
-    """The others wait, first in first out."""
     running: set[int] = set()
     most = 0
     order: list[int] = []
@@ -185,7 +174,6 @@ async def test_no_more_run_at_once_than_the_limit() -> None:
 
 
 async def test_a_function_that_has_not_begun_never_does() -> None:
-    """Its place is free at once, and nobody is told that it was freed."""
     freed: list[None] = []
     ran: list[str] = []
     gate = threading.Event()
@@ -207,7 +195,6 @@ async def test_a_function_that_has_not_begun_never_does() -> None:
 
 
 async def test_a_running_function_is_interrupted_and_keeps_its_place_until_it_ends() -> None:
-    """Its caller goes on at once; the place is told free when it is."""
     freed: list[tuple[int, int]] = []
     endless = Endless()
     async with pool(1, lambda: freed.append((threads.busy, threads.abandoned))) as threads:
@@ -240,7 +227,6 @@ async def test_a_time_limit_interrupts() -> None:
             async with asyncio.timeout(0.01):
                 await threads.run(endless)
         await settled(threads)
-
         assert endless.interrupted.is_set() == endless.began.is_set()
 
 
@@ -275,7 +261,6 @@ async def test_a_call_that_blocks_ends_before_its_interruption_comes() -> None:
 
 @pytest.mark.parametrize("end", [ValueError("late"), SystemExit(1), Interrupted()], ids=repr)
 async def test_the_outcome_of_an_abandoned_function_is_dropped(end: BaseException) -> None:
-    """Whatever it makes of its interruption: nobody hears of it, the thread lives on."""
     began = threading.Event()
 
     def stubborn() -> None:
@@ -307,13 +292,10 @@ async def test_a_caller_that_is_thrown_away_abandons_its_function() -> None:
         await until(endless.began.is_set)
         call.close()
         await settled(threads)
-
         assert endless.interrupted.is_set()
 
 
 async def test_an_error_is_freed_without_the_garbage_collector() -> None:
-    """Neither the thread nor a cycle keeps it, or what its frames hold."""
-
     class Large(Exception):
         pass
 
@@ -368,23 +350,19 @@ async def test_closed_threads_take_no_work_but_finish_what_they_have() -> None:
 
 
 async def test_what_was_accepted_before_the_close_still_runs() -> None:
-    """Also what had not begun."""
     async with pool(2) as threads:
         calls = [asyncio.create_task(threads.run(lambda n=n: n)) for n in range(50)]  # type: ignore[misc]
         await asyncio.sleep(0)
         threads.close()
-
         assert await asyncio.gather(*calls) == list(range(50))
 
 
 async def test_threads_have_a_limit() -> None:
-    """None at all would let every caller wait for ever."""
     with pytest.raises(ValueError, match="at least 1"):
         Threads(0, NAME)
 
 
 def test_functions_may_outlive_their_loop() -> None:
-    """They end unheard; nothing is raised anywhere (pytest makes such a warning an error)."""
     endless = Endless()
     gate = threading.Event()
     quiet = threading.Event()
@@ -407,7 +385,6 @@ def test_functions_may_outlive_their_loop() -> None:
 
 
 def test_a_process_ends_though_a_function_hangs() -> None:
-    """And says nothing about it."""
     program = """
 import asyncio, threading, time
 from holdfast.core.runtime.threads import Threads
@@ -589,7 +566,6 @@ class Storm:
         self.wrong: list[object] = []
 
     async def lane(self, first: int) -> None:
-        """One after another."""
         for number in range(first, self._jobs, AT_ONCE):
             kind = self._dice.randrange(4)
             call = self._threads.run(lambda n=number, k=kind: self._function(n, k))  # type: ignore[misc]

@@ -1,7 +1,5 @@
 """The watchdog tells of an event loop that does not turn: once each time, and only then."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
@@ -59,7 +57,6 @@ async def blocked_by(told: list[Blockage], task: str, count: int = 1) -> None:
 
 
 async def test_a_blocked_loop_is_told_once(told: list[Blockage], watchdog: Watchdog) -> None:
-    """However long it lasts; with the name of the task, and the time so far."""
     await blocked_by(told, "task 17")
     [blockage] = [blockage for blockage in told if blockage.task == "task 17"]
     assert LIMIT_S <= blockage.seconds < 30
@@ -84,7 +81,6 @@ async def test_the_place_is_where_the_loop_is(told: list[Blockage], watchdog: Wa
 
 
 async def test_each_time_is_told(told: list[Blockage], watchdog: Watchdog) -> None:
-    """Of one task, then twice of another one."""
     await blocked_by(told, "task 1")
     await blocked_by(told, "task 2")
     await blocked_by(told, "task 2", 2)
@@ -93,7 +89,6 @@ async def test_each_time_is_told(told: list[Blockage], watchdog: Watchdog) -> No
 
 
 async def test_a_blockage_of_no_task_has_no_name(told: list[Blockage], watchdog: Watchdog) -> None:
-    """A callback of the loop, say."""
     asyncio.get_running_loop().call_soon(block, told, "")
     await eventually_async(lambda: told)
     assert times(told, "") == 1
@@ -124,8 +119,6 @@ async def test_an_idle_loop_is_not_told(told: list[Blockage], patient: Watchdog)
 
 
 async def test_a_busy_loop_is_not_told(told: list[Blockage], patient: Watchdog) -> None:
-    """Short turns one after the other, from many tasks, beside a thread that computes."""
-
     def compute(ends_at: float) -> None:
         while time.monotonic() < ends_at:
             sum(range(1000))
@@ -151,7 +144,6 @@ async def is_left_alone(told: list[Blockage], work: Awaitable[None]) -> bool:
 
 
 async def test_a_closed_watchdog_tells_nothing(told: list[Blockage], watchdog: Watchdog) -> None:
-    """Another one of the same loop goes on."""
     others: list[Blockage] = []
     other = Watchdog(LIMIT_S, others.append)
     await blocked_by(told, "first")
@@ -163,8 +155,6 @@ async def test_a_closed_watchdog_tells_nothing(told: list[Blockage], watchdog: W
 
 
 def test_a_loop_that_is_closed_is_not_told(told: list[Blockage]) -> None:
-    """It ended without closing its watchdog: that one gives up, and nobody is disturbed."""
-
     async def forgetful() -> Watchdog:
         return Watchdog(PATIENT_S, told.append)
 
@@ -176,7 +166,6 @@ def test_a_loop_that_is_closed_is_not_told(told: list[Blockage]) -> None:
 
 
 def test_only_its_own_loop_is_watched(told: list[Blockage]) -> None:
-    """A loop of another thread may be blocked meanwhile."""
     eventually(lambda: is_not_blamed(told))
 
 
@@ -203,8 +192,6 @@ def is_not_blamed(told: list[Blockage]) -> bool:
 
 
 def test_a_watchdog_leaves_no_thread_behind() -> None:
-    """The private loop ends with its last user."""
-
     def private_loops() -> set[threading.Thread]:
         return {thread for thread in threading.enumerate() if thread.name == "holdfast"}
 

@@ -1,8 +1,6 @@
 """A primary that was stopped, replaced, and goes on as if nothing had been: what it acknowledges
 then is lost. `Replicated(1)` acknowledges nothing of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -29,14 +27,11 @@ def nothing(n: int) -> None:
 
 
 class History:
-    """What was written, and what became of it as far as the writer knows."""
-
     def __init__(self) -> None:
         self.acknowledged: set[str] = set()
         self.unknown: list[tuple[str, OutcomeUnknown]] = []
 
     def note(self, name: str, write: Callable[[], Any]) -> None:
-        """Do a write that is called *name*."""
         try:
             write()
         except OutcomeUnknown as error:
@@ -62,7 +57,6 @@ def write(hf: Holdfast, history: History, turns: list[str]) -> None:
 
 
 def found(hf: Holdfast, turns: list[str]) -> set[str]:
-    """What is there of the writes of these *turns*."""
     there = {task.task_id for task in hf.queue("zombie").tasks()}
     there |= {message.body for message in hf.mailbox("jack").latest(100)}  # type: ignore[union-attr]
     there |= {f"lock-{turn}" for turn in turns if hf.lock(f"lock-{turn}").inspect().holder}
@@ -73,7 +67,6 @@ def found(hf: Holdfast, turns: list[str]) -> set[str]:
 @pytest.mark.filterwarnings("ignore:.*was never released:ResourceWarning")
 @pytest.mark.parametrize("durability", DURABILITIES, ids=["plain", "replicated"])
 def test_what_a_zombie_acknowledges(watched: Watched, durability: Replicated | None) -> None:
-    """Without durability it is lost, which shows that this test can tell."""
     history, turns = History(), [f"{when}-{n}" for when in ("before", "during") for n in range(5)]
     url = f"{watched.url}?socket_timeout=1"
     with Holdfast.from_url(url, namespace="z", durability=durability) as hf:

@@ -1,10 +1,7 @@
 """Counts that are collected first."""
 
-from __future__ import annotations
-
 import logging
 import secrets
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -24,14 +21,7 @@ from holdfast.counters._async import ADD
 from holdfast.counters.buffer import _async as buffers
 
 
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 async def test_counts_arrive_by_themselves(hf: AsyncHoldfast) -> None:
-    """After an interval, all together."""
     buffer = hf.counter_buffer(flush_every=0.2)
     for n in range(1000):
         buffer.add(f"page {n % 3}", n % 2)
@@ -52,7 +42,6 @@ async def has(hf: AsyncHoldfast, name: str, total: int) -> bool:
 
 
 async def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> None:
-    """Whatever the interval is; afterwards nothing is taken any more."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         async with hf.counter_buffer(flush_every=3600) as first:
             first.add("hits", 3)
@@ -71,7 +60,6 @@ async def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> Non
 
 
 async def test_many_names_do_not_wait(hf: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When there are counts for so many it flushes at once."""
     monkeypatch.setattr(buffers, "MAX_NAMES", 50)
     buffer = hf.counter_buffer(flush_every=3600)
     for n in range(49):
@@ -84,7 +72,6 @@ async def test_many_names_do_not_wait(hf: AsyncHoldfast, monkeypatch: pytest.Mon
 
 
 async def test_a_buffer_that_is_closed_is_forgotten(hf: AsyncHoldfast) -> None:
-    """A client may make thousands."""
     buffer = hf.counter_buffer()
     await buffer.close()
     await buffer.close()
@@ -94,7 +81,6 @@ async def test_a_buffer_that_is_closed_is_forgotten(hf: AsyncHoldfast) -> None:
 async def test_it_goes_on_after_a_failure_of_another_kind(
     hf: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Such as of what the user gave to log in with: that is logged, and the next flush counts."""
     buffer = hf.counter_buffer(flush_every=0.05)
     buffer.add("hits", 3)
     with monkeypatch.context() as context:
@@ -109,7 +95,6 @@ async def test_it_goes_on_after_a_failure_of_another_kind(
 
 
 async def test_wrong_arguments(hf: AsyncHoldfast) -> None:
-    """Before anything is counted."""
     buffer = hf.counter_buffer()
     for count in (True, 1.5, "1"):
         with pytest.raises(TypeError, match="count must be an int"):
@@ -141,7 +126,6 @@ async def test_a_flush_whose_reply_is_lost_counts_once(standalone: Server, proxy
 
 
 async def test_repeating_a_flush_counts_once(standalone: Server, proxy: Proxy) -> None:
-    """By `repeat()`, once or twice, or by the next flush; also when the buffer is closed."""
     url, namespace = f"{proxy.url}?socket_timeout=30", secrets.token_hex(4)
     async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:
         buffer = hf.counter_buffer(flush_every=3600)
@@ -165,7 +149,6 @@ async def test_repeating_a_flush_counts_once(standalone: Server, proxy: Proxy) -
 async def test_a_server_that_is_away_costs_nothing(
     standalone: Server, proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The counts wait; the log says so."""
     caplog.set_level(logging.WARNING)
     namespace = secrets.token_hex(4)
     url = f"{proxy.url}?socket_timeout=5"
@@ -182,7 +165,6 @@ async def test_a_server_that_is_away_costs_nothing(
 
 
 async def test_a_flush_of_many_names(hf: AsyncHoldfast, site: Site) -> None:
-    """In a few writes to the server; counters of other shapes among them."""
     await hf.counter("page 7", precisions=(10, 60), keep=500).add()
     async with hf.counter_buffer(flush_every=3600) as buffer:
         for n in range(1200):
@@ -196,7 +178,6 @@ async def test_a_flush_of_many_names(hf: AsyncHoldfast, site: Site) -> None:
 
 
 async def test_what_cannot_be_counted_is_told_at_once(hf: AsyncHoldfast) -> None:
-    """Not at the flush, where it would take others with it."""
     async with hf.counter_buffer(flush_every=3600) as buffer:
         buffer.add("hits", 1)
         for name in ("\ud800", "x" * 600):
@@ -214,7 +195,6 @@ async def test_what_cannot_be_counted_is_told_at_once(hf: AsyncHoldfast) -> None
 
 
 async def test_a_buffer_that_could_not_flush_at_its_end(proxy: Proxy, standalone: Server) -> None:
-    """Says so, and takes no more."""
     url = f"{proxy.url}?socket_timeout=1"
     async with AsyncHoldfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
         buffer = hf.counter_buffer(flush_every=3600)

@@ -1,7 +1,5 @@
 """A buffer in processes that end, fork and are killed; and in many threads."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +33,6 @@ buffer.add("hits", 7)
 
 
 def test_many_threads_lose_nothing(standalone: Server) -> None:
-    """While it flushes all the time."""
     with Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf:
         buffer = hf.counter_buffer(flush_every=0.01)
 
@@ -50,7 +47,6 @@ def test_many_threads_lose_nothing(standalone: Server) -> None:
 
 
 def test_a_killed_process_loses_an_interval_at_most(standalone: Server, tmp_path: Path) -> None:
-    """All that it had added before a flush is there."""
     path, namespace = tmp_path / "counts.py", secrets.token_hex(4)
     path.write_text(COUNTS)
     with (
@@ -66,7 +62,6 @@ def test_a_killed_process_loses_an_interval_at_most(standalone: Server, tmp_path
 
 
 def test_the_end_of_the_interpreter_flushes(standalone: Server, tmp_path: Path) -> None:
-    """Though nobody has closed anything."""
     path, namespace = tmp_path / "leaves.py", secrets.token_hex(4)
     path.write_text(LEAVES)
     with Process.python(path, standalone.url, namespace) as process:
@@ -76,7 +71,6 @@ def test_the_end_of_the_interpreter_flushes(standalone: Server, tmp_path: Path) 
 
 
 def test_a_forked_child_counts_for_itself(standalone: Server) -> None:
-    """What its parent has not flushed yet is the parent's."""
     with Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf:
         buffer = hf.counter_buffer(flush_every=3600)
         buffer.add("hits", 1)

@@ -1,11 +1,8 @@
 # Generated from test_buffer_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Counts that are collected first."""
 
-from __future__ import annotations
-
 import logging
 import secrets
-from collections.abc import Iterator
 
 import pytest
 
@@ -25,14 +22,7 @@ from holdfast.counters._sync import ADD
 from holdfast.counters.buffer import _sync as buffers
 
 
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def test_counts_arrive_by_themselves(hf: Holdfast) -> None:
-    """After an interval, all together."""
     buffer = hf.counter_buffer(flush_every=0.2)
     for n in range(1000):
         buffer.add(f"page {n % 3}", n % 2)
@@ -53,7 +43,6 @@ def has(hf: Holdfast, name: str, total: int) -> bool:
 
 
 def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> None:
-    """Whatever the interval is; afterwards nothing is taken any more."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         with hf.counter_buffer(flush_every=3600) as first:
             first.add("hits", 3)
@@ -72,7 +61,6 @@ def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> None:
 
 
 def test_many_names_do_not_wait(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When there are counts for so many it flushes at once."""
     monkeypatch.setattr(buffers, "MAX_NAMES", 50)
     buffer = hf.counter_buffer(flush_every=3600)
     for n in range(49):
@@ -85,7 +73,6 @@ def test_many_names_do_not_wait(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_buffer_that_is_closed_is_forgotten(hf: Holdfast) -> None:
-    """A client may make thousands."""
     buffer = hf.counter_buffer()
     buffer.close()
     buffer.close()
@@ -95,7 +82,6 @@ def test_a_buffer_that_is_closed_is_forgotten(hf: Holdfast) -> None:
 def test_it_goes_on_after_a_failure_of_another_kind(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Such as of what the user gave to log in with: that is logged, and the next flush counts."""
     buffer = hf.counter_buffer(flush_every=0.05)
     buffer.add("hits", 3)
     with monkeypatch.context() as context:
@@ -110,7 +96,6 @@ def test_it_goes_on_after_a_failure_of_another_kind(
 
 
 def test_wrong_arguments(hf: Holdfast) -> None:
-    """Before anything is counted."""
     buffer = hf.counter_buffer()
     for count in (True, 1.5, "1"):
         with pytest.raises(TypeError, match="count must be an int"):
@@ -142,7 +127,6 @@ def test_a_flush_whose_reply_is_lost_counts_once(standalone: Server, proxy: Prox
 
 
 def test_repeating_a_flush_counts_once(standalone: Server, proxy: Proxy) -> None:
-    """By `repeat()`, once or twice, or by the next flush; also when the buffer is closed."""
     url, namespace = f"{proxy.url}?socket_timeout=30", secrets.token_hex(4)
     with Holdfast.from_url(url, namespace=namespace) as hf:
         buffer = hf.counter_buffer(flush_every=3600)
@@ -166,7 +150,6 @@ def test_repeating_a_flush_counts_once(standalone: Server, proxy: Proxy) -> None
 def test_a_server_that_is_away_costs_nothing(
     standalone: Server, proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The counts wait; the log says so."""
     caplog.set_level(logging.WARNING)
     namespace = secrets.token_hex(4)
     url = f"{proxy.url}?socket_timeout=5"
@@ -183,7 +166,6 @@ def test_a_server_that_is_away_costs_nothing(
 
 
 def test_a_flush_of_many_names(hf: Holdfast, site: Site) -> None:
-    """In a few writes to the server; counters of other shapes among them."""
     hf.counter("page 7", precisions=(10, 60), keep=500).add()
     with hf.counter_buffer(flush_every=3600) as buffer:
         for n in range(1200):
@@ -197,7 +179,6 @@ def test_a_flush_of_many_names(hf: Holdfast, site: Site) -> None:
 
 
 def test_what_cannot_be_counted_is_told_at_once(hf: Holdfast) -> None:
-    """Not at the flush, where it would take others with it."""
     with hf.counter_buffer(flush_every=3600) as buffer:
         buffer.add("hits", 1)
         for name in ("\ud800", "x" * 600):
@@ -215,7 +196,6 @@ def test_what_cannot_be_counted_is_told_at_once(hf: Holdfast) -> None:
 
 
 def test_a_buffer_that_could_not_flush_at_its_end(proxy: Proxy, standalone: Server) -> None:
-    """Says so, and takes no more."""
     url = f"{proxy.url}?socket_timeout=1"
     with Holdfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
         buffer = hf.counter_buffer(flush_every=3600)

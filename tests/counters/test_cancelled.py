@@ -1,7 +1,5 @@
 """A flush that is cancelled in the midst: what it had taken is not lost, and counts once."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 
@@ -16,7 +14,6 @@ from holdfast.counters._async import ADD
 
 @pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
 async def test_a_flush_that_is_cancelled(standalone: Server, proxy: Proxy, lost: str) -> None:
-    """Whether the server has it already or not."""
     url = f"{proxy.url}?socket_timeout=30"
     async with AsyncHoldfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
         await hf.counter("hits").add()

@@ -1,10 +1,7 @@
 """Counters, as one user sees them."""
 
-from __future__ import annotations
-
 import math
 import time
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -26,19 +23,11 @@ from holdfast.core.runtime._async import sleep
 PRECISIONS = (1, 5, 60, 300, 3600, 18_000, 86_400)
 
 
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 async def sums(counter: AsyncCounter) -> list[int]:
-    """Of all samples, by precision."""
     return [sum(sample.value for sample in await counter.samples(p)) for p in PRECISIONS]
 
 
 async def test_all_precisions_count_the_same(hf: AsyncHoldfast) -> None:
-    """Now, and a while ago as far as they keep it."""
     hits = hf.counter("hits")
     await hits.add()
     await hits.add(5)
@@ -53,7 +42,6 @@ async def test_all_precisions_count_the_same(hf: AsyncHoldfast) -> None:
 
 
 async def test_samples_have_no_gaps(hf: AsyncHoldfast) -> None:
-    """As many as are kept, the oldest first, aligned; or those of a span."""
     hits = hf.counter("hits")
     now = time.time()
     await hits.add(3, at=now - 180)
@@ -77,7 +65,6 @@ async def test_samples_have_no_gaps(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_counter_of_which_nobody_has_heard(hf: AsyncHoldfast) -> None:
-    """Is zero."""
     assert await hf.counter("none").total(3600) == 0
     assert len(await hf.counter("none").samples(1)) == 120
     assert await hf.known_counters() == []
@@ -97,7 +84,6 @@ async def test_times_that_cannot_be_counted(hf: AsyncHoldfast) -> None:
 
 
 async def test_an_overflow_counts_nothing(hf: AsyncHoldfast) -> None:
-    """In no precision, whichever is full."""
     hits = hf.counter("hits")
     await hits.add(2**63 - 1)
     with pytest.raises(CounterOverflow):
@@ -110,7 +96,6 @@ async def test_an_overflow_counts_nothing(hf: AsyncHoldfast) -> None:
 
 
 async def test_the_shape_is_kept_by_the_server(hf: AsyncHoldfast) -> None:
-    """Who says otherwise is told; who says nothing takes it; `redefine` changes it for all."""
     await hf.counter("c", precisions=(10, 100), keep=5).add()
     with pytest.raises(DefinitionConflict, match=r"the precisions of counter 'c' is") as caught:
         await hf.counter("c", precisions=[1]).add()
@@ -129,7 +114,6 @@ async def test_the_shape_is_kept_by_the_server(hf: AsyncHoldfast) -> None:
 
 
 async def test_who_says_a_part_of_the_shape_takes_the_rest(hf: AsyncHoldfast) -> None:
-    """And is told only if that part is another one."""
     await hf.counter("c", precisions=(10, 100), keep=5).add()
     await hf.counter("c", keep=5).add()
     await hf.counter("c", precisions=(100, 10)).add()
@@ -142,7 +126,6 @@ async def test_who_says_a_part_of_the_shape_takes_the_rest(hf: AsyncHoldfast) ->
 
 
 async def test_a_part_of_the_shape_is_redefined(hf: AsyncHoldfast) -> None:
-    """The rest stays; who redefines it says the new one from then on."""
     hits = hf.counter("c", precisions=(10, 100), keep=5)
     await hits.add()
     await hits.redefine(keep=7)
@@ -167,7 +150,6 @@ async def test_a_part_of_the_shape_is_redefined(hf: AsyncHoldfast) -> None:
 
 
 async def test_who_redefines_knows_the_shape(hf: AsyncHoldfast, site: Site) -> None:
-    """When the server has forgotten it, that is what it is told."""
     hits = hf.counter("c")
     await hits.add()
     await hits.redefine(precisions=(1, 60))
@@ -179,7 +161,6 @@ async def test_who_redefines_knows_the_shape(hf: AsyncHoldfast, site: Site) -> N
 
 
 async def test_a_total_after_others_redefined(hf: AsyncHoldfast) -> None:
-    """It is of the precision that is the finest now, also for who knew another one."""
     hits, other = hf.counter("c", keep=120), hf.counter("c")
     plain = hf.counter("c")
     await hits.add(5)
@@ -193,7 +174,6 @@ async def test_a_total_after_others_redefined(hf: AsyncHoldfast) -> None:
 
 @pytest.mark.parametrize("keep", range(101, 107))
 async def test_nothing_is_lost_when_another_number_is_kept(hf: AsyncHoldfast, keep: int) -> None:
-    """Though a bucket may then lie in both chunks."""
     hits = hf.counter("hits", precisions=(3600, 86_400), keep=100)
     await hits.add(5)
     await hits.redefine(precisions=(3600, 86_400), keep=keep)
@@ -204,13 +184,11 @@ async def test_nothing_is_lost_when_another_number_is_kept(hf: AsyncHoldfast, ke
 
 @pytest.mark.parametrize("precision", [True, 60.0, "60", None])
 async def test_what_is_no_precision(hf: AsyncHoldfast, precision: Any) -> None:
-    """Is refused, and not taken for one that has no samples."""
     with pytest.raises(TypeError, match="precision must be an int"):
         await hf.counter("hits").samples(precision)
 
 
 async def test_windows_and_times_that_are_none(hf: AsyncHoldfast) -> None:
-    """Before any I/O, and with nothing counted."""
     hits = hf.counter("hits")
     for window in (0, -1, math.nan, math.inf):
         with pytest.raises(ValueError, match="window must be"):
@@ -229,14 +207,12 @@ async def test_windows_and_times_that_are_none(hf: AsyncHoldfast) -> None:
 
 
 async def test_known_counters_in_order(hf: AsyncHoldfast) -> None:
-    """Those that were added to."""
     for name in ("b", "c", "a"):
         await hf.counter(name).add()
     assert await hf.known_counters() == ["a", "b", "c"]
 
 
 async def test_what_has_vanished_is_not_known(hf: AsyncHoldfast, site: Site) -> None:
-    """And nobody asks for it again."""
     await hf.counter("kept").add()
     await hf.counter("gone", precisions=[1], keep=1).add()
     # On a slow machine it is gone already.
@@ -250,7 +226,6 @@ async def test_what_has_vanished_is_not_known(hf: AsyncHoldfast, site: Site) -> 
 
 @pytest.mark.parametrize("way", ["add", "redefine", "buffer"])
 async def test_what_comes_back_is_known_again(hf: AsyncHoldfast, site: Site, way: str) -> None:
-    """Though it was forgotten meanwhile by another one, and noted from here within the hour."""
     gone = hf.counter("gone", precisions=[1], keep=1)
     buffer = hf.counter_buffer(flush_every=3600)
     await gone.add()
@@ -269,7 +244,6 @@ async def test_what_comes_back_is_known_again(hf: AsyncHoldfast, site: Site, way
 
 
 async def test_everything_vanishes_by_itself(hf: AsyncHoldfast, site: Site) -> None:
-    """Each key has an end that the server knows."""
     await hf.counter("gone", precisions=(60, 120), keep=2).add()
     prefix = f"{site.namespace}:{{counter:gone}}:*"
     keys = [key for key in site.client.scan_iter(match=prefix) if b"ledger" not in key]

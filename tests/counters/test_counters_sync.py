@@ -1,11 +1,8 @@
 # Generated from test_counters_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Counters, as one user sees them."""
 
-from __future__ import annotations
-
 import math
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -27,19 +24,11 @@ from holdfast.core.runtime._sync import sleep
 PRECISIONS = (1, 5, 60, 300, 3600, 18_000, 86_400)
 
 
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def sums(counter: Counter) -> list[int]:
-    """Of all samples, by precision."""
     return [sum(sample.value for sample in counter.samples(p)) for p in PRECISIONS]
 
 
 def test_all_precisions_count_the_same(hf: Holdfast) -> None:
-    """Now, and a while ago as far as they keep it."""
     hits = hf.counter("hits")
     hits.add()
     hits.add(5)
@@ -54,7 +43,6 @@ def test_all_precisions_count_the_same(hf: Holdfast) -> None:
 
 
 def test_samples_have_no_gaps(hf: Holdfast) -> None:
-    """As many as are kept, the oldest first, aligned; or those of a span."""
     hits = hf.counter("hits")
     now = time.time()
     hits.add(3, at=now - 180)
@@ -78,7 +66,6 @@ def test_samples_have_no_gaps(hf: Holdfast) -> None:
 
 
 def test_a_counter_of_which_nobody_has_heard(hf: Holdfast) -> None:
-    """Is zero."""
     assert hf.counter("none").total(3600) == 0
     assert len(hf.counter("none").samples(1)) == 120
     assert hf.known_counters() == []
@@ -98,7 +85,6 @@ def test_times_that_cannot_be_counted(hf: Holdfast) -> None:
 
 
 def test_an_overflow_counts_nothing(hf: Holdfast) -> None:
-    """In no precision, whichever is full."""
     hits = hf.counter("hits")
     hits.add(2**63 - 1)
     with pytest.raises(CounterOverflow):
@@ -111,7 +97,6 @@ def test_an_overflow_counts_nothing(hf: Holdfast) -> None:
 
 
 def test_the_shape_is_kept_by_the_server(hf: Holdfast) -> None:
-    """Who says otherwise is told; who says nothing takes it; `redefine` changes it for all."""
     hf.counter("c", precisions=(10, 100), keep=5).add()
     with pytest.raises(DefinitionConflict, match=r"the precisions of counter 'c' is") as caught:
         hf.counter("c", precisions=[1]).add()
@@ -130,7 +115,6 @@ def test_the_shape_is_kept_by_the_server(hf: Holdfast) -> None:
 
 
 def test_who_says_a_part_of_the_shape_takes_the_rest(hf: Holdfast) -> None:
-    """And is told only if that part is another one."""
     hf.counter("c", precisions=(10, 100), keep=5).add()
     hf.counter("c", keep=5).add()
     hf.counter("c", precisions=(100, 10)).add()
@@ -143,7 +127,6 @@ def test_who_says_a_part_of_the_shape_takes_the_rest(hf: Holdfast) -> None:
 
 
 def test_a_part_of_the_shape_is_redefined(hf: Holdfast) -> None:
-    """The rest stays; who redefines it says the new one from then on."""
     hits = hf.counter("c", precisions=(10, 100), keep=5)
     hits.add()
     hits.redefine(keep=7)
@@ -168,7 +151,6 @@ def test_a_part_of_the_shape_is_redefined(hf: Holdfast) -> None:
 
 
 def test_who_redefines_knows_the_shape(hf: Holdfast, site: Site) -> None:
-    """When the server has forgotten it, that is what it is told."""
     hits = hf.counter("c")
     hits.add()
     hits.redefine(precisions=(1, 60))
@@ -180,7 +162,6 @@ def test_who_redefines_knows_the_shape(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_total_after_others_redefined(hf: Holdfast) -> None:
-    """It is of the precision that is the finest now, also for who knew another one."""
     hits, other = hf.counter("c", keep=120), hf.counter("c")
     plain = hf.counter("c")
     hits.add(5)
@@ -194,7 +175,6 @@ def test_a_total_after_others_redefined(hf: Holdfast) -> None:
 
 @pytest.mark.parametrize("keep", range(101, 107))
 def test_nothing_is_lost_when_another_number_is_kept(hf: Holdfast, keep: int) -> None:
-    """Though a bucket may then lie in both chunks."""
     hits = hf.counter("hits", precisions=(3600, 86_400), keep=100)
     hits.add(5)
     hits.redefine(precisions=(3600, 86_400), keep=keep)
@@ -205,13 +185,11 @@ def test_nothing_is_lost_when_another_number_is_kept(hf: Holdfast, keep: int) ->
 
 @pytest.mark.parametrize("precision", [True, 60.0, "60", None])
 def test_what_is_no_precision(hf: Holdfast, precision: Any) -> None:
-    """Is refused, and not taken for one that has no samples."""
     with pytest.raises(TypeError, match="precision must be an int"):
         hf.counter("hits").samples(precision)
 
 
 def test_windows_and_times_that_are_none(hf: Holdfast) -> None:
-    """Before any I/O, and with nothing counted."""
     hits = hf.counter("hits")
     for window in (0, -1, math.nan, math.inf):
         with pytest.raises(ValueError, match="window must be"):
@@ -230,14 +208,12 @@ def test_windows_and_times_that_are_none(hf: Holdfast) -> None:
 
 
 def test_known_counters_in_order(hf: Holdfast) -> None:
-    """Those that were added to."""
     for name in ("b", "c", "a"):
         hf.counter(name).add()
     assert hf.known_counters() == ["a", "b", "c"]
 
 
 def test_what_has_vanished_is_not_known(hf: Holdfast, site: Site) -> None:
-    """And nobody asks for it again."""
     hf.counter("kept").add()
     hf.counter("gone", precisions=[1], keep=1).add()
     # On a slow machine it is gone already.
@@ -251,7 +227,6 @@ def test_what_has_vanished_is_not_known(hf: Holdfast, site: Site) -> None:
 
 @pytest.mark.parametrize("way", ["add", "redefine", "buffer"])
 def test_what_comes_back_is_known_again(hf: Holdfast, site: Site, way: str) -> None:
-    """Though it was forgotten meanwhile by another one, and noted from here within the hour."""
     gone = hf.counter("gone", precisions=[1], keep=1)
     buffer = hf.counter_buffer(flush_every=3600)
     gone.add()
@@ -270,7 +245,6 @@ def test_what_comes_back_is_known_again(hf: Holdfast, site: Site, way: str) -> N
 
 
 def test_everything_vanishes_by_itself(hf: Holdfast, site: Site) -> None:
-    """Each key has an end that the server knows."""
     hf.counter("gone", precisions=(60, 120), keep=2).add()
     prefix = f"{site.namespace}:{{counter:gone}}:*"
     keys = [key for key in site.client.scan_iter(match=prefix) if b"ledger" not in key]

@@ -1,7 +1,5 @@
 """Counts of a buffer whose user is interrupted."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 

@@ -1,25 +1,15 @@
 """A server that restarts from an older state: counters and their buffers count on."""
 
-from __future__ import annotations
-
 import secrets
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
 from faults.waiting import eventually
 
 COUNTED_S = 30.0
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture
@@ -31,7 +21,6 @@ def hf(half: Half, rollback: Rollback) -> Any:
 def test_what_is_added_after_the_restart_is_counted(
     half: Half, rollback: Rollback, hf: Any, saved: str
 ) -> None:
-    """Also if the server forgot the counter itself, with its precisions."""
     counter = hf.counter("hits", precisions=(60, 3600), keep=100)
     if saved == "between":
         half.do(counter.add(10))

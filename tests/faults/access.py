@@ -1,7 +1,5 @@
 """How programs of the bench get at a server: plainly, durably, or by a password: `opened`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

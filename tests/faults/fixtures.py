@@ -6,20 +6,27 @@ as it found them. Whoever wants to kill a server takes `fresh_server`.
 
 import random
 from collections.abc import Callable, Generator, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from faults import evidence
 from faults.clock import LIBRARY, Clock
 from faults.clusters import Cluster
+from faults.halves import Half
 from faults.proxy import Proxy
 from faults.rollback import Rollback
 from faults.sentinels import Watched
 from faults.servers import Server, server_binary
 from faults.tls import Tls
+from holdfast import OutcomeUnknown
+from holdfast.core.script import Script
 
 SEEDS = 2**32
+LOST = ("drop_reply", "drop_request")
+REPEATED = ("repeat", "op_id", "another client")
+"""How a write is lost, and how it may be repeated: arguments of `lose` and of what it returns."""
+
 PATIENT_MS = 30_000
 """Who is silent for less is taken for busy, not for dead."""
 CALM = ("--hz", "10")
@@ -109,6 +116,34 @@ def proxy(standalone: Server) -> Iterator[Proxy]:
     """A proxy in front of the shared server."""
     with Proxy(standalone.address) as proxy:
         yield proxy
+
+
+@pytest.fixture
+def lose(half: Half, proxy: Proxy, standalone: Server) -> Callable[..., Callable[[str], Any]]:
+    """Make a write whose outcome is unknown; return how to repeat it.
+
+    The write is a function of a client and, as an option, of an `op_id`.
+    """
+
+    def lost(
+        fault: str, script: Script, namespace: str, write: Callable[..., Any], nth: int = 1
+    ) -> Callable[[str], Any]:
+        client, other = (half.client(proxy.url, namespace) for _ in range(2))
+        standalone.shared_client.script_load(script.source)  # or a first request does nothing
+        injection = getattr(proxy, fault)(nth, match=script.sha1.encode())
+        with pytest.raises(OutcomeUnknown, match="may or may not have been applied") as caught:
+            half.do(write(client))
+        assert injection.fired == 1
+        error = caught.value
+
+        def repeat(how: str) -> Any:
+            if how == "repeat":
+                return half.do(error.repeat())
+            return half.do(write(client if how == "op_id" else other, op_id=error.op_id))
+
+        return repeat
+
+    return lost
 
 
 @pytest.fixture

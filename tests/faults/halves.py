@@ -1,7 +1,5 @@
 """Both halves of Holdfast, driven alike by blocking programs: `Half`."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import random

@@ -1,7 +1,5 @@
 """Exceptions whose classes, messages and attributes raise: `KINDS`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any, NoReturn

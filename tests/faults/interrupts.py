@@ -1,7 +1,5 @@
 """Exceptions from signal handlers: at one chosen step of our code, or at random times."""
 
-from __future__ import annotations
-
 import random
 import signal
 import sys

@@ -1,7 +1,5 @@
 """What a server is asked, in order: `Watch`."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager

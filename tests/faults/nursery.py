@@ -4,8 +4,6 @@
 `fork` an actor, `kill` it and wait for its end, send it a signal, or say whether it has `ended`.
 """
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import json

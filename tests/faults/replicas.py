@@ -1,7 +1,5 @@
 """A primary with replicas, whose links can be made deaf: `Crew`."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from contextlib import ExitStack, suppress

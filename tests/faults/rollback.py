@@ -1,7 +1,5 @@
 """A server whose state can be saved, and which can restart from it: `Rollback`."""
 
-from __future__ import annotations
-
 from faults.servers import Server
 
 

@@ -1,7 +1,5 @@
 """A primary and its replicas that real Sentinels watch: `Watched`."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

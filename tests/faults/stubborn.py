@@ -1,7 +1,5 @@
 """Taking no failure for an answer, in the documented ways: `insist`."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

@@ -79,8 +79,6 @@ class TestTotalQueue:
 
 
 class TestIntervalOverlap:
-    """Never more holders than places."""
-
     def test_holders_in_turn_pass(self) -> None:
         interval_overlap(
             [
@@ -146,8 +144,6 @@ class TestIntervalOverlap:
 
 
 class TestRisingFences:
-    """Unique, and rising in the order of time."""
-
     def test_fences_that_rise_pass(self) -> None:
         rising_fences(
             [
@@ -179,8 +175,6 @@ def write(span: tuple[int, int | None], new: Any, outcome: Outcome = "ok") -> Op
 
 
 class TestLinearizability:
-    """Some order explains every answer, for each model."""
-
     def test_a_register_may_be_read_old_or_new_during_a_write(self) -> None:
         history = [write((0, 10), 1), op("read", (1, 2), None), op("read", (3, 4), 1)]
         linearizability(history, Register())
@@ -261,7 +255,6 @@ class TestLinearizability:
     def test_long_histories_are_checked_in_time(self, seed: int) -> None:
         history = _lock_history(random.Random(seed), operations=5_000, clients=16)
         linearizability(history, FencedLock())
-
         grants = [index for index, done in enumerate(history) if done.value not in (None, True)]
         broken = history[grants[-10]]
         history[grants[-10]] = op("acquire", (broken.invoke_ns, broken.return_ns), 1)
@@ -328,8 +321,6 @@ def _lock_history(chance: random.Random, operations: int, clients: int) -> list[
 
 
 class TestAudit:
-    """Every key has an owner or a time to live."""
-
     def test_a_key_that_nobody_owns_is_named(self, standalone: Server) -> None:
         client = standalone.client()
         client.set("audit:{a}:kept", "1")

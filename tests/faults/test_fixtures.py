@@ -15,12 +15,10 @@ def test_that_fails(fresh_server, seed):
 
 def test_a_failure_shows_seed_and_logs_and_the_seed_repeats(tmp_path: Path) -> None:
     (tmp_path / "test_failing.py").write_text(FAILING)
-
     shown = _pytest(tmp_path, "--seed", "4711")
     assert "seed 4711: repeat with --seed 4711" in shown
     assert "Ready to accept connections" in shown
     assert "1 failed" in shown
-
     assert "1 passed" in _pytest(tmp_path, "--seed", "0")
 
 

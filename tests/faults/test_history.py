@@ -47,7 +47,6 @@ def test_exceptions_decide_the_outcome_and_pass(tmp_path: Path) -> None:
             op.fail()
         with recorder.operation("write") as op:
             op.unknown()
-
     outcomes = [operation.outcome for operation in read([tmp_path / "one.jsonl"])]
     assert outcomes == ["fail", "unknown", "fail", "unknown"]
 

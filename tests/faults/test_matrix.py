@@ -3,8 +3,6 @@
 `make faults-all` plays all, `make faults` those marked `choice`, `make test` those not `long`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,7 +38,6 @@ def test_cell(
     record_property: Callable[[str, object], None],
     request: pytest.FixtureRequest,
 ) -> None:
-    """It holds, or is violated only as the table says; and everything recovers."""
     if cell.fault == "F12":
         request.getfixturevalue("faketime")
     verdict = play(cell, seed=seed, folder=tmp_path, nursery=nursery)

@@ -1,6 +1,4 @@
-"""The judges of the fault matrix pass a right history, and bite on each kind of broken one."""
-
-from __future__ import annotations
+"""The judges of the fault matrix accept a right history, and name what is wrong in a broken one."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -13,16 +11,7 @@ import pytest
 
 from faults.history import Operation
 from faults.matrix.verdict import Violation, counted
-from faults.matrix.workloads import (
-    chats,
-    counts,
-    feeds,
-    lines,
-    names,
-    places,
-    queues,
-    rows,
-)
+from faults.matrix.workloads import chats, counts, feeds, lines, names, places, queues, rows
 
 Judge = Callable[[Sequence[Operation]], list[Violation]]
 
@@ -30,342 +19,272 @@ _moments = count(1)
 
 
 def op(kind: str, key: str, value: Any = None, **fields: Any) -> Operation:
-    """One that began and ended after all before it."""
+    """Return an operation that begins and ends after all before it."""
     at = 10 * next(_moments)
     return Operation("p", at, kind, key, at, at + 5, "ok", value, fields)
 
 
 def unknown(operation: Operation) -> Operation:
-    """The same, but nobody heard how it ended."""
+    """Return the same with an unknown outcome."""
     return replace(operation, return_ns=None, outcome="unknown", value=None)
 
 
 def late(operation: Operation) -> Operation:
-    """The same, but it ended long after all others."""
+    """Return the same, ended long after all others."""
     return replace(operation, return_ns=10**9)
 
 
-def kinds(judge: Judge, history: Sequence[Operation]) -> dict[str, int]:
-    """What is wrong with a history."""
-    return counted(judge(history))
+def held(holder: str, fence: int) -> list[Operation]:
+    until = 10 * next(_moments) + 10**12
+    return [
+        op("acquire", "lock", fence, holder=holder, until_ns=until),
+        op("write", "lock", True, holder=holder, fence=fence),
+        op("release", "lock", holder=holder),
+    ]
 
 
-class TestPlaces:
-    """Locks and semaphores."""
+def late_write() -> list[Operation]:
+    write = op("write", "lock", True, holder="a", fence=1)
+    history = [*held("a", 1), *held("b", 2)]
+    return [*history, replace(write, invoke_ns=history[-1].invoke_ns + 1, return_ns=10**9)]
 
-    judge = staticmethod(partial(places.judge, limit=1))
 
-    def cycle(self, holder: str, fence: int) -> list[Operation]:
-        until = 10 * next(_moments) + 10**12
-        return [
-            op("acquire", "lock", fence, holder=holder, until_ns=until),
-            op("write", "lock", True, holder=holder, fence=fence),
-            op("release", "lock", holder=holder),
-        ]
+def enqueued(key: str) -> Operation:
+    return op("enqueue", key, f"id-{key}")
 
-    def test_one_after_the_other(self) -> None:
-        assert kinds(self.judge, [*self.cycle("a", 1), *self.cycle("b", 2)]) == {}
 
-    def test_two_at_once(self) -> None:
-        assert kinds(self.judge, [*self.cycle("a", 1)[:2], *self.cycle("b", 2)]) == {"overlap": 1}
+def run(key: str, token: int, enqueued: str = "monday") -> Operation:
+    return op("complete", key, task_id=f"id-{key}", token=token, enqueued=enqueued)
 
-    def test_a_fence_that_falls(self) -> None:
-        history = [*self.cycle("a", 2), *self.cycle("b", 1)]
-        assert kinds(self.judge, history) == {"disordered": 1, "stale": 1}
 
-    def test_a_late_write(self) -> None:
-        late = op("write", "lock", True, holder="a", fence=1)
-        history = [*self.cycle("a", 1), *self.cycle("b", 2)]
-        late = replace(late, invoke_ns=history[-1].invoke_ns + 1, return_ns=10**9)
-        assert kinds(self.judge, [*history, late]) == {"stale": 1}
+def queue(dead: set[str] = frozenset(), token: int = 1) -> Judge:
+    return lambda history: queues.judge(history, set(dead), {"id-a": token})
 
 
-class TestQueues:
-    """What was put in line, and what ran."""
+def fetch(*seqs: int, body: int | None = None) -> Operation:
+    bodies = [["s", body or seq] for seq in seqs]
+    return op("fetch", "r", {"seqs": list(seqs), "bodies": bodies, "gap": None})
 
-    def judge(
-        self, history: Sequence[Operation], *, dead: set[str] = frozenset(), token: int = 1
-    ) -> list[Violation]:
-        return queues.judge(history, set(dead), {"id-a": token})
 
-    def run(self, key: str, token: int, enqueued: str = "monday") -> Operation:
-        return op("complete", key, task_id=f"id-{key}", token=token, enqueued=enqueued)
+def read(*seqs: int) -> list[Operation]:
+    handled = [op("handle", "r", seq=seq) for seq in seqs]
+    return [fetch(*seqs), *handled, op("ack", "r", upto=seqs[-1])]
 
-    def test_each_ran(self) -> None:
-        assert kinds(self.judge, [op("enqueue", "a", "id-a"), self.run("a", 1)]) == {}
 
-    def test_one_may_run_that_was_not_acknowledged(self) -> None:
-        assert kinds(self.judge, [unknown(op("enqueue", "a")), self.run("a", 1)]) == {}
+def said(*numbers: int) -> list[Operation]:
+    return [op("send", "s", number, number=number) for number in numbers]
 
-    def test_one_never_ran(self) -> None:
-        history = [op("enqueue", "a", "id-a"), op("enqueue", "b", "id-b"), self.run("a", 1)]
-        [lost] = self.judge(history)
-        assert (lost.kind, lost.at_ns) == ("lost", history[1].return_ns)
-        assert self.judge(history, dead={"id-b"}) == []
 
-    def test_one_ran_that_nobody_enqueued(self) -> None:
-        assert kinds(self.judge, [self.run("a", 1)]) == {"doubled": 1}
+def told_a_gap() -> Operation:
+    return op("told", "r", gap=(2, 2, "reset"))
 
-    def test_one_claim_ran_twice(self) -> None:
-        history = [op("enqueue", "a", "id-a"), self.run("a", 1), self.run("a", 1)]
-        assert kinds(self.judge, history) == {"doubled": 1}
 
-    def test_one_call_was_stored_twice(self) -> None:
-        history = [op("enqueue", "a", "id-a"), self.run("a", 1), self.run("a", 2, "tuesday")]
-        assert kinds(partial(self.judge, token=2), history) == {"doubled": 1}
+def mailbox(first: int, reason: str = "dropped", *, told: bool = True) -> list[Operation]:
+    """Return a history in which a reader gets five messages from *first* on, and a gap before."""
+    seqs, gap = list(range(first, 6)), [1, first - 1, reason]
+    bodies = [["s", seq] for seq in seqs]
+    return [
+        *said(1, 2, 3, 4, 5),
+        op("fetch", "r", {"seqs": seqs, "bodies": bodies, "gap": gap}),
+        *([op("told", "r", gap=gap)] if told else []),
+        *(op("handle", "r", seq=seq) for seq in seqs),
+    ]
 
-    def test_the_word_of_an_older_claim_counts(self) -> None:
-        history = [op("enqueue", "a", "id-a"), self.run("a", 1), self.run("a", 2)]
-        assert kinds(partial(self.judge, token=2), history) == {}
-        assert kinds(self.judge, history) == {"stale": 1}
 
-    def test_how_long_what_was_cut_short_lay_there(self) -> None:
-        killed, again = self.run("a", 1), self.run("a", 2)
-        killed = replace(killed, return_ns=None, outcome="unknown")
-        history = [killed, self.run("b", 1), again, self.run("b", 2)]
-        waited_s = (again.invoke_ns - killed.invoke_ns) / 1e9
-        assert queues.longest_until_again_s(history) == waited_s
-        assert queues.longest_until_again_s(history[1:]) == 0
+def named(before: str, *found: str) -> list[Operation]:
+    return [*(op(*verb.split("=")) for verb in before.split(", ") if verb), search(*found)]
 
 
-class TestChats:
-    """What was said, and what was read."""
-
-    judge = staticmethod(partial(chats.judge, readers=["r"]))
-
-    def fetch(self, *seqs: int) -> Operation:
-        value = {"seqs": list(seqs), "bodies": [["s", seq] for seq in seqs], "gap": None}
-        return op("fetch", "r", value)
-
-    def read(self, *seqs: int) -> list[Operation]:
-        handled = [op("handle", "r", seq=seq) for seq in seqs]
-        return [self.fetch(*seqs), *handled, op("ack", "r", upto=seqs[-1])]
+def search(*found: str) -> Operation:
+    return op("search", "g", list(found))
 
-    def said(self, *numbers: int) -> list[Operation]:
-        return [op("send", "s", number, number=number) for number in numbers]
 
-    def test_all_is_read_once(self) -> None:
-        assert kinds(self.judge, [*self.said(1, 2), *self.read(1), *self.read(2)]) == {}
-
-    def test_one_is_lost(self) -> None:
-        found = kinds(self.judge, [*self.said(1, 2, 3), *self.read(1), *self.read(3)])
-        assert found == {"lost": 1, "disordered": 1}  # and skipped
-
-    def test_one_comes_again(self) -> None:
-        found = kinds(self.judge, [*self.said(1, 2), *self.read(1, 2), *self.read(2)])
-        assert found == {"stale": 1}
-
-    def test_what_the_server_lost_is_told(self) -> None:
-        history = [*self.said(1, 2), *self.read(1)]
-        assert kinds(partial(chats.judge_losses, readers=["r"]), history) == {"lost": 1}
-        history += [op("told", "r", gap=(2, 2, "reset"))]
-        assert kinds(partial(chats.judge_losses, readers=["r"]), history) == {"told": 1}
-        assert kinds(partial(chats.judge_losses, readers=["r"]), [*history, *self.read(2)]) == {}
+def adds() -> list[Operation]:
+    return [op("add", "hits", amount=1), op("add", "hits", amount=2)]
 
-    def test_two_have_the_same_number(self) -> None:
-        other = replace(self.fetch(1), value={"seqs": [1], "bodies": [["s", 2]], "gap": None})
-        history = [*self.said(1, 2), *self.read(1, 2), other]
-        assert kinds(self.judge, history)["disordered"] == 1
 
+def total(*sums: int) -> Judge:
+    return partial(counts.judge, sums=list(sums))
 
-class TestMailboxes:
-    """What came, and what had to go."""
 
-    judge = staticmethod(partial(chats.judge, readers=["r"], keep=2))
+def row(value: int | None) -> list[Operation]:
+    return [op("write", "1", 1), op("get", "1", value)]
 
-    def history(self, first: int, reason: str = "dropped") -> list[Operation]:
-        """Of five messages those from *first* on were shown, and of the others it was told."""
-        seqs, gap = list(range(first, 6)), [1, first - 1, reason]
-        bodies = [["s", seq] for seq in seqs]
-        return [
-            *(op("send", "s", number, number=number) for number in range(1, 6)),
-            op("fetch", "r", {"seqs": seqs, "bodies": bodies, "gap": gap}),
-            op("told", "r", gap=gap),
-            *(op("handle", "r", seq=seq) for seq in seqs),
-        ]
 
-    def test_what_is_too_much_may_go(self) -> None:
-        assert kinds(self.judge, self.history(4)) == {}
+def failed(*ids: str) -> list[Operation]:
+    each = (op("get", row_id, reason=rows.INDIGESTIBLE) for row_id in ids)
+    return [replace(operation, outcome="fail") for operation in each]
 
-    def test_not_without_a_word(self) -> None:
-        history = [each for each in self.history(4) if each.kind != "told"]
-        assert kinds(self.judge, history) == {"lost": 1}
-
-    def test_not_what_there_was_room_for(self) -> None:
-        assert kinds(self.judge, self.history(5)) == {"lost": 1}
-
-    def test_not_by_the_server(self) -> None:
-        assert kinds(self.judge, self.history(4, "reset")) == {"lost": 1}
-
-    def test_nothing_where_all_is_kept(self) -> None:
-        assert kinds(partial(self.judge, keep=None), self.history(4)) == {"lost": 1}
-
-
-class TestNames:
-    """What is found."""
-
-    judge = staticmethod(names.judge)
-
-    def test_what_is_there_is_found(self) -> None:
-        history = [
-            op("add", "g a"),
-            op("search", "g", ["g a"]),
-            op("remove", "g a"),
-            op("search", "g", []),
-        ]
-        assert kinds(self.judge, history) == {}
-
-    def test_either_way_while_nobody_knows(self) -> None:
-        adding = late(op("add", "g a"))
-        history = [adding, op("search", "g", []), op("search", "g", ["g a"])]
-        assert kinds(self.judge, history) == {}
-
-    @pytest.mark.parametrize(
-        ("before", "found", "kind"),
-        [
-            (["add"], [], "lost"),
-            (["add", "remove"], ["g a"], "stale"),
-            ([], ["g a"], "doubled"),
-            (["add"], ["g a", "g a"], "doubled"),
-        ],
-    )
-    def test_broken(self, before: list[str], found: list[str], kind: str) -> None:
-        history = [*(op(verb, "g a") for verb in before), op("search", "g", found)]
-        assert kinds(self.judge, history) == {kind: 1}
-
-    def test_another_order(self) -> None:
-        history = [op("add", "g a"), op("add", "g b"), op("search", "g", ["g b", "g a"])]
-        assert kinds(self.judge, history) == {"disordered": 1}
-
-
-class TestCounts:
-    """Sums."""
-
-    judge = staticmethod(partial(counts.judge, sums=[3, 3]))
-
-    def adds(self) -> list[Operation]:
-        return [op("add", "hits", amount=1), op("add", "hits", amount=2)]
-
-    def test_the_sum(self) -> None:
-        assert kinds(self.judge, [*self.adds(), op("read", "hits", 3)]) == {}
-
-    def test_one_perhaps(self) -> None:
-        history = [*self.adds(), unknown(op("add", "hits", amount=5))]
-        assert kinds(self.judge, history) == {}
-        assert kinds(partial(counts.judge, sums=[8, 8]), history) == {}
-        assert kinds(partial(counts.judge, sums=[9, 9]), history) == {"doubled": 2}
-
-    def test_too_little(self) -> None:
-        assert kinds(self.judge, [*self.adds(), op("read", "hits", 2)]) == {"lost": 1}
-
-    def test_too_much(self) -> None:
-        assert kinds(self.judge, [*self.adds(), op("read", "hits", 4)]) == {"doubled": 1}
-
-    def test_precisions_that_differ(self) -> None:
-        judge = partial(counts.judge, sums=[3, 2])
-        assert kinds(judge, self.adds()) == {"disordered": 1, "lost": 1}
-
-
-class TestRows:
-    """What is shown."""
-
-    judge = staticmethod(rows.judge)
-
-    def test_the_version_that_was_written(self) -> None:
-        history = [op("get", "1", 0), op("write", "1", 1), op("get", "1", 1)]
-        assert kinds(self.judge, history) == {}
-
-    def test_the_one_before_while_it_is_written(self) -> None:
-        writing = late(op("write", "1", 1))
-        assert kinds(self.judge, [writing, op("get", "1", 0), op("get", "1", 1)]) == {}
-
-    @pytest.mark.parametrize(("shown", "kind"), [(0, "stale"), (2, "disordered"), (None, "lost")])
-    def test_broken(self, shown: int | None, kind: str) -> None:
-        history = [op("write", "1", 1), op("get", "1", shown)]
-        assert kinds(self.judge, history) == {kind: 1}
-
-    def test_one_that_fails_with_another(self) -> None:
-        failed = [op("get", row, reason=rows.INDIGESTIBLE) for row in ("0", "1")]
-        history = [replace(each, outcome="fail") for each in failed]
-        assert kinds(self.judge, history[:1]) == {}
-        assert kinds(self.judge, history) == {"lost": 1}
-
-
-class TestTallies:
-    """Lines."""
-
-    def judge(self, history: Sequence[Operation], **wrong: Any) -> list[Violation]:
-        return lines.judge(history, lines.sums_of(["f", "g"])._replace(**wrong))
-
-    def count(self, *names: str) -> Operation:
-        return op("count", "daily", names=names)
-
-    def counted(self) -> list[Operation]:
-        return [self.count("f"), self.count("f", "g")]
-
-    def first_day(self, *names: str) -> int:
-        return lines.sums_of(names).days[lines.DAYS[0]]
-
-    def test_each_line_once(self) -> None:
-        history = [
-            op("total", "day", 0),
-            self.count("f"),
-            op("total", "day", self.first_day("f")),
-            self.count("f", "g"),
-            op("total", "day", self.first_day("f", "g")),
-        ]
-        assert kinds(self.judge, history) == {}
-
-    @pytest.mark.parametrize(("more", "kind"), [(-1, "lost"), (1, "doubled")])
-    def test_a_line_more_or_less_in_the_end(self, more: int, kind: str) -> None:
-        sums = lines.sums_of(["f", "g"])
-        word, day = (lines.DAYS[0], "sold"), lines.DAYS[0]
-        for wrong in (
-            {"words": {**sums.words, word: sums.words[word] + more}},
-            {"days": {**sums.days, day: sums.days[day] + more}},
-            {"rejected": sums.rejected + more},
-        ):
-            assert kinds(partial(self.judge, **wrong), self.counted()) == {kind: 1}
-
-    def test_a_sum_that_falls_behind(self) -> None:
-        history = [*self.counted(), op("total", "day", self.first_day("f"))]
-        assert kinds(self.judge, history) == {"stale": 1}
-
-    def test_a_sum_that_is_ahead(self) -> None:
-        much = self.first_day("f") + 1
-        history = [self.count("f"), op("total", "day", much), self.count("f", "g")]
-        assert kinds(self.judge, history) == {"doubled": 1}
-
-    def test_perhaps_while_nobody_knows(self) -> None:
-        first, second = self.counted()
-        history = [first, unknown(second), op("total", "day", self.first_day("f"))]
-        assert kinds(self.judge, history) == {}
-
-
-class TestFeeds:
-    """What arrived, and what was counted."""
-
-    def history(self, *, kept: bytes | None = None) -> list[Operation]:
-        data = feeds.contents("f")
-        digest = hashlib.sha256(data if kept is None else kept).hexdigest()
-        return [op("publish", "f"), op("keep", "f", digest)]
-
-    def sums(self) -> dict[str, int]:
-        words = feeds.contents("f").decode().split()[1::2]
-        return {word: words.count(word) for word in feeds.WORDS}
-
-    def test_every_byte_and_line(self) -> None:
-        assert feeds.judge(self.history(), self.sums()) == []
-
-    def test_a_file_that_was_not_read(self) -> None:
-        assert counted(feeds.judge(self.history()[:1], self.sums())) == {"lost": 1}
-
-    def test_other_bytes(self) -> None:
-        found = feeds.judge(self.history(kept=b"other"), self.sums())
-        assert counted(found) == {"disordered": 1}
-
-    @pytest.mark.parametrize(("more", "kind"), [(-1, "lost"), (1, "doubled")])
-    def test_a_line_that_is_not_counted_once(self, more: int, kind: str) -> None:
-        sums = self.sums()
-        sums["sold"] += more
-        assert counted(feeds.judge(self.history(), sums)) == {kind: 1}
+
+def tally(**wrong: Any) -> Judge:
+    return lambda history: lines.judge(history, lines.sums_of(["f", "g"])._replace(**wrong))
+
+
+def counted_lines() -> list[Operation]:
+    return [op("count", "daily", names=("f",)), op("count", "daily", names=("f", "g"))]
+
+
+def day(*names: str, more: int = 0) -> Operation:
+    of_first_day = lines.sums_of(names).days[lines.DAYS[0]] if names else 0
+    return op("total", "day", of_first_day + more)
+
+
+def wrong_sums(more: int) -> list[dict[str, Any]]:
+    sums, word, first = lines.sums_of(["f", "g"]), (lines.DAYS[0], "sold"), lines.DAYS[0]
+    return [
+        {"words": {**sums.words, word: sums.words[word] + more}},
+        {"days": {**sums.days, first: sums.days[first] + more}},
+        {"rejected": sums.rejected + more},
+    ]
+
+
+def feed(sold: int = 0) -> Judge:
+    words = feeds.contents("f").decode().split()[1::2]
+    sums = {word: words.count(word) for word in feeds.WORDS}
+    sums["sold"] += sold
+    return lambda history: feeds.judge(history, sums)
+
+
+def kept(data: bytes | None = None) -> list[Operation]:
+    digest = hashlib.sha256(feeds.contents("f") if data is None else data).hexdigest()
+    return [op("publish", "f"), op("keep", "f", digest)]
+
+
+LOCK = partial(places.judge, limit=1)
+CHAT = partial(chats.judge, readers=["r"])
+LOSSES = partial(chats.judge_losses, readers=["r"])
+MAILBOX = partial(chats.judge, readers=["r"], keep=2)
+KEEPER = partial(chats.judge, readers=["r"], keep=None)
+
+CASES: dict[str, tuple[Judge, list[Operation], dict[str, int]]] = {
+    "lock: one after the other": (LOCK, [*held("a", 1), *held("b", 2)], {}),
+    "lock: two at once": (LOCK, [*held("a", 1)[:2], *held("b", 2)], {"overlap": 1}),
+    "lock: a fence falls": (LOCK, held("a", 2) + held("b", 1), {"disordered": 1, "stale": 1}),
+    "lock: a late write": (LOCK, late_write(), {"stale": 1}),
+    "queue: each ran": (queue(), [enqueued("a"), run("a", 1)], {}),
+    "queue: not acknowledged": (queue(), [unknown(op("enqueue", "a")), run("a", 1)], {}),
+    "queue: one is dead": (queue({"id-b"}), [enqueued("b"), enqueued("a"), run("a", 1)], {}),
+    "queue: one never ran": (queue(), [enqueued("a"), enqueued("b"), run("a", 1)], {"lost": 1}),
+    "queue: never enqueued": (queue(), [run("a", 1)], {"doubled": 1}),
+    "queue: one claim ran twice": (
+        *(queue(), [enqueued("a"), run("a", 1), run("a", 1)]),
+        {"doubled": 1},
+    ),
+    "queue: one call was stored twice": (
+        *(queue(token=2), [enqueued("a"), run("a", 1), run("a", 2, "tuesday")]),
+        {"doubled": 1},
+    ),
+    "queue: two claims": (queue(token=2), [enqueued("a"), run("a", 1), run("a", 2)], {}),
+    "queue: an old claim settled": (
+        *(queue(), [enqueued("a"), run("a", 1), run("a", 2)]),
+        {"stale": 1},
+    ),
+    "chat: read once": (CHAT, [*said(1, 2), *read(1), *read(2)], {}),
+    "chat: one is skipped": (
+        *(CHAT, [*said(1, 2, 3), *read(1), *read(3)]),
+        {"lost": 1, "disordered": 1},
+    ),
+    "chat: one comes again": (CHAT, [*said(1, 2), *read(1, 2), *read(2)], {"stale": 1}),
+    "chat: one number twice": (
+        *(CHAT, [*said(1, 2), *read(1, 2), fetch(1, body=2)]),
+        {"disordered": 1, "stale": 1},
+    ),
+    "losses: unreported": (LOSSES, [*said(1, 2), *read(1)], {"lost": 1}),
+    "losses: reported": (LOSSES, [*said(1, 2), *read(1), told_a_gap()], {"told": 1}),
+    "losses: read after all": (LOSSES, [*said(1, 2), *read(1), told_a_gap(), *read(2)], {}),
+    "mailbox: what is too much may go": (MAILBOX, mailbox(4), {}),
+    "mailbox: unreported": (MAILBOX, mailbox(4, told=False), {"lost": 1}),
+    "mailbox: there was room": (MAILBOX, mailbox(5), {"lost": 1}),
+    "mailbox: lost by the server": (MAILBOX, mailbox(4, "reset"), {"lost": 1}),
+    "mailbox: everything is kept": (KEEPER, mailbox(4), {"lost": 1}),
+    "names: found": (
+        *(names.judge, [*named("add=g a", "g a"), op("remove", "g a"), search()]),
+        {},
+    ),
+    "names: either while it is added": (
+        *(names.judge, [late(op("add", "g a")), search(), search("g a")]),
+        {},
+    ),
+    "names: not found": (names.judge, named("add=g a"), {"lost": 1}),
+    "names: found after removal": (
+        *(names.judge, named("add=g a, remove=g a", "g a")),
+        {"stale": 1},
+    ),
+    "names: never added": (names.judge, named("", "g a"), {"doubled": 1}),
+    "names: twice": (names.judge, named("add=g a", "g a", "g a"), {"doubled": 1}),
+    "names: another order": (
+        *(names.judge, named("add=g a, add=g b", "g b", "g a")),
+        {"disordered": 1},
+    ),
+    "counts: the sum": (total(3, 3), [*adds(), op("read", "hits", 3)], {}),
+    "counts: without an unknown one": (
+        *(total(3, 3), [*adds(), unknown(op("add", "hits", amount=5))]),
+        {},
+    ),
+    "counts: with an unknown one": (
+        *(total(8, 8), [*adds(), unknown(op("add", "hits", amount=5))]),
+        {},
+    ),
+    "counts: one more": (
+        *(total(9, 9), [*adds(), unknown(op("add", "hits", amount=5))]),
+        {"doubled": 2},
+    ),
+    "counts: too little": (total(3, 3), [*adds(), op("read", "hits", 2)], {"lost": 1}),
+    "counts: too much": (total(3, 3), [*adds(), op("read", "hits", 4)], {"doubled": 1}),
+    "counts: precisions differ": (total(3, 2), adds(), {"disordered": 1, "lost": 1}),
+    "rows: the version that was written": (rows.judge, [op("get", "1", 0), *row(1)], {}),
+    "rows: either while it is written": (
+        *(rows.judge, [late(op("write", "1", 1)), op("get", "1", 0), op("get", "1", 1)]),
+        {},
+    ),
+    "rows: the version before": (rows.judge, row(0), {"stale": 1}),
+    "rows: a version to come": (rows.judge, row(2), {"disordered": 1}),
+    "rows: none": (rows.judge, row(None), {"lost": 1}),
+    "rows: one fails by itself": (rows.judge, failed("0"), {}),
+    "rows: one fails with another": (rows.judge, failed("0", "1"), {"lost": 1}),
+    "tally: each line once": (
+        *(tally(), [day(), counted_lines()[0], day("f"), counted_lines()[1], day("f", "g")]),
+        {},
+    ),
+    **{
+        f"tally: {more:+} in {', '.join(wrong)}": (
+            *(tally(**wrong), counted_lines()),
+            {"doubled" if more > 0 else "lost": 1},
+        )
+        for more in (-1, 1)
+        for wrong in wrong_sums(more)
+    },
+    "tally: a sum falls behind": (tally(), [*counted_lines(), day("f")], {"stale": 1}),
+    "tally: a sum is ahead": (
+        *(tally(), [counted_lines()[0], day("f", more=1), counted_lines()[1]]),
+        {"doubled": 1},
+    ),
+    "tally: either while it is unknown": (
+        *(tally(), [counted_lines()[0], unknown(counted_lines()[1]), day("f")]),
+        {},
+    ),
+    "feed: every byte and line": (feed(), kept(), {}),
+    "feed: a file was not read": (feed(), kept()[:1], {"lost": 1}),
+    "feed: other bytes": (feed(), kept(b"other"), {"disordered": 1}),
+    "feed: a line is missing": (feed(-1), kept(), {"lost": 1}),
+    "feed: a line counts twice": (feed(+1), kept(), {"doubled": 1}),
+}
+
+
+@pytest.mark.parametrize(("judge", "history", "found"), CASES.values(), ids=CASES)
+def test_judge(judge: Judge, history: list[Operation], found: dict[str, int]) -> None:
+    assert counted(judge(history)) == found
+
+
+def test_a_loss_is_dated() -> None:
+    history = [enqueued("a"), enqueued("b"), run("a", 1)]
+    [lost] = queue()(history)
+    assert (lost.kind, lost.at_ns) == ("lost", history[1].return_ns)
+
+
+def test_the_time_until_a_task_runs_again() -> None:
+    killed, again = unknown(run("a", 1)), run("a", 2)
+    history = [killed, run("b", 1), again, run("b", 2)]
+    waited_s = (again.invoke_ns - killed.invoke_ns) / 1e9
+    assert queues.longest_until_again_s(history) == waited_s
+    assert queues.longest_until_again_s(history[1:]) == 0

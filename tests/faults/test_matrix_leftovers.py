@@ -1,7 +1,5 @@
 """What the matrix says of what is left in the server when a cell is over: its checkers bite."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
@@ -33,7 +31,6 @@ SOUND = Places(
 
 
 def test_a_queue_in_good_order_passes() -> None:
-    """So that a complaint means something."""
     SOUND.check()
 
 
@@ -51,7 +48,6 @@ def test_a_queue_in_good_order_passes() -> None:
     ],
 )
 def test_a_task_that_is_nowhere_or_twice_is_named(changed: dict[str, Any], told: str) -> None:
-    """As scripts that forget a step would leave it."""
     with pytest.raises(AssertionError, match=f"^{told}"):
         replace(SOUND, **changed).check()
 
@@ -65,7 +61,6 @@ def counted(site: Site) -> Iterator[str]:
 
 
 def test_what_does_not_fit_together_is_astray(site: Site, counted: str) -> None:
-    """Whatever the block: `hf.audit()` says it."""
     workload = SimpleNamespace(open=lambda: Holdfast.from_url(site.url, namespace=site.namespace))
     assert audited(cast("Workload", workload)) == []
     site.client.delete(counted)
@@ -75,7 +70,6 @@ def test_what_does_not_fit_together_is_astray(site: Site, counted: str) -> None:
 
 
 def test_a_slot_that_nobody_uses_is_not_struck(cluster: Cluster) -> None:
-    """Where nothing is, nothing can break."""
     with Holdfast.from_url(cluster.url, namespace="struck") as hf:
         hf.counter("hits").add()
     used = Namespace.of("struck").unit(KIND, "hits").slot

@@ -1,7 +1,5 @@
 """Cells in which clients are broken on purpose: the judge of each block bites, in its own word."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +54,6 @@ def test_a_broken_client_is_caught(
     seed: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Though the server, the network and the schedule are those of a cell that holds."""
     broken = replace(FAULTS[FAULT], how={"mutant": mutant.__name__})
     monkeypatch.setitem(FAULTS, FAULT, broken)
     verdict = play(CELLS[FAULT, block], seed=seed, folder=tmp_path, nursery=nursery)

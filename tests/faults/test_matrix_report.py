@@ -1,7 +1,5 @@
 """The page of the fault matrix: a run replaces its own rows, and keeps the others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from faults.matrix import report
@@ -27,7 +25,6 @@ def verdict(fault: str, block: str, seed: int, word: str = "held") -> Verdict:
 
 
 def test_rows_are_replaced_and_kept(tmp_path: Path) -> None:
-    """By fault and block."""
     page = tmp_path / "faults.md"
     report.write(page, [verdict("F1", "queue", 1), verdict("F9", "chat", 2)])
     report.write(page, [verdict("F1", "queue", 3, word="broken: lost: a | b\nmore")])
@@ -55,6 +52,5 @@ def test_recovery_is_told_beside_its_bound(tmp_path: Path) -> None:
 
 
 def test_the_page_in_the_docs_is_what_this_would_write() -> None:
-    """So nobody wrote into it by hand, and the table of expectations is the present one."""
     text = (ROOT / "docs/faults.md").read_text()
     assert report.text_of(report.read(text)) == text

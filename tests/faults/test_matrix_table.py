@@ -1,7 +1,5 @@
 """What a cell makes of violations, and whether the table speaks of what there is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +13,6 @@ from faults.matrix.workloads import WORKLOADS
 
 
 class TestVerdict:
-    """What a cell makes of violations."""
-
     began_ns = 10**12
     lost = Violation("lost", "a", at_ns=10**12)
 
@@ -45,7 +41,6 @@ class TestVerdict:
 
 
 def test_the_table_speaks_of_what_there_is() -> None:
-    """Every fault, every block, and a reason for whatever is not plainly safe."""
     assert set(CELLS) == {(fault, block) for fault in FAULTS for block in WORKLOADS}
     for cell in CELLS.values():
         assert cell.mark in {"S", "U", "B", "V", "-"}

@@ -1,7 +1,5 @@
 """Who watches over a whole cell of the matrix notices what it is there for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,7 +47,6 @@ def test_the_bystander_notices_that_it_is_struck(cluster: Cluster) -> None:
 def test_whoever_asks_a_replica_is_noticed(
     fresh_server: Server, tmp_path: Path, question: tuple[Any, ...]
 ) -> None:
-    """By a script or by a plain command; what a replica gets from its primary is no question."""
     watched: Any = SimpleNamespace(replica=fresh_server)
     scene = Scene(tmp_path, fresh_server.url, fresh_server.client, watched=watched)
     for command in (("HSET", "lock", "fence", 1), ("PEXPIRE", "lock", 1000), ("INFO",), ("PING",)):
@@ -62,7 +59,6 @@ def test_whoever_asks_a_replica_is_noticed(
 
 @pytest.mark.parametrize("recovery", RECOVERIES, ids=lambda each: each.faults[0])
 def test_what_takes_longer_than_promised_is_late(recovery: Any) -> None:
-    """Up to its bound it is not."""
     bound_s = recovery.bound_s
     verdict = Verdict(recovery.faults[0], recovery.block or "queue", "U", 17)
     at_last = replace(verdict, **{recovery.measure: bound_s})

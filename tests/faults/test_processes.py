@@ -33,7 +33,6 @@ def test_a_process_is_killed_and_started_again(ticker: Process) -> None:
         ticker.kill()
         assert not ticker.is_running
         assert ticker.returncode == -signal.SIGKILL
-
         before = ticker.output
         ticker.start()
         eventually(lambda: len(ticker.output) > len(before))
@@ -49,13 +48,11 @@ def test_a_paused_process_does_nothing_until_it_is_resumed(ticker: Process) -> N
         time.sleep(0.05)
         assert ticker.output == before
         assert ticker.is_running
-
         ticker.resume()
         eventually(lambda: len(ticker.output) > len(before))
 
 
 def state_of(process: Process) -> str:
-    """As ps(1) has it: T is stopped."""
     asked = ["ps", "-o", "stat=", "-p", str(process.pid)]
     return subprocess.run(asked, capture_output=True, text=True, check=True).stdout
 

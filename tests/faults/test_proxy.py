@@ -85,10 +85,8 @@ def test_pipelined_requests_and_replies_are_counted_one_by_one(
 @both_protocols
 def test_a_lost_reply_was_applied(proxy: Proxy, client: redis.Redis, direct: redis.Redis) -> None:
     fault = proxy.drop_reply()
-
     with pytest.raises(LOST):
         client.incr("counter")
-
     assert direct.get("counter") == b"1"
     assert fault.fired == 1
     assert [(lost.kind, lost.command) for lost in proxy.dropped] == [("reply", "INCRBY")]
@@ -97,7 +95,6 @@ def test_a_lost_reply_was_applied(proxy: Proxy, client: redis.Redis, direct: red
 
 def test_the_reply_lost_is_the_nth(proxy: Proxy, client: redis.Redis, direct: redis.Redis) -> None:
     proxy.drop_reply(3)
-
     assert client.incr("counter") == 1
     assert client.incr("counter") == 2
     with pytest.raises(LOST):
@@ -110,11 +107,9 @@ def test_the_reply_lost_is_to_a_matching_request(
     script = client.register_script("return redis.call('INCR', KEYS[1])")
     assert script(["scripted"]) == 1
     proxy.drop_reply(match=script.sha.encode())
-
     assert client.incr("plain") == 1
     with pytest.raises(LOST):
         script(["scripted"])
-
     assert direct.get("scripted") == b"2"
 
 
@@ -130,13 +125,11 @@ def test_a_request_dropped_is_not_applied_and_those_before_it_are(
     proxy: Proxy, client: redis.Redis, direct: redis.Redis
 ) -> None:
     proxy.drop_request(3)
-
     with client.pipeline(transaction=False) as pipeline:
         for number in range(5):
             pipeline.set(f"key:{number}", number)
         with pytest.raises(LOST):
             pipeline.execute()
-
     assert sorted(direct.keys()) == [b"key:0", b"key:1"]
     assert [(lost.kind, lost.command) for lost in proxy.dropped] == [("request", "SET")]
 
@@ -153,11 +146,9 @@ def test_several_replies_in_a_row_are_lost(
     proxy: Proxy, client: redis.Redis, direct: redis.Redis
 ) -> None:
     fault = proxy.drop_replies(3, match=b"counter")
-
     for _ in range(3):
         with pytest.raises(LOST):
             client.incr("counter")
-
     assert client.incr("counter") == 4
     assert fault.fired == 3
 
@@ -180,9 +171,7 @@ def test_a_cut_resets_all_present_connections_only(proxy: Proxy, client: redis.R
     with socket.create_connection(proxy.address) as raw:
         client.ping()
         eventually(lambda: proxy.open_connections == 2)
-
         proxy.cut()
-
         assert _until_reset(raw) == b""
         assert proxy.open_connections == 0
     assert client.ping()
@@ -219,7 +208,6 @@ def test_a_delayed_request_arrives_although_its_client_gave_up(
         proxy.delay(0.5, "requests")
         raw.sendall(b"SET late 1\r\n")
         eventually(lambda: proxy.requests == 2)
-
     eventually(lambda: direct.get("late") == b"1")
 
 
@@ -267,7 +255,6 @@ def test_a_black_hole_for_replies_lets_requests_be_applied(
         eventually(lambda: direct.get("hole") == b"1")
         eventually(lambda: _lost_bytes(proxy))
         assert not unheard.done()
-
         proxy.heal()
         with pytest.raises(LOST):
             unheard.result(PATIENCE_S)
@@ -326,7 +313,6 @@ def test_pushes_are_lost_without_a_reset_and_are_no_replies(
         for text in ("one", "two"):
             direct.publish("bell", text)
         assert _next(pubsub)["data"] == b"two"
-
     assert fault.fired == 1
     assert proxy.dropped[0].kind == "push"
 
@@ -354,8 +340,6 @@ async def test_controls_work_from_a_running_event_loop(proxy: Proxy, direct: red
 
 
 def test_a_connection_that_comes_in_while_it_refuses_is_ended(proxy: Proxy) -> None:
-    """The event loop has accepted it by then, and nobody has seen it."""
-
     async def refuse_at_once() -> socket.socket:
         client = socket.create_connection(proxy.address)  # the loop does not run meanwhile
         await asyncio.sleep(0)

@@ -95,7 +95,6 @@ class Riders:
 
     @property
     def slots(self) -> set[int]:
-        """Where all this lives."""
         names = Namespace.of(self.namespace)
         units = [("queue", queue) for queue in QUEUES.values()]
         units += [("rows", "stock/0"), ("mailbox", "jack"), ("catalog", "queue")]
@@ -145,7 +144,6 @@ class Riders:
 
 
 def done(call: Callable[[], Any]) -> Any:
-    """What a call answers; None while it is not known to be applied."""
     try:
         return call()
     except (ServerUnavailable, OutcomeUnknown):
@@ -215,8 +213,6 @@ def test_a_cluster_elects_a_replica(own_cluster: Cluster) -> None:
 
 
 def test_slots_move(own_cluster: Cluster) -> None:
-    """Those of all that they use, while they use it."""
-
     def strike(riders: Riders) -> None:
         for slot in riders.slots:
             own_cluster.move_slot(slot, own_cluster.stranger(slot))

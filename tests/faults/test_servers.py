@@ -20,20 +20,16 @@ from faults.waiting import eventually
 
 def test_acknowledged_writes_survive_a_kill_with_persistence_always(fresh_server: Server) -> None:
     fresh_server.client().set("kept", "1")
-
     fresh_server.kill()
     assert not fresh_server.is_running
     fresh_server.start()
-
     assert fresh_server.client().get("kept") == b"1"
 
 
 def test_a_restart_in_good_order_keeps_port_and_data(fresh_server: Server) -> None:
     address, client = fresh_server.address, fresh_server.client()
     client.set("kept", "1")
-
     fresh_server.restart()
-
     assert fresh_server.address == address
     assert fresh_server.client().get("kept") == b"1"
 
@@ -53,7 +49,6 @@ def test_a_paused_server_answers_after_it_is_resumed(fresh_server: Server) -> No
         fresh_server.client(socket_timeout=0.3).ping()
     assert fresh_server.is_running
     fresh_server.resume()
-
     assert fresh_server.client().ping()
 
 

@@ -1,7 +1,5 @@
 """URLs of servers: `patient`."""
 
-from __future__ import annotations
-
 
 def patient(url: str, socket_timeout: float) -> str:
     """*url*, whatever else it says, with so many seconds for each call."""

@@ -1,7 +1,5 @@
 """Files that fail again and again: paused, then set aside until somebody says so."""
 
-from __future__ import annotations
-
 import io
 import secrets
 import time
@@ -74,7 +72,6 @@ def fail(file: FeedFile) -> None:
 
 
 def hurry(client: redis.Redis, hf: Holdfast, place: str = "1:1", **changes: int) -> None:
-    """As if the attempts had been made, and their pauses were over."""
     stored = msgspec.msgpack.decode(client.hget(key(hf, "places"), place))
     stored |= {"tries": ATTEMPTS - 1, "after_ms": 0, **changes}
     client.hset(key(hf, "places"), place, msgspec.msgpack.encode(stored))
@@ -96,7 +93,6 @@ def test_a_file_that_fails_pauses_and_the_others_go_on(feed: FileFeed) -> None:
 def test_a_file_that_failed_too_often_is_set_aside(
     hf: Holdfast, client: redis.Redis, feed: FileFeed
 ) -> None:
-    """It is seen where somebody looks, and comes again when somebody says so."""
     feed.seal()
     read(feed, "a")
     assert (feed.status().failed, feed.files(failed=True)) == (0, [])
@@ -127,7 +123,6 @@ def test_a_file_that_failed_too_often_is_set_aside(
 
 
 async def failing(feed: AsyncFileFeed) -> None:
-    """Fail on every file."""
     async for file in feed.consumer("a").files():
         with suppress(OSError):
             async with file:
@@ -137,7 +132,6 @@ async def failing(feed: AsyncFileFeed) -> None:
 async def test_whoever_waits_in_asyncio_is_told(
     hf: Holdfast, client: redis.Redis, feed: FileFeed, standalone: Server
 ) -> None:
-    """And hands them out again."""
     feed.seal()
     read(feed, "a")
     hurry(client, hf)
@@ -153,7 +147,6 @@ async def test_whoever_waits_in_asyncio_is_told(
 
 
 def test_who_gets_on_is_not_set_aside(hf: Holdfast, client: redis.Redis, feed: FileFeed) -> None:
-    """What was acknowledged meanwhile counts; what is no error is no failed attempt."""
     read(feed, "a")
     hurry(client, hf)
     with suppress(OSError), next(feed.consumer("a").files()) as file:
@@ -208,7 +201,6 @@ def test_a_loss_of_another_file_gives_the_file_back(feed: FileFeed) -> None:
 
 
 def test_a_consumer_whose_files_all_fail_pauses(hf: Holdfast, standalone: Server) -> None:
-    """As when its disk is full: it gets no thousands of files a second, and others get them."""
     feed = hf.file_feed("logs", mode="share")
     for n in range(60):
         feed.publish(io.BytesIO(b""), name=f"bad-{n}" if n < 40 else f"good-{n}")
@@ -229,7 +221,6 @@ def test_a_consumer_whose_files_all_fail_pauses(hf: Holdfast, standalone: Server
 
 @pytest.mark.parametrize("mode", ["broadcast", "share"])
 def test_what_was_set_aside_holds_nobody_up(hf: Holdfast, client: redis.Redis, mode: str) -> None:
-    """When its room is needed it goes, and its consumer is told."""
     noise = secrets.token_bytes(MIN_BUDGET // 4)
     consumers = {"mode": "share"} if mode == "share" else {"consumers": ["a"]}
     feed = hf.file_feed("logs", budget=MIN_BUDGET, **consumers)  # type: ignore[arg-type]

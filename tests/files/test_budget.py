@@ -1,7 +1,5 @@
 """The budget of a feed: who waits for whom, for how long, and what is dropped then."""
 
-from __future__ import annotations
-
 import io
 import random
 import secrets
@@ -74,7 +72,6 @@ def test_a_file_may_be_larger_than_the_budget(
     threads: ThreadPoolExecutor,
     tmp_path: Path,
 ) -> None:
-    """Four times: two who read it while it is published, one acknowledges, one saves it."""
     feed = hf.file_feed("logs", consumers=["a", "b"], budget=MIN_BUDGET)
     peak, over = [0], threading.Event()
 
@@ -102,7 +99,6 @@ def test_a_file_may_be_larger_than_the_budget(
 
 
 def test_who_waits_too_long_is_told_who_holds_it_up(hf: Holdfast) -> None:
-    """And when it is published again, it goes on where it was."""
     feed = hf.file_feed("logs", consumers=["quick", "slow"], budget=MIN_BUDGET)
     with pytest.raises(
         BudgetExceeded, match=r"used up for 0.1 s.* 'quick', 'slow' did not"
@@ -146,7 +142,6 @@ def test_bytes_are_kept_until_the_last_of_ten_has_them(hf: Holdfast) -> None:
 
 
 def taken_now(feed: FileFeed, name: str) -> dict[str, bytes]:
-    """What there is for a consumer that is published whole."""
     found: dict[str, bytes] = {}
     for file in feed.consumer(name).files(timeout=0):
         if file.size is None:
@@ -157,7 +152,6 @@ def taken_now(feed: FileFeed, name: str) -> dict[str, bytes]:
 
 
 def test_one_who_never_comes_holds_nobody_up(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
-    """Of ten consumers, longer than a lease; when it comes it is told what it missed, once."""
     names = [f"c{n}" for n in range(10)]
     feed = hf.file_feed("logs", consumers=names, budget=MIN_BUDGET, lease=4.0)
     sent = {str(n): NOISE[n : n + 700_000] for n in range(6)}
@@ -179,7 +173,6 @@ def test_one_who_never_comes_holds_nobody_up(hf: Holdfast, threads: ThreadPoolEx
 
 
 def test_nothing_is_dropped_while_nobody_reads(hf: Holdfast) -> None:
-    """As when the publisher comes first, long before its consumers."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET, lease=1.0)
     with pytest.raises(BudgetExceeded):
         feed.publish(io.BytesIO(NOISE), name="a", timeout=2.5)
@@ -189,7 +182,6 @@ def test_nothing_is_dropped_while_nobody_reads(hf: Holdfast) -> None:
 
 
 def test_a_file_of_one_who_died_goes_to_another(hf: Holdfast, standalone: Server) -> None:
-    """After its lease; and should it live after all, it is told."""
     feed = hf.file_feed("logs", mode="share", lease=2.0)
     feed.publish(io.BytesIO(b"a\nb\n"), name="a")
     with Holdfast.from_url(standalone.url, namespace=hf.namespace) as gone:
@@ -210,7 +202,6 @@ def test_a_file_of_one_who_died_goes_to_another(hf: Holdfast, standalone: Server
 
 
 def test_a_session_that_ends_gives_back_what_it_holds(hf: Holdfast) -> None:
-    """At once: nobody waits for its lease."""
     feed = hf.file_feed("logs", consumers=["a"])
     feed.publish(io.BytesIO(b"a\n"), name="a")
     for _ in range(3):
@@ -220,7 +211,6 @@ def test_a_session_that_ends_gives_back_what_it_holds(hf: Holdfast) -> None:
 
 
 def test_a_silent_session_lives_on_if_nobody_wants_its_file(hf: Holdfast) -> None:
-    """As after a machine was suspended."""
     feed = hf.file_feed("logs", consumers=["a"], lease=1.0)
     feed.publish(io.BytesIO(b"a\n"), name="a")
     session = feed.consumer("a").files(timeout=0)
@@ -236,7 +226,6 @@ def test_a_silent_session_lives_on_if_nobody_wants_its_file(hf: Holdfast) -> Non
 def test_what_was_read_of_a_large_file_may_be_gone(
     hf: Holdfast, threads: ThreadPoolExecutor
 ) -> None:
-    """If it was not acknowledged; the next reader is told, and the feed goes on."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
     publishing = threads.submit(feed.publish, io.BytesIO(NOISE), name="big")
     consumer = feed.consumer("a")
@@ -279,7 +268,6 @@ def test_who_acknowledges_as_it_goes_can_always_begin_again(
 def test_who_comes_later_leaves_room_to_the_file_that_is_read(
     hf: Holdfast, threads: ThreadPoolExecutor
 ) -> None:
-    """Else its reader waits for its publisher, that for room, and that for the reader."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
     with pytest.raises(BudgetExceeded):
         feed.publish(io.BytesIO(NOISE), name="big", timeout=0)
@@ -303,7 +291,6 @@ def test_who_comes_later_leaves_room_to_the_file_that_is_read(
 
 
 def test_a_line_may_be_longer_than_the_budget(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
-    """It is left out, and nobody waits for its end to come."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
     data = b"a\n" + NOISE.replace(b"\n", b".") + b"\nb\n"
     publishing = threads.submit(feed.publish, io.BytesIO(data), name="big")
@@ -314,7 +301,6 @@ def test_a_line_may_be_longer_than_the_budget(hf: Holdfast, threads: ThreadPoolE
 
 
 def test_small_files_are_kept_until_they_are_done_with(hf: Holdfast) -> None:
-    """However much they were read, and however much a publisher wants their room."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
     for name in ("a", "b"):
         feed.publish(io.BytesIO(NOISE[:450_000]), name=name)
@@ -332,7 +318,6 @@ def test_small_files_are_kept_until_they_are_done_with(hf: Holdfast) -> None:
 def test_who_publishes_again_finds_the_room_that_was_made(
     hf: Holdfast, threads: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    """Of a file whose beginning is gone: who saved it has read all that is kept of it."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
     session = feed.consumer("a").files()
     saving = threads.submit(lambda: next(session).save_to(tmp_path).read_bytes())
@@ -350,7 +335,6 @@ def test_who_publishes_again_finds_the_room_that_was_made(
 
 
 def test_an_unread_end_is_no_reason_to_wait(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
-    """Who leaves the block is done with the whole file, also with what is yet to come."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
     publishing = threads.submit(feed.publish, io.BytesIO(NOISE), name="big")
     with next(iter(feed.consumer("a").files())):
@@ -363,7 +347,6 @@ def test_an_unread_end_is_no_reason_to_wait(hf: Holdfast, threads: ThreadPoolExe
 def test_a_publisher_that_waits_is_told_of_the_end(
     hf: Holdfast, threads: ThreadPoolExecutor
 ) -> None:
-    """It does not wait for room in what is gone."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
     publishing = threads.submit(feed.publish, io.BytesIO(NOISE), name="big")
     eventually(lambda: feed.status().used > MIN_BUDGET - 2**18)
@@ -373,7 +356,6 @@ def test_a_publisher_that_waits_is_told_of_the_end(
 
 
 def test_a_larger_budget_lets_a_publisher_go_on(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
-    """For everyone."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
     feed.publish(io.BytesIO(b""), name="empty")
     publishing = threads.submit(hf.file_feed("logs").publish, io.BytesIO(NOISE), name="big")
@@ -386,7 +368,6 @@ def test_a_larger_budget_lets_a_publisher_go_on(hf: Holdfast, threads: ThreadPoo
 
 
 def test_two_may_publish_the_same(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
-    """As when one was taken for dead: together they publish it once."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
     publishing = [
         threads.submit(feed.publish, io.BytesIO(NOISE), name="big", compress=codec)
@@ -399,7 +380,6 @@ def test_two_may_publish_the_same(hf: Holdfast, threads: ThreadPoolExecutor) -> 
 
 
 def test_many_share_many_files(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
-    """Each file goes to one of them, while others are still published."""
     feed = hf.file_feed("logs", mode="share", budget=MIN_BUDGET)
     reading = [threads.submit(taken, feed, f"c{n}") for n in range(4)]
     sent = {f"{n}.log": b"line of %d\n" % n * (n * 100) for n in range(150)}
@@ -416,7 +396,6 @@ def test_many_share_many_files(hf: Holdfast, threads: ThreadPoolExecutor) -> Non
 def test_five_thousand_small_files(
     hf: Holdfast, standalone: Server, namespace: str, threads: ThreadPoolExecutor
 ) -> None:
-    """To ten consumers of which one never comes; the memory stays within its bounds."""
     names = [f"c{n}" for n in range(10)]
     feed = hf.file_feed("logs", consumers=names, budget=2 * MIN_BUDGET, lease=10.0)
     sent = {f"{n % 7}/{n}.log": b"line of %d\n" % n * (n % 90) for n in range(5_000)}

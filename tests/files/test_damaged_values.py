@@ -3,8 +3,6 @@
 No script keeps the server busy, nothing takes gigabytes, and nobody gets a `ValueError` of Python.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import re
@@ -46,7 +44,6 @@ DAY: Final = "2011-10-10"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """A server that says so when a script takes a second."""
     with Server("--busy-reply-threshold", "1000") as server:
         yield server
 
@@ -116,7 +113,6 @@ OF_TALLY: Final[tuple[Operation, ...]] = (
 
 
 def damages(client: redis.Redis, key: bytes) -> Iterator[Callable[[], object]]:
-    """Each thing that another program may do to a key."""
     kind = client.type(key)
     if kind == b"string":
         yield from (lambda text=text: client.set(key, text) for text in TEXTS)
@@ -148,7 +144,6 @@ def fields_of(value: bytes) -> Iterator[bytes]:
 def chosen(
     client: redis.Redis, keys: list[bytes], sample: int
 ) -> Iterator[tuple[bytes, int, Callable[[], object]]]:
-    """One of so many damages to all keys."""
     every = [(key, damage) for key in keys for damage in damages(client, key)]
     for n, (key, damage) in enumerate(every):
         if n % SAMPLED == sample:
@@ -172,7 +167,6 @@ def test_every_call_ends_by_an_answer_or_an_error_of_ours(
     operations: tuple[Operation, ...],
     sample: int,
 ) -> None:
-    """Whatever one value is."""
     client = server.shared_client
     client.flushall()
     with Holdfast.from_url(f"{server.url}?socket_timeout=20", namespace="damaged") as hf:
@@ -207,7 +201,6 @@ def test_every_call_ends_by_an_answer_or_an_error_of_ours(
 def test_a_damaged_feed_is_a_decode_error(
     server: Server, tmp_path: Path, field: str, value: bytes
 ) -> None:
-    """For everybody who reads it."""
     server.shared_client.flushall()
     with Holdfast.from_url(server.url, namespace="damaged") as hf:
         feed_of(hf, tmp_path)
@@ -220,7 +213,6 @@ def test_a_damaged_feed_is_a_decode_error(
 
 @pytest.mark.parametrize("value", [b"x", b"-1 abc", b"1e400 abc", b"9" * 30 + b" abc", b"1", b""])
 def test_a_damaged_position_is_a_decode_error(server: Server, tmp_path: Path, value: bytes) -> None:
-    """Nothing is counted: nobody knows what was."""
     server.shared_client.flushall()
     with Holdfast.from_url(server.url, namespace="damaged") as hf:
         tally_of(hf, tmp_path)

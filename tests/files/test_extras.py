@@ -1,7 +1,5 @@
 """What is not installed: only who needs it is told, and what to install."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -43,7 +41,6 @@ for make in (lambda: GeoTable.from_mmdb("x"), lambda: GeoTable.from_geolite2_csv
 
 
 def said(code: str, *args: str | Path) -> str:
-    """What a process prints that has not what the first of *args* names."""
     command = [sys.executable, "-c", WITHOUT + code, *args]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -51,7 +48,6 @@ def said(code: str, *args: str | Path) -> str:
 
 
 def test_a_packed_file_is_told_and_the_others_are_sent(standalone: Server, tmp_path: Path) -> None:
-    """Without Zstandard, and without what tables need."""
     needs = "Zstandard needs Python 3.14 or the extra: pip install 'holdfast[zstd]'"
     missing = "backports,compression,polars,maxminddb"
     assert said(FEED, missing, standalone.url, tmp_path).splitlines() == [
@@ -63,6 +59,5 @@ def test_a_packed_file_is_told_and_the_others_are_sent(standalone: Server, tmp_p
 
 @pytest.mark.parametrize("missing", ["polars", "maxminddb,polars"])
 def test_tables_of_places_say_what_they_need(missing: str) -> None:
-    """Whichever of the libraries is missing."""
     needs = "tables of places need an extra: run `pip install 'holdfast[geo]'`"
     assert said(TABLES, missing).splitlines() == [needs, needs]

@@ -1,7 +1,5 @@
 """Feeds, as publishers and consumers see them."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
@@ -29,14 +27,7 @@ NOISE = random.Random(4).randbytes(400_000)
 LINES = b"".join(b"line %d\n" % n for n in range(40_000))
 
 
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def keys(site: Site, name: str = "logs") -> dict[str, int]:
-    """Each key of a feed that is there, and how long it lives (s)."""
     parts = [
         "meta",
         "names",
@@ -53,7 +44,6 @@ def keys(site: Site, name: str = "logs") -> dict[str, int]:
 
 
 async def contents(consumer: AsyncConsumer, timeout: float = 0) -> dict[str, bytes]:
-    """What a consumer reads of all that is there."""
     found = {}
     async for file in consumer.files(timeout=timeout):
         async with file:
@@ -62,7 +52,6 @@ async def contents(consumer: AsyncConsumer, timeout: float = 0) -> dict[str, byt
 
 
 async def test_every_consumer_gets_every_file(hf: AsyncHoldfast, site: Site) -> None:
-    """In order; and when all are done, nothing is left but the word that it is over."""
     feed = hf.file_feed("logs", consumers=["geo-1", "geo-2"])
     sent = {"a.log": LINES, "empty": b"", "b.log": NOISE + b"\n" + LINES}
     for name, data in sent.items():
@@ -87,12 +76,10 @@ async def test_every_consumer_gets_every_file(hf: AsyncHoldfast, site: Site) -> 
 
 
 async def gathered(blocks: AsyncIterator[Block]) -> bytes:
-    """The data of *blocks*."""
     return b"".join([block.data async for block in blocks])
 
 
 async def test_a_shared_file_goes_to_one(hf: AsyncHoldfast) -> None:
-    """To whoever comes first; nobody else waits for it."""
     feed = hf.file_feed("logs", mode="share")
     for n in range(4):
         await feed.publish(io.BytesIO(b"%d\n" % n), name=str(n))
@@ -111,7 +98,6 @@ async def test_a_shared_file_goes_to_one(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_file_that_failed_comes_again(hf: AsyncHoldfast) -> None:
-    """From where it was acknowledged."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     await feed.publish(io.BytesIO(LINES), name="a.log")
     consumer = feed.consumer("geo-1")
@@ -139,7 +125,6 @@ async def test_a_file_that_failed_comes_again(hf: AsyncHoldfast) -> None:
 
 
 async def test_lines_have_no_ends(hf: AsyncHoldfast) -> None:
-    """Whichever; the last one may have none; what is too long is counted."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     data = b"a\r\n\n" + b"x" * 70_000 + b"\nb\0\xff\nlast"
     await feed.publish(io.BytesIO(data), name="a.log")
@@ -151,7 +136,6 @@ async def test_lines_have_no_ends(hf: AsyncHoldfast) -> None:
 
 
 async def test_blocks_can_begin_at_any_line(hf: AsyncHoldfast) -> None:
-    """As when somebody else remembers what is counted."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     data = LINES * 6
     await feed.publish(io.BytesIO(data), name="a.log")
@@ -166,7 +150,6 @@ async def test_blocks_can_begin_at_any_line(hf: AsyncHoldfast) -> None:
 
 
 async def test_what_is_packed_is_unpacked(hf: AsyncHoldfast, tmp_path: Path) -> None:
-    """Several members; the name tells, and loses that end; or not, if it is said."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     path = tmp_path / "day.log.gz"
     path.write_bytes(gzip.compress(LINES) + gzip.compress(b"more\n"))
@@ -178,7 +161,6 @@ async def test_what_is_packed_is_unpacked(hf: AsyncHoldfast, tmp_path: Path) -> 
 
 
 async def test_a_damaged_file_does_not_end_the_feed(hf: AsyncHoldfast) -> None:
-    """What was good of it is read; then the publisher and the consumers are told, once."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     cut = gzip.compress(LINES)[:-9]
     for _ in range(2):
@@ -240,7 +222,6 @@ async def test_names_are_data(hf: AsyncHoldfast, tmp_path: Path) -> None:
 
 
 async def test_a_folder_is_published_with_those_within(hf: AsyncHoldfast, tmp_path: Path) -> None:
-    """In order; what cannot be is told, and costs the others nothing."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     (tmp_path / "days" / "old").mkdir(parents=True)
     (tmp_path / "loop").symlink_to(tmp_path)
@@ -273,7 +254,6 @@ async def test_a_folder_is_published_with_those_within(hf: AsyncHoldfast, tmp_pa
 
 
 async def test_a_sealed_feed_takes_no_more(hf: AsyncHoldfast) -> None:
-    """Whoever published is told; sealing twice is harmless."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     await feed.publish(io.BytesIO(b"a"), name="a")
     for _ in range(2):
@@ -288,7 +268,6 @@ async def test_a_sealed_feed_takes_no_more(hf: AsyncHoldfast) -> None:
 
 
 async def test_an_aborted_feed_is_gone(hf: AsyncHoldfast, site: Site) -> None:
-    """Everybody is told, also whoever holds a file."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     await feed.abort()  # there is nothing yet
     await feed.publish(io.BytesIO(LINES * 9), name="a")
@@ -311,7 +290,6 @@ async def test_an_aborted_feed_is_gone(hf: AsyncHoldfast, site: Site) -> None:
 
 
 async def test_a_feed_is_sealed_when_its_files_are_whole(hf: AsyncHoldfast) -> None:
-    """Or by force: then they count as damaged."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
 
     class Broken(io.BytesIO):
@@ -347,7 +325,6 @@ async def test_everything_expires(hf: AsyncHoldfast, site: Site) -> None:
 
 
 async def test_wrong_arguments_are_told_before_any_io(hf: AsyncHoldfast) -> None:
-    """And what the server does not know, or knows otherwise, is an error of its own."""
     with pytest.raises(ValueError, match="needs the names of its consumers"):
         hf.file_feed("logs", budget=2**20)
     with pytest.raises(ValueError, match="1,048,576 to"):
@@ -377,7 +354,6 @@ async def test_wrong_arguments_are_told_before_any_io(hf: AsyncHoldfast) -> None
 
 
 async def test_files_that_are_left_are_listed(hf: AsyncHoldfast) -> None:
-    """The newest first, with whom each waits for; what everybody has read is not."""
     feed = hf.file_feed("logs", consumers=["geo-1", "geo-2"])
     assert await feed.files() == []
     for name in ("a.log", "b.log", "c.log"):
@@ -402,7 +378,6 @@ async def test_files_that_are_left_are_listed(hf: AsyncHoldfast) -> None:
 
 
 async def test_files_of_a_shared_feed_wait_for_anybody(hf: AsyncHoldfast) -> None:
-    """And so name nobody."""
     feed = hf.file_feed("logs", mode="share")
     await feed.publish(io.BytesIO(LINES), name="a.log")
     assert [(file.name, file.waits_for) for file in await feed.files()] == [("a.log", ())]

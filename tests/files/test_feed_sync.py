@@ -1,8 +1,6 @@
 # Generated from test_feed_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Feeds, as publishers and consumers see them."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
@@ -30,14 +28,7 @@ NOISE = random.Random(4).randbytes(400_000)
 LINES = b"".join(b"line %d\n" % n for n in range(40_000))
 
 
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def keys(site: Site, name: str = "logs") -> dict[str, int]:
-    """Each key of a feed that is there, and how long it lives (s)."""
     parts = [
         "meta",
         "names",
@@ -54,7 +45,6 @@ def keys(site: Site, name: str = "logs") -> dict[str, int]:
 
 
 def contents(consumer: Consumer, timeout: float = 0) -> dict[str, bytes]:
-    """What a consumer reads of all that is there."""
     found = {}
     for file in consumer.files(timeout=timeout):
         with file:
@@ -63,7 +53,6 @@ def contents(consumer: Consumer, timeout: float = 0) -> dict[str, bytes]:
 
 
 def test_every_consumer_gets_every_file(hf: Holdfast, site: Site) -> None:
-    """In order; and when all are done, nothing is left but the word that it is over."""
     feed = hf.file_feed("logs", consumers=["geo-1", "geo-2"])
     sent = {"a.log": LINES, "empty": b"", "b.log": NOISE + b"\n" + LINES}
     for name, data in sent.items():
@@ -88,12 +77,10 @@ def test_every_consumer_gets_every_file(hf: Holdfast, site: Site) -> None:
 
 
 def gathered(blocks: Iterator[Block]) -> bytes:
-    """The data of *blocks*."""
     return b"".join([block.data for block in blocks])
 
 
 def test_a_shared_file_goes_to_one(hf: Holdfast) -> None:
-    """To whoever comes first; nobody else waits for it."""
     feed = hf.file_feed("logs", mode="share")
     for n in range(4):
         feed.publish(io.BytesIO(b"%d\n" % n), name=str(n))
@@ -112,7 +99,6 @@ def test_a_shared_file_goes_to_one(hf: Holdfast) -> None:
 
 
 def test_a_file_that_failed_comes_again(hf: Holdfast) -> None:
-    """From where it was acknowledged."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     feed.publish(io.BytesIO(LINES), name="a.log")
     consumer = feed.consumer("geo-1")
@@ -140,7 +126,6 @@ def test_a_file_that_failed_comes_again(hf: Holdfast) -> None:
 
 
 def test_lines_have_no_ends(hf: Holdfast) -> None:
-    """Whichever; the last one may have none; what is too long is counted."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     data = b"a\r\n\n" + b"x" * 70_000 + b"\nb\0\xff\nlast"
     feed.publish(io.BytesIO(data), name="a.log")
@@ -152,7 +137,6 @@ def test_lines_have_no_ends(hf: Holdfast) -> None:
 
 
 def test_blocks_can_begin_at_any_line(hf: Holdfast) -> None:
-    """As when somebody else remembers what is counted."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     data = LINES * 6
     feed.publish(io.BytesIO(data), name="a.log")
@@ -167,7 +151,6 @@ def test_blocks_can_begin_at_any_line(hf: Holdfast) -> None:
 
 
 def test_what_is_packed_is_unpacked(hf: Holdfast, tmp_path: Path) -> None:
-    """Several members; the name tells, and loses that end; or not, if it is said."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     path = tmp_path / "day.log.gz"
     path.write_bytes(gzip.compress(LINES) + gzip.compress(b"more\n"))
@@ -179,7 +162,6 @@ def test_what_is_packed_is_unpacked(hf: Holdfast, tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_does_not_end_the_feed(hf: Holdfast) -> None:
-    """What was good of it is read; then the publisher and the consumers are told, once."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     cut = gzip.compress(LINES)[:-9]
     for _ in range(2):
@@ -241,7 +223,6 @@ def test_names_are_data(hf: Holdfast, tmp_path: Path) -> None:
 
 
 def test_a_folder_is_published_with_those_within(hf: Holdfast, tmp_path: Path) -> None:
-    """In order; what cannot be is told, and costs the others nothing."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     (tmp_path / "days" / "old").mkdir(parents=True)
     (tmp_path / "loop").symlink_to(tmp_path)
@@ -273,7 +254,6 @@ def test_a_folder_is_published_with_those_within(hf: Holdfast, tmp_path: Path) -
 
 
 def test_a_sealed_feed_takes_no_more(hf: Holdfast) -> None:
-    """Whoever published is told; sealing twice is harmless."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     feed.publish(io.BytesIO(b"a"), name="a")
     for _ in range(2):
@@ -288,7 +268,6 @@ def test_a_sealed_feed_takes_no_more(hf: Holdfast) -> None:
 
 
 def test_an_aborted_feed_is_gone(hf: Holdfast, site: Site) -> None:
-    """Everybody is told, also whoever holds a file."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
     feed.abort()  # there is nothing yet
     feed.publish(io.BytesIO(LINES * 9), name="a")
@@ -311,7 +290,6 @@ def test_an_aborted_feed_is_gone(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_feed_is_sealed_when_its_files_are_whole(hf: Holdfast) -> None:
-    """Or by force: then they count as damaged."""
     feed = hf.file_feed("logs", consumers=["geo-1"])
 
     class Broken(io.BytesIO):
@@ -346,7 +324,6 @@ def test_everything_expires(hf: Holdfast, site: Site) -> None:
 
 
 def test_wrong_arguments_are_told_before_any_io(hf: Holdfast) -> None:
-    """And what the server does not know, or knows otherwise, is an error of its own."""
     with pytest.raises(ValueError, match="needs the names of its consumers"):
         hf.file_feed("logs", budget=2**20)
     with pytest.raises(ValueError, match="1,048,576 to"):
@@ -376,7 +353,6 @@ def test_wrong_arguments_are_told_before_any_io(hf: Holdfast) -> None:
 
 
 def test_files_that_are_left_are_listed(hf: Holdfast) -> None:
-    """The newest first, with whom each waits for; what everybody has read is not."""
     feed = hf.file_feed("logs", consumers=["geo-1", "geo-2"])
     assert feed.files() == []
     for name in ("a.log", "b.log", "c.log"):
@@ -401,7 +377,6 @@ def test_files_that_are_left_are_listed(hf: Holdfast) -> None:
 
 
 def test_files_of_a_shared_feed_wait_for_anybody(hf: Holdfast) -> None:
-    """And so name nobody."""
     feed = hf.file_feed("logs", mode="share")
     feed.publish(io.BytesIO(LINES), name="a.log")
     assert [(file.name, file.waits_for) for file in feed.files()] == [("a.log", ())]

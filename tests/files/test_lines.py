@@ -1,7 +1,8 @@
-"""Lines: cut out of bytes that come in any pieces."""
+"""Chunks and lines of files."""
 
-from __future__ import annotations
-
+import random
+import re
+import zlib
 from itertools import pairwise
 
 import pytest
@@ -9,13 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Block
+from holdfast.files.chunk import BLOCK, DIGEST_AT, EMPTY, Packer, digest_after, unpack
 from holdfast.files.lines import Cutter, checked_max_line, lines_of
+from project.sources import PACKAGE
+
+# Lines: cut out of bytes that come in any pieces
 
 MAX = 8
 
 
 def cut(pieces: list[bytes], max_line: int = MAX, offset: int = 0) -> list[Block]:
-    """All blocks of *pieces*."""
     cutter = Cutter(offset, max_line)
     return [*(block for piece in pieces for block in cutter.cut(piece)), *cutter.finish()]
 
@@ -35,7 +39,6 @@ def expected(data: bytes) -> tuple[list[bytes], int]:
 
 @given(st.lists(st.text("ab\r\n", max_size=30).map(str.encode), max_size=20))
 def test_pieces_do_not_matter(pieces: list[bytes]) -> None:
-    """As the whole is split, with either end of a line, the last one or none."""
     data = b"".join(pieces)
     blocks = cut(pieces)
     assert told(blocks) == expected(data)
@@ -47,19 +50,16 @@ def test_pieces_do_not_matter(pieces: list[bytes]) -> None:
 
 @given(st.binary(max_size=200), st.integers(0, 200))
 def test_any_bytes_are_lines(data: bytes, at: int) -> None:
-    """NUL, invalid UTF-8 and all."""
     assert told(cut([data[:at], data[at:]])) == expected(data)
 
 
 def test_no_empty_line_follows_the_last_end() -> None:
-    """An empty line is one, the end of the file is none."""
     assert lines_of(b"a\n\nb\n") == [b"a", b"", b"b"]
     assert lines_of(b"") == []
     assert lines_of(b"a\r\nb\r") == [b"a", b"b\r"]
 
 
 def test_a_line_without_end_takes_no_memory() -> None:
-    """It is not kept once it is too long."""
     cutter = Cutter(0, MAX)
     for _ in range(1000):
         assert list(cutter.cut(b"x" * 1000)) == []
@@ -70,8 +70,62 @@ def test_a_line_without_end_takes_no_memory() -> None:
 
 
 def test_a_limit_is_checked() -> None:
-    """Before anything is read."""
     with pytest.raises(ValueError, match="1 to 130,944"):
         checked_max_line(0)
     with pytest.raises(TypeError, match="int"):
         checked_max_line(1.5)
+
+
+# Chunks: packed, checked, and chained
+
+
+def chunk_of(data: bytes) -> bytes:
+    """The first of a file, not compressed."""
+    packed = Packer(None).pack(data)
+    return packed.chunk(packed.digest(EMPTY))
+
+
+@pytest.mark.parametrize("codec", [None, "zlib", "zstd"])
+@pytest.mark.parametrize("data", [b"x", b"line\n" * 20_000, random.Random(1).randbytes(BLOCK)])
+def test_what_is_packed_unpacks(codec: None, data: bytes) -> None:
+    packed = Packer(codec).pack(data)
+    digest = packed.digest(EMPTY)
+    chunk = packed.chunk(digest)
+    found = unpack(chunk)
+    assert (found.data, found.digest) == (data, digest)
+    assert found.follows(EMPTY)
+    assert not found.follows(b"0" * 32)
+    assert chunk[DIGEST_AT - 1 : DIGEST_AT + 31] == digest == digest_after(data, EMPTY)
+
+
+def test_what_does_not_shrink_is_stored_as_it_is() -> None:
+    packer, noise = Packer("zlib"), random.Random(2).randbytes(BLOCK)
+    assert packer.pack(noise).payload == noise
+    assert packer.pack(b"a" * BLOCK).payload == b"a" * BLOCK
+
+
+def test_a_whole_chunk_fills_a_class_of_the_allocator() -> None:
+    chunk = chunk_of(bytes(BLOCK))
+    assert 128 * 1024 - 128 < len(chunk) + 10 <= 128 * 1024
+
+
+def test_the_scripts_know_how_large_a_block_is() -> None:
+    source = (PACKAGE / "files/lua/parts/feed.lua").read_text()
+    assert re.search(r"^local BLOCK = (\d+)", source, re.MULTILINE)[1] == str(BLOCK)
+
+
+@pytest.mark.parametrize(
+    ("chunk", "problem"),
+    [
+        (None, "missing"),
+        (b"short", "too few"),
+        (b"?" + chunk_of(b"x")[1:], "codec"),
+        (chunk_of(b"x") + b"y", "checksum"),
+        (b"z" + bytes(36) + b"rubbish", "cannot be unpacked"),
+        (b"s" + bytes(36) + b"rubbish", "cannot be unpacked"),
+        (b"z" + bytes(36) + zlib.compress(bytes(50 * BLOCK)), "more than 130,944"),
+    ],
+)
+def test_what_is_wrong_is_said(chunk: bytes | None, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        unpack(chunk)

@@ -1,7 +1,5 @@
 """Links in folders that files are published from or saved to: none leads out."""
 
-from __future__ import annotations
-
 import io
 import secrets
 from collections.abc import Iterator
@@ -31,7 +29,6 @@ def feed(hf: Holdfast) -> FileFeed:
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A folder with a file that is nobody's business."""
     folder = tmp_path / "outside"
     (folder / "within").mkdir(parents=True)
     (folder / "secret").write_bytes(b"secret")
@@ -46,7 +43,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files below a folder."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
@@ -57,7 +53,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_links_out_of_a_folder_are_not_published(
     feed: FileFeed, folder: Path, outside: Path
 ) -> None:
-    """Unless it is said; those that lead to its own files are."""
     (folder / "a.log").write_bytes(b"a")
     (folder / "days" / "same").symlink_to("../a.log")
     (folder / "absolute").symlink_to(folder / "a.log")
@@ -73,7 +68,6 @@ def test_links_out_of_a_folder_are_not_published(
 
 
 def test_a_folder_may_be_given_by_a_link(feed: FileFeed, folder: Path, tmp_path: Path) -> None:
-    """That is a choice of the user."""
     (folder / "days" / "a.log").write_bytes(b"a")
     (tmp_path / "link").symlink_to(folder)
     result = feed.publish_dir(tmp_path / "link")
@@ -146,7 +140,6 @@ def test_no_part_is_called_what_the_server_says(
 
 
 def test_parts_of_two_feeds_do_not_meet(hf: Holdfast, folder: Path) -> None:
-    """Though their files have the same names and numbers."""
     files = []
     for name in ("one", "other"):
         feed = hf.file_feed(name, consumers=["a"])

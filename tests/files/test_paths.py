@@ -1,7 +1,5 @@
 """Where files are saved: within the folder, whatever they are called."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -25,7 +23,6 @@ NAMES = [
 
 
 def test_each_name_has_a_place_of_its_own() -> None:
-    """Within the folder, and one that a file system takes."""
     paths = {saved_path(FOLDER, name) for name in NAMES}
     assert len(paths) == len(NAMES)
     for path in paths:
@@ -37,19 +34,16 @@ def test_each_name_has_a_place_of_its_own() -> None:
 
 
 def test_usual_names_stay_as_they_are() -> None:
-    """Folders are made of slashes."""
     assert saved_path(FOLDER, "days/2011-10-10.log") == FOLDER / "days" / "2011-10-10.log"
     assert saved_path(FOLDER, ".hidden") == FOLDER / ".hidden"
 
 
 @given(st.text("./%a\0", max_size=12), st.text("./%a\0", max_size=12))
 def test_no_two_names_meet(one: str, other: str) -> None:
-    """Encoding is injective."""
     assert (saved_path(FOLDER, one) == saved_path(FOLDER, other)) is (one == other)
 
 
 def test_no_name_is_spelled_like_the_digest_of_another() -> None:
-    """Though that begins like an escape."""
     for n in range(100):
         *_, part = saved_path(FOLDER, long := f"{n}{'x' * 300}").parts
         digest = hashlib.blake2b(long.encode(), digest_size=16).hexdigest()
@@ -60,7 +54,6 @@ def test_no_name_is_spelled_like_the_digest_of_another() -> None:
 
 
 def test_the_longest_names_are_saved(tmp_path: Path) -> None:
-    """Of any shape."""
     for n, name in enumerate(["/" * 1024, "../" * 341, "a/" * 512, "\1" * 1024, "日/" * 256]):
         saving = Saving(tmp_path, name, str(n))
         saving.write([name.encode()])
@@ -70,7 +63,6 @@ def test_the_longest_names_are_saved(tmp_path: Path) -> None:
 
 
 def test_a_link_does_not_lead_out(tmp_path: Path) -> None:
-    """Somebody has put it into the folder."""
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "out").symlink_to(tmp_path)
@@ -79,7 +71,6 @@ def test_a_link_does_not_lead_out(tmp_path: Path) -> None:
 
 
 def test_a_link_does_not_lead_the_bytes_elsewhere(tmp_path: Path) -> None:
-    """Neither one within the hidden folder, nor one in place of it."""
     folder, victim = tmp_path / "in", tmp_path / "victim"
     part = part_path(folder, "17-1")
     part.parent.mkdir(parents=True)
@@ -97,7 +88,6 @@ def test_a_link_does_not_lead_the_bytes_elsewhere(tmp_path: Path) -> None:
 
 
 def test_what_grows_is_nobody_elses_business(tmp_path: Path) -> None:
-    """Whole files are for whom the folder is for: the umask says."""
     before = os.umask(0o027)
     try:
         saving = Saving(tmp_path, "a.log", "17-1")
@@ -109,7 +99,6 @@ def test_what_grows_is_nobody_elses_business(tmp_path: Path) -> None:
 
 
 def test_parts_grow_in_a_folder_of_their_own() -> None:
-    """Which no file can be called like."""
     part = part_path(FOLDER, "17-1")
     assert part.parent == FOLDER / PARTS
     assert re.fullmatch(r"[0-9a-f]{32}\.part", part.name)

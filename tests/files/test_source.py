@@ -1,7 +1,5 @@
 """What is published: read in blocks, unpacked on the way."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
@@ -28,16 +26,15 @@ from holdfast.files.source import (
 
 LIMIT = 2**30
 LINES = b"".join(b"line %d\n" % n for n in range(50_000))
+PACKED = gzip.compress(LINES)
 NOISE = random.Random(3).randbytes(3 * BLOCK + 5)
 
 
 def read(data: bytes, packing: Packing | None = None, limit: int = LIMIT) -> bytes:
-    """What a stream of *data* is published as."""
     return read_all(Source(io.BytesIO(data), packing, limit))
 
 
 def read_all(source: Source) -> bytes:
-    """All blocks, each but the last one whole."""
     blocks = []
     while block := source.block():
         blocks.append(block)
@@ -47,7 +44,6 @@ def read_all(source: Source) -> bytes:
 
 @pytest.mark.parametrize("data", [b"", b"x", bytes(BLOCK), LINES, NOISE])
 def test_bytes_come_as_they_are(data: bytes, tmp_path: Path) -> None:
-    """From a stream and from a file."""
     path = tmp_path / "f"
     path.write_bytes(data)
     assert read(data) == data
@@ -59,7 +55,6 @@ def test_bytes_come_as_they_are(data: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"x", LINES, NOISE])
 def test_all_members_of_a_gzip_file_are_unpacked(data: bytes) -> None:
-    """As of logs that were packed and put one after the other, also padded; and empty ones."""
     assert read(gzip.compress(data), "gzip") == data
     members = [gzip.compress(part) for part in (data[:7], b"", data[7:])]
     assert read(b"".join(members), "gzip") == data
@@ -69,7 +64,6 @@ def test_all_members_of_a_gzip_file_are_unpacked(data: bytes) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"x", LINES, NOISE])
 def test_all_frames_of_a_zstandard_file_are_unpacked(data: bytes) -> None:
-    """Likewise."""
     compress = zstd().compress
     assert read(compress(data[:9]) + compress(data[9:]), "zstd") == data
     assert read(b"", "zstd") == b""
@@ -83,12 +77,12 @@ def flipped(data: bytes, at: int) -> bytes:
 @pytest.mark.parametrize(
     ("data", "packing", "problem"),
     [
-        (gzip.compress(LINES)[:-1], "gzip", "ends within its member 1"),
-        (gzip.compress(b"a") + gzip.compress(LINES)[:50], "gzip", "ends within its member 2"),
-        (gzip.compress(LINES)[:5], "gzip", "ends within its member 1"),
-        (flipped(gzip.compress(LINES), -8), "gzip", "incorrect data check"),
-        (flipped(gzip.compress(LINES), -1), "gzip", "incorrect length check"),
-        (gzip.compress(LINES) + b"rubbish", "gzip", "member 2"),
+        (PACKED[:-1], "gzip", "ends within its member 1"),
+        (gzip.compress(b"a") + PACKED[:50], "gzip", "ends within its member 2"),
+        (PACKED[:5], "gzip", "ends within its member 1"),
+        (flipped(PACKED, -8), "gzip", "incorrect data check"),
+        (flipped(PACKED, -1), "gzip", "incorrect length check"),
+        (PACKED + b"rubbish", "gzip", "member 2"),
         (LINES, "gzip", "member 1 of the gzip file"),
         (LINES, "zstd", "frame 1 of the Zstandard file"),
         (zstd().compress(LINES)[:-1], "zstd", "ends within its frame 1"),
@@ -96,14 +90,12 @@ def flipped(data: bytes, at: int) -> bytes:
     ids=range(9),
 )
 def test_damage_is_found(data: bytes, packing: Packing, problem: str) -> None:
-    """Checksums, lengths and ends are looked at."""
     with pytest.raises(Damage, match=problem):
         read(data, packing)
 
 
 @pytest.mark.parametrize("packing", ["gzip", "zstd"])
 def test_a_bomb_stops_at_the_limit(packing: Packing) -> None:
-    """Long before it has unpacked."""
     if packing == "gzip":
         packer = zlib.compressobj(9, wbits=31)
         bomb = b"".join(packer.compress(bytes(2**24)) for _ in range(4)) + packer.flush()
@@ -116,7 +108,6 @@ def test_a_bomb_stops_at_the_limit(packing: Packing) -> None:
 
 
 def test_what_was_good_before_the_damage_is_told() -> None:
-    """So that it is not lost."""
     source = Source(io.BytesIO(gzip.compress(b"good\n") + b"bad"), "gzip", LIMIT)
     with pytest.raises(Damage):
         source.block()
@@ -131,7 +122,6 @@ def test_what_was_good_before_the_damage_is_told() -> None:
 def test_pieces_end_with_a_line_if_they_can(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], last: bytes, size: int
 ) -> None:
-    """And nothing is lost or read twice."""
     path = tmp_path_factory.getbasetemp() / "lines"
     data = b"".join(lines) + last
     path.write_bytes(data)
@@ -148,7 +138,6 @@ def test_pieces_end_with_a_line_if_they_can(
 
 
 def test_a_file_that_grows_is_as_long_as_it_was(tmp_path: Path) -> None:
-    """What is written while it is read belongs to the next one."""
     path = tmp_path / "f"
     path.write_bytes(LINES)
     source = Source(path, None, LIMIT)
@@ -160,7 +149,6 @@ def test_a_file_that_grows_is_as_long_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_file_that_shrinks_is_damaged(tmp_path: Path) -> None:
-    """As by a rotation that copies and truncates."""
     path = tmp_path / "f"
     path.write_bytes(LINES)
     source = Source(path, None, LIMIT)
@@ -172,7 +160,6 @@ def test_a_file_that_shrinks_is_damaged(tmp_path: Path) -> None:
 
 
 def test_a_file_that_vanishes_is_read_to_its_end(tmp_path: Path) -> None:
-    """Its name is gone, its bytes are not."""
     path = tmp_path / "f"
     path.write_bytes(LINES)
     source = Source(path, None, LIMIT)
@@ -182,7 +169,6 @@ def test_a_file_that_vanishes_is_read_to_its_end(tmp_path: Path) -> None:
 
 
 def test_only_regular_files_are_read(tmp_path: Path) -> None:
-    """A pipe would be waited for, for ever."""
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe"):
         with pytest.raises(ValueError, match="only regular files"):
@@ -193,8 +179,6 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("piece", "error"), [(None, BlockingIOError), ("text", TypeError)])
 def test_a_file_object_must_block_and_read_bytes(piece: object, error: type[Exception]) -> None:
-    """Nothing at the moment is not the end."""
-
     class Odd:
         def read(self, size: int, /) -> Any:
             return piece
@@ -204,7 +188,6 @@ def test_a_file_object_must_block_and_read_bytes(piece: object, error: type[Exce
 
 
 def test_names_tell_how_files_are_packed() -> None:
-    """And an unpacked one is called without that."""
     assert [packing_of(name) for name in ("a.gz", "A.GZ", "a.zst", "a.log", "gz", ".gz")] == [
         "gzip",
         "gzip",
@@ -222,12 +205,10 @@ def test_names_tell_how_files_are_packed() -> None:
     "name", ["", ":done", "../../etc/passwd", "/", "a\0b", "x" * 300, "日本", "not-\udcff-utf8"]
 )
 def test_any_text_is_a_name(name: str) -> None:
-    """Also what a file is called whose name is no UTF-8."""
     assert decoded_name(encoded_name(name)) == name
 
 
 def test_some_names_are_refused() -> None:
-    """Before any I/O."""
     with pytest.raises(InvalidName, match="limit is 1024"):
         encoded_name("x" * 1025)
     with pytest.raises(InvalidName, match="not valid Unicode"):

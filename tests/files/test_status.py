@@ -1,7 +1,5 @@
 """What a feed tells of itself: who holds it up, and how far each is."""
 
-from __future__ import annotations
-
 import io
 import random
 import secrets
@@ -54,12 +52,10 @@ def read(feed: FileFeed, name: str) -> list[str]:
 
 
 def let_many_pass(hf: Holdfast, client: redis.Redis) -> None:
-    """As if so many files more had been published, and read by everybody."""
     client.hincrby(key(hf, "meta"), "top", LOOKED_AT)
 
 
 def test_who_says_otherwise_is_told(hf: Holdfast) -> None:
-    """And whether that can be changed."""
     hf.file_feed("logs", consumers=["a", "b"]).publish(io.BytesIO(b"x"), name="x")
     with pytest.raises(DefinitionConflict, match="or change it for everyone with redefine") as told:
         hf.file_feed("logs", consumers=["b", "a"], budget=MIN_BUDGET).publish(
@@ -74,7 +70,6 @@ def test_who_says_otherwise_is_told(hf: Holdfast) -> None:
 
 
 def test_who_holds_a_feed_up_is_found_behind_many_files(hf: Holdfast, client: redis.Redis) -> None:
-    """That everybody has read."""
     feed = hf.file_feed("logs", consumers=["quick", "slow"])
     feed.publish(io.BytesIO(b"first"), name="first")
     assert read(feed, "quick") == read(feed, "slow") == ["first"]
@@ -88,7 +83,6 @@ def test_who_holds_a_feed_up_is_found_behind_many_files(hf: Holdfast, client: re
 def test_a_large_file_goes_on_though_the_first_one_is_held(
     hf: Holdfast, client: redis.Redis, tmp_path: Path
 ) -> None:
-    """And many are between them: what was saved of it makes room for its rest."""
     feed = hf.file_feed("logs", mode="share", budget=MIN_BUDGET)
     feed.publish(io.BytesIO(b"first"), name="first")
     session = feed.consumer("slow").files()
@@ -102,7 +96,6 @@ def test_a_large_file_goes_on_though_the_first_one_is_held(
 
 
 def test_who_left_a_file_early_is_behind_with_nothing_of_it(hf: Holdfast) -> None:
-    """Also not with what was published afterwards."""
     feed = hf.file_feed("logs", consumers=["early", "late"])
 
     def leave(name: str, size: int) -> None:
@@ -114,7 +107,6 @@ def test_who_left_a_file_early_is_behind_with_nothing_of_it(hf: Holdfast) -> Non
 
 
 def test_whose_feed_was_sealed_and_read_meanwhile_is_told_so(hf: Holdfast) -> None:
-    """By somebody who took the publisher for dead."""
     feed = hf.file_feed("logs", mode="share")
 
     def seal(name: str, size: int) -> None:
@@ -127,7 +119,6 @@ def test_whose_feed_was_sealed_and_read_meanwhile_is_told_so(hf: Holdfast) -> No
 
 
 def test_an_acknowledgement_of_more_than_there_is_counts_for_what_there_is(hf: Holdfast) -> None:
-    """The rest, once it comes, is still to be read."""
     feed = hf.file_feed("logs", consumers=["one"])
     found = []
 
@@ -168,7 +159,6 @@ def test_whoever_comes_may_read_though_a_thousand_have(hf: Holdfast, client: red
 def test_who_was_told_of_missed_files_twice_in_one_word_is_told_of_later_ones(
     hf: Holdfast, client: redis.Redis
 ) -> None:
-    """The word that it was told may come twice, as its reply may be lost."""
     feed = hf.file_feed("logs", consumers=["a"])
     feed.publish(io.BytesIO(b"first"), name="first")
     session = feed.consumer("a").files(timeout=0)

@@ -1,7 +1,5 @@
 """What others do to the server, and what becomes of a feed then."""
 
-from __future__ import annotations
-
 import io
 import random
 import secrets
@@ -76,7 +74,6 @@ def read(feed: FileFeed) -> tuple[dict[str, int], dict[str, str]]:
 def test_a_chunk_that_was_changed_is_noticed(
     hf: Holdfast, feed: FileFeed, client: redis.Redis, index: int, chunk: bytes | None, problem: str
 ) -> None:
-    """Before anything of it is handed out; the feed goes on with the next file."""
     if chunk is None:
         client.hdel(key(hf, "chunks"), f"1:{index}")
     else:
@@ -92,7 +89,6 @@ def test_a_chunk_that_was_changed_is_noticed(
 def test_chunks_that_changed_their_places_are_noticed(
     hf: Holdfast, feed: FileFeed, client: redis.Redis
 ) -> None:
-    """Each is good by itself."""
     chunks = key(hf, "chunks")
     one, other = client.hmget(chunks, "1:3", "1:4")
     client.hset(chunks, mapping={"1:3": other, "1:4": one})
@@ -102,7 +98,6 @@ def test_chunks_that_changed_their_places_are_noticed(
 def test_whoever_reads_is_told_that_the_server_lost_the_feed(
     hf: Holdfast, feed: FileFeed, client: redis.Redis
 ) -> None:
-    """Also when there is another one of that name by now."""
     files = feed.consumer("a").files()
     file = next(files)
     client.delete(*client.scan_iter(f"{hf.namespace}:*"))
@@ -117,7 +112,6 @@ def test_whoever_reads_is_told_that_the_server_lost_the_feed(
 def test_a_publisher_is_told_that_the_server_lost_the_feed(
     hf: Holdfast, client: redis.Redis
 ) -> None:
-    """In the middle of a file: the rest alone would be no file."""
     feed = hf.file_feed("logs", consumers=["a"])
 
     def forget(name: str, size: int) -> None:
@@ -130,7 +124,6 @@ def test_a_publisher_is_told_that_the_server_lost_the_feed(
 def test_a_feed_takes_so_many_files_and_no_more(
     hf: Holdfast, feed: FileFeed, client: redis.Redis
 ) -> None:
-    """Their names are remembered."""
     with client.pipeline() as pipe:
         for n in range(100):
             pipe.hset(key(hf, "names"), mapping={f"{n}-{i}": b"" for i in range(1000)})
@@ -140,7 +133,6 @@ def test_a_feed_takes_so_many_files_and_no_more(
 
 
 def test_progress_is_told(hf: Holdfast) -> None:
-    """With each window."""
     told: list[tuple[str, int]] = []
     feed = hf.file_feed("logs", consumers=["a"])
     feed.publish(io.BytesIO(DATA), name="x", on_progress=lambda *args: told.append(args))

@@ -1,7 +1,5 @@
 """Waiting: whoever waits is woken by a ring, and asks the server next to nothing meanwhile."""
 
-from __future__ import annotations
-
 import io
 import random
 import secrets
@@ -34,7 +32,6 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture
 def by_the_bell_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody looks by himself in time."""
     for name in ("publisher._sync.RECHECK_S", "session._sync.LOOK_S", "reading._sync.LOOK_S"):
         monkeypatch.setattr(f"holdfast.files.{name}", NEVER_S)
 

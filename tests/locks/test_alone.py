@@ -1,7 +1,5 @@
 """Where a place is stored: in the state while its holder is alone, else among the holders."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from itertools import count
@@ -24,8 +22,6 @@ STEPS = 150
 
 
 class Unit:
-    """A lock or semaphore, by its scripts, and what it should say."""
-
     def __init__(self, site: Site, limit: int) -> None:
         self._caller = Caller(Settings.from_url(site.url))
         self._unit = Namespace.of(site.namespace).unit(keys.SEMAPHORE, "s")
@@ -76,7 +72,6 @@ class Unit:
             assert self.client.exists(*self.names[1:3]) == 0
 
     def forget_ledger(self) -> None:
-        """As the server does after an hour or two."""
         self.client.delete(*self.names[3:])
         self.over.clear()
 
@@ -92,7 +87,6 @@ def unit(site: Site, request: pytest.FixtureRequest) -> Iterator[Unit]:
 
 
 def test_whoever_comes_and_goes_the_places_are_the_same(unit: Unit, seed: int) -> None:
-    """Any order of calls does what it says, alone or not."""
     dice = random.Random(seed)
     fresh = map("h:1:{}".format, count(100))
     crew = ["h:1:1", "h:1:2", "h:1:3"]
@@ -115,7 +109,6 @@ def test_whoever_comes_and_goes_the_places_are_the_same(unit: Unit, seed: int) -
 
 
 def test_who_is_alone_needs_no_other_key(unit: Unit) -> None:
-    """Until somebody else comes: then it stands among the holders, and its lease goes on."""
     unit.acquire("h:1:1")
     state, holders, *others = unit.names
     assert unit.client.hget(state, "sole") == b"h:1:1"

@@ -1,7 +1,5 @@
 """Cancelled at any await, an acquisition leaves neither a place nor a waiter behind."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import secrets
@@ -89,7 +87,6 @@ async def is_free(lock: AsyncLock) -> bool:
 
 @pytest.mark.parametrize("work", [holds, tries])
 async def test_of_a_free_lock(hf: AsyncHoldfast, work: Work) -> None:
-    """At each of its awaits."""
     lock = hf.lock("l")
     for number in count():
         reached = await cancelled_at(number, work(lock))
@@ -102,7 +99,6 @@ async def test_of_a_free_lock(hf: AsyncHoldfast, work: Work) -> None:
 @pytest.mark.parametrize("room", ["new", "old"])
 @pytest.mark.parametrize("given_back", ["at once", "later"])
 async def test_of_a_busy_lock(hf: AsyncHoldfast, given_back: str, room: str) -> None:
-    """At each of its awaits: the place goes to the one who waits behind the cancelled."""
     for number in count():
         lock = hf.lock(
             f"l{number}" if room == "new" else "l", lease=120.0
@@ -132,7 +128,6 @@ async def cancelled_in_line(lock: AsyncLock, number: int, *, first_all_wait: boo
 async def test_while_the_network_is_slow(
     hf: AsyncHoldfast, proxy: Proxy, script: object, direction: str
 ) -> None:
-    """The call is on its way when it is cancelled."""
     async with AsyncHoldfast.from_url(proxy.url, namespace=hf.namespace) as slow:
         await holds(slow.lock("l"))
         proxy.delay(0.1, direction)
@@ -148,7 +143,6 @@ async def test_while_the_network_is_slow(
 
 
 async def test_a_cancelled_waiter_does_not_cost_the_next_one_a_claim(hf: AsyncHoldfast) -> None:
-    """It leaves the line."""
     lock = hf.lock("l")
     holding = await lock.acquire()
     waiters = [asyncio.create_task(holds(lock)) for _ in range(10)]
@@ -165,7 +159,6 @@ async def test_a_cancelled_waiter_does_not_cost_the_next_one_a_claim(hf: AsyncHo
 async def test_a_cancellation_is_not_lost_while_the_server_is_away(
     standalone: Server, how: str
 ) -> None:
-    """Though neither the release nor what cleans up after it gets an answer."""
     url = f"{standalone.url}?socket_timeout=1"
     async with AsyncHoldfast.from_url(url, namespace=f"away-{secrets.token_hex(4)}") as hf:
         went_on, away = False, asyncio.Event()
@@ -195,7 +188,6 @@ async def test_a_cancellation_is_not_lost_while_the_server_is_away(
 
 
 def test_ctrl_c_is_not_lost_while_the_server_is_away(standalone: Server) -> None:
-    """In the blocking half it comes as KeyboardInterrupt, also in the middle of a release."""
     program = f"""
 import os, signal, threading
 from holdfast import Holdfast

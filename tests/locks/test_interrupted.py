@@ -1,7 +1,5 @@
 """Leases whose holder is interrupted, or releases them several times at once."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import secrets
@@ -33,7 +31,6 @@ def hf(standalone: Server) -> Iterator[Holdfast]:
 def test_an_interrupted_exit_gives_the_lock_back_though_a_variable_holds_the_lease(
     hf: Holdfast,
 ) -> None:
-    """At whichever line: the loop of a program may still have its variable."""
     lock, variables, places = hf.lock("l", lease=60.0), list[Lease](), set[str]()
     held = lock.hold(timeout=FREE_S)
     variables.append(held.__enter__())
@@ -91,7 +88,6 @@ def test_a_lease_that_was_not_made_whole_is_collected_without_a_word() -> None:
 
 
 def test_threads_release_a_lease_together(hf: Holdfast) -> None:
-    """None of them hears of a loss."""
     with ThreadPoolExecutor(4) as threads:
         for _ in range(20):
             lease = hf.lock("l").acquire()
@@ -100,7 +96,6 @@ def test_threads_release_a_lease_together(hf: Holdfast) -> None:
 
 
 async def test_tasks_release_a_lease_together(site: Site) -> None:
-    """Likewise in asyncio."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         for _ in range(20):
             lease = await hf.lock("l").acquire()
@@ -109,7 +104,6 @@ async def test_tasks_release_a_lease_together(site: Site) -> None:
 
 
 def test_a_renewer_whose_start_was_interrupted_starts_again(standalone: Server) -> None:
-    """At some line of the first hold of a client; the second is renewed."""
     clients = []
 
     def new() -> Holdfast:

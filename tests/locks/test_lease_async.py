@@ -1,7 +1,5 @@
 """A lease and its end: renewed too late, given back, given back again, used after that."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -23,7 +21,6 @@ async def hf(standalone: Server) -> AsyncIterator[AsyncHoldfast]:
 async def test_a_lease_that_ends_while_it_is_renewed_is_lost(
     hf: AsyncHoldfast, proxy: Proxy
 ) -> None:
-    """Its holder was told, so a place that the server still gives is no use."""
     async with AsyncHoldfast.from_url(proxy.url, namespace=hf.namespace) as slow:
         lock = slow.lock("l", lease=1.0, auto_renew=False)
 
@@ -44,7 +41,6 @@ async def test_a_lease_that_ends_while_it_is_renewed_is_lost(
 
 
 async def loss(act: Callable[[], Awaitable[None]]) -> LeaseLost | None:
-    """Of what *act* tells, if it does."""
     try:
         await act()
     except LeaseLost as error:
@@ -53,7 +49,6 @@ async def loss(act: Callable[[], Awaitable[None]]) -> LeaseLost | None:
 
 
 async def test_a_lease_that_was_released_protects_nothing_any_more(hf: AsyncHoldfast) -> None:
-    """So it cannot be entered again, whoever has the place by now."""
     lease = await hf.lock("l").acquire()
     async with lease:
         pass
@@ -65,7 +60,6 @@ async def test_a_lease_that_was_released_protects_nothing_any_more(hf: AsyncHold
 
 
 async def test_a_release_that_failed_can_be_repeated(hf: AsyncHoldfast, proxy: Proxy) -> None:
-    """Then the place is free, long before its lease ends; once more does nothing."""
     async with AsyncHoldfast.from_url(proxy.url, namespace=hf.namespace) as cut_off:
         lease = await cut_off.lock("l", lease=60.0).acquire()
         with proxy.refuse(), pytest.raises(ServerUnavailable):
@@ -80,7 +74,6 @@ async def test_a_release_that_failed_can_be_repeated(hf: AsyncHoldfast, proxy: P
 async def test_a_place_that_ended_between_two_releases_was_not_lost(
     hf: AsyncHoldfast, proxy: Proxy
 ) -> None:
-    """Its holder had finished by then."""
     async with AsyncHoldfast.from_url(proxy.url, namespace=hf.namespace) as cut_off:
         lease = await cut_off.lock("l", lease=2.0).acquire()
         with proxy.refuse(), pytest.raises(ServerUnavailable):
@@ -92,7 +85,6 @@ async def test_a_place_that_ended_between_two_releases_was_not_lost(
 
 
 async def test_an_absurdly_long_wait_is_a_wait(hf: AsyncHoldfast) -> None:
-    """Until the loss."""
     lease = await hf.lock("l", lease=1.0, auto_renew=False).acquire()
     assert await lease.wait_lost(1e10)
     with pytest.raises(LeaseLost):

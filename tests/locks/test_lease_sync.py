@@ -1,8 +1,6 @@
 # Generated from test_lease_async.py by tools/unasync.py: edit that one, then `make sync`.
 """A lease and its end: renewed too late, given back, given back again, used after that."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Awaitable, Callable, Iterator
 
@@ -22,7 +20,6 @@ def hf(standalone: Server) -> Iterator[Holdfast]:
 
 
 def test_a_lease_that_ends_while_it_is_renewed_is_lost(hf: Holdfast, proxy: Proxy) -> None:
-    """Its holder was told, so a place that the server still gives is no use."""
     with Holdfast.from_url(proxy.url, namespace=hf.namespace) as slow:
         lock = slow.lock("l", lease=1.0, auto_renew=False)
 
@@ -43,7 +40,6 @@ def test_a_lease_that_ends_while_it_is_renewed_is_lost(hf: Holdfast, proxy: Prox
 
 
 def loss(act: Callable[[], Awaitable[None]]) -> LeaseLost | None:
-    """Of what *act* tells, if it does."""
     try:
         act()
     except LeaseLost as error:
@@ -52,7 +48,6 @@ def loss(act: Callable[[], Awaitable[None]]) -> LeaseLost | None:
 
 
 def test_a_lease_that_was_released_protects_nothing_any_more(hf: Holdfast) -> None:
-    """So it cannot be entered again, whoever has the place by now."""
     lease = hf.lock("l").acquire()
     with lease:
         pass
@@ -63,7 +58,6 @@ def test_a_lease_that_was_released_protects_nothing_any_more(hf: Holdfast) -> No
 
 
 def test_a_release_that_failed_can_be_repeated(hf: Holdfast, proxy: Proxy) -> None:
-    """Then the place is free, long before its lease ends; once more does nothing."""
     with Holdfast.from_url(proxy.url, namespace=hf.namespace) as cut_off:
         lease = cut_off.lock("l", lease=60.0).acquire()
         with proxy.refuse(), pytest.raises(ServerUnavailable):
@@ -76,7 +70,6 @@ def test_a_release_that_failed_can_be_repeated(hf: Holdfast, proxy: Proxy) -> No
 
 
 def test_a_place_that_ended_between_two_releases_was_not_lost(hf: Holdfast, proxy: Proxy) -> None:
-    """Its holder had finished by then."""
     with Holdfast.from_url(proxy.url, namespace=hf.namespace) as cut_off:
         lease = cut_off.lock("l", lease=2.0).acquire()
         with proxy.refuse(), pytest.raises(ServerUnavailable):
@@ -88,7 +81,6 @@ def test_a_place_that_ended_between_two_releases_was_not_lost(hf: Holdfast, prox
 
 
 def test_an_absurdly_long_wait_is_a_wait(hf: Holdfast) -> None:
-    """Until the loss."""
     lease = hf.lock("l", lease=1.0, auto_renew=False).acquire()
     assert lease.wait_lost(1e10)
     with pytest.raises(LeaseLost):

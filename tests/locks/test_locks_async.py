@@ -1,10 +1,7 @@
 """Locks and semaphores, as one user sees them."""
 
-from __future__ import annotations
-
 import secrets
 import time
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -22,14 +19,7 @@ from holdfast import (
 )
 
 
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 async def test_one_holds_and_others_are_told_who(hf: AsyncHoldfast) -> None:
-    """A busy lock answers at once to who does not wait."""
     lock = hf.lock("market:item:42", lease=60.0)
     async with lock.hold(timeout=30) as lease:
         assert 20.0 < lease.remaining <= 60.0
@@ -48,7 +38,6 @@ async def test_one_holds_and_others_are_told_who(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_timeout_is_a_timeout_of_python_and_says_how_long(hf: AsyncHoldfast) -> None:
-    """It leaves nobody in line."""
     lock = hf.lock("l")
     async with lock.hold():
         with pytest.raises(TimeoutError) as caught:
@@ -59,7 +48,6 @@ async def test_a_timeout_is_a_timeout_of_python_and_says_how_long(hf: AsyncHoldf
 
 
 async def test_fences_rise(hf: AsyncHoldfast) -> None:
-    """From lease to lease, of a lock and of a semaphore."""
     fences = []
     for _ in range(20):
         async with hf.lock("l").hold() as lease:
@@ -73,7 +61,6 @@ async def test_fences_rise(hf: AsyncHoldfast) -> None:
 
 
 async def test_fences_rise_when_the_server_forgot_everything(hf: AsyncHoldfast, site: Site) -> None:
-    """Its clock goes on."""
     async with hf.lock("l").hold() as lease:
         fence = lease.fence
     for key in site.client.scan_iter(match=f"{site.namespace}:*"):
@@ -83,7 +70,6 @@ async def test_fences_rise_when_the_server_forgot_everything(hf: AsyncHoldfast, 
 
 
 async def test_a_lease_is_released_once(hf: AsyncHoldfast) -> None:
-    """Again it does nothing, whoever holds the place by then."""
     lock = hf.lock("l")
     first = await lock.acquire()
     await first.release()
@@ -96,7 +82,6 @@ async def test_a_lease_is_released_once(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_semaphore_has_as_many_places_as_its_limit(hf: AsyncHoldfast) -> None:
-    """And says who has them."""
     semaphore = hf.semaphore("api", limit=2, lease=60.0)
     one, two = await semaphore.acquire(), await semaphore.acquire()
     assert await semaphore.try_acquire() is None
@@ -111,7 +96,6 @@ async def test_a_semaphore_has_as_many_places_as_its_limit(hf: AsyncHoldfast) ->
 
 
 async def test_the_server_keeps_the_limit(hf: AsyncHoldfast) -> None:
-    """Who does not say it takes what is there; who says another one is told both."""
     with pytest.raises(NotDefined, match="the limit of semaphore 'api'"):
         await hf.semaphore("api").acquire()
     async with hf.semaphore("api", limit=2).hold():
@@ -124,7 +108,6 @@ async def test_the_server_keeps_the_limit(hf: AsyncHoldfast) -> None:
 
 
 async def test_who_redefines_says_the_new_limit(hf: AsyncHoldfast) -> None:
-    """The same object goes on; only who still says the old one is told."""
     semaphore, other = hf.semaphore("api", limit=1), hf.semaphore("api", limit=1)
     async with semaphore.hold(timeout=0):
         await semaphore.redefine(limit=2)
@@ -135,7 +118,6 @@ async def test_who_redefines_says_the_new_limit(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_smaller_limit_takes_nobodys_place(hf: AsyncHoldfast) -> None:
-    """Nobody comes in until enough have left."""
     semaphore = hf.semaphore("api", limit=3)
     leases = [await semaphore.acquire() for _ in range(3)]
     await semaphore.redefine(limit=1)
@@ -150,7 +132,6 @@ async def test_a_smaller_limit_takes_nobodys_place(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_lock_is_not_the_semaphore_of_the_same_name(hf: AsyncHoldfast) -> None:
-    """Each has its own keys."""
     async with hf.lock("x").hold(timeout=0), hf.semaphore("x", limit=1).hold(timeout=0):
         pass
 
@@ -162,7 +143,6 @@ async def take_all(hf: AsyncHoldfast, names: list[str], timeout: float = 0.2) ->
 
 
 async def test_all_locks_are_held_or_none(hf: AsyncHoldfast) -> None:
-    """One that is busy gives the others back; one that is named twice is taken once."""
     async with hf.lock_all(["b", "a", "b"]).hold(timeout=30) as leases:
         assert list(leases) == ["a", "b"]
         assert (await hf.lock("a").inspect()).holder == leases["a"].holder
@@ -181,7 +161,6 @@ async def use(lease: AsyncLease, error: Exception | None = None) -> None:
 
 
 async def test_what_the_body_raises_is_not_hidden(hf: AsyncHoldfast, site: Site) -> None:
-    """Not even by a loss; and the place is given back."""
     lock = hf.lock("l")
     with pytest.raises(KeyError):
         async with lock.hold():
@@ -195,7 +174,6 @@ async def test_what_the_body_raises_is_not_hidden(hf: AsyncHoldfast, site: Site)
 
 
 async def test_a_place_that_the_server_forgot_is_lost(hf: AsyncHoldfast, site: Site) -> None:
-    """The end of the block says so."""
     lock = hf.lock("l")
     lease = await lock.acquire()
     site.client.delete(f"{site.namespace}:{{lock:l}}:state")
@@ -204,7 +182,6 @@ async def test_a_place_that_the_server_forgot_is_lost(hf: AsyncHoldfast, site: S
 
 
 async def test_renewing_by_hand(hf: AsyncHoldfast, site: Site) -> None:
-    """A lease that is not renewed by itself ends where it says, unless its holder renews it."""
     lock = hf.lock("l", lease=4.0, auto_renew=False)
     lease = await lock.acquire()
     await eventually_async(lambda: lease.remaining < 2.5)
@@ -224,8 +201,6 @@ async def test_renewing_by_hand(hf: AsyncHoldfast, site: Site) -> None:
 
 
 async def test_a_longest_hold_ends_however_alive_the_holder_is(hf: AsyncHoldfast) -> None:
-    """Renewed until then, and not any longer."""
-
     async def is_renewed() -> bool:
         """Whether it was; a busy machine may come too late for so short a lease."""
         began = time.monotonic()
@@ -257,7 +232,6 @@ async def test_a_fenced_value_refuses_who_was_overtaken(hf: AsyncHoldfast) -> No
 
 
 async def test_a_repeated_fenced_write_counts_once(hf: AsyncHoldfast) -> None:
-    """Also when a later one came in between."""
     stock = hf.fenced("stock")
     await stock.set(1, 5, op_id="first")
     await stock.set(2, 6)
@@ -267,7 +241,6 @@ async def test_a_repeated_fenced_write_counts_once(hf: AsyncHoldfast) -> None:
 
 @pytest.mark.parametrize("lease", [float("nan"), -1, 0, 0.999, float("inf"), 86_401])
 async def test_a_wrong_lease_is_refused(hf: AsyncHoldfast, lease: float) -> None:
-    """Before anything is asked."""
     for make in (hf.lock, hf.semaphore):
         with pytest.raises(ValueError, match="lease"):
             make("x", lease=lease)
@@ -275,7 +248,6 @@ async def test_a_wrong_lease_is_refused(hf: AsyncHoldfast, lease: float) -> None
 
 @pytest.mark.parametrize("timeout", [float("nan"), -1, -0.001])
 async def test_a_wrong_timeout_is_refused(hf: AsyncHoldfast, timeout: float) -> None:
-    """Likewise."""
     with pytest.raises(ValueError, match="timeout"):
         await hf.lock("x").acquire(timeout=timeout)
     with pytest.raises(ValueError, match="timeout"):
@@ -283,7 +255,6 @@ async def test_a_wrong_timeout_is_refused(hf: AsyncHoldfast, timeout: float) -> 
 
 
 async def test_other_wrong_arguments_are_refused(hf: AsyncHoldfast) -> None:
-    """Likewise."""
     for limit in (0, -1, 1_000_001):
         with pytest.raises(ValueError, match="limit"):
             hf.semaphore("x", limit=limit)
@@ -304,7 +275,6 @@ async def test_other_wrong_arguments_are_refused(hf: AsyncHoldfast) -> None:
 
 
 async def test_the_limit_is_kept_as_long_as_somebody_holds(hf: AsyncHoldfast, site: Site) -> None:
-    """A hold may last longer than what is kept of a place that nobody uses."""
     state = f"{site.namespace}:{{semaphore:api}}:state"
     kept_ms = 6 * 86_400_000
     async with hf.semaphore("api", limit=2, lease=4.5).hold() as lease:
@@ -316,7 +286,6 @@ async def test_the_limit_is_kept_as_long_as_somebody_holds(hf: AsyncHoldfast, si
 
 
 async def test_every_key_that_can_be_abandoned_expires(hf: AsyncHoldfast, site: Site) -> None:
-    """Only what a user stored under a fence stays."""
     name = secrets.token_hex(4)
     lease = await hf.lock(name).acquire()
     semaphore = await hf.semaphore(name, limit=1).acquire()

@@ -1,11 +1,8 @@
 # Generated from test_locks_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Locks and semaphores, as one user sees them."""
 
-from __future__ import annotations
-
 import secrets
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -23,14 +20,7 @@ from holdfast import (
 )
 
 
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def test_one_holds_and_others_are_told_who(hf: Holdfast) -> None:
-    """A busy lock answers at once to who does not wait."""
     lock = hf.lock("market:item:42", lease=60.0)
     with lock.hold(timeout=30) as lease:
         assert 20.0 < lease.remaining <= 60.0
@@ -49,7 +39,6 @@ def test_one_holds_and_others_are_told_who(hf: Holdfast) -> None:
 
 
 def test_a_timeout_is_a_timeout_of_python_and_says_how_long(hf: Holdfast) -> None:
-    """It leaves nobody in line."""
     lock = hf.lock("l")
     with lock.hold():
         with pytest.raises(TimeoutError) as caught:
@@ -60,7 +49,6 @@ def test_a_timeout_is_a_timeout_of_python_and_says_how_long(hf: Holdfast) -> Non
 
 
 def test_fences_rise(hf: Holdfast) -> None:
-    """From lease to lease, of a lock and of a semaphore."""
     fences = []
     for _ in range(20):
         with hf.lock("l").hold() as lease:
@@ -74,7 +62,6 @@ def test_fences_rise(hf: Holdfast) -> None:
 
 
 def test_fences_rise_when_the_server_forgot_everything(hf: Holdfast, site: Site) -> None:
-    """Its clock goes on."""
     with hf.lock("l").hold() as lease:
         fence = lease.fence
     for key in site.client.scan_iter(match=f"{site.namespace}:*"):
@@ -84,7 +71,6 @@ def test_fences_rise_when_the_server_forgot_everything(hf: Holdfast, site: Site)
 
 
 def test_a_lease_is_released_once(hf: Holdfast) -> None:
-    """Again it does nothing, whoever holds the place by then."""
     lock = hf.lock("l")
     first = lock.acquire()
     first.release()
@@ -97,7 +83,6 @@ def test_a_lease_is_released_once(hf: Holdfast) -> None:
 
 
 def test_a_semaphore_has_as_many_places_as_its_limit(hf: Holdfast) -> None:
-    """And says who has them."""
     semaphore = hf.semaphore("api", limit=2, lease=60.0)
     one, two = semaphore.acquire(), semaphore.acquire()
     assert semaphore.try_acquire() is None
@@ -112,7 +97,6 @@ def test_a_semaphore_has_as_many_places_as_its_limit(hf: Holdfast) -> None:
 
 
 def test_the_server_keeps_the_limit(hf: Holdfast) -> None:
-    """Who does not say it takes what is there; who says another one is told both."""
     with pytest.raises(NotDefined, match="the limit of semaphore 'api'"):
         hf.semaphore("api").acquire()
     with hf.semaphore("api", limit=2).hold():
@@ -125,7 +109,6 @@ def test_the_server_keeps_the_limit(hf: Holdfast) -> None:
 
 
 def test_who_redefines_says_the_new_limit(hf: Holdfast) -> None:
-    """The same object goes on; only who still says the old one is told."""
     semaphore, other = hf.semaphore("api", limit=1), hf.semaphore("api", limit=1)
     with semaphore.hold(timeout=0):
         semaphore.redefine(limit=2)
@@ -136,7 +119,6 @@ def test_who_redefines_says_the_new_limit(hf: Holdfast) -> None:
 
 
 def test_a_smaller_limit_takes_nobodys_place(hf: Holdfast) -> None:
-    """Nobody comes in until enough have left."""
     semaphore = hf.semaphore("api", limit=3)
     leases = [semaphore.acquire() for _ in range(3)]
     semaphore.redefine(limit=1)
@@ -151,7 +133,6 @@ def test_a_smaller_limit_takes_nobodys_place(hf: Holdfast) -> None:
 
 
 def test_a_lock_is_not_the_semaphore_of_the_same_name(hf: Holdfast) -> None:
-    """Each has its own keys."""
     with hf.lock("x").hold(timeout=0), hf.semaphore("x", limit=1).hold(timeout=0):
         pass
 
@@ -163,7 +144,6 @@ def take_all(hf: Holdfast, names: list[str], timeout: float = 0.2) -> None:
 
 
 def test_all_locks_are_held_or_none(hf: Holdfast) -> None:
-    """One that is busy gives the others back; one that is named twice is taken once."""
     with hf.lock_all(["b", "a", "b"]).hold(timeout=30) as leases:
         assert list(leases) == ["a", "b"]
         assert (hf.lock("a").inspect()).holder == leases["a"].holder
@@ -182,7 +162,6 @@ def use(lease: Lease, error: Exception | None = None) -> None:
 
 
 def test_what_the_body_raises_is_not_hidden(hf: Holdfast, site: Site) -> None:
-    """Not even by a loss; and the place is given back."""
     lock = hf.lock("l")
     with pytest.raises(KeyError), lock.hold():
         raise KeyError("mine")
@@ -195,7 +174,6 @@ def test_what_the_body_raises_is_not_hidden(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_place_that_the_server_forgot_is_lost(hf: Holdfast, site: Site) -> None:
-    """The end of the block says so."""
     lock = hf.lock("l")
     lease = lock.acquire()
     site.client.delete(f"{site.namespace}:{{lock:l}}:state")
@@ -204,7 +182,6 @@ def test_a_place_that_the_server_forgot_is_lost(hf: Holdfast, site: Site) -> Non
 
 
 def test_renewing_by_hand(hf: Holdfast, site: Site) -> None:
-    """A lease that is not renewed by itself ends where it says, unless its holder renews it."""
     lock = hf.lock("l", lease=4.0, auto_renew=False)
     lease = lock.acquire()
     eventually(lambda: lease.remaining < 2.5)
@@ -224,8 +201,6 @@ def test_renewing_by_hand(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_longest_hold_ends_however_alive_the_holder_is(hf: Holdfast) -> None:
-    """Renewed until then, and not any longer."""
-
     def is_renewed() -> bool:
         """Whether it was; a busy machine may come too late for so short a lease."""
         began = time.monotonic()
@@ -257,7 +232,6 @@ def test_a_fenced_value_refuses_who_was_overtaken(hf: Holdfast) -> None:
 
 
 def test_a_repeated_fenced_write_counts_once(hf: Holdfast) -> None:
-    """Also when a later one came in between."""
     stock = hf.fenced("stock")
     stock.set(1, 5, op_id="first")
     stock.set(2, 6)
@@ -267,7 +241,6 @@ def test_a_repeated_fenced_write_counts_once(hf: Holdfast) -> None:
 
 @pytest.mark.parametrize("lease", [float("nan"), -1, 0, 0.999, float("inf"), 86_401])
 def test_a_wrong_lease_is_refused(hf: Holdfast, lease: float) -> None:
-    """Before anything is asked."""
     for make in (hf.lock, hf.semaphore):
         with pytest.raises(ValueError, match="lease"):
             make("x", lease=lease)
@@ -275,7 +248,6 @@ def test_a_wrong_lease_is_refused(hf: Holdfast, lease: float) -> None:
 
 @pytest.mark.parametrize("timeout", [float("nan"), -1, -0.001])
 def test_a_wrong_timeout_is_refused(hf: Holdfast, timeout: float) -> None:
-    """Likewise."""
     with pytest.raises(ValueError, match="timeout"):
         hf.lock("x").acquire(timeout=timeout)
     with pytest.raises(ValueError, match="timeout"):
@@ -283,7 +255,6 @@ def test_a_wrong_timeout_is_refused(hf: Holdfast, timeout: float) -> None:
 
 
 def test_other_wrong_arguments_are_refused(hf: Holdfast) -> None:
-    """Likewise."""
     for limit in (0, -1, 1_000_001):
         with pytest.raises(ValueError, match="limit"):
             hf.semaphore("x", limit=limit)
@@ -304,7 +275,6 @@ def test_other_wrong_arguments_are_refused(hf: Holdfast) -> None:
 
 
 def test_the_limit_is_kept_as_long_as_somebody_holds(hf: Holdfast, site: Site) -> None:
-    """A hold may last longer than what is kept of a place that nobody uses."""
     state = f"{site.namespace}:{{semaphore:api}}:state"
     kept_ms = 6 * 86_400_000
     with hf.semaphore("api", limit=2, lease=4.5).hold() as lease:
@@ -316,7 +286,6 @@ def test_the_limit_is_kept_as_long_as_somebody_holds(hf: Holdfast, site: Site) -
 
 
 def test_every_key_that_can_be_abandoned_expires(hf: Holdfast, site: Site) -> None:
-    """Only what a user stored under a fence stays."""
     name = secrets.token_hex(4)
     lease = hf.lock(name).acquire()
     semaphore = hf.semaphore(name, limit=1).acquire()

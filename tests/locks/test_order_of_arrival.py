@@ -1,7 +1,5 @@
 """Coroutines of one client get a lock in the order in which they asked for it."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -38,7 +36,6 @@ async def order_of(hf: AsyncHoldfast, holder: AsyncHoldfast, gaps: list[float]) 
 
 @pytest.mark.parametrize("gap", [0.0, 0.00001, 0.0002])
 async def test_the_first_contended_wait_is_in_order(site: Site, gap: float) -> None:
-    """While the process subscribes, and some have been told that the lock is taken."""
     async with (
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as holder,
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,
@@ -51,7 +48,6 @@ async def test_the_first_contended_wait_is_in_order(site: Site, gap: float) -> N
 
 
 async def test_the_first_call_of_a_client_is_in_order(site: Site) -> None:
-    """While it connects, and asks a cluster where the lock is."""
     async with (
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as holder,
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,

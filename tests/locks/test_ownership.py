@@ -1,7 +1,5 @@
 """Whose a place is: who forks, exits, forgets it, or blocks the loop."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os
@@ -90,7 +88,6 @@ asyncio.run(main())
 
 
 def test_a_lease_that_nobody_has_any_more_is_not_renewed(hf: Holdfast) -> None:
-    """And Python says so."""
     lock = hf.lock("l", lease=2.0)
     kept = [lock.acquire()]
     with pytest.warns(ResourceWarning, match=r"held lease of lock 'l'.* was never released"):
@@ -99,7 +96,6 @@ def test_a_lease_that_nobody_has_any_more_is_not_renewed(hf: Holdfast) -> None:
 
 
 def test_a_lease_may_be_released_by_another_thread(hf: Holdfast) -> None:
-    """It belongs to who has the object."""
     lock = hf.lock("l")
     lease = lock.acquire()
     thread = threading.Thread(target=lease.release)
@@ -109,7 +105,6 @@ def test_a_lease_may_be_released_by_another_thread(hf: Holdfast) -> None:
 
 
 async def test_a_blocked_event_loop_loses_nothing(standalone: Server) -> None:
-    """The lease is renewed from another thread."""
     async with (
         AsyncHoldfast.from_url(standalone.url, namespace="blocked") as hf,
         hf.lock("l", lease=6.0).hold() as lease,
@@ -119,7 +114,6 @@ async def test_a_blocked_event_loop_loses_nothing(standalone: Server) -> None:
 
 
 async def test_a_lost_lease_cancels_the_body(standalone: Server) -> None:
-    """And the block ends with LeaseLost instead of the cancellation."""
     async with AsyncHoldfast.from_url(standalone.url, namespace="cancelled") as hf:
         seen: list[type] = []
 
@@ -139,7 +133,6 @@ async def test_a_lost_lease_cancels_the_body(standalone: Server) -> None:
 
 
 async def test_callbacks_run_in_the_loop(standalone: Server) -> None:
-    """Not in the renewer's thread; whoever comes late is called at once."""
     async with AsyncHoldfast.from_url(standalone.url, namespace="callbacks") as hf:
         lease = await hf.lock("l", lease=1.0, auto_renew=False).acquire()
         threads: list[threading.Thread] = []
@@ -153,7 +146,6 @@ async def test_callbacks_run_in_the_loop(standalone: Server) -> None:
 
 
 def test_callbacks_of_the_blocking_half_run_elsewhere(hf: Holdfast) -> None:
-    """Each in a thread of its own, so none holds up the renewer."""
     lease = hf.lock("l", lease=1.0, auto_renew=False).acquire()
     other = hf.lock("other", lease=6.0).acquire()
     names: list[str] = []
@@ -174,7 +166,6 @@ def test_callbacks_of_the_blocking_half_run_elsewhere(hf: Holdfast) -> None:
 
 
 async def test_a_release_wakes_who_waits_for_the_loss(standalone: Server) -> None:
-    """It will never be lost."""
     async with AsyncHoldfast.from_url(standalone.url, namespace="watched") as hf:
         lease = await hf.lock("l").acquire()
         watcher = asyncio.create_task(lease.wait_lost())
@@ -185,7 +176,6 @@ async def test_a_release_wakes_who_waits_for_the_loss(standalone: Server) -> Non
 
 
 def test_a_release_wakes_threads_that_wait_for_the_loss(hf: Holdfast) -> None:
-    """Likewise."""
     lease = hf.lock("l").acquire()
     told: list[bool] = []
     watchers = [
@@ -203,7 +193,6 @@ def test_a_release_wakes_threads_that_wait_for_the_loss(hf: Holdfast) -> None:
 def test_a_callback_that_cannot_be_started_costs_no_other_lease(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The system may refuse another thread: who else listens is told, and renewal goes on."""
     start = threading.Thread.start
 
     def refused(thread: threading.Thread) -> None:
@@ -230,7 +219,6 @@ def test_a_callback_that_cannot_be_started_costs_no_other_lease(
 def test_a_loss_is_told_before_the_server_gives_the_place_away(
     hf: Holdfast, standalone: Server
 ) -> None:
-    """Also when no word comes from there."""
     lock = hf.lock("l", lease=1.0, auto_renew=False)
     for _ in range(3):
         lease = lock.acquire()
@@ -265,7 +253,6 @@ def suspend(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 def test_a_lease_is_lost_while_the_machine_sleeps(
     hf: Holdfast, suspend: Callable[[float], None]
 ) -> None:
-    """For its holder too, from the moment it wakes up; the renewer tells whoever listens."""
     lease = hf.lock("l", lease=60.0).acquire()
     assert lease.remaining > 50
     suspend(30)
@@ -286,7 +273,6 @@ def test_a_lease_is_lost_while_the_machine_sleeps(
 def test_who_waits_while_the_machine_sleeps_begins_with_no_claim_that_has_ended(
     hf: Holdfast, suspend: Callable[[float], None]
 ) -> None:
-    """What was handed over before counts from before: it asks again."""
     holding = hf.lock("l", lease=60.0).acquire()
     with ThreadPoolExecutor() as threads:
         heir = threads.submit(hf.lock("l", lease=60.0).acquire, timeout=60)
@@ -299,7 +285,6 @@ def test_who_waits_while_the_machine_sleeps_begins_with_no_claim_that_has_ended(
 
 
 def test_a_client_that_is_closed_renews_nothing(standalone: Server) -> None:
-    """What is held ends with its lease, and whoever listens is told."""
     hf = Holdfast.from_url(standalone.url, namespace="closed")
     lease = hf.lock("l", lease=1.0).acquire()
     told: list[str] = []

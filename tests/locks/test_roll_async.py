@@ -1,7 +1,5 @@
 """Which locks and semaphores are in use: `hf.locks()` and `hf.semaphores()`."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +19,6 @@ async def noted(listing: Callable[[], Any]) -> None:
 
 
 async def test_what_is_held_is_listed_while_it_is_held(site: Site) -> None:
-    """By name, each with its state; what is free is not listed."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         assert await hf.locks() == {}
         lease = await hf.lock("a b:{c}").acquire()
@@ -49,7 +46,6 @@ async def test_one_that_was_free_for_a_while_is_listed_again(site: Site) -> None
 
 
 async def test_one_whose_note_was_lost_is_listed_soon(proxy: Proxy) -> None:
-    """The list is left alone for a moment only: who holds a lock for an hour notes it once."""
     async with (
         AsyncHoldfast.from_url(proxy.url, namespace=secrets.token_hex(4)) as hf,
         hf.lock("l").hold(),
@@ -72,7 +68,6 @@ async def test_a_place_held_for_a_moment_costs_no_note(site: Site) -> None:
 
 
 async def test_what_is_gone_is_dropped_from_the_catalog(site: Site) -> None:
-    """Of a lock that nobody used for a week the server keeps nothing."""
     names = f"{site.namespace}:{{catalog:lock}}:names"
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         async with hf.lock("known").hold():
@@ -83,7 +78,6 @@ async def test_what_is_gone_is_dropped_from_the_catalog(site: Site) -> None:
 
 
 async def test_a_long_catalog_is_read_to_its_end(site: Site) -> None:
-    """What has been held for long was noted before many others."""
     names = f"{site.namespace}:{{catalog:lock}}:names"
     async with (
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,
@@ -96,7 +90,6 @@ async def test_a_long_catalog_is_read_to_its_end(site: Site) -> None:
 
 
 async def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
-    """Those that it has held for longest; and each only once."""
     names = f"{site.namespace}:{{catalog:lock}}:names"
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         leases = [await hf.lock(f"l{n}", lease=60).acquire() for n in range(1_100)]
@@ -110,7 +103,6 @@ async def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
 
 
 async def test_only_so_many_are_asked_for(site: Site) -> None:
-    """Those noted last; what was noted before them is not looked at."""
     names = f"{site.namespace}:{{catalog:lock}}:names"
     async with (
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,

@@ -1,8 +1,6 @@
 # Generated from test_roll_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Which locks and semaphores are in use: `hf.locks()` and `hf.semaphores()`."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +20,6 @@ def noted(listing: Callable[[], Any]) -> None:
 
 
 def test_what_is_held_is_listed_while_it_is_held(site: Site) -> None:
-    """By name, each with its state; what is free is not listed."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         assert hf.locks() == {}
         lease = hf.lock("a b:{c}").acquire()
@@ -50,7 +47,6 @@ def test_one_that_was_free_for_a_while_is_listed_again(site: Site) -> None:
 
 
 def test_one_whose_note_was_lost_is_listed_soon(proxy: Proxy) -> None:
-    """The list is left alone for a moment only: who holds a lock for an hour notes it once."""
     with (
         Holdfast.from_url(proxy.url, namespace=secrets.token_hex(4)) as hf,
         hf.lock("l").hold(),
@@ -73,7 +69,6 @@ def test_a_place_held_for_a_moment_costs_no_note(site: Site) -> None:
 
 
 def test_what_is_gone_is_dropped_from_the_catalog(site: Site) -> None:
-    """Of a lock that nobody used for a week the server keeps nothing."""
     names = f"{site.namespace}:{{catalog:lock}}:names"
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         with hf.lock("known").hold():
@@ -84,7 +79,6 @@ def test_what_is_gone_is_dropped_from_the_catalog(site: Site) -> None:
 
 
 def test_a_long_catalog_is_read_to_its_end(site: Site) -> None:
-    """What has been held for long was noted before many others."""
     names = f"{site.namespace}:{{catalog:lock}}:names"
     with (
         Holdfast.from_url(site.url, namespace=site.namespace) as hf,
@@ -97,7 +91,6 @@ def test_a_long_catalog_is_read_to_its_end(site: Site) -> None:
 
 
 def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
-    """Those that it has held for longest; and each only once."""
     names = f"{site.namespace}:{{catalog:lock}}:names"
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         leases = [hf.lock(f"l{n}", lease=60).acquire() for n in range(1_100)]
@@ -111,7 +104,6 @@ def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
 
 
 def test_only_so_many_are_asked_for(site: Site) -> None:
-    """Those noted last; what was noted before them is not looked at."""
     names = f"{site.namespace}:{{catalog:lock}}:names"
     with (
         Holdfast.from_url(site.url, namespace=site.namespace) as hf,

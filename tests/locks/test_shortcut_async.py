@@ -1,7 +1,5 @@
 """The short way to a free place and back, and where it leads on to the long one."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest
@@ -30,7 +28,6 @@ async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
 async def test_a_server_that_forgot_the_scripts_is_told_them_again(
     site: Site, hf: AsyncHoldfast
 ) -> None:
-    """Both of taking a place and of giving it back."""
     lock = hf.lock("l")
     site.client.script_flush()
     async with lock.hold() as lease:
@@ -40,7 +37,6 @@ async def test_a_server_that_forgot_the_scripts_is_told_them_again(
 
 
 async def test_who_is_refused_by_the_short_way_stands_in_line(hf: AsyncHoldfast) -> None:
-    """From then on it is the long way, back as well, until nobody waits there for a while."""
     lock = hf.lock("l")
     first = await lock.acquire()
     assert await lock.try_acquire() is None
@@ -63,7 +59,6 @@ async def waiters(hf: AsyncHoldfast, count: int) -> bool:
 
 
 async def test_a_limit_is_checked_on_the_short_way(hf: AsyncHoldfast) -> None:
-    """And said in full."""
     with pytest.raises(NotDefined):
         await hf.semaphore("s").acquire()
     async with hf.semaphore("s", limit=2).hold():
@@ -75,7 +70,6 @@ async def test_a_limit_is_checked_on_the_short_way(hf: AsyncHoldfast) -> None:
 async def test_a_lease_that_the_server_forgot_is_lost_when_it_is_given_back(
     site: Site, hf: AsyncHoldfast
 ) -> None:
-    """The short way back does not hide it."""
     with pytest.raises(LeaseLost):
         async with hf.lock("l").hold():
             site.client.delete(f"{site.namespace}:{{lock:l}}:state")
@@ -92,6 +86,5 @@ async def test_a_hold_is_for_one_block(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_wrong_timeout_is_refused_before_anything_is_sent(hf: AsyncHoldfast) -> None:
-    """Where it is said, not where the block begins."""
     with pytest.raises(ValueError, match="timeout"):
         hf.lock("l").hold(timeout=-1)

@@ -1,8 +1,6 @@
 # Generated from test_shortcut_async.py by tools/unasync.py: edit that one, then `make sync`.
 """The short way to a free place and back, and where it leads on to the long one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -29,7 +27,6 @@ def hf(site: Site) -> Iterator[Holdfast]:
 
 
 def test_a_server_that_forgot_the_scripts_is_told_them_again(site: Site, hf: Holdfast) -> None:
-    """Both of taking a place and of giving it back."""
     lock = hf.lock("l")
     site.client.script_flush()
     with lock.hold() as lease:
@@ -39,7 +36,6 @@ def test_a_server_that_forgot_the_scripts_is_told_them_again(site: Site, hf: Hol
 
 
 def test_who_is_refused_by_the_short_way_stands_in_line(hf: Holdfast) -> None:
-    """From then on it is the long way, back as well, until nobody waits there for a while."""
     lock = hf.lock("l")
     first = lock.acquire()
     assert lock.try_acquire() is None
@@ -62,7 +58,6 @@ def waiters(hf: Holdfast, count: int) -> bool:
 
 
 def test_a_limit_is_checked_on_the_short_way(hf: Holdfast) -> None:
-    """And said in full."""
     with pytest.raises(NotDefined):
         hf.semaphore("s").acquire()
     with hf.semaphore("s", limit=2).hold():
@@ -74,7 +69,6 @@ def test_a_limit_is_checked_on_the_short_way(hf: Holdfast) -> None:
 def test_a_lease_that_the_server_forgot_is_lost_when_it_is_given_back(
     site: Site, hf: Holdfast
 ) -> None:
-    """The short way back does not hide it."""
     with pytest.raises(LeaseLost), hf.lock("l").hold():
         site.client.delete(f"{site.namespace}:{{lock:l}}:state")
 
@@ -88,6 +82,5 @@ def test_a_hold_is_for_one_block(hf: Holdfast) -> None:
 
 
 def test_a_wrong_timeout_is_refused_before_anything_is_sent(hf: Holdfast) -> None:
-    """Where it is said, not where the block begins."""
     with pytest.raises(ValueError, match="timeout"):
         hf.lock("l").hold(timeout=-1)

@@ -1,7 +1,5 @@
 """Waiting: in turn, woken one by one, at almost no cost."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import time
@@ -19,25 +17,16 @@ from holdfast.locks import lobby
 
 
 @pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
-@pytest.fixture
 async def other(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    """As another process."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         yield hf
 
 
 async def waiting(held: AsyncLock | AsyncSemaphore, count: int) -> bool:
-    """Whether so many wait."""
     return len((await held.inspect()).waiters) == count
 
 
 async def test_first_come_first_served(hf: AsyncHoldfast, other: AsyncHoldfast) -> None:
-    """Across processes."""
     lock = hf.lock("l")
 
     async def are_served_in_turn() -> bool:
@@ -63,7 +52,6 @@ async def test_first_come_first_served(hf: AsyncHoldfast, other: AsyncHoldfast) 
 
 
 async def test_a_newcomer_never_overtakes(hf: AsyncHoldfast, other: AsyncHoldfast) -> None:
-    """Who does not wait gets no place that somebody waits for."""
     semaphore = hf.semaphore("s", limit=2)
     leases = [await semaphore.acquire(), await semaphore.acquire()]
     tasks = [asyncio.create_task(other.semaphore("s").acquire()) for _ in range(3)]
@@ -85,7 +73,6 @@ def semaphore_of(hf: AsyncHoldfast) -> AsyncSemaphore:
 async def test_a_larger_limit_lets_those_in_who_wait(
     hf: AsyncHoldfast, other: AsyncHoldfast
 ) -> None:
-    """As many as there are new places, at once."""
     semaphore = hf.semaphore("s", limit=1)
     async with semaphore.hold():
         tasks = [asyncio.create_task(other.semaphore("s").acquire()) for _ in range(5)]
@@ -100,7 +87,6 @@ async def test_a_larger_limit_lets_those_in_who_wait(
 async def test_who_waits_with_the_old_limit_is_told_of_the_new_one(
     hf: AsyncHoldfast, other: AsyncHoldfast
 ) -> None:
-    """When it asks next, as here at the end of a lease; who takes the limit that is there stays."""
     leases = [
         await hf.semaphore("s", limit=2).acquire(),
         await hf.semaphore("s", lease=4.0, auto_renew=False).acquire(),
@@ -121,7 +107,6 @@ async def test_who_waits_with_the_old_limit_is_told_of_the_new_one(
 async def test_a_much_larger_limit_lets_all_in_who_wait(
     hf: AsyncHoldfast, other: AsyncHoldfast
 ) -> None:
-    """At once, though one step hands over a few dozen places only."""
     semaphore = hf.semaphore("s", limit=1)
     async with semaphore.hold():
         tasks = [asyncio.create_task(other.semaphore("s").acquire()) for _ in range(200)]
@@ -183,8 +168,6 @@ async def test_an_heir_with_a_short_claim_keeps_its_lease(standalone: Server, pr
 async def test_an_heir_that_is_not_renewed_has_its_lease(
     hf: AsyncHoldfast, other: AsyncHoldfast
 ) -> None:
-    """Whole, though it began with a claim."""
-
     async def has_all_of_it() -> bool:
         """Whether it had; on a busy machine its claim may end before it was confirmed."""
         async with hf.lock("l").hold():
@@ -204,8 +187,6 @@ async def test_an_heir_that_is_not_renewed_has_its_lease(
 
 
 async def test_locks_of_two_orders_do_not_deadlock(hf: AsyncHoldfast, other: AsyncHoldfast) -> None:
-    """Both take them in the order of their names."""
-
     async def both(client: AsyncHoldfast, *names: str) -> None:
         for _ in range(20):
             with suppress(LeaseLost):  # a busy machine may come too late for a claim
@@ -218,7 +199,6 @@ async def test_locks_of_two_orders_do_not_deadlock(hf: AsyncHoldfast, other: Asy
 async def test_rooms_are_closed_again(
     hf: AsyncHoldfast, other: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of names that nobody waits for any more, beyond a few."""
     monkeypatch.setattr(lobby, "IDLE_ROOMS", 3)
     for n in range(8):
         lease = await hf.lock(f"l{n}").acquire()
@@ -255,7 +235,6 @@ def commands(server: Server) -> int:
 
 
 async def test_a_release_wakes_one_waiter(standalone: Server) -> None:
-    """Not the whole herd."""
     namespace = f"herd-{secrets.token_hex(4)}"
     async with (
         AsyncHoldfast.from_url(standalone.url, namespace=namespace) as holder,
@@ -285,7 +264,6 @@ def scripts(server: Server) -> int:
 
 
 async def test_who_is_far_away_is_served_in_doubt(standalone: Server, proxy: Proxy) -> None:
-    """Silent heirs shorten the claims of all; whoever comes back from further away was not dead."""
     namespace = f"far-{secrets.token_hex(4)}"
     async with (
         AsyncHoldfast.from_url(standalone.url, namespace=namespace) as near,

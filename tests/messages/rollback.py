@@ -1,7 +1,5 @@
 """A server that loses what was written last, as a restart from an older state does."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

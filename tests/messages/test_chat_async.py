@@ -1,9 +1,7 @@
 """Chats and inboxes, as their members see them."""
 
-from __future__ import annotations
-
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,14 +22,7 @@ from holdfast import (
 from holdfast.core.runtime._async import sleep
 
 
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def bodies(batch: Batch) -> list[Any]:
-    """What the messages say."""
     return [message.body for message in batch.messages if isinstance(message, Message)]
 
 
@@ -41,7 +32,6 @@ def key(site: Site, part: str, chat: str = "c") -> str:
 
 
 async def test_a_chat_begins_with_a_message_for_all(hf: AsyncHoldfast) -> None:
-    """The sender has read it."""
     chat = await hf.create_chat(["jason22", "jeff24"], sender="jason22", body="hello")
     assert await chat.members() == {"jason22": 1, "jeff24": 0}
     assert not await hf.inbox("jason22").fetch()
@@ -85,7 +75,6 @@ async def test_a_second_chat_of_the_same_id_changes_nothing(hf: AsyncHoldfast) -
 
 
 async def test_joining_begins_where_it_is_said(hf: AsyncHoldfast) -> None:
-    """Now, at all that is kept, or at a message."""
     chat = await hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     for n in range(2, 6):
         await chat.send(n, sender="a")
@@ -104,7 +93,6 @@ async def test_joining_begins_where_it_is_said(hf: AsyncHoldfast) -> None:
 
 
 async def test_joining_twice_moves_no_cursor(hf: AsyncHoldfast) -> None:
-    """Defect 4: unread messages were lost."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     assert not await chat.join("b")
     assert not await chat.join("b", start="floor")
@@ -115,7 +103,6 @@ async def test_joining_twice_moves_no_cursor(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_missing_chat_is_named(hf: AsyncHoldfast, site: Site) -> None:
-    """Defects 4 and 7: nothing is left behind by who sends or joins there."""
     chat = hf.chat("nowhere")
     calls: list[Callable[[], Any]] = [
         lambda: chat.send("x", sender="a"),
@@ -143,7 +130,6 @@ async def test_a_missing_chat_is_named(hf: AsyncHoldfast, site: Site) -> None:
 
 
 async def test_a_stranger_may_not_send(hf: AsyncHoldfast) -> None:
-    """Defect 7."""
     chat = await hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     with pytest.raises(NotAMember) as caught:
         await chat.send("spam", sender="mallory")
@@ -155,7 +141,6 @@ async def test_a_stranger_may_not_send(hf: AsyncHoldfast) -> None:
 
 
 async def test_leaving_while_fetching_leaves_no_ghost(hf: AsyncHoldfast) -> None:
-    """Defect 2: what is acknowledged later adds nobody again."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     inbox = hf.inbox("b")
     [batch] = await inbox.fetch()
@@ -188,7 +173,6 @@ async def test_two_devices_never_move_a_cursor_back(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_crash_between_fetch_and_ack_loses_nothing(hf: AsyncHoldfast) -> None:
-    """Defect 1: fetching was acknowledging."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     [shown] = await hf.inbox("b").fetch()
     await chat.send(2, sender="a")
@@ -215,7 +199,6 @@ async def test_the_last_one_takes_the_chat_along(hf: AsyncHoldfast, site: Site) 
 
 
 async def test_a_recreated_chat_does_not_alias_the_old_one(hf: AsyncHoldfast) -> None:
-    """Defect 5: numbers begin anew, and nobody's old cursor or batch counts."""
     chat = await hf.create_chat(["a", "b"], sender="a", body="old 1", chat_id="c")
     for n in range(2, 6):
         await chat.send(f"old {n}", sender="a")
@@ -234,7 +217,6 @@ async def test_a_recreated_chat_does_not_alias_the_old_one(hf: AsyncHoldfast) ->
 
 
 async def test_a_silent_member_cannot_fill_the_server(hf: AsyncHoldfast, site: Site) -> None:
-    """Defect 8: with keep=n it later gets a gap."""
     chat = await hf.create_chat(["a", "silent"], sender="a", body=1, chat_id="c", keep=50)
     for n in range(2, 1001):
         await chat.send(n, sender="a")
@@ -249,7 +231,6 @@ async def test_a_silent_member_cannot_fill_the_server(hf: AsyncHoldfast, site: S
 
 
 async def test_history_goes_back_page_by_page(hf: AsyncHoldfast) -> None:
-    """Each page as people read it."""
     chat = await hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     for n in range(2, 46):
         await chat.send(n, sender="a")
@@ -281,7 +262,6 @@ async def test_the_limit_is_shared_by_the_oldest_unread(hf: AsyncHoldfast) -> No
 
 
 async def test_an_inbox_of_many_chats_with_large_messages_ends(hf: AsyncHoldfast) -> None:
-    """Whatever does not fit into one reply comes with the next, the oldest first."""
     picture = secrets.token_bytes(1 << 20)
     for n in range(12):
         await hf.create_chat(["a", "b"], sender="a", body=picture, chat_id=f"c{n}")
@@ -311,7 +291,6 @@ async def test_a_poison_body_blocks_no_inbox(hf: AsyncHoldfast, site: Site) -> N
 
 
 async def test_a_lost_list_and_a_lost_chat_are_noticed(hf: AsyncHoldfast, site: Site) -> None:
-    """As resets, once; what was left by its user is not mistaken for it."""
     await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="left")
     inbox = hf.inbox("b")
@@ -329,7 +308,6 @@ async def test_a_lost_list_and_a_lost_chat_are_noticed(hf: AsyncHoldfast, site: 
 
 
 async def test_one_chat_that_is_lost_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
-    """While the list of the user is still there."""
     await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     inbox = hf.inbox("b")
     await inbox.fetch()
@@ -341,7 +319,6 @@ async def test_one_chat_that_is_lost_is_noticed(hf: AsyncHoldfast, site: Site) -
 
 
 async def test_the_list_of_chats_is_repaired_on_reading(hf: AsyncHoldfast, site: Site) -> None:
-    """A hint of somebody who never joined goes once it is old; a young one may be of a join."""
     inbox = hf.inbox("b")
     listed = f"{site.namespace}:{{inbox:b}}:chats"
     site.client.zadd(listed, {"": 1, "ghost": 1000})
@@ -352,7 +329,6 @@ async def test_the_list_of_chats_is_repaired_on_reading(hf: AsyncHoldfast, site:
 
 
 async def test_a_note_made_anew_outlives_who_would_take_it_off(hf: AsyncHoldfast) -> None:
-    """A slow leave, or a repair, must not hide a chat that was joined again meanwhile."""
     index = hf._post.index
     await index.enlist(["b"], "c")
     seen = await index.noted("b", "c")
@@ -369,7 +345,6 @@ async def test_a_note_made_anew_outlives_who_would_take_it_off(hf: AsyncHoldfast
 
 
 async def test_a_user_of_many_chats_reads_them_all(hf: AsyncHoldfast) -> None:
-    """In several calls to each server."""
     for n in range(150):
         await hf.create_chat(["a", "b"], sender="a", body=n, chat_id=f"c{n}")
     inbox, found = hf.inbox("b"), list[Any]()
@@ -383,7 +358,6 @@ async def test_a_user_of_many_chats_reads_them_all(hf: AsyncHoldfast) -> None:
 
 
 async def test_wrong_chats_are_named(hf: AsyncHoldfast, site: Site) -> None:
-    """And write nothing."""
     create: Any = hf.create_chat
     for wrong in (0, -5, 100_001, "all"):
         with pytest.raises(ValueError, match="keep"):
@@ -420,7 +394,6 @@ async def test_wrong_chats_are_named(hf: AsyncHoldfast, site: Site) -> None:
 
 
 async def test_every_key_expires_when_it_is_abandoned(hf: AsyncHoldfast, site: Site) -> None:
-    """After more than a year."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, keep="until_read")
     await chat.send(2, sender="b")
     await hf.mailbox("a").send(1, sender="b")

@@ -1,10 +1,8 @@
 # Generated from test_chat_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Chats and inboxes, as their members see them."""
 
-from __future__ import annotations
-
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,14 +23,7 @@ from holdfast import (
 from holdfast.core.runtime._sync import sleep
 
 
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def bodies(batch: Batch) -> list[Any]:
-    """What the messages say."""
     return [message.body for message in batch.messages if isinstance(message, Message)]
 
 
@@ -42,7 +33,6 @@ def key(site: Site, part: str, chat: str = "c") -> str:
 
 
 def test_a_chat_begins_with_a_message_for_all(hf: Holdfast) -> None:
-    """The sender has read it."""
     chat = hf.create_chat(["jason22", "jeff24"], sender="jason22", body="hello")
     assert chat.members() == {"jason22": 1, "jeff24": 0}
     assert not hf.inbox("jason22").fetch()
@@ -86,7 +76,6 @@ def test_a_second_chat_of_the_same_id_changes_nothing(hf: Holdfast) -> None:
 
 
 def test_joining_begins_where_it_is_said(hf: Holdfast) -> None:
-    """Now, at all that is kept, or at a message."""
     chat = hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     for n in range(2, 6):
         chat.send(n, sender="a")
@@ -105,7 +94,6 @@ def test_joining_begins_where_it_is_said(hf: Holdfast) -> None:
 
 
 def test_joining_twice_moves_no_cursor(hf: Holdfast) -> None:
-    """Defect 4: unread messages were lost."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     assert not chat.join("b")
     assert not chat.join("b", start="floor")
@@ -116,7 +104,6 @@ def test_joining_twice_moves_no_cursor(hf: Holdfast) -> None:
 
 
 def test_a_missing_chat_is_named(hf: Holdfast, site: Site) -> None:
-    """Defects 4 and 7: nothing is left behind by who sends or joins there."""
     chat = hf.chat("nowhere")
     calls: list[Callable[[], Any]] = [
         lambda: chat.send("x", sender="a"),
@@ -144,7 +131,6 @@ def test_a_missing_chat_is_named(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_stranger_may_not_send(hf: Holdfast) -> None:
-    """Defect 7."""
     chat = hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     with pytest.raises(NotAMember) as caught:
         chat.send("spam", sender="mallory")
@@ -156,7 +142,6 @@ def test_a_stranger_may_not_send(hf: Holdfast) -> None:
 
 
 def test_leaving_while_fetching_leaves_no_ghost(hf: Holdfast) -> None:
-    """Defect 2: what is acknowledged later adds nobody again."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     inbox = hf.inbox("b")
     [batch] = inbox.fetch()
@@ -189,7 +174,6 @@ def test_two_devices_never_move_a_cursor_back(hf: Holdfast) -> None:
 
 
 def test_a_crash_between_fetch_and_ack_loses_nothing(hf: Holdfast) -> None:
-    """Defect 1: fetching was acknowledging."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     [shown] = hf.inbox("b").fetch()
     chat.send(2, sender="a")
@@ -216,7 +200,6 @@ def test_the_last_one_takes_the_chat_along(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_recreated_chat_does_not_alias_the_old_one(hf: Holdfast) -> None:
-    """Defect 5: numbers begin anew, and nobody's old cursor or batch counts."""
     chat = hf.create_chat(["a", "b"], sender="a", body="old 1", chat_id="c")
     for n in range(2, 6):
         chat.send(f"old {n}", sender="a")
@@ -235,7 +218,6 @@ def test_a_recreated_chat_does_not_alias_the_old_one(hf: Holdfast) -> None:
 
 
 def test_a_silent_member_cannot_fill_the_server(hf: Holdfast, site: Site) -> None:
-    """Defect 8: with keep=n it later gets a gap."""
     chat = hf.create_chat(["a", "silent"], sender="a", body=1, chat_id="c", keep=50)
     for n in range(2, 1001):
         chat.send(n, sender="a")
@@ -250,7 +232,6 @@ def test_a_silent_member_cannot_fill_the_server(hf: Holdfast, site: Site) -> Non
 
 
 def test_history_goes_back_page_by_page(hf: Holdfast) -> None:
-    """Each page as people read it."""
     chat = hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     for n in range(2, 46):
         chat.send(n, sender="a")
@@ -282,7 +263,6 @@ def test_the_limit_is_shared_by_the_oldest_unread(hf: Holdfast) -> None:
 
 
 def test_an_inbox_of_many_chats_with_large_messages_ends(hf: Holdfast) -> None:
-    """Whatever does not fit into one reply comes with the next, the oldest first."""
     picture = secrets.token_bytes(1 << 20)
     for n in range(12):
         hf.create_chat(["a", "b"], sender="a", body=picture, chat_id=f"c{n}")
@@ -312,7 +292,6 @@ def test_a_poison_body_blocks_no_inbox(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_lost_list_and_a_lost_chat_are_noticed(hf: Holdfast, site: Site) -> None:
-    """As resets, once; what was left by its user is not mistaken for it."""
     hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     hf.create_chat(["a", "b"], sender="a", body=1, chat_id="left")
     inbox = hf.inbox("b")
@@ -330,7 +309,6 @@ def test_a_lost_list_and_a_lost_chat_are_noticed(hf: Holdfast, site: Site) -> No
 
 
 def test_one_chat_that_is_lost_is_noticed(hf: Holdfast, site: Site) -> None:
-    """While the list of the user is still there."""
     hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     inbox = hf.inbox("b")
     inbox.fetch()
@@ -342,7 +320,6 @@ def test_one_chat_that_is_lost_is_noticed(hf: Holdfast, site: Site) -> None:
 
 
 def test_the_list_of_chats_is_repaired_on_reading(hf: Holdfast, site: Site) -> None:
-    """A hint of somebody who never joined goes once it is old; a young one may be of a join."""
     inbox = hf.inbox("b")
     listed = f"{site.namespace}:{{inbox:b}}:chats"
     site.client.zadd(listed, {"": 1, "ghost": 1000})
@@ -353,7 +330,6 @@ def test_the_list_of_chats_is_repaired_on_reading(hf: Holdfast, site: Site) -> N
 
 
 def test_a_note_made_anew_outlives_who_would_take_it_off(hf: Holdfast) -> None:
-    """A slow leave, or a repair, must not hide a chat that was joined again meanwhile."""
     index = hf._post.index
     index.enlist(["b"], "c")
     seen = index.noted("b", "c")
@@ -370,7 +346,6 @@ def test_a_note_made_anew_outlives_who_would_take_it_off(hf: Holdfast) -> None:
 
 
 def test_a_user_of_many_chats_reads_them_all(hf: Holdfast) -> None:
-    """In several calls to each server."""
     for n in range(150):
         hf.create_chat(["a", "b"], sender="a", body=n, chat_id=f"c{n}")
     inbox, found = hf.inbox("b"), list[Any]()
@@ -384,7 +359,6 @@ def test_a_user_of_many_chats_reads_them_all(hf: Holdfast) -> None:
 
 
 def test_wrong_chats_are_named(hf: Holdfast, site: Site) -> None:
-    """And write nothing."""
     create: Any = hf.create_chat
     for wrong in (0, -5, 100_001, "all"):
         with pytest.raises(ValueError, match="keep"):
@@ -421,7 +395,6 @@ def test_wrong_chats_are_named(hf: Holdfast, site: Site) -> None:
 
 
 def test_every_key_expires_when_it_is_abandoned(hf: Holdfast, site: Site) -> None:
-    """After more than a year."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, keep="until_read")
     chat.send(2, sender="b")
     hf.mailbox("a").send(1, sender="b")

@@ -1,7 +1,5 @@
 """What many coroutines send to one chat at one moment shares calls; each keeps what is its own."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import secrets
@@ -37,12 +35,6 @@ CROWD = 1_000
 
 
 @pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
-@pytest.fixture
 def direct(standalone: Server) -> Iterator[Holdfast]:
     """A client that does not go through the proxy, with a chat of *a* and *b*."""
     with Holdfast.from_url(standalone.url, namespace=f"many-{secrets.token_hex(4)}") as hf:
@@ -60,7 +52,6 @@ async def far(direct: Holdfast, proxy: Proxy) -> AsyncIterator[AsyncChat]:
 
 
 async def kept(chat: AsyncChat) -> dict[int, Message]:
-    """What is in it, by number."""
     page = await chat.history(limit=1_000)
     while page[0].seq > 1:
         page = [*await chat.history(limit=1_000, before=page[0].seq), *page]
@@ -69,13 +60,11 @@ async def kept(chat: AsyncChat) -> dict[int, Message]:
 
 
 def read(hf: Holdfast) -> dict[int, Any]:
-    """What the messages say, by number."""
     page = hf.chat("c").history(limit=1_000)
     return {each.seq: each.body for each in page if isinstance(each, Message)}
 
 
 async def test_each_number_leads_to_its_own_message(hf: AsyncHoldfast) -> None:
-    """Of a thousand who send at once, and of a few who send one after the other."""
     chat = await hf.create_chat(["a", "b", "c"], sender="a", body="first", chat_id="c", keep=5_000)
 
     async def send(sender: str, *numbers: int) -> list[tuple[int, str, int]]:
@@ -100,7 +89,6 @@ async def test_a_thousand_take_a_few_calls(far: AsyncChat, proxy: Proxy) -> None
 
 
 async def test_a_client_that_tells_of_each_call_makes_each(direct: Holdfast, proxy: Proxy) -> None:
-    """So spans and counters say what they said."""
     told = PrometheusMetrics()
     async with AsyncHoldfast.from_url(proxy.url, namespace=direct.namespace, telemetry=told) as hf:
         await hf.chat("c").send("connected", sender="a")
@@ -110,7 +98,6 @@ async def test_a_client_that_tells_of_each_call_makes_each(direct: Holdfast, pro
 
 
 async def test_large_messages_share_no_call(far: AsyncChat, proxy: Proxy) -> None:
-    """Beyond so many bytes."""
     before, large = proxy.commands["EVALSHA"], b"x" * (MOST_BYTES // 2)
     numbers = await asyncio.gather(*[far.send(large, sender="a") for _ in range(5)])
     assert proxy.commands["EVALSHA"] - before == 5
@@ -138,7 +125,6 @@ async def test_each_is_refused_by_itself(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_chat_that_is_gone_is_gone_for_all(hf: AsyncHoldfast) -> None:
-    """Whoever comes after its last member has left."""
     chat = await hf.create_chat(["a"], sender="a", body="first", chat_id="c")
     await chat.leave("a")
     crowd = [chat.send(n, sender="a") for n in range(10)]
@@ -151,7 +137,6 @@ async def test_a_chat_that_is_gone_is_gone_for_all(hf: AsyncHoldfast) -> None:
 async def test_who_has_read_everything_has_read_its_own_messages(
     hf: AsyncHoldfast, keep: Any
 ) -> None:
-    """As far as no other one spoke before: as if each had come alone."""
     chat = await hf.create_chat(["a", "b"], sender="a", body="first", chat_id="c", keep=keep)
     await asyncio.gather(*[chat.send(n, sender=name) for n, name in enumerate("aaabba")])
     assert await chat.members() == {"a": 4, "b": 0}
@@ -163,7 +148,6 @@ async def test_who_has_read_everything_has_read_its_own_messages(
 
 
 async def test_each_goes_with_its_own_trace(hf: AsyncHoldfast) -> None:
-    """Also with none."""
     chat = await hf.create_chat(["a"], sender="a", body="first", chat_id="c")
     traces = [TraceContext(f"00-{n:032x}-{n:016x}-01") if n % 3 else None for n in range(1, 20)]
 
@@ -177,7 +161,6 @@ async def test_each_goes_with_its_own_trace(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_trace_that_cannot_be_sent_harms_nobody_else(hf: AsyncHoldfast) -> None:
-    """It may be what a stranger said in a header."""
     chat = await hf.create_chat(["a"], sender="a", body="first", chat_id="c")
 
     async def send(n: int) -> int:
@@ -194,7 +177,6 @@ async def test_a_trace_that_cannot_be_sent_harms_nobody_else(hf: AsyncHoldfast) 
 async def test_what_is_unknown_of_all_each_repeats_by_itself(
     far: AsyncChat, direct: Holdfast, proxy: Proxy, way: str
 ) -> None:
-    """In any order, by any client, as often as it likes; those who do not repeat lose nothing."""
     fault = getattr(proxy, way)(2, match=SEND.sha1.encode())
     found = await asyncio.gather(
         *[far.send(n, sender="a") for n in range(10)], return_exceptions=True
@@ -262,7 +244,6 @@ async def test_who_is_cancelled_takes_nobody_along(hf: AsyncHoldfast, seed: int)
 
 
 async def test_a_full_server_tells_each(fresh_server: Server) -> None:
-    """With an error of its own; nothing is sent."""
     async with AsyncHoldfast.from_url(fresh_server.url, namespace="full") as hf:
         chat = await hf.create_chat(["a"], sender="a", body="first", chat_id="c")
         await chat.send("second", sender="a")
@@ -276,7 +257,6 @@ async def test_a_full_server_tells_each(fresh_server: Server) -> None:
 
 
 def test_each_loop_has_companies_of_its_own(direct: Holdfast, standalone: Server) -> None:
-    """Also after one has ended in the midst of sending."""
     hf = AsyncHoldfast.from_url(standalone.url, namespace=direct.namespace)
     chat = hf.chat("c")
 

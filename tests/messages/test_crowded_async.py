@@ -1,8 +1,5 @@
 """What others can put into an inbox or a mailbox, and what they cannot."""
 
-from __future__ import annotations
-
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,12 +8,6 @@ from conftest import Site
 from holdfast import AsyncHoldfast, MailboxFull
 
 OWN, LEAST = 1000, 100  # as in lua/parts/crowd.lua
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def crowd(hf: AsyncHoldfast, site: Site, user: str, adder: str, count: int) -> None:
@@ -69,7 +60,6 @@ async def test_chats_of_others_push_no_chat_out(hf: AsyncHoldfast, site: Site) -
 
 
 async def test_many_adders_share_the_room(hf: AsyncHoldfast, site: Site) -> None:
-    """The one with the most loses first, whoever adds."""
     client: Any = site.client
     prefix = f"{site.namespace}:{{inbox:jack}}"
     await hf.create_chat(["jack"], sender="bob", body=1, chat_id="bob")
@@ -84,7 +74,6 @@ async def test_many_adders_share_the_room(hf: AsyncHoldfast, site: Site) -> None
 
 
 async def test_a_user_with_many_chats_still_gets_new_ones(hf: AsyncHoldfast, site: Site) -> None:
-    """Others have a hundred places in any case; a user's own chats take none of them."""
     client: Any = site.client
     await hf.create_chat(["bob"], sender="jack", body=1, chat_id="own")
     chats = f"{site.namespace}:{{inbox:jack}}:chats"
@@ -102,7 +91,6 @@ async def test_a_user_with_many_chats_still_gets_new_ones(hf: AsyncHoldfast, sit
 
 
 async def test_nobody_takes_a_chat_of_another_over(hf: AsyncHoldfast, site: Site) -> None:
-    """Adding a user again changes nothing of who added it."""
     client: Any = site.client
     chat = await hf.create_chat(["eve", "jack"], sender="bob", body=1, chat_id="c")
     assert not await chat.join("jack", by="eve")
@@ -148,7 +136,6 @@ async def test_one_sender_cannot_fill_a_mailbox(hf: AsyncHoldfast) -> None:
 
 @pytest.mark.parametrize("bound", [3, 40])
 async def test_more_than_the_bound_is_never_unread(hf: AsyncHoldfast, bound: int) -> None:
-    """And whoever has nothing unread may send as much."""
     box = hf.mailbox("jack", overflow="drop_oldest")
     sent = 0
     for _ in range(4):
@@ -169,7 +156,6 @@ async def test_more_than_the_bound_is_never_unread(hf: AsyncHoldfast, bound: int
 
 
 async def test_senders_who_have_nothing_unread_are_forgotten(hf: AsyncHoldfast, site: Site) -> None:
-    """Else a mailbox would remember everybody who ever sent something."""
     box = hf.mailbox("jack")
     for n in range(150):
         await box.send(n, sender=f"s{n}", per_sender=5)
@@ -179,7 +165,6 @@ async def test_senders_who_have_nothing_unread_are_forgotten(hf: AsyncHoldfast, 
 
 
 async def test_a_send_that_is_repeated_counts_once(hf: AsyncHoldfast) -> None:
-    """Also for the sender's share."""
     box = hf.mailbox("jack")
     for _ in range(3):
         assert await box.send(1, sender="eve", per_sender=2, op_id="mine") == 1

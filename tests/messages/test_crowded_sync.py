@@ -1,9 +1,6 @@
 # Generated from test_crowded_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What others can put into an inbox or a mailbox, and what they cannot."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,12 +9,6 @@ from conftest import Site
 from holdfast import Holdfast, MailboxFull
 
 OWN, LEAST = 1000, 100  # as in lua/parts/crowd.lua
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def crowd(hf: Holdfast, site: Site, user: str, adder: str, count: int) -> None:
@@ -70,7 +61,6 @@ def test_chats_of_others_push_no_chat_out(hf: Holdfast, site: Site) -> None:
 
 
 def test_many_adders_share_the_room(hf: Holdfast, site: Site) -> None:
-    """The one with the most loses first, whoever adds."""
     client: Any = site.client
     prefix = f"{site.namespace}:{{inbox:jack}}"
     hf.create_chat(["jack"], sender="bob", body=1, chat_id="bob")
@@ -85,7 +75,6 @@ def test_many_adders_share_the_room(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_user_with_many_chats_still_gets_new_ones(hf: Holdfast, site: Site) -> None:
-    """Others have a hundred places in any case; a user's own chats take none of them."""
     client: Any = site.client
     hf.create_chat(["bob"], sender="jack", body=1, chat_id="own")
     chats = f"{site.namespace}:{{inbox:jack}}:chats"
@@ -103,7 +92,6 @@ def test_a_user_with_many_chats_still_gets_new_ones(hf: Holdfast, site: Site) ->
 
 
 def test_nobody_takes_a_chat_of_another_over(hf: Holdfast, site: Site) -> None:
-    """Adding a user again changes nothing of who added it."""
     client: Any = site.client
     chat = hf.create_chat(["eve", "jack"], sender="bob", body=1, chat_id="c")
     assert not chat.join("jack", by="eve")
@@ -149,7 +137,6 @@ def test_one_sender_cannot_fill_a_mailbox(hf: Holdfast) -> None:
 
 @pytest.mark.parametrize("bound", [3, 40])
 def test_more_than_the_bound_is_never_unread(hf: Holdfast, bound: int) -> None:
-    """And whoever has nothing unread may send as much."""
     box = hf.mailbox("jack", overflow="drop_oldest")
     sent = 0
     for _ in range(4):
@@ -170,7 +157,6 @@ def test_more_than_the_bound_is_never_unread(hf: Holdfast, bound: int) -> None:
 
 
 def test_senders_who_have_nothing_unread_are_forgotten(hf: Holdfast, site: Site) -> None:
-    """Else a mailbox would remember everybody who ever sent something."""
     box = hf.mailbox("jack")
     for n in range(150):
         box.send(n, sender=f"s{n}", per_sender=5)
@@ -180,7 +166,6 @@ def test_senders_who_have_nothing_unread_are_forgotten(hf: Holdfast, site: Site)
 
 
 def test_a_send_that_is_repeated_counts_once(hf: Holdfast) -> None:
-    """Also for the sender's share."""
     box = hf.mailbox("jack")
     for _ in range(3):
         assert box.send(1, sender="eve", per_sender=2, op_id="mine") == 1

@@ -1,21 +1,15 @@
-"""What another program has written into the keys of mailboxes, chats and lists."""
+"""Damaged messages cost nobody another message."""
 
-from __future__ import annotations
-
-from collections.abc import AsyncIterator
+import json
 from typing import Any
 
 import pytest
 
 from conftest import Site
-from holdfast import AsyncHoldfast, DecodeError, Position, Undecodable
+from holdfast import AsyncHoldfast, DecodeError, Message, Position, Undecodable
+from holdfast.messages.body import MAX_DEPTH, decoded_body
 
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
+# What another program has written into the keys of mailboxes, chats and lists
 
 WRONG = ["x", "", "-1", "1.5", "inf", "nan", "1e400", "9" * 40, b"\xff\xfe"]
 
@@ -24,7 +18,6 @@ WRONG = ["x", "", "-1", "1.5", "inf", "nan", "1e400", "9" * 40, b"\xff\xfe"]
 async def test_a_damaged_mailbox_says_which_key_it_is(
     hf: AsyncHoldfast, site: Site, field: str
 ) -> None:
-    """Whatever is done with it; nothing is applied, and once it is repaired all goes on."""
     client: Any = site.client
     box, meta = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}:meta"
     await box.send(1, sender="jill")
@@ -53,7 +46,6 @@ async def test_a_damaged_mailbox_says_which_key_it_is(
 async def test_a_damaged_chat_says_which_key_it_is(
     hf: AsyncHoldfast, site: Site, field: str
 ) -> None:
-    """And holds up no other chat of its members."""
     client: Any = site.client
     chat = await hf.create_chat(["jack"], sender="jill", body=1, chat_id="c", keep="until_read")
     await hf.create_chat(["jack"], sender="jill", body=1, chat_id="d")
@@ -79,7 +71,6 @@ async def test_a_damaged_chat_says_which_key_it_is(
 
 
 async def test_a_damaged_cursor_skips_nothing(hf: AsyncHoldfast, site: Site) -> None:
-    """It is told, as what is beyond the log would hide what is sent next."""
     client: Any = site.client
     chat = await hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
     cursors, inbox = f"{site.namespace}:{{chat:c}}:cursors", hf.inbox("jack")
@@ -129,7 +120,6 @@ async def test_foreign_entries_of_a_list_are_no_chats(hf: AsyncHoldfast, site: S
 
 
 async def test_the_plain_loop_goes_past_what_cannot_be_read(hf: AsyncHoldfast, site: Site) -> None:
-    """As the first example of the docs has it."""
     client: Any = site.client
     box, unit = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}"
     await box.send("a", sender="jill")
@@ -143,3 +133,90 @@ async def test_the_plain_loop_goes_past_what_cannot_be_read(hf: AsyncHoldfast, s
     assert [type(message) for message in await box.latest()][1] is Undecodable
     assert not await box.fetch()
     assert not await box.fetch(after=batch.position)
+
+
+# What some reader could not take: it is refused, or comes as such, and blocks nobody
+
+DEEPEST: Any = json.loads("[" * (MAX_DEPTH - 1) + '{"a":"[[\\"[["}' + "]" * (MAX_DEPTH - 1))
+
+
+def write(site: Site, unit: str, seq: int, sender: bytes, body: bytes) -> None:
+    """Put something into a log, as another program might."""
+    prefix = f"{site.namespace}:{{{unit}}}"
+    site.client.xadd(f"{prefix}:log", {sender: body}, id=f"{seq}-1")
+    site.client.hset(f"{prefix}:meta", "top", seq)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [DEEPEST],
+        json.loads("[" * 600 + "null" + "]" * 600),
+        [DEEPEST] * 3 + [None],
+    ],
+)
+async def test_a_body_that_is_nested_too_deeply_is_not_sent(hf: AsyncHoldfast, body: Any) -> None:
+    with pytest.raises(ValueError, match="nested more than 100 deep"):
+        await hf.mailbox("jack").send(body, sender="jill")
+    assert not await hf.mailbox("jack").fetch()
+
+
+@pytest.mark.parametrize("body", [DEEPEST, [[]] * 200, "[" * 500, {"]": "{" * 500}])
+async def test_what_only_looks_deep_is_sent(hf: AsyncHoldfast, body: Any) -> None:
+    """Many brackets, or brackets in texts, are no depth."""
+    await hf.mailbox("jack").send(body, sender="jill")
+    [message] = (await hf.mailbox("jack").fetch()).messages
+    assert isinstance(message, Message)
+    assert message.body == body
+
+
+FOREIGN = {
+    "deep": b"j" + b"[" * 500 + b"]" * 500,
+    "endless": b"j" + b"[" * 100_000,
+    "unfinished": b"j" + b"[" * 500 + b'"\\',
+    "large": b"j" + b'"' + b"x" * (5 << 20) + b'"',
+    "large bytes": b"b" + b"x" * ((1 << 20) + 1),
+    "no size": b"x12 apples",
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+async def test_what_another_program_wrote_blocks_nobody(
+    hf: AsyncHoldfast, site: Site, name: str
+) -> None:
+    box = hf.mailbox("jack")
+    chat = await hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
+    await box.send(1, sender="jill")
+    for unit in ("mailbox:jack", "chat:c"):
+        write(site, unit, 2, b"jill", FOREIGN[name])
+    await box.send(3, sender="jill")
+    await chat.send(3, sender="jill")
+    [batch] = await hf.inbox("jack").fetch()
+    for messages in (
+        (await box.fetch()).messages,
+        batch.messages,
+        await box.latest(),
+        await chat.history(),
+    ):
+        assert [type(message) for message in messages] == [Message, Undecodable, Message]
+        assert len(str(messages[1])) < 500
+    await box.ack(await box.fetch())
+    assert not await box.fetch()
+
+
+async def test_a_large_name_of_a_sender_blocks_nobody(hf: AsyncHoldfast, site: Site) -> None:
+    """It is cut; the message cannot be trusted either."""
+    box = hf.mailbox("jack")
+    await box.send(1, sender="jill")
+    write(site, "mailbox:jack", 2, b"j" * (5 << 20), b"j2")
+    [first, second] = (await box.fetch()).messages
+    assert isinstance(first, Message)
+    assert isinstance(second, Undecodable)
+    assert len(second.sender) == 512
+    assert "5,242,882 bytes" in second.reason
+
+
+@pytest.mark.parametrize("end", [b'\\"' * 400_000, b'"' * 800_001, b"[]," * 250_000])
+def test_the_depth_is_found_at_once(end: bytes) -> None:
+    with pytest.raises(ValueError, match="nested more than 100 deep"):
+        decoded_body(b"j" + b"[" * (MAX_DEPTH + 1) + end)

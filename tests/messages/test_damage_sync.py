@@ -1,29 +1,22 @@
 # Generated from test_damage_async.py by tools/unasync.py: edit that one, then `make sync`.
-"""What another program has written into the keys of mailboxes, chats and lists."""
+"""Damaged messages cost nobody another message."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+import json
 from typing import Any
 
 import pytest
 
 from conftest import Site
-from holdfast import DecodeError, Holdfast, Position, Undecodable
+from holdfast import DecodeError, Holdfast, Message, Position, Undecodable
+from holdfast.messages.body import MAX_DEPTH, decoded_body
 
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
+# What another program has written into the keys of mailboxes, chats and lists
 
 WRONG = ["x", "", "-1", "1.5", "inf", "nan", "1e400", "9" * 40, b"\xff\xfe"]
 
 
 @pytest.mark.parametrize("field", ["epoch", "top", "floor"])
 def test_a_damaged_mailbox_says_which_key_it_is(hf: Holdfast, site: Site, field: str) -> None:
-    """Whatever is done with it; nothing is applied, and once it is repaired all goes on."""
     client: Any = site.client
     box, meta = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}:meta"
     box.send(1, sender="jill")
@@ -50,7 +43,6 @@ def test_a_damaged_mailbox_says_which_key_it_is(hf: Holdfast, site: Site, field:
 
 @pytest.mark.parametrize("field", ["epoch", "top", "floor", "keep", "idle_ms", "since"])
 def test_a_damaged_chat_says_which_key_it_is(hf: Holdfast, site: Site, field: str) -> None:
-    """And holds up no other chat of its members."""
     client: Any = site.client
     chat = hf.create_chat(["jack"], sender="jill", body=1, chat_id="c", keep="until_read")
     hf.create_chat(["jack"], sender="jill", body=1, chat_id="d")
@@ -76,7 +68,6 @@ def test_a_damaged_chat_says_which_key_it_is(hf: Holdfast, site: Site, field: st
 
 
 def test_a_damaged_cursor_skips_nothing(hf: Holdfast, site: Site) -> None:
-    """It is told, as what is beyond the log would hide what is sent next."""
     client: Any = site.client
     chat = hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
     cursors, inbox = f"{site.namespace}:{{chat:c}}:cursors", hf.inbox("jack")
@@ -126,7 +117,6 @@ def test_foreign_entries_of_a_list_are_no_chats(hf: Holdfast, site: Site) -> Non
 
 
 def test_the_plain_loop_goes_past_what_cannot_be_read(hf: Holdfast, site: Site) -> None:
-    """As the first example of the docs has it."""
     client: Any = site.client
     box, unit = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}"
     box.send("a", sender="jill")
@@ -140,3 +130,88 @@ def test_the_plain_loop_goes_past_what_cannot_be_read(hf: Holdfast, site: Site) 
     assert [type(message) for message in box.latest()][1] is Undecodable
     assert not box.fetch()
     assert not box.fetch(after=batch.position)
+
+
+# What some reader could not take: it is refused, or comes as such, and blocks nobody
+
+DEEPEST: Any = json.loads("[" * (MAX_DEPTH - 1) + '{"a":"[[\\"[["}' + "]" * (MAX_DEPTH - 1))
+
+
+def write(site: Site, unit: str, seq: int, sender: bytes, body: bytes) -> None:
+    """Put something into a log, as another program might."""
+    prefix = f"{site.namespace}:{{{unit}}}"
+    site.client.xadd(f"{prefix}:log", {sender: body}, id=f"{seq}-1")
+    site.client.hset(f"{prefix}:meta", "top", seq)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [DEEPEST],
+        json.loads("[" * 600 + "null" + "]" * 600),
+        [DEEPEST] * 3 + [None],
+    ],
+)
+def test_a_body_that_is_nested_too_deeply_is_not_sent(hf: Holdfast, body: Any) -> None:
+    with pytest.raises(ValueError, match="nested more than 100 deep"):
+        hf.mailbox("jack").send(body, sender="jill")
+    assert not hf.mailbox("jack").fetch()
+
+
+@pytest.mark.parametrize("body", [DEEPEST, [[]] * 200, "[" * 500, {"]": "{" * 500}])
+def test_what_only_looks_deep_is_sent(hf: Holdfast, body: Any) -> None:
+    """Many brackets, or brackets in texts, are no depth."""
+    hf.mailbox("jack").send(body, sender="jill")
+    [message] = (hf.mailbox("jack").fetch()).messages
+    assert isinstance(message, Message)
+    assert message.body == body
+
+
+FOREIGN = {
+    "deep": b"j" + b"[" * 500 + b"]" * 500,
+    "endless": b"j" + b"[" * 100_000,
+    "unfinished": b"j" + b"[" * 500 + b'"\\',
+    "large": b"j" + b'"' + b"x" * (5 << 20) + b'"',
+    "large bytes": b"b" + b"x" * ((1 << 20) + 1),
+    "no size": b"x12 apples",
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_another_program_wrote_blocks_nobody(hf: Holdfast, site: Site, name: str) -> None:
+    box = hf.mailbox("jack")
+    chat = hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
+    box.send(1, sender="jill")
+    for unit in ("mailbox:jack", "chat:c"):
+        write(site, unit, 2, b"jill", FOREIGN[name])
+    box.send(3, sender="jill")
+    chat.send(3, sender="jill")
+    [batch] = hf.inbox("jack").fetch()
+    for messages in (
+        (box.fetch()).messages,
+        batch.messages,
+        box.latest(),
+        chat.history(),
+    ):
+        assert [type(message) for message in messages] == [Message, Undecodable, Message]
+        assert len(str(messages[1])) < 500
+    box.ack(box.fetch())
+    assert not box.fetch()
+
+
+def test_a_large_name_of_a_sender_blocks_nobody(hf: Holdfast, site: Site) -> None:
+    """It is cut; the message cannot be trusted either."""
+    box = hf.mailbox("jack")
+    box.send(1, sender="jill")
+    write(site, "mailbox:jack", 2, b"j" * (5 << 20), b"j2")
+    [first, second] = (box.fetch()).messages
+    assert isinstance(first, Message)
+    assert isinstance(second, Undecodable)
+    assert len(second.sender) == 512
+    assert "5,242,882 bytes" in second.reason
+
+
+@pytest.mark.parametrize("end", [b'\\"' * 400_000, b'"' * 800_001, b"[]," * 250_000])
+def test_the_depth_is_found_at_once(end: bytes) -> None:
+    with pytest.raises(ValueError, match="nested more than 100 deep"):
+        decoded_body(b"j" + b"[" * (MAX_DEPTH + 1) + end)

@@ -1,15 +1,12 @@
 """Those of the thirteen defects of the usual design that need a line to look at, or odd clients."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import redis
 import redis.asyncio
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import AsyncHoldfast, Batch, Holdfast
@@ -18,13 +15,6 @@ from holdfast.messages import keys
 
 CHATS = 30
 LAST = 2**53 - 4
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture

@@ -1,19 +1,9 @@
 """The lists of users' chats, when those who write them repeat themselves, or may not."""
 
-from __future__ import annotations
-
-from collections.abc import AsyncIterator
-
 import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, NoSuchChat, NotAMember
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 async def test_a_leave_that_is_repeated_takes_nothing_from_who_is_back(hf: AsyncHoldfast) -> None:
@@ -29,7 +19,6 @@ async def test_a_leave_that_is_repeated_takes_nothing_from_who_is_back(hf: Async
 
 
 async def test_a_last_leave_that_is_repeated_hides_no_new_chat(hf: AsyncHoldfast) -> None:
-    """Of the same id."""
     chat = await hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     assert await chat.leave("a", op_id="mine")
     await hf.create_chat(["b"], sender="b", body=1, chat_id="c")
@@ -38,7 +27,6 @@ async def test_a_last_leave_that_is_repeated_hides_no_new_chat(hf: AsyncHoldfast
 
 
 async def test_a_stranger_touches_nobodys_list(hf: AsyncHoldfast, site: Site) -> None:
-    """Neither that of a member, nor that of somebody else."""
     for name in ("first", "second"):
         chat = await hf.create_chat(["a"], sender="a", body=1, chat_id=name)
     before = await hf.inbox("a").chats()
@@ -53,7 +41,6 @@ async def test_a_stranger_touches_nobodys_list(hf: AsyncHoldfast, site: Site) ->
 
 
 async def test_a_lost_list_is_restored_by_joining_again(hf: AsyncHoldfast, site: Site) -> None:
-    """Whoever is a member stays where it is."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     site.client.delete(f"{site.namespace}:{{inbox:b}}:chats")
     assert await hf.inbox("b").fetch() == []

@@ -1,20 +1,10 @@
 # Generated from test_lists_async.py by tools/unasync.py: edit that one, then `make sync`.
 """The lists of users' chats, when those who write them repeat themselves, or may not."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
 from conftest import Site
 from holdfast import Holdfast, NoSuchChat, NotAMember
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 def test_a_leave_that_is_repeated_takes_nothing_from_who_is_back(hf: Holdfast) -> None:
@@ -30,7 +20,6 @@ def test_a_leave_that_is_repeated_takes_nothing_from_who_is_back(hf: Holdfast) -
 
 
 def test_a_last_leave_that_is_repeated_hides_no_new_chat(hf: Holdfast) -> None:
-    """Of the same id."""
     chat = hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     assert chat.leave("a", op_id="mine")
     hf.create_chat(["b"], sender="b", body=1, chat_id="c")
@@ -39,7 +28,6 @@ def test_a_last_leave_that_is_repeated_hides_no_new_chat(hf: Holdfast) -> None:
 
 
 def test_a_stranger_touches_nobodys_list(hf: Holdfast, site: Site) -> None:
-    """Neither that of a member, nor that of somebody else."""
     for name in ("first", "second"):
         chat = hf.create_chat(["a"], sender="a", body=1, chat_id=name)
     before = hf.inbox("a").chats()
@@ -54,7 +42,6 @@ def test_a_stranger_touches_nobodys_list(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_lost_list_is_restored_by_joining_again(hf: Holdfast, site: Site) -> None:
-    """Whoever is a member stays where it is."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     site.client.delete(f"{site.namespace}:{{inbox:b}}:chats")
     assert hf.inbox("b").fetch() == []

@@ -1,9 +1,6 @@
 """Mailboxes, as their senders and their owner see them."""
 
-from __future__ import annotations
-
 import secrets
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -24,19 +21,11 @@ from holdfast import (
 )
 
 
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def bodies(batch: Batch) -> list[Any]:
-    """What the messages say."""
     return [message.body for message in batch.messages if isinstance(message, Message)]
 
 
 def numbers(batch: Batch) -> list[int]:
-    """Their numbers."""
     return [message.seq for message in batch.messages]
 
 
@@ -46,7 +35,6 @@ def key(site: Site, part: str, name: str = "jack451", kind: str = "mailbox") -> 
 
 
 def remove(site: Site, first: int, last: int) -> None:
-    """Take messages out of the log, as nobody should."""
     log = key(site, "log")
     site.client.xdel(log, *[name for name, _ in site.client.xrange(log, first, last)])
 
@@ -72,7 +60,6 @@ async def test_messages_come_in_order_until_they_are_acknowledged(hf: AsyncHoldf
 
 
 async def test_a_mailbox_that_nobody_wrote_to_is_empty(hf: AsyncHoldfast) -> None:
-    """Looking does not make it."""
     box = hf.mailbox("new")
     assert not await box.fetch()
     assert await box.latest() == []
@@ -81,7 +68,6 @@ async def test_a_mailbox_that_nobody_wrote_to_is_empty(hf: AsyncHoldfast) -> Non
 
 
 async def test_a_part_can_be_acknowledged(hf: AsyncHoldfast) -> None:
-    """By number; and a limit takes the oldest."""
     box = hf.mailbox("jack451")
     for n in range(5):
         await box.send(n, sender="jill")
@@ -96,7 +82,6 @@ async def test_a_part_can_be_acknowledged(hf: AsyncHoldfast) -> None:
 
 
 async def test_the_status_tells_who_has_not_been_here(hf: AsyncHoldfast) -> None:
-    """And for how long."""
     box = hf.mailbox("jack451")
     await box.send("a", sender="jill")
     await box.send("b", sender="jill")
@@ -130,7 +115,6 @@ async def test_a_full_mailbox_refuses(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_full_mailbox_drops_the_oldest_and_says_so(hf: AsyncHoldfast) -> None:
-    """With a gap."""
     box = hf.mailbox("jack451", capacity=3, overflow="drop_oldest")
     for n in range(10):
         await box.send(n, sender="jill")
@@ -144,7 +128,6 @@ async def test_a_full_mailbox_drops_the_oldest_and_says_so(hf: AsyncHoldfast) ->
 
 
 async def test_what_the_server_keeps_is_not_contradicted(hf: AsyncHoldfast) -> None:
-    """It is changed for everyone instead."""
     await hf.mailbox("jack451").send("a", sender="jill")
     await hf.mailbox("jack451", capacity=2).send("b", sender="jill")
     with pytest.raises(DefinitionConflict) as caught:
@@ -164,7 +147,6 @@ async def test_what_the_server_keeps_is_not_contradicted(hf: AsyncHoldfast) -> N
 
 
 async def test_acknowledging_what_was_never_sent_is_an_error(hf: AsyncHoldfast) -> None:
-    """And changes nothing."""
     box = hf.mailbox("jack451")
     with pytest.raises(NoSuchMessage):
         await box.ack(1)
@@ -179,7 +161,6 @@ async def test_acknowledging_what_was_never_sent_is_an_error(hf: AsyncHoldfast) 
 
 
 async def test_a_poison_body_blocks_nobody(hf: AsyncHoldfast, site: Site) -> None:
-    """Whatever another program writes there: defect 9."""
     box = hf.mailbox("jack451")
     await box.send("before", sender="jill")
     raw: list[dict[str, str | bytes]] = [
@@ -203,7 +184,6 @@ async def test_a_poison_body_blocks_nobody(hf: AsyncHoldfast, site: Site) -> Non
 
 
 async def test_a_hole_in_the_log_is_a_gap(hf: AsyncHoldfast, site: Site) -> None:
-    """Whoever made it: every message comes, or is said to be missing."""
     box = hf.mailbox("jack451")
     for n in range(6):
         await box.send(n, sender="jill")
@@ -221,7 +201,6 @@ async def test_a_hole_in_the_log_is_a_gap(hf: AsyncHoldfast, site: Site) -> None
 
 
 async def test_a_server_that_forgot_everything_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
-    """What was shown does not stand any more: a gap says so once, and old batches are refused."""
     box = hf.mailbox("jack451")
     for n in range(3):
         await box.send(n, sender="jill")
@@ -242,7 +221,6 @@ async def test_a_server_that_forgot_everything_is_noticed(hf: AsyncHoldfast, sit
 
 
 async def test_a_mailbox_that_began_anew_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
-    """Also when there are messages in it again."""
     box = hf.mailbox("jack451")
     await box.send("a", sender="jill")
     await box.fetch()
@@ -270,7 +248,6 @@ async def test_a_lost_tail_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
 
 
 async def test_large_messages_come_in_several_batches(hf: AsyncHoldfast) -> None:
-    """A reply stays small; and nothing is skipped."""
     box = hf.mailbox("jack451")
     picture = secrets.token_bytes(1 << 20)
     for n in range(6):
@@ -311,7 +288,6 @@ async def test_wrong_messages_write_nothing(
 
 
 async def test_wrong_arguments_are_named(hf: AsyncHoldfast, site: Site) -> None:
-    """Likewise."""
     box: Any = hf.mailbox("jack451")
     make: Any = hf.mailbox
     for wrong in (0, -1, 1001):
@@ -344,7 +320,6 @@ async def test_wrong_arguments_are_named(hf: AsyncHoldfast, site: Site) -> None:
 
 
 async def test_odd_names_do_not_meet(hf: AsyncHoldfast) -> None:
-    """Braces, colons, blanks, other scripts."""
     names = ["a:b", "a}b", "{a}", "a b", "ä", "a\u0308", "💌", "a\nb", "%", "*"]
     for name in names:
         await hf.mailbox(name).send(name, sender=name)

@@ -1,10 +1,7 @@
 # Generated from test_mailbox_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Mailboxes, as their senders and their owner see them."""
 
-from __future__ import annotations
-
 import secrets
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,19 +22,11 @@ from holdfast import (
 )
 
 
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def bodies(batch: Batch) -> list[Any]:
-    """What the messages say."""
     return [message.body for message in batch.messages if isinstance(message, Message)]
 
 
 def numbers(batch: Batch) -> list[int]:
-    """Their numbers."""
     return [message.seq for message in batch.messages]
 
 
@@ -47,7 +36,6 @@ def key(site: Site, part: str, name: str = "jack451", kind: str = "mailbox") -> 
 
 
 def remove(site: Site, first: int, last: int) -> None:
-    """Take messages out of the log, as nobody should."""
     log = key(site, "log")
     site.client.xdel(log, *[name for name, _ in site.client.xrange(log, first, last)])
 
@@ -73,7 +61,6 @@ def test_messages_come_in_order_until_they_are_acknowledged(hf: Holdfast) -> Non
 
 
 def test_a_mailbox_that_nobody_wrote_to_is_empty(hf: Holdfast) -> None:
-    """Looking does not make it."""
     box = hf.mailbox("new")
     assert not box.fetch()
     assert box.latest() == []
@@ -82,7 +69,6 @@ def test_a_mailbox_that_nobody_wrote_to_is_empty(hf: Holdfast) -> None:
 
 
 def test_a_part_can_be_acknowledged(hf: Holdfast) -> None:
-    """By number; and a limit takes the oldest."""
     box = hf.mailbox("jack451")
     for n in range(5):
         box.send(n, sender="jill")
@@ -97,7 +83,6 @@ def test_a_part_can_be_acknowledged(hf: Holdfast) -> None:
 
 
 def test_the_status_tells_who_has_not_been_here(hf: Holdfast) -> None:
-    """And for how long."""
     box = hf.mailbox("jack451")
     box.send("a", sender="jill")
     box.send("b", sender="jill")
@@ -131,7 +116,6 @@ def test_a_full_mailbox_refuses(hf: Holdfast) -> None:
 
 
 def test_a_full_mailbox_drops_the_oldest_and_says_so(hf: Holdfast) -> None:
-    """With a gap."""
     box = hf.mailbox("jack451", capacity=3, overflow="drop_oldest")
     for n in range(10):
         box.send(n, sender="jill")
@@ -145,7 +129,6 @@ def test_a_full_mailbox_drops_the_oldest_and_says_so(hf: Holdfast) -> None:
 
 
 def test_what_the_server_keeps_is_not_contradicted(hf: Holdfast) -> None:
-    """It is changed for everyone instead."""
     hf.mailbox("jack451").send("a", sender="jill")
     hf.mailbox("jack451", capacity=2).send("b", sender="jill")
     with pytest.raises(DefinitionConflict) as caught:
@@ -165,7 +148,6 @@ def test_what_the_server_keeps_is_not_contradicted(hf: Holdfast) -> None:
 
 
 def test_acknowledging_what_was_never_sent_is_an_error(hf: Holdfast) -> None:
-    """And changes nothing."""
     box = hf.mailbox("jack451")
     with pytest.raises(NoSuchMessage):
         box.ack(1)
@@ -180,7 +162,6 @@ def test_acknowledging_what_was_never_sent_is_an_error(hf: Holdfast) -> None:
 
 
 def test_a_poison_body_blocks_nobody(hf: Holdfast, site: Site) -> None:
-    """Whatever another program writes there: defect 9."""
     box = hf.mailbox("jack451")
     box.send("before", sender="jill")
     raw: list[dict[str, str | bytes]] = [
@@ -204,7 +185,6 @@ def test_a_poison_body_blocks_nobody(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_hole_in_the_log_is_a_gap(hf: Holdfast, site: Site) -> None:
-    """Whoever made it: every message comes, or is said to be missing."""
     box = hf.mailbox("jack451")
     for n in range(6):
         box.send(n, sender="jill")
@@ -222,7 +202,6 @@ def test_a_hole_in_the_log_is_a_gap(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_server_that_forgot_everything_is_noticed(hf: Holdfast, site: Site) -> None:
-    """What was shown does not stand any more: a gap says so once, and old batches are refused."""
     box = hf.mailbox("jack451")
     for n in range(3):
         box.send(n, sender="jill")
@@ -243,7 +222,6 @@ def test_a_server_that_forgot_everything_is_noticed(hf: Holdfast, site: Site) ->
 
 
 def test_a_mailbox_that_began_anew_is_noticed(hf: Holdfast, site: Site) -> None:
-    """Also when there are messages in it again."""
     box = hf.mailbox("jack451")
     box.send("a", sender="jill")
     box.fetch()
@@ -271,7 +249,6 @@ def test_a_lost_tail_is_noticed(hf: Holdfast, site: Site) -> None:
 
 
 def test_large_messages_come_in_several_batches(hf: Holdfast) -> None:
-    """A reply stays small; and nothing is skipped."""
     box = hf.mailbox("jack451")
     picture = secrets.token_bytes(1 << 20)
     for n in range(6):
@@ -312,7 +289,6 @@ def test_wrong_messages_write_nothing(
 
 
 def test_wrong_arguments_are_named(hf: Holdfast, site: Site) -> None:
-    """Likewise."""
     box: Any = hf.mailbox("jack451")
     make: Any = hf.mailbox
     for wrong in (0, -1, 1001):
@@ -345,7 +321,6 @@ def test_wrong_arguments_are_named(hf: Holdfast, site: Site) -> None:
 
 
 def test_odd_names_do_not_meet(hf: Holdfast) -> None:
-    """Braces, colons, blanks, other scripts."""
     names = ["a:b", "a}b", "{a}", "a b", "ä", "a\u0308", "💌", "a\nb", "%", "*"]
     for name in names:
         hf.mailbox(name).send(name, sender=name)

@@ -1,7 +1,5 @@
 """Any history of one chat agrees with a model that was written from the promises."""
 
-from __future__ import annotations
-
 import secrets
 from typing import Any
 
@@ -58,8 +56,6 @@ class Device:
 
 
 class ChatMachine(RuleBasedStateMachine):
-    """One chat and its readers, beside their model."""
-
     server: Holdfast
     keep: Any
 
@@ -222,12 +218,10 @@ def check(server: Server, examples: int, steps: int, *, seed: int | None) -> Non
 
 
 def test_a_chat_agrees_with_its_model(standalone: Server) -> None:
-    """The same histories each time."""
     check(standalone, 60, 40, seed=None)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_a_chat_agrees_with_its_model_in_many_histories(standalone: Server, seed: int) -> None:
-    """Others each time."""
     check(standalone, 1000, 60, seed=seed)

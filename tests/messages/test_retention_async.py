@@ -1,8 +1,5 @@
 """How long a chat keeps its messages, and who holds them back."""
 
-from __future__ import annotations
-
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -11,19 +8,12 @@ from conftest import Site
 from holdfast import AsyncHoldfast, Gap
 
 
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def key(site: Site, part: str) -> str:
     """A key of the chat, as it lies on the server."""
     return f"{site.namespace}:{{chat:c}}:{part}"
 
 
 def grow_old(site: Site, seconds: int) -> None:
-    """As if nobody had given a sign of life for so long."""
     since = int(site.client.hget(key(site, "meta"), "since"))  # type: ignore[arg-type]
     site.client.hset(key(site, "meta"), "since", since - seconds * 1000)
     site.client.hset(key(site, "meta"), "counted", 0)
@@ -43,7 +33,6 @@ async def read_all(hf: AsyncHoldfast, user: str) -> list[int]:
 async def test_messages_stay_until_the_last_one_has_read_them(
     hf: AsyncHoldfast, site: Site
 ) -> None:
-    """And no longer."""
     members = ["a", "b", "c"]
     chat = await hf.create_chat(members, sender="a", body=1, chat_id="c", keep="until_read")
     for n in range(2, 301):
@@ -61,7 +50,6 @@ async def test_messages_stay_until_the_last_one_has_read_them(
 
 
 async def test_who_is_idle_holds_nothing_back_and_gets_a_gap(hf: AsyncHoldfast, site: Site) -> None:
-    """Defect 8: nobody else has to wait for it, and it is told."""
     members = ["a", "b", "silent"]
     chat = await hf.create_chat(
         members, sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
@@ -84,7 +72,6 @@ async def test_who_is_idle_holds_nothing_back_and_gets_a_gap(hf: AsyncHoldfast, 
 
 
 async def test_the_status_tells_who_holds_messages_back(hf: AsyncHoldfast, site: Site) -> None:
-    """And who does not, though it is behind."""
     members = ["a", "b", "silent"]
     chat = await hf.create_chat(
         members, sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
@@ -115,7 +102,6 @@ async def test_the_status_tells_who_holds_messages_back(hf: AsyncHoldfast, site:
 
 
 async def test_who_leaves_holds_nothing_back(hf: AsyncHoldfast) -> None:
-    """What only the leaver had not read goes at once."""
     members = ["a", "b", "c"]
     chat = await hf.create_chat(members, sender="a", body=1, chat_id="c", keep="until_read")
     await chat.send(2, sender="a")
@@ -129,7 +115,6 @@ async def test_who_leaves_holds_nothing_back(hf: AsyncHoldfast) -> None:
 async def test_idle_members_cannot_fill_the_server_when_nobody_reads(
     hf: AsyncHoldfast, site: Site
 ) -> None:
-    """A sender who never acknowledges looks after them as soon as they are many."""
     chat = await hf.create_chat(
         ["a", "silent"], sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
     )
@@ -143,7 +128,6 @@ async def test_idle_members_cannot_fill_the_server_when_nobody_reads(
 
 
 async def test_no_chat_keeps_more_than_the_most(hf: AsyncHoldfast, site: Site) -> None:
-    """Whoever is active and reads nothing."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep="until_read")
     site.client.hset(key(site, "meta"), "top", 150_000)
     await chat.send("x", sender="a")
@@ -154,7 +138,6 @@ async def test_no_chat_keeps_more_than_the_most(hf: AsyncHoldfast, site: Site) -
 
 
 async def test_what_is_not_redefined_stays(hf: AsyncHoldfast) -> None:
-    """Each of both by itself; and nothing is no change."""
     chat = await hf.create_chat(["a"], sender="a", body=1, keep="until_read", idle_ttl=3600)
     await chat.redefine(keep=5)
     await chat.redefine(keep="until_read")
@@ -167,7 +150,6 @@ async def test_what_is_not_redefined_stays(hf: AsyncHoldfast) -> None:
 
 
 async def test_what_is_kept_can_be_redefined(hf: AsyncHoldfast, site: Site) -> None:
-    """In both directions, from the next message on."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep=5)
     for n in range(2, 9):
         await chat.send(n, sender="a")

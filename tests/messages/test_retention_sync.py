@@ -1,9 +1,6 @@
 # Generated from test_retention_async.py by tools/unasync.py: edit that one, then `make sync`.
 """How long a chat keeps its messages, and who holds them back."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -12,19 +9,12 @@ from conftest import Site
 from holdfast import Gap, Holdfast
 
 
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def key(site: Site, part: str) -> str:
     """A key of the chat, as it lies on the server."""
     return f"{site.namespace}:{{chat:c}}:{part}"
 
 
 def grow_old(site: Site, seconds: int) -> None:
-    """As if nobody had given a sign of life for so long."""
     since = int(site.client.hget(key(site, "meta"), "since"))  # type: ignore[arg-type]
     site.client.hset(key(site, "meta"), "since", since - seconds * 1000)
     site.client.hset(key(site, "meta"), "counted", 0)
@@ -42,7 +32,6 @@ def read_all(hf: Holdfast, user: str) -> list[int]:
 
 
 def test_messages_stay_until_the_last_one_has_read_them(hf: Holdfast, site: Site) -> None:
-    """And no longer."""
     members = ["a", "b", "c"]
     chat = hf.create_chat(members, sender="a", body=1, chat_id="c", keep="until_read")
     for n in range(2, 301):
@@ -60,7 +49,6 @@ def test_messages_stay_until_the_last_one_has_read_them(hf: Holdfast, site: Site
 
 
 def test_who_is_idle_holds_nothing_back_and_gets_a_gap(hf: Holdfast, site: Site) -> None:
-    """Defect 8: nobody else has to wait for it, and it is told."""
     members = ["a", "b", "silent"]
     chat = hf.create_chat(
         members, sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
@@ -83,7 +71,6 @@ def test_who_is_idle_holds_nothing_back_and_gets_a_gap(hf: Holdfast, site: Site)
 
 
 def test_the_status_tells_who_holds_messages_back(hf: Holdfast, site: Site) -> None:
-    """And who does not, though it is behind."""
     members = ["a", "b", "silent"]
     chat = hf.create_chat(
         members, sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
@@ -114,7 +101,6 @@ def test_the_status_tells_who_holds_messages_back(hf: Holdfast, site: Site) -> N
 
 
 def test_who_leaves_holds_nothing_back(hf: Holdfast) -> None:
-    """What only the leaver had not read goes at once."""
     members = ["a", "b", "c"]
     chat = hf.create_chat(members, sender="a", body=1, chat_id="c", keep="until_read")
     chat.send(2, sender="a")
@@ -126,7 +112,6 @@ def test_who_leaves_holds_nothing_back(hf: Holdfast) -> None:
 
 
 def test_idle_members_cannot_fill_the_server_when_nobody_reads(hf: Holdfast, site: Site) -> None:
-    """A sender who never acknowledges looks after them as soon as they are many."""
     chat = hf.create_chat(
         ["a", "silent"], sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
     )
@@ -140,7 +125,6 @@ def test_idle_members_cannot_fill_the_server_when_nobody_reads(hf: Holdfast, sit
 
 
 def test_no_chat_keeps_more_than_the_most(hf: Holdfast, site: Site) -> None:
-    """Whoever is active and reads nothing."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep="until_read")
     site.client.hset(key(site, "meta"), "top", 150_000)
     chat.send("x", sender="a")
@@ -151,7 +135,6 @@ def test_no_chat_keeps_more_than_the_most(hf: Holdfast, site: Site) -> None:
 
 
 def test_what_is_not_redefined_stays(hf: Holdfast) -> None:
-    """Each of both by itself; and nothing is no change."""
     chat = hf.create_chat(["a"], sender="a", body=1, keep="until_read", idle_ttl=3600)
     chat.redefine(keep=5)
     chat.redefine(keep="until_read")
@@ -164,7 +147,6 @@ def test_what_is_not_redefined_stays(hf: Holdfast) -> None:
 
 
 def test_what_is_kept_can_be_redefined(hf: Holdfast, site: Site) -> None:
-    """In both directions, from the next message on."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep=5)
     for n in range(2, 9):
         chat.send(n, sender="a")

@@ -1,20 +1,10 @@
 """After the server has lost the newest messages, and given their numbers to others."""
 
-from __future__ import annotations
-
-from collections.abc import AsyncIterator
-
 import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, Batch, Gap, Message, Position, StaleBatch
 from messages.rollback import rolled_back
-
-
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 class Mail:
@@ -32,7 +22,6 @@ class Mail:
         self.inbox = hf.inbox("jack")
 
     async def begin(self) -> None:
-        """Message 1 is there."""
         if self.kind == "mailbox":
             await self.box.send(1, sender="jill")
         else:
@@ -46,7 +35,6 @@ class Mail:
                 await self.hf.chat("c").send(body, sender="jill")
 
     async def fetch(self, after: Position | None = None) -> Batch:
-        """What is new; of an inbox, in its only chat."""
         if self.kind == "mailbox":
             return await self.box.fetch(after=after)
         batches = await self.inbox.fetch(after=None if after is None else {"c": after})
@@ -71,7 +59,6 @@ async def mail(hf: AsyncHoldfast, request: pytest.FixtureRequest) -> Mail:
 async def test_a_device_gets_what_was_sent_after_a_rollback(
     mail: Mail, site: Site, grown: int
 ) -> None:
-    """However far the log has grown meanwhile: shorter, as long, or past the device's position."""
     with rolled_back(site, mail.unit):
         await mail.send(-2, -3, -4)
         position = (await mail.fetch()).position
@@ -83,7 +70,6 @@ async def test_a_device_gets_what_was_sent_after_a_rollback(
 
 
 async def test_a_position_that_was_not_lost_goes_on(mail: Mail, site: Site) -> None:
-    """Also if the message is not the newest one, and if others were lost behind it."""
     await mail.send(2, 3)
     position = (await mail.fetch()).position
     with rolled_back(site, mail.unit):
@@ -97,7 +83,6 @@ async def test_a_position_that_was_not_lost_goes_on(mail: Mail, site: Site) -> N
 async def test_an_old_batch_acknowledges_nothing_of_another_history(
     mail: Mail, site: Site, grown: int
 ) -> None:
-    """Though its numbers are there again; the next batch brings what nobody has seen."""
     with rolled_back(site, mail.unit):
         await mail.send(-2, -3, -4)
         batch = await mail.fetch()
@@ -115,7 +100,6 @@ async def test_an_old_batch_acknowledges_nothing_of_another_history(
 async def test_an_old_number_acknowledges_nothing_of_another_history(
     hf: AsyncHoldfast, site: Site
 ) -> None:
-    """The mailbox knows what it has shown."""
     mail = Mail(hf, "mailbox")
     await mail.begin()
     with rolled_back(site, mail.unit):
@@ -128,7 +112,6 @@ async def test_an_old_number_acknowledges_nothing_of_another_history(
 
 
 async def test_an_acknowledgment_that_was_lost_is_repeated(mail: Mail, site: Site) -> None:
-    """The batch is still of this history: only who has read it is lost."""
     await mail.send(2, 3)
     batch = await mail.fetch()
     with rolled_back(site, mail.unit):
@@ -139,7 +122,6 @@ async def test_an_acknowledgment_that_was_lost_is_repeated(mail: Mail, site: Sit
 
 
 async def test_what_was_shown_and_is_another_message_now_is_told(mail: Mail, site: Site) -> None:
-    """Also to a reader that does not say where it is."""
     with rolled_back(site, mail.unit):
         await mail.send(-2)
         batch = await mail.fetch()
@@ -152,7 +134,6 @@ async def test_what_was_shown_and_is_another_message_now_is_told(mail: Mail, sit
 
 
 async def test_a_batch_that_does_not_say_when_it_was_sent_is_refused(mail: Mail) -> None:
-    """As one of an older version; unless it changes nothing."""
     await mail.send(2)
     batch = await mail.fetch()
     old = Batch(batch.source, (), None, batch.epoch, batch.upto)

@@ -1,21 +1,11 @@
 # Generated from test_rollback_async.py by tools/unasync.py: edit that one, then `make sync`.
 """After the server has lost the newest messages, and given their numbers to others."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
 from conftest import Site
 from holdfast import Batch, Gap, Holdfast, Message, Position, StaleBatch
 from messages.rollback import rolled_back
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 class Mail:
@@ -33,7 +23,6 @@ class Mail:
         self.inbox = hf.inbox("jack")
 
     def begin(self) -> None:
-        """Message 1 is there."""
         if self.kind == "mailbox":
             self.box.send(1, sender="jill")
         else:
@@ -47,7 +36,6 @@ class Mail:
                 self.hf.chat("c").send(body, sender="jill")
 
     def fetch(self, after: Position | None = None) -> Batch:
-        """What is new; of an inbox, in its only chat."""
         if self.kind == "mailbox":
             return self.box.fetch(after=after)
         batches = self.inbox.fetch(after=None if after is None else {"c": after})
@@ -70,7 +58,6 @@ def mail(hf: Holdfast, request: pytest.FixtureRequest) -> Mail:
 
 @pytest.mark.parametrize("grown", [1, 2, 3, 5])
 def test_a_device_gets_what_was_sent_after_a_rollback(mail: Mail, site: Site, grown: int) -> None:
-    """However far the log has grown meanwhile: shorter, as long, or past the device's position."""
     with rolled_back(site, mail.unit):
         mail.send(-2, -3, -4)
         position = (mail.fetch()).position
@@ -82,7 +69,6 @@ def test_a_device_gets_what_was_sent_after_a_rollback(mail: Mail, site: Site, gr
 
 
 def test_a_position_that_was_not_lost_goes_on(mail: Mail, site: Site) -> None:
-    """Also if the message is not the newest one, and if others were lost behind it."""
     mail.send(2, 3)
     position = (mail.fetch()).position
     with rolled_back(site, mail.unit):
@@ -96,7 +82,6 @@ def test_a_position_that_was_not_lost_goes_on(mail: Mail, site: Site) -> None:
 def test_an_old_batch_acknowledges_nothing_of_another_history(
     mail: Mail, site: Site, grown: int
 ) -> None:
-    """Though its numbers are there again; the next batch brings what nobody has seen."""
     with rolled_back(site, mail.unit):
         mail.send(-2, -3, -4)
         batch = mail.fetch()
@@ -112,7 +97,6 @@ def test_an_old_batch_acknowledges_nothing_of_another_history(
 
 
 def test_an_old_number_acknowledges_nothing_of_another_history(hf: Holdfast, site: Site) -> None:
-    """The mailbox knows what it has shown."""
     mail = Mail(hf, "mailbox")
     mail.begin()
     with rolled_back(site, mail.unit):
@@ -125,7 +109,6 @@ def test_an_old_number_acknowledges_nothing_of_another_history(hf: Holdfast, sit
 
 
 def test_an_acknowledgment_that_was_lost_is_repeated(mail: Mail, site: Site) -> None:
-    """The batch is still of this history: only who has read it is lost."""
     mail.send(2, 3)
     batch = mail.fetch()
     with rolled_back(site, mail.unit):
@@ -136,7 +119,6 @@ def test_an_acknowledgment_that_was_lost_is_repeated(mail: Mail, site: Site) -> 
 
 
 def test_what_was_shown_and_is_another_message_now_is_told(mail: Mail, site: Site) -> None:
-    """Also to a reader that does not say where it is."""
     with rolled_back(site, mail.unit):
         mail.send(-2)
         batch = mail.fetch()
@@ -149,7 +131,6 @@ def test_what_was_shown_and_is_another_message_now_is_told(mail: Mail, site: Sit
 
 
 def test_a_batch_that_does_not_say_when_it_was_sent_is_refused(mail: Mail) -> None:
-    """As one of an older version; unless it changes nothing."""
     mail.send(2)
     batch = mail.fetch()
     old = Batch(batch.source, (), None, batch.epoch, batch.upto)

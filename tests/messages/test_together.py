@@ -1,25 +1,14 @@
 """Several at once: members who join, leave, send and read together."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conftest import Site
 from holdfast import Chat, Holdfast, Inbox, Message, NoSuchChat
 
 
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def test_the_last_two_leave_together(hf: Holdfast) -> None:
-    """Defect 5: nothing is left, and whoever comes then is told so or comes before."""
     with ThreadPoolExecutor(3) as threads:
         for n in range(20):
             name = f"c{n}"
@@ -45,7 +34,6 @@ PER_SENDER = 100
 
 
 def come_and_go(chat: Chat) -> None:
-    """A guest who joins and leaves at random."""
     rng = random.Random(1)
     for _ in range(60):
         if rng.random() < 0.5:
@@ -68,7 +56,6 @@ def read(inbox: Inbox, seed: int) -> list[tuple[int, object]]:
 
 
 def test_many_send_and_the_reader_gets_everything_in_one_order(hf: Holdfast) -> None:
-    """Several senders, two devices of the reader, a guest who comes and goes."""
     chat = hf.create_chat([*SENDERS, "r"], sender="a", body="0", chat_id="c", keep=100_000)
 
     def send(user: str) -> None:

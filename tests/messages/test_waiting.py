@@ -1,7 +1,5 @@
 """Waiting for news: woken by the bell, whatever happens to the line."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import Site
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
@@ -28,29 +26,19 @@ IDLE_SHARE = 0.05
 """Of one core, while ten thousand wait for nothing; it is processor time, whatever else runs."""
 
 
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
-
-
 @pytest.fixture
 def direct(site: Site) -> Iterator[Holdfast]:
-    """Who sends."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         yield hf
 
 
 def listening(site: Site, kind: str, name: str) -> bool:
-    """Whether somebody follows a unit, as the server sees it."""
     channel = f"{site.namespace}:{{{kind}:{name}}}:bell"
     nodes = getattr(site.server, "nodes", [site.server])
     return any(node.execute("PUBSUB", "SHARDNUMSUB", channel)[1] for node in nodes)
 
 
 def test_who_waits_at_a_mailbox_is_woken(half: Half, site: Site, direct: Holdfast) -> None:
-    """By the message, and not by the next look."""
     box = half.client(site.url, site.namespace).mailbox("jack")
     waiting = Waiting(lambda: half.do(box.fetch(timeout=60)))
     eventually(lambda: listening(site, "mailbox", "jack"))
@@ -62,7 +50,6 @@ def test_who_waits_at_a_mailbox_is_woken(half: Half, site: Site, direct: Holdfas
 
 
 def test_who_waits_at_an_inbox_is_woken(half: Half, site: Site, direct: Holdfast) -> None:
-    """By a message in any of its chats, by a new chat, and by being taken into one."""
     inbox = half.client(site.url, site.namespace).inbox("b")
 
     def wakes(act: Callable[[], object]) -> list[Batch]:
@@ -101,7 +88,6 @@ TAKEN_IN: dict[str, Callable[[Holdfast], object]] = {
 def test_who_is_taken_in_hears_of_it_though_the_one_who_did_it_is_killed(
     half: Half, site: Site, direct: Holdfast, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Right after it, before anything more is said: the chat itself wakes its new member."""
     if name == "join":
         direct.create_chat(["a"], sender="a", body=1, chat_id="c")
     monkeypatch.setattr("holdfast.messages.chat._sync._enlist_again", lambda *_: None)
@@ -114,7 +100,6 @@ def test_who_is_taken_in_hears_of_it_though_the_one_who_did_it_is_killed(
 
 
 def test_waiting_ends_in_time(half: Half, site: Site) -> None:
-    """With nothing."""
     hf = half.client(site.url, site.namespace)
     began = time.monotonic()
     assert not half.do(hf.mailbox("jack").fetch(timeout=0.3))
@@ -123,7 +108,6 @@ def test_waiting_ends_in_time(half: Half, site: Site) -> None:
 
 
 def test_all_who_wait_are_woken_by_one_subscription(site: Site, direct: Holdfast) -> None:
-    """Several devices of one user in one process; and who comes back is heard again."""
     boxes = [direct.mailbox("jack") for _ in range(5)]
     for n in range(3):
         waiting = [Waiting(lambda box=box: box.fetch(timeout=60)) for box in boxes]
@@ -138,7 +122,6 @@ def test_all_who_wait_are_woken_by_one_subscription(site: Site, direct: Holdfast
 
 @pytest.mark.parametrize("cut", ["server", "proxy"])
 def test_a_cut_line_costs_a_moment(half: Half, standalone: Server, proxy: Proxy, cut: str) -> None:
-    """What was sent while it was down is found once it is up."""
     namespace = f"cut-{time.monotonic_ns()}"
     box = half.client(proxy.url, namespace).mailbox("jack")
     with Holdfast.from_url(standalone.url, namespace=namespace) as direct:
@@ -160,7 +143,6 @@ def test_a_cut_line_costs_a_moment(half: Half, standalone: Server, proxy: Proxy,
 def test_a_line_with_followers_is_asked_every_second(
     half: Half, standalone: Server, proxy: Proxy
 ) -> None:
-    """So that nobody has to look meanwhile: a line that is silently dead is noticed."""
     namespace = f"asked-{time.monotonic_ns()}"
     box = half.client(proxy.url, namespace).mailbox("jack")
     with Holdfast.from_url(standalone.url, namespace=namespace) as direct:
@@ -187,7 +169,6 @@ def looks_at(server: Server) -> int:
 
 @pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.long)])
 async def test_many_wait_in_one_process(standalone: Server, count: int) -> None:
-    """Over one line; those whom a message concerns are woken, and the others sleep on."""
     namespace = f"crowd-{time.monotonic_ns()}"
     url = f"{standalone.url}?socket_timeout=60"  # they all ask at once
     async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:

@@ -1,7 +1,5 @@
 """A call that waits in a thread of its own: `Waiting`."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

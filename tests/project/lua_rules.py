@@ -1,7 +1,5 @@
 """What is asked of every Lua file: each rule yields what is wrong, in words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

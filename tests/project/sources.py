@@ -1,7 +1,5 @@
 """Where the files of the project are, and what they look like before anything runs."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The docs are true: examples run, links lead somewhere, tables match the code."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -25,7 +23,6 @@ EXAMPLES = [
     ("page", "number", "code"), EXAMPLES, ids=[f"{page.stem}-{n}" for page, n, _ in EXAMPLES]
 )
 def test_every_python_example_runs(page: Path, number: int, code: str, tmp_path: Path) -> None:
-    """In a fresh interpreter, warnings are errors, in a folder with what the page says to write."""
     for _, _, other in [example for example in EXAMPLES if example[0] == page]:
         if named := re.match(r"# (\w+\.py)\n", other):
             (tmp_path / named[1]).write_text(other)
@@ -43,7 +40,6 @@ def test_every_python_example_runs(page: Path, number: int, code: str, tmp_path:
 
 
 def test_the_python_examples_have_sound_types(tmp_path: Path) -> None:
-    """As mypy checks them for a user who is strict; in one run, with the cache of `make check`."""
     for page, number, code in EXAMPLES:
         named = re.match(r"# (\w+\.py)\n", code)
         name = named[1] if named else f"{page.stem.replace('-', '_')}_{number}.py"
@@ -63,7 +59,6 @@ def test_the_python_examples_have_sound_types(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_local_link_leads_somewhere(page: Path) -> None:
-    """To a file, relative to the page it is on, and to a heading in it."""
     links = re.findall(r"\]\((?!https?://)([^)#]*)#?([^)]*)\)", page.read_text())
     assert [link for link in links if not leads_somewhere(page, *link)] == []
 
@@ -74,11 +69,9 @@ def leads_somewhere(page: Path, file: str, heading: str) -> bool:
 
 
 def headings(page: Path) -> set[str]:
-    """As links to them are written."""
     found = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in found}
 
 
 def test_the_acl_rule_in_the_docs_is_the_one_that_is_tested() -> None:
-    """Users copy it from there."""
     assert acl_rule("fakegame") in (ROOT / "docs/operations.md").read_text()

@@ -1,7 +1,5 @@
 """The public names: complete, described, and the same in both halves."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
@@ -32,7 +30,6 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 
 def test_all_is_sorted_and_without_doubles() -> None:
-    """So that a change shows one line."""
     assert holdfast.__all__ == in_order(set(holdfast.__all__))
 
 
@@ -55,13 +52,11 @@ def test_all_is_what_the_package_declares() -> None:
 
 
 def test_a_name_is_loaded_from_where_it_is_declared() -> None:
-    """So that it is what the type checker believes. In order, so that a change shows one line."""
     assert declared() == HOMES
     assert list(HOMES) == in_order(HOMES)
 
 
 def test_what_is_not_public_is_not_there() -> None:
-    """As with any module; and `dir` shows what is, loaded or not."""
     with pytest.raises(AttributeError, match="module 'holdfast' has no attribute 'Lokc'"):
         _ = holdfast.Lokc  # type: ignore[attr-defined]
     assert set(holdfast.__all__) <= set(dir(holdfast))
@@ -100,7 +95,6 @@ FIELDS = [
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_every_field_of_a_value_is_described(name: str) -> None:
-    """In the `Attributes:` of its class."""
     cls = getattr(holdfast, name)
     for field in cls.__dataclass_fields__:
         if field.startswith("_"):
@@ -110,12 +104,10 @@ def test_every_field_of_a_value_is_described(name: str) -> None:
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_values_are_frozen(name: str) -> None:
-    """A user may share them between threads."""
     assert getattr(holdfast, name).__dataclass_params__.frozen
 
 
 def test_everything_has_two_halves() -> None:
-    """What is asynchronous exists twice."""
     assert PAIRS
     assert [half for _, half in PAIRS if half not in PUBLIC] == []
 
@@ -138,7 +130,6 @@ def signature(value: Callable[..., Any]) -> str:
 
 @pytest.mark.parametrize(("twin", "half"), PAIRS)
 def test_both_halves_have_the_same_names_and_signatures(twin: str, half: str) -> None:
-    """`await` is the only difference."""
     asynchronous = surface(getattr(holdfast, twin))
     blocking = surface(getattr(holdfast, half))
     assert asynchronous.keys() == blocking.keys()

@@ -1,7 +1,5 @@
 """Each extra alone is enough for what it promises; `make extras` tries the same in fresh venvs."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -185,7 +183,6 @@ def every_module() -> Iterator[str]:
 
 
 def test_most_modules_need_no_extra(tmp_path: Path) -> None:
-    """Only those that are listed above do."""
     names = [name for name in every_module() if not _extra_of(name)]
     assert json.loads(run("", IMPORT_ALL, *names, cwd=tmp_path)) == {}
 
@@ -206,12 +203,10 @@ def test_an_extra_brings_what_its_feature_needs(extra: str, tmp_path: Path) -> N
 
 
 def test_every_extra_is_tried() -> None:
-    """So that a new one brings its own use."""
     assert {extra for extra in USES if extra} == EXTRAS
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    """Without any extra, each feature says which one it needs."""
     told = run("", dedent(USES[""]), cwd=tmp_path).splitlines()
     wanted = ["otel", "prometheus", "sql", "geo", "web", "cli"]
     assert len(told) == len(wanted), told

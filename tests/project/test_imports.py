@@ -1,7 +1,5 @@
 """Who may import what, and what importing may do: nothing."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
@@ -65,13 +63,11 @@ assert threading.active_count() == 1
 
 @pytest.mark.parametrize("path", modules(without=("cli", "server", "testing", "web")), ids=relative)
 def test_only_the_seam_waits(path: Path) -> None:
-    """Both halves stay the same text as long as no other file names asyncio or threads."""
     if path.parent not in BY_HAND:
         assert {name for name in imported(path) if name.partition(".")[0] in WAITING} == set()
 
 
 def test_importing_does_nothing() -> None:
-    """No connection, no thread, no clock, no hook, no random number: each of these raises here."""
     names = [
         ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
         for path in modules(without=("cli", "__main__.py"))
@@ -122,7 +118,6 @@ assert not of_the_other, of_the_other
 
 @pytest.mark.parametrize(("half", "other"), [("Holdfast", "._async"), ("AsyncHoldfast", "._sync")])
 def test_a_block_is_loaded_when_it_is_used(half: str, other: str) -> None:
-    """Importing loads none; a factory loads its own, and of that only what its half needs."""
     done = subprocess.run(
         [sys.executable, "-c", WHAT_IS_LOADED, half, other],
         capture_output=True,
@@ -156,7 +151,6 @@ def _is_risky(module: str) -> bool:
 
 @pytest.mark.parametrize("path", modules(), ids=relative)
 def test_nothing_runs_or_imports_what_it_reads(path: Path) -> None:
-    """No pickle, no eval, no import by name: data from a server is only ever data."""
     found = list(risks(tree(path)))
     if relative(path) in IMPORTS_BY_NAME:
         found = [name for name in found if not name.startswith(("importlib", "runpy"))]
@@ -177,7 +171,6 @@ def test_nothing_runs_or_imports_what_it_reads(path: Path) -> None:
     ],
 )
 def test_what_runs_what_it_reads_is_found(line: str) -> None:
-    """The rule above bites."""
     assert list(risks(ast.parse(line)))
 
 

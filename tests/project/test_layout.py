@@ -1,7 +1,5 @@
 """Every block has its files, its factory and its exports; what is missing is said in words."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +18,6 @@ def blocks() -> list[Path]:
 
 
 def problems(block: Path) -> Iterator[str]:
-    """What is missing in the folder of a block, and what to do about it."""
     for name, purpose in {
         "__init__.py": "a docstring that says what the block is",
         "keys.py": "every key: type, content, lifetime",
@@ -75,12 +72,10 @@ def test_there_are_blocks() -> None:
 
 @pytest.mark.parametrize("block", blocks(), ids=lambda block: block.name)
 def test_a_block_is_complete(block: Path) -> None:
-    """One folder, one factory, one export."""
     assert list(problems(block)) == []
 
 
 def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
-    """So that whoever adds a block knows what to do next."""
     block = tmp_path / "gadgets"
     block.mkdir()
     (block / "keys.py").touch()
@@ -115,7 +110,6 @@ def test_classes_of_the_asyncio_half_are_named_so(path: Path) -> None:
 
 @pytest.mark.parametrize("path", HALVES, ids=relative)
 def test_the_blocking_half_is_generated(path: Path) -> None:
-    """Its first line says from what, so that nobody edits it."""
     first = path.with_name("_sync.py").read_text().splitlines()[0]
     assert (
         first == "# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`."
@@ -123,8 +117,6 @@ def test_the_blocking_half_is_generated(path: Path) -> None:
 
 
 def test_the_two_seams_have_the_same_names() -> None:
-    """What generated code calls is there in both; the asyncio side has some names of its own."""
-
     def names(path: Path) -> set[str]:
         found: set[str] = set()
         for node in tree(path).body:
@@ -151,7 +143,6 @@ def test_the_two_seams_have_the_same_names() -> None:
 
 @pytest.mark.parametrize("path", modules(), ids=relative)
 def test_every_module_says_what_it_is_for(path: Path) -> None:
-    """The docstring comes before the code."""
     assert ast.get_docstring(tree(path))
 
 
@@ -161,7 +152,6 @@ LONGEST_FUNCTION = 60
 
 @pytest.mark.parametrize("path", modules(), ids=relative)
 def test_files_and_functions_stay_short(path: Path) -> None:
-    """At most 400 lines a file, and 60 a function without its docstring."""
     assert len(path.read_text().splitlines()) <= LONGEST_FILE
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -1,7 +1,5 @@
 """Every Lua file keeps what its header promises, and the rules that say so do bite."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect
@@ -62,27 +60,23 @@ def test_there_are_scripts() -> None:
 @pytest.mark.parametrize("rule", rules.SCRIPT_RULES, ids=lambda rule: rule.__name__)
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_a_script_keeps_the_rule(script: LuaFile, rule: Rule) -> None:
-    """One verb, one contract."""
     assert list(rule(script)) == []
 
 
 @pytest.mark.parametrize("rule", rules.PART_RULES, ids=lambda rule: rule.__name__)
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
 def test_a_part_keeps_the_rule(part: LuaFile, rule: Rule) -> None:
-    """A part says what it builds on."""
     assert list(rule(part)) == []
 
 
 @pytest.mark.parametrize("rule", rules.FILE_RULES, ids=lambda rule: rule.__name__)
 @pytest.mark.parametrize("file", [*SCRIPTS, *PARTS], ids=lambda file: file.name)
 def test_a_file_keeps_the_rule(file: LuaFile, rule: Rule) -> None:
-    """Script or part."""
     assert list(rule(file)) == []
 
 
 @pytest.mark.parametrize("rule", [*rules.SCRIPT_RULES, *rules.FILE_RULES], ids=lambda r: r.__name__)
 def test_no_rule_minds_the_good_example(rule: Rule) -> None:
-    """So what the bad ones are blamed for is what was made bad."""
     assert list(rule(example(GOOD))) == []
 
 
@@ -133,7 +127,6 @@ def test_no_rule_minds_the_good_example(rule: Rule) -> None:
     ],
 )
 def test_a_rule_bites(rule: Rule, old: str, new: str, problem: str) -> None:
-    """The good example with one thing made bad."""
     assert old in GOOD
     assert re.search(problem, " · ".join(rule(example(GOOD.replace(old, new)))))
 
@@ -168,7 +161,6 @@ def test_a_part_may_only_define(line: str) -> None:
 
 
 def test_every_part_is_used() -> None:
-    """A part that no script includes is dead."""
     used = {script.part(name).name for script in SCRIPTS for name in script.includes}
     assert used == {part.name for part in PARTS}
 
@@ -190,13 +182,11 @@ def loads() -> Iterator[str]:
 
 
 def test_every_script_is_loaded_once() -> None:
-    """And nothing else is."""
     assert sorted(loads()) == sorted(script.name for script in SCRIPTS)
 
 
 @pytest.mark.parametrize("file", SCRIPTS, ids=lambda script: script.name)
 def test_what_is_read_here_is_what_the_server_gets(file: LuaFile) -> None:
-    """The parts are in their places."""
     block, verb = file.name.split("/")
     script = Script.load(f"holdfast.{block}", verb)
     assert script.source == file.whole

@@ -1,7 +1,5 @@
 """What the package says about itself is what it is."""
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib
@@ -32,13 +30,11 @@ def test_the_core_needs_two_packages() -> None:
 
 
 def test_every_dependency_has_a_lower_bound() -> None:
-    """So that an old one is an error when it is installed, not when it is used."""
     for line in chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()):
         assert ">=" in line or line.startswith("holdfast["), line
 
 
 def test_the_extras_are_those_promised() -> None:
-    """One per face or heavy feature, and all of them together."""
     extras = PROJECT["optional-dependencies"]
     used = {"cli", "server", "web", "sql", "geo", "otel", "prometheus", "zstd", "uvloop"}
     assert set(extras) == used | {"bench", "test", "all"}
@@ -53,32 +49,27 @@ def test_the_version_stands_in_one_place_of_the_code() -> None:
 
 
 def test_the_version_is_the_newest_of_the_changelog() -> None:
-    """So that nobody releases what is not described."""
     newest = re.search(r"^## \[?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert newest
     assert newest[1] == holdfast.__version__
 
 
 def test_the_package_is_typed() -> None:
-    """Type checkers of users read it."""
     assert (PACKAGE / "py.typed").exists()
     assert "Typing :: Typed" in PROJECT["classifiers"]
 
 
 @pytest.mark.parametrize("command", ["make check", "make test"])
 def test_the_gate_runs_what_people_run(command: str) -> None:
-    """What must pass before a change lands is no other command than the README's."""
     assert re.search(rf"^{command}$", GATE.read_text(), re.MULTILINE)
 
 
 def test_the_gate_can_be_started() -> None:
-    """As `.ci/run`, as its first line promises."""
     assert GATE.read_text().startswith("#!")
     assert os.access(GATE, os.X_OK)
 
 
 def test_the_test_command_of_the_readme_is_in_the_gate() -> None:
-    """A reader who follows the README sees what the gate sees."""
     assert re.search(r"^make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
 
 
@@ -98,7 +89,6 @@ TARGETS = [
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_makefile_has_the_target(target: str) -> None:
-    """Each with a word of help, and no more."""
     makefile = (ROOT / "Makefile").read_text()
     assert re.search(rf"^{target}: .*## \w", makefile, re.MULTILINE)
     assert re.findall(r"^([a-z-]+): .*##", makefile, re.MULTILINE) == TARGETS
@@ -114,5 +104,4 @@ def texts() -> list[Path]:
 
 @pytest.mark.parametrize("path", texts(), ids=relative)
 def test_no_file_names_a_path_of_one_machine(path: Path) -> None:
-    """What works here must work elsewhere."""
     assert FOLDERS_OF_A_MACHINE.findall(path.read_text(encoding="utf-8")) == []

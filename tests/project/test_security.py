@@ -1,7 +1,5 @@
 """What docs/security.md says is shown by tests that exist; and what the package never does."""
 
-from __future__ import annotations
-
 import ast
 import re
 
@@ -26,7 +24,6 @@ MAY = {
 
 @pytest.mark.parametrize(("file", "test"), NAMED, ids=lambda part: part)
 def test_a_test_that_is_named_exists(file: str, test: str) -> None:
-    """In that file, under that name."""
     functions = {
         node.name
         for node in tree(ROOT / file).body
@@ -36,7 +33,6 @@ def test_a_test_that_is_named_exists(file: str, test: str) -> None:
 
 
 def test_each_promise_names_a_test() -> None:
-    """But for those that say why there is none."""
     promised, _, _ = PAGE.partition("## Not done")
     rows = [row for row in re.findall(r"^\| (.+) \|$", promised, re.MULTILINE) if row[0].isupper()]
     assert len(rows) > 40
@@ -44,7 +40,6 @@ def test_each_promise_names_a_test() -> None:
 
 
 def test_nothing_is_fetched_or_sent_by_itself() -> None:
-    """No module asks another server than yours."""
     found = {
         relative(path)
         for path in modules()

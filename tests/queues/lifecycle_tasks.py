@@ -1,7 +1,5 @@
 """What the tests of a task's life share in both halves: its tasks, and workers in threads."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import threading

@@ -1,7 +1,5 @@
 """Tasks that the tests of both halves run: what they do is noted in `ran`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What another program writes into the keys of a queue is a `DecodeError`, or shown as damaged."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -63,7 +61,6 @@ def overwrite(site: Site, what: bytes) -> None:
 
 @pytest.mark.parametrize("number", range(len(DAMAGES)))
 async def test_damaged_values_raise_errors_of_holdfast(site: Site, number: int) -> None:
-    """Never a ValueError of Python's own, and one damaged task hides no other."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         for n, name in enumerate(("done", "dead")):
             await hf.enqueue(work.call(n).options(task_id=name))

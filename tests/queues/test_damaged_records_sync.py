@@ -1,8 +1,6 @@
 # Generated from test_damaged_records_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What another program writes into the keys of a queue is a `DecodeError`, or shown as damaged."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -64,7 +62,6 @@ def overwrite(site: Site, what: bytes) -> None:
 
 @pytest.mark.parametrize("number", range(len(DAMAGES)))
 def test_damaged_values_raise_errors_of_holdfast(site: Site, number: int) -> None:
-    """Never a ValueError of Python's own, and one damaged task hides no other."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         for n, name in enumerate(("done", "dead")):
             hf.enqueue(work.call(n).options(task_id=name))

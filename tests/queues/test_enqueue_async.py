@@ -1,7 +1,5 @@
 """Enqueueing: what is stored, in which order, and exactly once."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
@@ -42,7 +40,6 @@ async def drain(hf: AsyncHoldfast) -> None:
 
 
 async def test_tasks_run_first_in_first_out(hf: AsyncHoldfast) -> None:
-    """With one place, tasks run in the order in which they were enqueued."""
     await hf.enqueue(note.call(0))
     await hf.enqueue_many([note.call(1), note_in_thread.call(2), note.call(3)])
     await hf.enqueue(note.call(4))
@@ -62,7 +59,6 @@ async def test_many_tasks_keep_their_order_across_steps(hf: AsyncHoldfast) -> No
 
 
 async def test_calls_go_to_the_queues_that_they_name(hf: AsyncHoldfast) -> None:
-    """One enqueue_many may fill several queues."""
     handles = await hf.enqueue_many([note.call(1), report.call(2), note.call(3)])
     assert [handle.queue for handle in handles] == ["email", "reports", "email"]
     assert sorted(await hf.queues()) == ["email", "reports"]
@@ -73,12 +69,10 @@ async def test_calls_go_to_the_queues_that_they_name(hf: AsyncHoldfast) -> None:
 
 
 async def test_nothing_to_enqueue_is_fine(hf: AsyncHoldfast) -> None:
-    """An empty list asks the server nothing."""
     assert await hf.enqueue_many([]) == []
 
 
 async def test_a_task_id_that_the_queue_has_is_not_stored_again(hf: AsyncHoldfast) -> None:
-    """Whatever the second call says; also within one enqueue_many."""
     handle = await hf.enqueue(note.call("first").options(task_id="sold-17"))
     assert handle.task_id == "sold-17"
     again = await hf.enqueue(note.call("second").options(task_id="sold-17"))
@@ -102,7 +96,6 @@ async def test_an_op_id_of_ones_own_makes_a_call_count_once(hf: AsyncHoldfast) -
 
 
 async def test_an_operation_that_its_writer_left_behind_is_refused(hf: AsyncHoldfast) -> None:
-    """Nobody can say any more whether it was applied, so it is not applied now."""
     await hf.enqueue(note.call(1), op_id="hf:0123456789abc.2")
     with pytest.raises(ServerRefused, match="SUPERSEDED"):
         await hf.enqueue(note.call(2), op_id="hf:0123456789abc.1")
@@ -124,7 +117,6 @@ async def test_priorities_and_due_times_decide_before_order(hf: AsyncHoldfast) -
 
 @pytest.mark.parametrize("name", ["", "a{b}c", "{}", "a:b", "Ünï¢ödé 张三", "*?[x]", "\n\x00", "%"])
 async def test_any_name_is_a_queue_of_its_own(hf: AsyncHoldfast, site: Site, name: str) -> None:
-    """Also names that look like parts of keys, and an empty one."""
     registry = TaskRegistry()
     task = registry.task(queue=name)(lambda: ran.append(name))
     await hf.enqueue(task.call())
@@ -147,7 +139,6 @@ async def test_what_cannot_be_a_name_is_refused_before_any_io() -> None:
 
 
 async def test_an_oversize_payload_is_refused_before_any_io() -> None:
-    """One of many keeps all of them from being stored."""
     async with AsyncHoldfast.from_url("redis://127.0.0.1:1") as hf:
         with pytest.raises(PayloadTooLarge, match="the limit is 1,048,576"):
             await hf.enqueue(note.call("x" * (1 << 20)))

@@ -1,8 +1,6 @@
 # Generated from test_enqueue_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Enqueueing: what is stored, in which order, and exactly once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -43,7 +41,6 @@ def drain(hf: Holdfast) -> None:
 
 
 def test_tasks_run_first_in_first_out(hf: Holdfast) -> None:
-    """With one place, tasks run in the order in which they were enqueued."""
     hf.enqueue(note.call(0))
     hf.enqueue_many([note.call(1), note_in_thread.call(2), note.call(3)])
     hf.enqueue(note.call(4))
@@ -63,7 +60,6 @@ def test_many_tasks_keep_their_order_across_steps(hf: Holdfast) -> None:
 
 
 def test_calls_go_to_the_queues_that_they_name(hf: Holdfast) -> None:
-    """One enqueue_many may fill several queues."""
     handles = hf.enqueue_many([note.call(1), report.call(2), note.call(3)])
     assert [handle.queue for handle in handles] == ["email", "reports", "email"]
     assert sorted(hf.queues()) == ["email", "reports"]
@@ -74,12 +70,10 @@ def test_calls_go_to_the_queues_that_they_name(hf: Holdfast) -> None:
 
 
 def test_nothing_to_enqueue_is_fine(hf: Holdfast) -> None:
-    """An empty list asks the server nothing."""
     assert hf.enqueue_many([]) == []
 
 
 def test_a_task_id_that_the_queue_has_is_not_stored_again(hf: Holdfast) -> None:
-    """Whatever the second call says; also within one enqueue_many."""
     handle = hf.enqueue(note.call("first").options(task_id="sold-17"))
     assert handle.task_id == "sold-17"
     again = hf.enqueue(note.call("second").options(task_id="sold-17"))
@@ -103,7 +97,6 @@ def test_an_op_id_of_ones_own_makes_a_call_count_once(hf: Holdfast) -> None:
 
 
 def test_an_operation_that_its_writer_left_behind_is_refused(hf: Holdfast) -> None:
-    """Nobody can say any more whether it was applied, so it is not applied now."""
     hf.enqueue(note.call(1), op_id="hf:0123456789abc.2")
     with pytest.raises(ServerRefused, match="SUPERSEDED"):
         hf.enqueue(note.call(2), op_id="hf:0123456789abc.1")
@@ -125,7 +118,6 @@ def test_priorities_and_due_times_decide_before_order(hf: Holdfast) -> None:
 
 @pytest.mark.parametrize("name", ["", "a{b}c", "{}", "a:b", "Ünï¢ödé 张三", "*?[x]", "\n\x00", "%"])
 def test_any_name_is_a_queue_of_its_own(hf: Holdfast, site: Site, name: str) -> None:
-    """Also names that look like parts of keys, and an empty one."""
     registry = TaskRegistry()
     task = registry.task(queue=name)(lambda: ran.append(name))
     hf.enqueue(task.call())
@@ -148,7 +140,6 @@ def test_what_cannot_be_a_name_is_refused_before_any_io() -> None:
 
 
 def test_an_oversize_payload_is_refused_before_any_io() -> None:
-    """One of many keeps all of them from being stored."""
     with Holdfast.from_url("redis://127.0.0.1:1") as hf:
         with pytest.raises(PayloadTooLarge, match="the limit is 1,048,576"):
             hf.enqueue(note.call("x" * (1 << 20)))

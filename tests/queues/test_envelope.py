@@ -1,7 +1,5 @@
 """The wire envelope: what any language may write, and what a worker makes of it."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -50,7 +48,6 @@ def unpacked(fields: object) -> Envelope:
     )
 )
 def test_an_envelope_comes_back_as_it_was(envelope: Envelope) -> None:
-    """With everything in it."""
     assert Envelope.unpacked(envelope.packed(), envelope.id) == envelope
 
 
@@ -70,27 +67,23 @@ def test_what_is_empty_is_left_out() -> None:
 
 
 def test_the_rest_may_be_left_out() -> None:
-    """Four fields are needed."""
     envelope = unpacked(NEEDED)
     assert (envelope.args, envelope.kwargs, envelope.enqueued_ms) == ([], {}, 0)
 
 
 @pytest.mark.parametrize("field", NEEDED)
 def test_a_needed_field_is_missed_by_name(field: str) -> None:
-    """So that whoever writes envelopes knows which."""
     fields = {name: value for name, value in NEEDED.items() if name != field}
     with pytest.raises(DecodeError, match=f"the envelope of task 'a' .* field `{field}`"):
         unpacked(fields)
 
 
 def test_unknown_fields_do_no_harm() -> None:
-    """A newer producer may write them."""
     assert unpacked({**NEEDED, "trace": {"id": 5}, "expires": None}) == unpacked(NEEDED)
 
 
 @pytest.mark.parametrize("version", [0, 2, -1, 2**40])
 def test_another_version_is_not_guessed_at(version: int) -> None:
-    """It says which it is, and which one this worker reads."""
     with pytest.raises(DecodeError, match=f"version {version}, this worker reads {VERSION}"):
         unpacked({**NEEDED, "v": version})
 
@@ -102,7 +95,6 @@ def test_another_version_is_told_first() -> None:
 
 
 def test_an_envelope_under_a_foreign_id_is_refused() -> None:
-    """Someone mixed up two tasks; neither must run as the other."""
     with pytest.raises(DecodeError, match=r"the envelope of task 'a' .* it says to be 'b'"):
         unpacked({**NEEDED, "id": "b"})
 
@@ -126,7 +118,6 @@ def test_an_envelope_under_a_foreign_id_is_refused() -> None:
     ids=str,
 )
 def test_a_field_of_another_type_is_refused(changes: dict[str, Any]) -> None:
-    """With the field that it is about."""
     [name] = changes
     with pytest.raises(DecodeError, match=rf"\$\.{name}"):
         unpacked({**NEEDED, **changes})
@@ -138,14 +129,12 @@ def test_a_field_of_another_type_is_refused(changes: dict[str, Any]) -> None:
     ids=lambda data: repr(data[:8]),
 )
 def test_what_is_no_envelope_is_a_decode_error(data: bytes) -> None:
-    """Named after the id that it was found under."""
     with pytest.raises(DecodeError, match="the envelope of task 'a' cannot be decoded"):
         Envelope.unpacked(data, "a")
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_an_envelope_or_a_decode_error(data: bytes) -> None:
-    """Nothing else comes out."""
     try:
         Envelope.unpacked(data, "a")
     except DecodeError:
@@ -153,7 +142,6 @@ def test_any_bytes_are_an_envelope_or_a_decode_error(data: bytes) -> None:
 
 
 def test_arguments_may_be_more_than_json() -> None:
-    """What msgspec knows to write; the task's signature says how to read it."""
     envelope = Envelope(
         **NEEDED, args=[datetime(2030, 1, 1, tzinfo=UTC), UUID(int=1), b"\x00", {1}, (2,)]
     )
@@ -168,13 +156,11 @@ def test_arguments_may_be_more_than_json() -> None:
 
 @pytest.mark.parametrize("argument", [object(), lambda: 1, "\ud800"], ids=["object", "λ", "half"])
 def test_arguments_that_are_no_json_are_a_type_error(argument: object) -> None:
-    """It says which task."""
     with pytest.raises(TypeError, match="task 'mail' cannot be stored"):
         Envelope(**NEEDED, args=[argument]).packed()
 
 
 def test_an_envelope_has_a_limit() -> None:
-    """It says which task."""
     with pytest.raises(PayloadTooLarge, match=r"task 'mail' takes 1,048,6\d\d bytes"):
         Envelope(**NEEDED, args=["x" * 2**20]).packed()
 
@@ -183,7 +169,6 @@ def test_an_envelope_has_a_limit() -> None:
 
 
 def test_a_call_is_packed_with_its_own_options_first() -> None:
-    """Id, priority, wait, expires, envelope."""
     call: Call[None] = mail.call("17", buyer="27")
     task_id, priority, wait, expires, body = packed(call, "a")
     assert (task_id, priority, wait, expires) == ("a", 3, "0", "0")
@@ -216,7 +201,6 @@ def test_batches_keep_order_and_limits() -> None:
 
 
 def test_large_tasks_make_small_batches() -> None:
-    """One that is larger than a batch travels alone."""
     sizes = [BATCH_BYTES // 3] * 4 + [BATCH_BYTES + 10, 10]
     batches = batched([mail.call("x" * size) for size in sizes], [str(size) for size in sizes])
     assert [len(batch.tasks) for batch in batches] == [2, 2, 1, 1]

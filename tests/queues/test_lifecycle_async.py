@@ -1,7 +1,5 @@
 """The life of a task as its producer and its operator see it, with real workers."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import AsyncIterator
@@ -83,7 +81,6 @@ async def drain(hf: AsyncHoldfast, registry: TaskRegistry = tasks) -> None:
 
 
 async def test_a_result_comes_back_wherever_the_server_runs(site: Site) -> None:
-    """From the loop and from a thread; while the worker runs, and after."""
     gate.clear()
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         with working(site.url, site.namespace):
@@ -116,7 +113,6 @@ async def test_a_result_of_another_type_is_told(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_result_is_kept_as_long_as_it_was_said(hf: AsyncHoldfast) -> None:
-    """Not at all, or for a while."""
     nothing = await hf.enqueue(leaves_nothing.call())
     little = await hf.enqueue(leaves_little.call())
     await drain(hf)
@@ -130,7 +126,6 @@ async def test_a_result_is_kept_as_long_as_it_was_said(hf: AsyncHoldfast) -> Non
 
 
 async def test_a_result_that_cannot_be_stored_is_no_failure_of_the_task(hf: AsyncHoldfast) -> None:
-    """It is done and is not tried again; who asks is told why there is none."""
     handle = await hf.enqueue(unstorable.call())
     await drain(hf)
     status = await handle.status()
@@ -142,7 +137,6 @@ async def test_a_result_that_cannot_be_stored_is_no_failure_of_the_task(hf: Asyn
 
 
 async def test_without_a_result_the_reason_is_told(hf: AsyncHoldfast) -> None:
-    """Dead, cancelled, unheard of."""
     dead = await hf.enqueue(breaks.call())
     await drain(hf)
     with pytest.raises(TaskFailed, match="failed: ValueError: broken") as failed:
@@ -158,7 +152,6 @@ async def test_without_a_result_the_reason_is_told(hf: AsyncHoldfast) -> None:
 
 
 async def test_who_waits_is_told_of_every_end(hf: AsyncHoldfast, url: str, space: str) -> None:
-    """Of a death, of a cancellation and of a purge, long before the time is up."""
     queue = hf.queue("life")
     for end in ("dead", "cancelled", "purged"):
         handle = await hf.enqueue(breaks.call() if end == "dead" else doubled.call(1))
@@ -179,7 +172,6 @@ async def test_who_waits_is_told_of_every_end(hf: AsyncHoldfast, url: str, space
 
 
 async def test_a_result_that_does_not_come_in_time(hf: AsyncHoldfast) -> None:
-    """Nobody works: asked without patience, with little, and with little as a timedelta."""
     handle = await hf.enqueue(doubled.call(1))
     for timeout in (0, 0.1, timedelta(milliseconds=100)):
         begun = time.monotonic()
@@ -192,7 +184,6 @@ async def test_a_result_that_does_not_come_in_time(hf: AsyncHoldfast) -> None:
 
 
 async def test_many_may_wait_for_one_result(hf: AsyncHoldfast, url: str, space: str) -> None:
-    """All of them get it, each as often as it asks."""
     handle = await hf.enqueue(waits_for_the_gate.call())
     with Holdfast.from_url(url, namespace=space) as other:
         bare = other.queue("life").handle(handle.task_id)
@@ -206,7 +197,6 @@ async def test_many_may_wait_for_one_result(hf: AsyncHoldfast, url: str, space: 
 
 
 async def test_every_state_can_be_seen(hf: AsyncHoldfast, url: str, space: str) -> None:
-    """With what belongs to it."""
     queue = hf.queue("life")
     before = datetime.now(UTC) - timedelta(seconds=1)
     queued = await hf.enqueue(doubled.call(7).options(priority="low"))
@@ -243,7 +233,6 @@ async def test_every_state_can_be_seen(hf: AsyncHoldfast, url: str, space: str) 
 
 
 async def test_what_waits_can_be_cancelled(hf: AsyncHoldfast) -> None:
-    """In line or delayed: it never runs, and its id is free again."""
     queued = await hf.enqueue(doubled.call(1).options(task_id="one"))
     delayed = await hf.enqueue(doubled.call(2).options(delay=0.1))
     assert await queued.cancel()
@@ -285,7 +274,6 @@ async def test_a_new_task_never_takes_the_place_of_a_cancelled_one_of_its_id(
 
 
 async def test_what_runs_can_be_cancelled(hf: AsyncHoldfast, url: str, space: str) -> None:
-    """It stops, and its place is free for the next."""
     handle = await hf.enqueue(waits_for_the_gate.call())
     with working(url, space, concurrency=1):
         assert eventually(lambda: began)
@@ -300,7 +288,6 @@ async def test_what_runs_can_be_cancelled(hf: AsyncHoldfast, url: str, space: st
 
 
 async def test_what_has_ended_cannot_be_cancelled(hf: AsyncHoldfast) -> None:
-    """Done, dead, or unheard of."""
     done, dead = await hf.enqueue_many([doubled.call(1), breaks.call()])
     await drain(hf)
     assert not await done.cancel()
@@ -310,7 +297,6 @@ async def test_what_has_ended_cannot_be_cancelled(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_paused_queue_hands_out_nothing(hf: AsyncHoldfast, url: str, space: str) -> None:
-    """Until it is resumed: a waiting worker wakes at once."""
     queue = hf.queue("life")
     with working(url, space):
         await queue.pause()
@@ -330,7 +316,6 @@ async def test_a_paused_queue_hands_out_nothing(hf: AsyncHoldfast, url: str, spa
 
 
 async def test_a_full_queue_takes_nothing_more(hf: AsyncHoldfast, url: str, space: str) -> None:
-    """All of a call, or nothing; what is known already takes no room."""
     queue = hf.queue("life", capacity=2)
     await hf.enqueue(doubled.call(1).options(task_id="one"))
     with pytest.raises(QueueAtCapacity, match="2 tasks may wait") as full:
@@ -350,7 +335,6 @@ async def test_a_full_queue_takes_nothing_more(hf: AsyncHoldfast, url: str, spac
 
 
 async def test_a_capacity_is_what_was_said_first(hf: AsyncHoldfast, url: str, space: str) -> None:
-    """Until it is redefined, for everyone."""
     hf.queue("life", capacity=2)
     await hf.enqueue(doubled.call(1))
     async with AsyncHoldfast.from_url(url, namespace=space) as other:
@@ -385,7 +369,6 @@ async def test_a_conflict_in_the_middle_of_a_call_tells_what_is_stored(hf: Async
 
 
 async def test_what_expires_is_not_begun(hf: AsyncHoldfast) -> None:
-    """In line too long, or an instant that has passed."""
     late = await hf.enqueue(doubled.call(1).options(expires=0.05))
     past = await hf.enqueue(doubled.call(2).options(expires=datetime.now(UTC) - timedelta(1)))
     soon = await hf.enqueue(doubled.call(3).options(expires=timedelta(seconds=600)))
@@ -434,7 +417,6 @@ async def test_an_expiry_ends_with_its_task(hf: AsyncHoldfast) -> None:
 
 
 async def test_an_async_task_is_stopped_at_its_timeout(hf: AsyncHoldfast) -> None:
-    """It has failed then."""
     handle = await hf.enqueue(too_slow.call())
     begun = time.monotonic()
     await drain(hf)
@@ -444,7 +426,6 @@ async def test_an_async_task_is_stopped_at_its_timeout(hf: AsyncHoldfast) -> Non
 
 
 async def test_the_dead_are_replayed_by_id_or_purged(hf: AsyncHoldfast) -> None:
-    """Those that are named, in that order; the rest stays dead until it is purged."""
     handles = await hf.enqueue_many([breaks.call() for _ in range(3)])
     queue = hf.queue("life")
     await drain(hf)
@@ -464,7 +445,6 @@ async def test_the_dead_are_replayed_by_id_or_purged(hf: AsyncHoldfast) -> None:
 async def test_a_purge_drops_what_waits_and_nothing_else(
     hf: AsyncHoldfast, url: str, space: str
 ) -> None:
-    """What runs goes on, and the dead stay."""
     queue = hf.queue("life")
     dead = await hf.enqueue(breaks.call())
     await drain(hf)
@@ -510,7 +490,6 @@ async def test_a_repeated_purge_drops_nothing_more(hf: AsyncHoldfast) -> None:
 async def test_what_is_acknowledged_at_once_is_done(
     hf: AsyncHoldfast, url: str, space: str
 ) -> None:
-    """Also beside a task that runs on."""
     await hf.enqueue(waits_for_the_gate.call())
     with working(url, space):
         assert eventually(lambda: began)
@@ -522,7 +501,6 @@ async def test_what_is_acknowledged_at_once_is_done(
 async def test_an_unknown_task_waits_for_a_worker_that_knows_it(
     hf: AsyncHoldfast, url: str, space: str
 ) -> None:
-    """It is parked, without an attempt spent."""
     handle = await hf.enqueue(deployed_later.call())
     with working(url, space):
         while (await handle.status()).state != "delayed":
@@ -538,7 +516,6 @@ async def test_an_unknown_task_waits_for_a_worker_that_knows_it(
 async def test_an_unknown_task_is_dead_when_no_worker_comes(
     hf: AsyncHoldfast, url: str, space: str
 ) -> None:
-    """After the time that the worker was given, and no earlier."""
     begun = time.monotonic()
     handle = await hf.enqueue(deployed_later.call())
     with working(url, space, unknown_timeout=1.5):
@@ -552,7 +529,6 @@ async def test_an_unknown_task_is_dead_when_no_worker_comes(
 
 
 async def test_a_delay_is_kept(hf: AsyncHoldfast, url: str, space: str) -> None:
-    """Never early, by the clock of the server on this machine; and not all a second late."""
     with working(url, space):
         due = []
         for delay in (0.05, 0.301, timedelta(milliseconds=150)):
@@ -574,7 +550,6 @@ async def test_a_delay_is_kept(hf: AsyncHoldfast, url: str, space: str) -> None:
 async def test_a_delay_is_kept_though_the_clients_clock_is_wrong(
     hf: AsyncHoldfast, url: str, space: str, monkeypatch: pytest.MonkeyPatch, off_s: float
 ) -> None:
-    """By an hour, at the producer and at the worker: the server's clock decides."""
     now, now_ns = time.time, time.time_ns
     monkeypatch.setattr(time, "time", lambda: now() + off_s)
     monkeypatch.setattr(time, "time_ns", lambda: now_ns() + round(off_s * 1e9))
@@ -613,7 +588,6 @@ async def test_a_delay_is_kept_though_the_clients_clock_is_wrong(
     ],
 )
 async def test_wrong_options_are_refused(options: dict[str, object]) -> None:
-    """When they are given: no client is needed, and no server."""
     kind = InvalidName if "task_id" in options else ValueError
     with pytest.raises(kind):
         doubled.call(1).options(**options)
@@ -632,20 +606,17 @@ async def test_wrong_options_are_refused(options: dict[str, object]) -> None:
     ],
 )
 async def test_options_of_a_wrong_type_are_refused(options: dict[str, object]) -> None:
-    """Likewise."""
     with pytest.raises(TypeError):
         doubled.call(1).options(**options)
 
 
 async def test_arguments_that_do_not_fit_are_refused() -> None:
-    """Too few, too many, unheard of."""
     for args, kwargs in (((), {}), ((1, 2), {}), ((1,), {"m": 2})):
         with pytest.raises(TypeError, match="task 'doubled'"):
             doubled.call(*args, **kwargs)
 
 
 async def test_wrong_arguments_are_refused_before_any_io() -> None:
-    """Nobody is there, and nobody is asked."""
     async with AsyncHoldfast.from_url(NOBODY) as hf:
         queue = hf.queue("life")
         handle = queue.handle("one")

@@ -1,8 +1,6 @@
 # Generated from test_lifecycle_async.py by tools/unasync.py: edit that one, then `make sync`.
 """The life of a task as its producer and its operator see it, with real workers."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator
@@ -83,7 +81,6 @@ def drain(hf: Holdfast, registry: TaskRegistry = tasks) -> None:
 
 
 def test_a_result_comes_back_wherever_the_server_runs(site: Site) -> None:
-    """From the loop and from a thread; while the worker runs, and after."""
     gate.clear()
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         with working(site.url, site.namespace):
@@ -116,7 +113,6 @@ def test_a_result_of_another_type_is_told(hf: Holdfast) -> None:
 
 
 def test_a_result_is_kept_as_long_as_it_was_said(hf: Holdfast) -> None:
-    """Not at all, or for a while."""
     nothing = hf.enqueue(leaves_nothing.call())
     little = hf.enqueue(leaves_little.call())
     drain(hf)
@@ -130,7 +126,6 @@ def test_a_result_is_kept_as_long_as_it_was_said(hf: Holdfast) -> None:
 
 
 def test_a_result_that_cannot_be_stored_is_no_failure_of_the_task(hf: Holdfast) -> None:
-    """It is done and is not tried again; who asks is told why there is none."""
     handle = hf.enqueue(unstorable.call())
     drain(hf)
     status = handle.status()
@@ -142,7 +137,6 @@ def test_a_result_that_cannot_be_stored_is_no_failure_of_the_task(hf: Holdfast) 
 
 
 def test_without_a_result_the_reason_is_told(hf: Holdfast) -> None:
-    """Dead, cancelled, unheard of."""
     dead = hf.enqueue(breaks.call())
     drain(hf)
     with pytest.raises(TaskFailed, match="failed: ValueError: broken") as failed:
@@ -158,7 +152,6 @@ def test_without_a_result_the_reason_is_told(hf: Holdfast) -> None:
 
 
 def test_who_waits_is_told_of_every_end(hf: Holdfast, url: str, space: str) -> None:
-    """Of a death, of a cancellation and of a purge, long before the time is up."""
     queue = hf.queue("life")
     for end in ("dead", "cancelled", "purged"):
         handle = hf.enqueue(breaks.call() if end == "dead" else doubled.call(1))
@@ -179,7 +172,6 @@ def test_who_waits_is_told_of_every_end(hf: Holdfast, url: str, space: str) -> N
 
 
 def test_a_result_that_does_not_come_in_time(hf: Holdfast) -> None:
-    """Nobody works: asked without patience, with little, and with little as a timedelta."""
     handle = hf.enqueue(doubled.call(1))
     for timeout in (0, 0.1, timedelta(milliseconds=100)):
         begun = time.monotonic()
@@ -192,7 +184,6 @@ def test_a_result_that_does_not_come_in_time(hf: Holdfast) -> None:
 
 
 def test_many_may_wait_for_one_result(hf: Holdfast, url: str, space: str) -> None:
-    """All of them get it, each as often as it asks."""
     handle = hf.enqueue(waits_for_the_gate.call())
     with Holdfast.from_url(url, namespace=space) as other:
         bare = other.queue("life").handle(handle.task_id)
@@ -206,7 +197,6 @@ def test_many_may_wait_for_one_result(hf: Holdfast, url: str, space: str) -> Non
 
 
 def test_every_state_can_be_seen(hf: Holdfast, url: str, space: str) -> None:
-    """With what belongs to it."""
     queue = hf.queue("life")
     before = datetime.now(UTC) - timedelta(seconds=1)
     queued = hf.enqueue(doubled.call(7).options(priority="low"))
@@ -243,7 +233,6 @@ def test_every_state_can_be_seen(hf: Holdfast, url: str, space: str) -> None:
 
 
 def test_what_waits_can_be_cancelled(hf: Holdfast) -> None:
-    """In line or delayed: it never runs, and its id is free again."""
     queued = hf.enqueue(doubled.call(1).options(task_id="one"))
     delayed = hf.enqueue(doubled.call(2).options(delay=0.1))
     assert queued.cancel()
@@ -285,7 +274,6 @@ def test_a_new_task_never_takes_the_place_of_a_cancelled_one_of_its_id(
 
 
 def test_what_runs_can_be_cancelled(hf: Holdfast, url: str, space: str) -> None:
-    """It stops, and its place is free for the next."""
     handle = hf.enqueue(waits_for_the_gate.call())
     with working(url, space, concurrency=1):
         assert eventually(lambda: began)
@@ -300,7 +288,6 @@ def test_what_runs_can_be_cancelled(hf: Holdfast, url: str, space: str) -> None:
 
 
 def test_what_has_ended_cannot_be_cancelled(hf: Holdfast) -> None:
-    """Done, dead, or unheard of."""
     done, dead = hf.enqueue_many([doubled.call(1), breaks.call()])
     drain(hf)
     assert not done.cancel()
@@ -310,7 +297,6 @@ def test_what_has_ended_cannot_be_cancelled(hf: Holdfast) -> None:
 
 
 def test_a_paused_queue_hands_out_nothing(hf: Holdfast, url: str, space: str) -> None:
-    """Until it is resumed: a waiting worker wakes at once."""
     queue = hf.queue("life")
     with working(url, space):
         queue.pause()
@@ -330,7 +316,6 @@ def test_a_paused_queue_hands_out_nothing(hf: Holdfast, url: str, space: str) ->
 
 
 def test_a_full_queue_takes_nothing_more(hf: Holdfast, url: str, space: str) -> None:
-    """All of a call, or nothing; what is known already takes no room."""
     queue = hf.queue("life", capacity=2)
     hf.enqueue(doubled.call(1).options(task_id="one"))
     with pytest.raises(QueueAtCapacity, match="2 tasks may wait") as full:
@@ -350,7 +335,6 @@ def test_a_full_queue_takes_nothing_more(hf: Holdfast, url: str, space: str) -> 
 
 
 def test_a_capacity_is_what_was_said_first(hf: Holdfast, url: str, space: str) -> None:
-    """Until it is redefined, for everyone."""
     hf.queue("life", capacity=2)
     hf.enqueue(doubled.call(1))
     with Holdfast.from_url(url, namespace=space) as other:
@@ -385,7 +369,6 @@ def test_a_conflict_in_the_middle_of_a_call_tells_what_is_stored(hf: Holdfast) -
 
 
 def test_what_expires_is_not_begun(hf: Holdfast) -> None:
-    """In line too long, or an instant that has passed."""
     late = hf.enqueue(doubled.call(1).options(expires=0.05))
     past = hf.enqueue(doubled.call(2).options(expires=datetime.now(UTC) - timedelta(1)))
     soon = hf.enqueue(doubled.call(3).options(expires=timedelta(seconds=600)))
@@ -434,7 +417,6 @@ def test_an_expiry_ends_with_its_task(hf: Holdfast) -> None:
 
 
 def test_an_async_task_is_stopped_at_its_timeout(hf: Holdfast) -> None:
-    """It has failed then."""
     handle = hf.enqueue(too_slow.call())
     begun = time.monotonic()
     drain(hf)
@@ -444,7 +426,6 @@ def test_an_async_task_is_stopped_at_its_timeout(hf: Holdfast) -> None:
 
 
 def test_the_dead_are_replayed_by_id_or_purged(hf: Holdfast) -> None:
-    """Those that are named, in that order; the rest stays dead until it is purged."""
     handles = hf.enqueue_many([breaks.call() for _ in range(3)])
     queue = hf.queue("life")
     drain(hf)
@@ -462,7 +443,6 @@ def test_the_dead_are_replayed_by_id_or_purged(hf: Holdfast) -> None:
 
 
 def test_a_purge_drops_what_waits_and_nothing_else(hf: Holdfast, url: str, space: str) -> None:
-    """What runs goes on, and the dead stay."""
     queue = hf.queue("life")
     dead = hf.enqueue(breaks.call())
     drain(hf)
@@ -506,7 +486,6 @@ def test_a_repeated_purge_drops_nothing_more(hf: Holdfast) -> None:
 
 
 def test_what_is_acknowledged_at_once_is_done(hf: Holdfast, url: str, space: str) -> None:
-    """Also beside a task that runs on."""
     hf.enqueue(waits_for_the_gate.call())
     with working(url, space):
         assert eventually(lambda: began)
@@ -518,7 +497,6 @@ def test_what_is_acknowledged_at_once_is_done(hf: Holdfast, url: str, space: str
 def test_an_unknown_task_waits_for_a_worker_that_knows_it(
     hf: Holdfast, url: str, space: str
 ) -> None:
-    """It is parked, without an attempt spent."""
     handle = hf.enqueue(deployed_later.call())
     with working(url, space):
         while (handle.status()).state != "delayed":
@@ -532,7 +510,6 @@ def test_an_unknown_task_waits_for_a_worker_that_knows_it(
 
 
 def test_an_unknown_task_is_dead_when_no_worker_comes(hf: Holdfast, url: str, space: str) -> None:
-    """After the time that the worker was given, and no earlier."""
     begun = time.monotonic()
     handle = hf.enqueue(deployed_later.call())
     with working(url, space, unknown_timeout=1.5):
@@ -546,7 +523,6 @@ def test_an_unknown_task_is_dead_when_no_worker_comes(hf: Holdfast, url: str, sp
 
 
 def test_a_delay_is_kept(hf: Holdfast, url: str, space: str) -> None:
-    """Never early, by the clock of the server on this machine; and not all a second late."""
     with working(url, space):
         due = []
         for delay in (0.05, 0.301, timedelta(milliseconds=150)):
@@ -568,7 +544,6 @@ def test_a_delay_is_kept(hf: Holdfast, url: str, space: str) -> None:
 def test_a_delay_is_kept_though_the_clients_clock_is_wrong(
     hf: Holdfast, url: str, space: str, monkeypatch: pytest.MonkeyPatch, off_s: float
 ) -> None:
-    """By an hour, at the producer and at the worker: the server's clock decides."""
     now, now_ns = time.time, time.time_ns
     monkeypatch.setattr(time, "time", lambda: now() + off_s)
     monkeypatch.setattr(time, "time_ns", lambda: now_ns() + round(off_s * 1e9))
@@ -607,7 +582,6 @@ def test_a_delay_is_kept_though_the_clients_clock_is_wrong(
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, object]) -> None:
-    """When they are given: no client is needed, and no server."""
     kind = InvalidName if "task_id" in options else ValueError
     with pytest.raises(kind):
         doubled.call(1).options(**options)
@@ -626,20 +600,17 @@ def test_wrong_options_are_refused(options: dict[str, object]) -> None:
     ],
 )
 def test_options_of_a_wrong_type_are_refused(options: dict[str, object]) -> None:
-    """Likewise."""
     with pytest.raises(TypeError):
         doubled.call(1).options(**options)
 
 
 def test_arguments_that_do_not_fit_are_refused() -> None:
-    """Too few, too many, unheard of."""
     for args, kwargs in (((), {}), ((1, 2), {}), ((1,), {"m": 2})):
         with pytest.raises(TypeError, match="task 'doubled'"):
             doubled.call(*args, **kwargs)
 
 
 def test_wrong_arguments_are_refused_before_any_io() -> None:
-    """Nobody is there, and nobody is asked."""
     with Holdfast.from_url(NOBODY) as hf:
         queue = hf.queue("life")
         handle = queue.handle("one")

@@ -1,7 +1,5 @@
 """How places are shared among queues: decisions only, so thousands of histories in no time."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -42,14 +40,12 @@ def served(places: Places, queues: str, rounds: int, seed: int = 0) -> dict[str,
 
 
 def test_one_queue_takes_all_places_up_to_what_a_step_may_fill() -> None:
-    """Nobody else is there to keep any for."""
     assert Places({"a": 1}, 50, MOST).share("a", 0.0) == 50
     assert Places({"a": 1}, 500, MOST).share("a", 0.0) == MOST
 
 
 @pytest.mark.parametrize("total", [1, 2, 10, 50])
 def test_service_is_as_the_weights(total: int) -> None:
-    """Whatever order the queues step in, to within a task or so."""
     counts = served(Places({"a": 3, "b": 1}, total, MOST), "ab", 800)
     assert counts["a"] == pytest.approx(3 * counts["b"], abs=4)
 
@@ -59,7 +55,6 @@ def test_service_is_as_the_weights(total: int) -> None:
 def test_no_queue_is_further_from_its_share_than_a_task_per_queue(
     weights: dict[str, int], total: int, seed: int
 ) -> None:
-    """For any weights, any number of places and any order of the steps."""
     counts = served(Places(weights, total, MOST), "".join(weights), 300, seed)
     started = sum(counts.values())
     for queue, weight in weights.items():
@@ -68,7 +63,6 @@ def test_no_queue_is_further_from_its_share_than_a_task_per_queue(
 
 
 def test_equal_queues_take_turns() -> None:
-    """With one place, each is served once before any is served again."""
     places = Places(dict.fromkeys("abc", 1), 1, MOST)
     turns = []
     for _ in range(9):
@@ -81,7 +75,6 @@ def test_equal_queues_take_turns() -> None:
 
 
 def test_the_share_of_a_queue_without_tasks_goes_to_the_others() -> None:
-    """And a single hungry one may take all."""
     places = Places({"a": 1, "b": 9, "c": 1}, 10, MOST)
     find_nothing(places, "b")
     assert step(places, "a", backlog=MOST) == 5
@@ -91,7 +84,6 @@ def test_the_share_of_a_queue_without_tasks_goes_to_the_others() -> None:
 
 
 def test_what_a_queue_may_take_is_kept_while_another_steps() -> None:
-    """Ten free places of two equal queues are five for each, whoever asks first."""
     places = Places({"a": 1, "b": 1}, 10, MOST)
     places.reserve("a", places.share("a", 0.0), 0.0)
     assert places.share("b", 0.0) == 5
@@ -119,7 +111,6 @@ def test_a_queue_that_was_idle_has_no_credit() -> None:
 
 
 def test_a_queue_that_was_alone_has_no_debt() -> None:
-    """Its places were nobody else's."""
     places = Places({"a": 1, "b": 1}, 10, MOST)
     find_nothing(places, "b")
     step(places, "a", MOST)
@@ -131,7 +122,6 @@ def test_a_queue_that_was_alone_has_no_debt() -> None:
 
 
 def test_an_unanswered_step_holds_its_places_for_a_moment_only() -> None:
-    """Then they are for the others, and nothing is kept for it until it is answered."""
     places = Places({"a": 1, "b": 1}, 10, MOST)
     places.reserve("a", places.share("a", 0.0), 0.0)
     assert places.share("b", PATIENCE_S) == 5
@@ -168,7 +158,6 @@ def test_a_queue_that_was_away_has_no_credit_either() -> None:
 
 
 def test_the_next_one_is_a_hungry_one_that_makes_no_step() -> None:
-    """One that makes a step looks by itself when it is answered."""
     places = Places({"a": 2, "b": 1}, 1, MOST)
     assert places.next() == "a"
     places.reserve("a", 0, 0.0)

@@ -27,35 +27,25 @@ UserId = NewType("UserId", int)
 
 
 class Colour(enum.Enum):
-    """What a task may be sent."""
-
     RED = "red"
 
 
 class Sale(msgspec.Struct):
-    """Likewise."""
-
     item: str
     price: int
 
 
 class Point(NamedTuple):
-    """Likewise."""
-
     x: int
     y: int
 
 
 class Place(TypedDict):
-    """Likewise."""
-
     city: str
 
 
 @dataclass
 class Guild:
-    """Likewise."""
-
     name: str
     founded: date
     members: list[UserId]
@@ -67,7 +57,6 @@ class Opaque:
 
 @pytest.fixture
 def tasks() -> TaskRegistry:
-    """An empty registry."""
     return TaskRegistry()
 
 
@@ -91,11 +80,8 @@ def taking(tasks: TaskRegistry, kind: Any) -> Task[..., Any]:
 
 
 def test_a_task_is_known_by_the_name_of_its_function(tasks: TaskRegistry) -> None:
-    """And is still the function."""
-
     @tasks.task()
     def double(n: int) -> int:
-        """Twice as much."""
         return 2 * n
 
     assert tasks.get("double") is double
@@ -108,8 +94,6 @@ def test_a_task_is_known_by_the_name_of_its_function(tasks: TaskRegistry) -> Non
 
 
 async def test_an_async_function_is_still_one(tasks: TaskRegistry) -> None:
-    """Called directly, it is awaited as before."""
-
     @tasks.task(queue="q", name="other", priority="high", retry=Retry(attempts=1))
     async def double(n: int) -> int:
         return 2 * n
@@ -121,8 +105,6 @@ async def test_an_async_function_is_still_one(tasks: TaskRegistry) -> None:
 
 
 def test_a_name_is_taken_once(tasks: TaskRegistry) -> None:
-    """The first one stays."""
-
     @tasks.task(name="mail")
     def first() -> None: ...
 
@@ -145,21 +127,17 @@ def test_a_registry_lists_what_it_has(tasks: TaskRegistry) -> None:
 
 
 def test_registries_are_apart(tasks: TaskRegistry) -> None:
-    """Nothing is global."""
     tasks.task(name="mail")(lambda: None)
     with pytest.raises(UnknownTask, match="no task named 'mail'"):
         TaskRegistry().get("mail")
 
 
 def test_a_wrong_priority_is_told_where_it_stands(tasks: TaskRegistry) -> None:
-    """When the module is imported."""
     with pytest.raises(ValueError, match="priority must be one of high, medium, low, got 'urgent'"):
         tasks.task(priority="urgent")  # type: ignore[arg-type]
 
 
 def test_attributes_of_the_function_do_not_become_the_tasks(tasks: TaskRegistry) -> None:
-    """Decorators leave such: `retry` by tenacity, for one."""
-
     def function() -> None: ...
 
     vars(function).update(retry="theirs", queue="theirs", name="theirs", function="theirs")
@@ -169,8 +147,6 @@ def test_attributes_of_the_function_do_not_become_the_tasks(tasks: TaskRegistry)
 
 
 def test_a_generator_is_no_task(tasks: TaskRegistry) -> None:
-    """Calling it runs none of its body, and it would count as done."""
-
     def function() -> Any:
         yield
 
@@ -214,8 +190,6 @@ def test_a_partial_function_with_a_name_is_a_task(tasks: TaskRegistry) -> None:
 def test_arguments_are_checked_where_they_are_written(
     tasks: TaskRegistry, args: tuple[Any, ...], kwargs: dict[str, Any], problem: str
 ) -> None:
-    """Not hours later on a worker; the message names the task."""
-
     @tasks.task()
     def mail(seller: str, price: int = 0, *, buyer: str) -> None: ...
 
@@ -275,7 +249,6 @@ TRAVELLERS = [
 def test_arguments_arrive_as_what_the_signature_says(
     tasks: TaskRegistry, kind: Any, value: Any
 ) -> None:
-    """JSON knows six types; the task gets its own."""
     task = taking(tasks, kind)
     for args, kwargs in (sent(task, value), sent(task, x=value)):
         [arrived] = [*args, *kwargs.values()]
@@ -290,8 +263,6 @@ def test_keys_arrive_as_what_the_signature_says(tasks: TaskRegistry, kind: Any) 
 
 
 def test_args_and_kwargs_are_converted_one_by_one(tasks: TaskRegistry) -> None:
-    """What stands behind the star is the type of each."""
-
     @tasks.task()
     def function(first: date, /, *days: date, factor: Decimal, **prices: Decimal) -> None: ...
 
@@ -302,8 +273,6 @@ def test_args_and_kwargs_are_converted_one_by_one(tasks: TaskRegistry) -> None:
 
 
 def test_defaults_stay_with_the_function(tasks: TaskRegistry) -> None:
-    """What was not sent is not converted."""
-
     @tasks.task()
     def function(a: int, b: Opaque | None = None, *, c: date = date.min) -> None: ...
 
@@ -311,8 +280,6 @@ def test_defaults_stay_with_the_function(tasks: TaskRegistry) -> None:
 
 
 def test_what_has_no_annotation_arrives_as_json(tasks: TaskRegistry) -> None:
-    """Nothing is guessed."""
-
     @tasks.task()
     def function(a, *b, **c): ...  # type: ignore[no-untyped-def]
 
@@ -343,7 +310,6 @@ def test_what_has_no_annotation_arrives_as_json(tasks: TaskRegistry) -> None:
     ids=lambda each: str(each)[:40],
 )
 def test_what_does_not_fit_is_a_decode_error(tasks: TaskRegistry, kind: Any, value: Any) -> None:
-    """It names the task."""
     task = taking(tasks, kind)
     with pytest.raises(
         DecodeError, match=r"^argument '\w+' of task 'function' cannot be decoded: "
@@ -380,8 +346,6 @@ def test_arguments_of_another_signature_are_a_decode_error(
 def test_a_wrong_argument_is_not_quoted(
     tasks: TaskRegistry, value: Any, kind: Any, problem: str
 ) -> None:
-    """Why a task died is logged, and shown to who may not see what it was told."""
-
     def function(what: Any) -> None: ...
 
     function.__annotations__ = {"what": kind}
@@ -395,8 +359,6 @@ def test_a_wrong_argument_is_not_quoted(
 def test_an_annotation_that_json_cannot_become_does_no_harm_to_others(
     tasks: TaskRegistry, kind: Any
 ) -> None:
-    """Arguments beside it are converted all the same."""
-
     def function(day: date, x: Any = None) -> None: ...
 
     function.__annotations__ = {"day": date, "x": kind}
@@ -404,7 +366,6 @@ def test_an_annotation_that_json_cannot_become_does_no_harm_to_others(
 
 
 def test_an_ambiguous_annotation_is_left_to_the_task(tasks: TaskRegistry) -> None:
-    """Text could be either, so text it stays."""
     assert sent(taking(tasks, datetime | date), date(2030, 1, 1)) == (("2030-01-01",), {})
 
 
@@ -412,7 +373,6 @@ def test_an_ambiguous_annotation_is_left_to_the_task(tasks: TaskRegistry) -> Non
 def test_an_annotation_that_json_cannot_become_is_left_to_the_task(
     tasks: TaskRegistry, kind: Any
 ) -> None:
-    """As its docstring says: the value arrives as JSON."""
     assert sent(taking(tasks, kind), "text") == (("text",), {})
 
 
@@ -426,8 +386,6 @@ def test_a_name_that_comes_later_is_found_when_it_is_needed(tasks: TaskRegistry)
 
 
 def test_a_name_for_the_type_checker_only_breaks_nothing(tasks: TaskRegistry) -> None:
-    """The value arrives as JSON."""
-
     @tasks.task()
     def function(x: Path) -> None: ...
 
@@ -445,13 +403,11 @@ def test_a_name_for_the_type_checker_only_does_no_harm_to_others(tasks: TaskRegi
 
 @pytest.mark.parametrize("kind", ["datetime.missing", "int +"])
 def test_an_annotation_that_is_none_breaks_nothing(tasks: TaskRegistry, kind: str) -> None:
-    """What is no DecodeError breaks the worker's runner, and the task comes back for ever."""
     assert sent(taking(tasks, kind), "text") == (("text",), {})
 
 
 @pytest.mark.parametrize("depth", [10, 100_000])
 def test_deep_arguments_are_data_or_a_decode_error(tasks: TaskRegistry, depth: int) -> None:
-    """Never the end of the worker."""
     nested: list[Any] = []
     for _ in range(depth):
         nested = [nested]

@@ -1,7 +1,5 @@
 """However a worker ends, nobody waits for what it held."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random
@@ -62,7 +60,6 @@ async def test_a_cancelled_worker_gives_back_what_its_last_step_claimed(
 async def test_a_worker_that_is_stopped_ends_though_the_server_is_away(
     standalone: Server, proxy: Proxy
 ) -> None:
-    """After its grace; the leases end by themselves."""
     namespace = secrets.token_hex(4)
     async with (
         AsyncHoldfast.from_url(standalone.url, namespace=namespace) as direct,
@@ -81,7 +78,6 @@ async def test_a_worker_that_is_stopped_ends_though_the_server_is_away(
 
 
 async def test_a_stopped_worker_with_free_places_does_not_spin(standalone: Server) -> None:
-    """While it waits for what runs, others get their turn."""
     async with AsyncHoldfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf:
         worker = hf.worker(tasks, concurrency=4, grace=0.5)
         running = asyncio.create_task(worker.run())
@@ -120,7 +116,6 @@ def test_a_stop_of_another_thread_is_never_lost(standalone: Server, seed: int) -
 
 
 async def test_a_second_stop_may_shorten_the_grace(standalone: Server) -> None:
-    """What still runs is given back at once."""
     async with AsyncHoldfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf:
         worker = hf.worker(tasks, grace=60)
         running = asyncio.create_task(worker.run())
@@ -160,7 +155,6 @@ async def test_tasks_that_arrive_after_a_stop_are_given_back_in_order(
 
 
 async def test_what_is_given_back_is_next_again(standalone: Server) -> None:
-    """What was due stands before what is due since later, and the others before the rest."""
     namespace = secrets.token_hex(4)
     async with AsyncHoldfast.from_url(standalone.url, namespace=namespace) as hf:
         queue = hf.queue("stop")
@@ -220,7 +214,6 @@ def program(folder: Path, server: Server, seconds: float, before: str = "") -> t
 def test_the_first_signal_lets_a_program_finish(
     standalone: Server, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """From Python, too, and then it goes on."""
     process, _ = program(tmp_path, standalone, 1.0)
     with process:
         process.wait_for_output("begun")
@@ -233,7 +226,6 @@ def test_the_first_signal_lets_a_program_finish(
 def test_the_second_signal_gives_back_at_once_and_ends_the_program(
     standalone: Server, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """As that signal would have ended it; nobody has to wait for a lease."""
     process, namespace = program(tmp_path, standalone, 60.0)
     with process, Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         process.wait_for_output("begun")
@@ -247,7 +239,6 @@ def test_the_second_signal_gives_back_at_once_and_ends_the_program(
 
 
 def test_a_program_keeps_its_own_handlers(standalone: Server, tmp_path: Path) -> None:
-    """A worker replaces none, and what is ignored stays ignored."""
     process, _ = program(
         tmp_path,
         standalone,
@@ -290,7 +281,6 @@ with Holdfast.from_url(sys.argv[1], namespace=sys.argv[2]) as hf:
 
 
 def test_a_child_that_a_task_forks_can_be_terminated(standalone: Server, tmp_path: Path) -> None:
-    """It inherits the handlers of the worker, but is none."""
     path = tmp_path / "forking.py"
     path.write_text(FORKING)
     with Process.python(path, standalone.url, secrets.token_hex(4)) as process:
@@ -299,7 +289,6 @@ def test_a_child_that_a_task_forks_can_be_terminated(standalone: Server, tmp_pat
 
 
 def test_a_worker_in_another_thread_leaves_signals_alone(standalone: Server) -> None:
-    """Only the main thread may handle them."""
     usual = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     with Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf:
         worker = hf.worker(tasks)

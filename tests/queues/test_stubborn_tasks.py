@@ -1,7 +1,5 @@
 """Tasks that do not play by the rules: the worker lives, and ends when it is told to."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc
@@ -119,7 +117,6 @@ async def hf(standalone: Server) -> AsyncIterator[AsyncHoldfast]:
 
 @pytest.mark.parametrize("task", [raises_on_the_loop, raises_in_a_thread, presses_ctrl_c])
 async def test_whatever_is_raised_is_a_failure(hf: AsyncHoldfast, task: object) -> None:
-    """Also what `except Exception` lets pass; and the worker ends afterwards."""
     handle = await hf.enqueue(task.call())  # type: ignore[attr-defined]
     await asyncio.wait_for(hf.worker(tasks).run(until_idle=True), 20)
     with pytest.raises(TaskFailed, match=r"failed: (Unusual|KeyboardInterrupt)"):
@@ -142,7 +139,6 @@ async def test_a_task_that_ignores_its_cancellation_stops_no_worker(hf: AsyncHol
 async def test_a_word_that_is_under_way_at_the_end_is_told_once(
     hf: AsyncHoldfast, proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A task with `ack="now"` ends when the grace does: it is done, and no log says otherwise."""
     async with AsyncHoldfast.from_url(proxy.url, namespace=hf.namespace) as slow:
         handle = await hf.enqueue(says_at_once.call())
         worker = slow.worker(tasks, grace=0.3)
@@ -160,7 +156,6 @@ async def test_a_word_that_is_under_way_at_the_end_is_told_once(
 async def test_what_ends_after_it_was_given_back_breaks_nothing(
     hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its word comes too late, which the log says; the loop goes on."""
     await hf.enqueue(is_late_and_says_so.call())
     worker = hf.worker(tasks, grace=0.1)
     running = asyncio.create_task(worker.run())
@@ -175,7 +170,6 @@ async def test_what_ends_after_it_was_given_back_breaks_nothing(
 
 
 def test_a_blocking_worker_does_not_wait_for_it_either(standalone: Server) -> None:
-    """Its loop ends with it, a moment later."""
     began.clear()
     with Holdfast.from_url(standalone.url, namespace=f"stubborn-{secrets.token_hex(4)}") as hf:
         hf.enqueue(ignores_that_it_is_cancelled.call())
@@ -207,7 +201,6 @@ async def test_a_task_that_is_stopped_cleans_up(hf: AsyncHoldfast) -> None:
 async def test_a_worker_whose_threads_all_hang_says_so(
     hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Their places are not free until they end: nothing else would tell why nothing runs."""
     caplog.set_level(logging.INFO)
     await hf.enqueue_many([sleeps_in_c.call() for _ in range(2)])
     await hf.enqueue(note.call("after"))
@@ -238,7 +231,6 @@ async def test_the_log_tells_where_a_plain_task_hung(
 
 
 async def test_a_plain_task_that_was_quick_has_not_timed_out(hf: AsyncHoldfast) -> None:
-    """Another one blocked the loop, so nobody noticed in time that it had ended."""
     handles = await hf.enqueue_many([blocks_the_loop.call(), is_quick.call()])
     await asyncio.wait_for(hf.worker(tasks).run(until_idle=True), 20)
     assert await handles[1].result(timeout=0) == "done in time"

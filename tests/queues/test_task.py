@@ -1,7 +1,5 @@
 """Calls, their options and retries: what is out of range is refused before any I/O."""
 
-from __future__ import annotations
-
 import dataclasses
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -57,7 +55,6 @@ def test_the_last_word_on_when_counts() -> None:
 
 
 def test_delay_and_at_exclude_each_other() -> None:
-    """Also when one of them is nothing."""
     with pytest.raises(ValueError, match="delay and at exclude each other"):
         call(delay=0, at=0)
 
@@ -65,7 +62,6 @@ def test_delay_and_at_exclude_each_other() -> None:
 @pytest.mark.parametrize("name", ["delay", "at"])
 @pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), 1e300])
 def test_an_absurd_time_is_a_value_error(name: str, value: float) -> None:
-    """It says which option."""
     with pytest.raises(ValueError, match=f"^{name} must be"):
         call(**{name: value})
 
@@ -74,13 +70,11 @@ def test_an_absurd_time_is_a_value_error(name: str, value: float) -> None:
     ("name", "value"), [("delay", "60"), ("delay", True), ("at", "tomorrow"), ("at", False)]
 )
 def test_what_is_no_time_is_a_type_error(name: str, value: object) -> None:
-    """It says which option."""
     with pytest.raises(TypeError, match=f"^{name} must be"):
         call(**{name: value})
 
 
 def test_at_needs_a_time_zone() -> None:
-    """The worker may run anywhere."""
     with pytest.raises(ValueError, match=r"at must be an aware datetime"):
         call(at=datetime(2030, 1, 1))  # noqa: DTZ001
 
@@ -90,7 +84,6 @@ def test_at_needs_a_time_zone() -> None:
     [({"delay": 0.0004}, 0.4), ({"delay": 1.0004}, 1000.4), ({"at": 5.0004}, 5000.4)],
 )
 def test_a_task_never_runs_before_its_time(options: dict[str, Any], ms: float) -> None:
-    """What is no whole millisecond is rounded up."""
     assert float(call(**options).wait.lstrip("+@")) >= ms
 
 
@@ -99,14 +92,12 @@ def test_a_task_never_runs_before_its_time(options: dict[str, Any], ms: float) -
 
 @pytest.mark.parametrize("priority", ["high", "medium", "low"])
 def test_a_call_may_have_a_priority_of_its_own(priority: str) -> None:
-    """Instead of its task's."""
     assert call(priority=priority).priority == priority
     assert call(priority=None).priority == greet.priority == "medium"
 
 
 @pytest.mark.parametrize("priority", ["urgent", "", "HIGH", 1, b"high", ["high"]])
 def test_other_priorities_are_refused(priority: object) -> None:
-    """With those that there are."""
     with pytest.raises(ValueError, match="priority must be one of high, medium, low, got"):
         call(priority=priority)
 
@@ -115,14 +106,12 @@ def test_other_priorities_are_refused(priority: object) -> None:
     "task_id", ["a", "sold-42", "a:b{c}", "é", "я" * 80, "x" * MAX_TASK_ID_BYTES, "😀", "%00"]
 )
 def test_a_task_id_is_kept_as_it_is(task_id: str) -> None:
-    """It is no key, so nothing is escaped."""
     assert call(task_id=task_id).task_id == task_id
     assert call(task_id=None).task_id is None
 
 
 @pytest.mark.parametrize("task_id", ["я" * 100, ":" * 200, "中" * 66])
 def test_a_task_id_may_take_200_bytes_of_any_letters(task_id: str) -> None:
-    """As `options` promises."""
     assert call(task_id=task_id).task_id == task_id
 
 
@@ -149,14 +138,12 @@ def test_what_cannot_be_a_task_id_is_refused(task_id: str, problem: str) -> None
 
 @pytest.mark.parametrize("task_id", [5, b"abc", ("a",)])
 def test_a_task_id_is_text(task_id: object) -> None:
-    """An int would come back as text."""
     with pytest.raises(TypeError, match="a task_id must be a str"):
         call(task_id=task_id)
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_a_task_id_or_an_invalid_name(text: str) -> None:
-    """Nothing else comes out."""
     try:
         assert checked_task_id(text) == text
     except InvalidName as error:
@@ -193,14 +180,12 @@ def test_retries_wait_longer_and_longer() -> None:
 
 @pytest.mark.parametrize("attempts", [1, 2, 5])
 def test_a_task_is_given_up_after_its_attempts(attempts: int) -> None:
-    """The first one counts."""
     retry = Retry(attempts=attempts)
     waits = [retry.wait_ms(failures) for failures in range(1, attempts + 2)]
     assert [wait is None for wait in waits] == [False] * (attempts - 1) + [True, True]
 
 
 def test_no_backoff_is_at_once() -> None:
-    """For tests, and for what needs no pause."""
     assert Retry(backoff=0).wait_ms(1) == 0
 
 
@@ -230,7 +215,6 @@ def test_retries_take_times_as_everything_public_does(options: dict[str, Any]) -
 def test_a_senseless_retry_is_refused(
     options: dict[str, Any], error: type[Exception], problem: str
 ) -> None:
-    """When it is made, not when a task fails."""
     with pytest.raises(error, match=problem):
         Retry(**options)
 
@@ -239,7 +223,6 @@ def test_a_senseless_retry_is_refused(
 
 
 def test_stats_say_how_long_the_oldest_has_waited() -> None:
-    """Never less than nothing: clocks differ."""
     now = datetime(2026, 3, 14, 17, tzinfo=UTC)
     stats = QueueStats(1, 0, 0, 0, 0, oldest_at=now - timedelta(minutes=1))
     assert stats.waited(now) == 60.0
@@ -249,6 +232,5 @@ def test_stats_say_how_long_the_oldest_has_waited() -> None:
 
 @pytest.mark.parametrize(("silent", "alive"), [(0.0, True), (30.0, True), (30.1, False)])
 def test_a_worker_without_signs_of_life_is_not_alive(silent: float, alive: bool) -> None:
-    """After three that did not come."""
     now = datetime(2026, 3, 14, 17, tzinfo=UTC)
     assert WorkerStatus("web-1:1:a", {"email": 1}, 5, 0, now, silent).alive is alive

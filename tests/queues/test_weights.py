@@ -1,7 +1,5 @@
 """Queues are served by weight: real workers, counted by what the tasks themselves put on record."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import secrets
@@ -62,7 +60,6 @@ class Service:
         return served
 
     async def run(self, hf: AsyncHoldfast, concurrency: int) -> None:
-        """Work everything off."""
         worker = hf.worker(self.tasks, queues=self.weights, concurrency=concurrency)
         await worker.run(until_idle=True)
 
@@ -103,14 +100,12 @@ async def is_served_three_to_one(hf: AsyncHoldfast, concurrency: int, longest_s:
 async def test_service_is_as_the_weights(
     hf: AsyncHoldfast, concurrency: int, longest_s: float
 ) -> None:
-    """Three to one, with few places and with many."""
     if concurrency == 1:
         longest_s /= 4  # one after the other
     await is_served_three_to_one(hf, concurrency, longest_s)
 
 
 async def test_service_is_as_the_weights_everywhere(site: Site) -> None:
-    """Also where the queues are on different nodes."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         await is_served_three_to_one(hf, 10, 0.002)
 
@@ -144,7 +139,6 @@ async def test_a_queue_that_grows_fast_does_not_starve_the_others(
 
 
 async def test_a_single_hungry_queue_takes_all_places(hf: AsyncHoldfast) -> None:
-    """Though nine others are served, which have nothing."""
     tasks = TaskRegistry()
     running: set[object] = set()
     all_run = asyncio.Event()
@@ -165,10 +159,6 @@ async def test_a_single_hungry_queue_takes_all_places(hf: AsyncHoldfast) -> None
 async def test_a_node_that_does_not_answer_holds_no_places(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The other queue has them all; what was claimed there is given back unspent, then runs.
-
-    The log names it: there is no other trace of such a claim.
-    """
     namespace = secrets.token_hex(4)
     here, there = two_queues_on_two_nodes(cluster, namespace)
     unit = Namespace.of(namespace).unit(keys.KIND, there)
@@ -220,7 +210,6 @@ async def test_a_node_that_does_not_answer_holds_no_places(
 
 
 async def is_all_ready(hf: AsyncHoldfast, queue: str, count: int) -> bool:
-    """Whether so many tasks wait, and none is held by anyone."""
     stats = await hf.queue(queue).stats()
     return (stats.ready, stats.running) == (count, 0)
 

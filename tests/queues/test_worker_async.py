@@ -1,7 +1,5 @@
 """The worker: runs each task, tries again what fails, and buries what keeps failing."""
 
-from __future__ import annotations
-
 import json
 import logging
 import time
@@ -42,14 +40,12 @@ async def drain(hf: AsyncHoldfast) -> None:
 
 
 async def test_async_functions_run_on_the_loop_and_plain_ones_in_threads(hf: AsyncHoldfast) -> None:
-    """Both in one worker."""
     await hf.enqueue_many([on_the_loop.call(1), in_a_thread.call(2)])
     await drain(hf)
     assert sorted(ran) == [(1, True), (2, False)]
 
 
 async def test_nothing_stays_behind_when_all_is_done(hf: AsyncHoldfast, site: Site) -> None:
-    """Only what expires by itself, and the catalog."""
     await hf.enqueue_many([on_the_loop.call(n) for n in range(100)])
     await drain(hf)
     stats = await hf.queue("work").stats()
@@ -60,7 +56,6 @@ async def test_nothing_stays_behind_when_all_is_done(hf: AsyncHoldfast, site: Si
 
 
 async def test_a_task_that_fails_runs_again(hf: AsyncHoldfast) -> None:
-    """Until it succeeds."""
     await hf.enqueue(fails_until.call(3))
     await drain(hf)
     assert ran == [1, 2, 3]
@@ -68,7 +63,6 @@ async def test_a_task_that_fails_runs_again(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_task_that_keeps_failing_ends_dead_with_a_reason(hf: AsyncHoldfast) -> None:
-    """After its attempts; the others go on."""
     handle = await hf.enqueue(fails_until.call(9))
     await hf.enqueue(on_the_loop.call(1))
     before = datetime.now(UTC)
@@ -81,7 +75,6 @@ async def test_a_task_that_keeps_failing_ends_dead_with_a_reason(hf: AsyncHoldfa
 
 
 async def test_dead_tasks_are_replayed_with_all_their_attempts(hf: AsyncHoldfast) -> None:
-    """All of them, or those that are named."""
     handles = await hf.enqueue_many([fails_until.call(9) for _ in range(3)])
     await drain(hf)
     queue = hf.queue("work")
@@ -98,7 +91,6 @@ async def test_dead_tasks_are_replayed_with_all_their_attempts(hf: AsyncHoldfast
 
 @pytest.mark.parametrize("how", ["exit", "stop", "cancel", "long"])
 async def test_whatever_a_task_raises_is_its_own_failure(hf: AsyncHoldfast, how: str) -> None:
-    """The worker lives, and the reason is bounded."""
     await hf.enqueue_many([fails.call(how), cancels_itself.call(), on_the_loop.call(1)])
     await drain(hf)
     reasons = [dead.reason for dead in await hf.queue("work").dead()]
@@ -108,7 +100,6 @@ async def test_whatever_a_task_raises_is_its_own_failure(hf: AsyncHoldfast, how:
 
 
 async def test_arguments_arrive_as_what_the_signature_says(hf: AsyncHoldfast) -> None:
-    """Dates, and variable arguments, too."""
     day = datetime(2026, 11, 21, tzinfo=UTC)
     await hf.enqueue(dated.call(day, 1, 2.5, factor=2))
     await drain(hf)
@@ -116,14 +107,12 @@ async def test_arguments_arrive_as_what_the_signature_says(hf: AsyncHoldfast) ->
 
 
 async def test_an_async_function_in_disguise_is_run_to_its_end(hf: AsyncHoldfast) -> None:
-    """What a plain function returns is awaited if it can be."""
     await hf.enqueue(disguised.call(7))
     await drain(hf)
     assert ran == [7]
 
 
 async def test_a_task_may_ask_what_it_is(hf: AsyncHoldfast) -> None:
-    """On the loop and in a thread; outside of a task there is no answer."""
     handles = await hf.enqueue_many([describes_itself.call(), describes_itself_in_a_thread.call()])
     await drain(hf)
     assert [task.task_id for task in ran] == [handle.task_id for handle in handles]
@@ -148,7 +137,6 @@ async def test_a_task_of_another_language_runs(hf: AsyncHoldfast, site: Site) ->
 async def test_every_attempt_is_a_log_record(
     hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """With task, queue, attempt and duration as fields."""
     caplog.set_level(logging.INFO, "holdfast.worker")
     await hf.enqueue_many([fails_until.call(2), fails.call("exit")])
     await drain(hf)
@@ -163,7 +151,6 @@ async def test_every_attempt_is_a_log_record(
 
 
 async def test_a_stopped_worker_finishes_what_runs(hf: AsyncHoldfast) -> None:
-    """And claims nothing more."""
     registry = TaskRegistry()
     worker = hf.worker(registry, queues={"work": 1}, concurrency=1)
 
@@ -180,7 +167,6 @@ async def test_a_stopped_worker_finishes_what_runs(hf: AsyncHoldfast) -> None:
 
 
 async def test_what_does_not_finish_in_the_grace_is_given_back(hf: AsyncHoldfast) -> None:
-    """To the front, with its attempt unspent."""
     worker = hf.worker(tasks, concurrency=1, grace=0.05)
     stop_first.append(worker.stop)
     await hf.enqueue(hangs_until_stopped.call())
@@ -191,7 +177,6 @@ async def test_what_does_not_finish_in_the_grace_is_given_back(hf: AsyncHoldfast
 
 
 async def test_until_idle_waits_for_what_the_tasks_enqueue(hf: AsyncHoldfast, site: Site) -> None:
-    """Also into a queue that was found empty before."""
     registry = TaskRegistry()
 
     @registry.task(queue="first")
@@ -225,7 +210,6 @@ async def test_until_idle_waits_for_what_the_tasks_enqueue(hf: AsyncHoldfast, si
 async def test_wrong_options_are_refused_before_any_io(
     options: dict[str, object], problem: str
 ) -> None:
-    """With what is wrong in words."""
     hf = AsyncHoldfast.from_url("redis://127.0.0.1:1")
     with pytest.raises(ValueError, match=problem):
         hf.worker(tasks, **options)

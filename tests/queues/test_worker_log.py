@@ -1,20 +1,23 @@
 """What a worker tells the application's log of tasks that strangers named."""
 
-from __future__ import annotations
-
+import asyncio
 import logging
 import secrets
+import time
 
 import pytest
 
+from faults.proxy import Proxy
 from faults.servers import Server
-from holdfast import Holdfast, Retry, TaskRegistry
+from faults.waiting import eventually_async
+from holdfast import AsyncHoldfast, AsyncTaskHandle, Holdfast, Retry, TaskRegistry
+
+# What a worker tells the application's log of tasks that strangers named
 
 FORGED = "odd\n2026-11-22 10:00:00 INFO all is well\r\x1b[31m\u202e"
 
 
 def test_a_record_of_a_task_is_a_line(standalone: Server, caplog: pytest.LogCaptureFixture) -> None:
-    """Its name, its queue and why it died are of strangers, and none of them begins a line."""
     registry = TaskRegistry()
 
     @registry.task(queue=FORGED, name=FORGED, retry=Retry(attempts=1))
@@ -30,3 +33,122 @@ def test_a_record_of_a_task_is_a_line(standalone: Server, caplog: pytest.LogCapt
     assert [record.holdfast_task for record in told] == [FORGED]
     assert all(record.getMessage().isprintable() for record in told)
     assert r"odd\n2026-11-22" in told[0].getMessage()
+
+
+# An idle worker costs the server next to nothing, and still wakes at once
+
+tasks = TaskRegistry()
+started: list[float] = []
+
+
+@tasks.task(queue="idle")
+async def note() -> None:
+    started.append(time.monotonic())
+
+
+crowd = TaskRegistry()
+
+
+@crowd.task(queue="crowded")
+async def arrive() -> None:
+    started.append(time.monotonic())
+
+
+@crowd.task(queue="filled")
+async def fill() -> None:
+    await asyncio.sleep(60)
+
+
+async def test_an_idle_worker_sends_at_most_two_commands_a_second(standalone: Server) -> None:
+    """Counted by the server, those inside its scripts included."""
+    async with AsyncHoldfast.from_url(standalone.url, namespace="idle") as hf:
+        worker = hf.worker(tasks)
+        running = asyncio.create_task(worker.run())
+        await asyncio.sleep(1.5)
+        before, began = commands(standalone), time.monotonic()
+        await asyncio.sleep(6)
+        spent = commands(standalone) - before
+        worker.stop()
+        await running
+    assert spent <= 2 * (time.monotonic() - began)
+
+
+async def test_a_worker_that_missed_its_ring_finds_the_task_by_itself(
+    standalone: Server, proxy: Proxy
+) -> None:
+    """A lost hint costs a second or so, never a task."""
+    started.clear()
+    async with (
+        AsyncHoldfast.from_url(proxy.url, namespace="deaf") as deaf,
+        AsyncHoldfast.from_url(standalone.url, namespace="deaf") as hf,
+    ):
+        worker = deaf.worker(tasks)
+        running = asyncio.create_task(worker.run())
+        await hf.enqueue(note.call())
+        await eventually_async(lambda: len(started) == 1)
+        await eventually_async(lambda: waiting(hf, 1))
+        ring = proxy.drop_pushes(1)
+        await hf.enqueue(note.call())
+        await eventually_async(lambda: len(started) == 2)
+        await eventually_async(lambda: ring.fired)
+        worker.stop()
+        await running
+
+
+async def test_one_of_many_waiting_workers_is_woken(standalone: Server) -> None:
+    started.clear()
+    async with AsyncHoldfast.from_url(standalone.url, namespace="many") as hf:
+        workers = [hf.worker(tasks, concurrency=1) for _ in range(5)]
+        running = [asyncio.create_task(worker.run()) for worker in workers]
+        await eventually_async(lambda: waiting(hf, 5))
+        await hf.enqueue_many([note.call() for _ in range(50)])
+        await eventually_async(lambda: len(started) == 50)
+        for worker in workers:
+            worker.stop()
+        await asyncio.gather(*running)
+        stats = await hf.queue("idle").stats()
+        assert (stats.running, stats.waiting_workers) == (0, 0)
+
+
+async def test_a_ring_to_a_worker_that_is_full_makes_no_task_late(standalone: Server) -> None:
+    """It has waited longer than another one that has places, so it is rung, and can do nothing."""
+    # It is looked for again within a second; but a machine may stand still for longer.
+    await eventually_async(lambda: begins_in_time(standalone))
+
+
+async def begins_in_time(server: Server) -> bool:
+    """Whether a task begins when it is due, though the worker that is rung is full."""
+    started.clear()
+    namespace = f"crowd-{secrets.token_hex(4)}"
+    async with AsyncHoldfast.from_url(server.url, namespace=namespace) as hf:
+        await hf.enqueue(arrive.call().options(delay=3600.0))  # else the other one looks closer
+        full = hf.worker(crowd, concurrency=1)
+        other = hf.worker(crowd, queues={"crowded": 1})
+        running = [asyncio.create_task(full.run())]
+        await eventually_async(lambda: waiting(hf, 1, "crowded"))
+        filling = await hf.enqueue(fill.call())
+        await eventually_async(lambda: is_running(filling))
+        running.append(asyncio.create_task(other.run()))
+        await eventually_async(lambda: waiting(hf, 2, "crowded"))
+        due = time.monotonic() + 0.5
+        await hf.enqueue(arrive.call().options(delay=0.5))
+        await eventually_async(lambda: started)
+        full.stop(grace=0)
+        other.stop()
+        await asyncio.gather(*running)
+    return started[0] - due < 2
+
+
+async def waiting(hf: AsyncHoldfast, workers: int, queue: str = "idle") -> bool:
+    """Whether so many workers wait."""
+    return (await hf.queue(queue).stats()).waiting_workers == workers
+
+
+async def is_running(handle: AsyncTaskHandle[None]) -> bool:
+    """Whether a worker has that task."""
+    return (await handle.status()).state == "running"
+
+
+def commands(server: Server) -> int:
+    """How many commands the server has run, without this one."""
+    return int(server.execute("INFO", "stats")["total_commands_processed"]) - 1

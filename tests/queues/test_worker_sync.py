@@ -1,8 +1,6 @@
 # Generated from test_worker_async.py by tools/unasync.py: edit that one, then `make sync`.
 """The worker: runs each task, tries again what fails, and buries what keeps failing."""
 
-from __future__ import annotations
-
 import json
 import logging
 import time
@@ -43,14 +41,12 @@ def drain(hf: Holdfast) -> None:
 
 
 def test_async_functions_run_on_the_loop_and_plain_ones_in_threads(hf: Holdfast) -> None:
-    """Both in one worker."""
     hf.enqueue_many([on_the_loop.call(1), in_a_thread.call(2)])
     drain(hf)
     assert sorted(ran) == [(1, True), (2, False)]
 
 
 def test_nothing_stays_behind_when_all_is_done(hf: Holdfast, site: Site) -> None:
-    """Only what expires by itself, and the catalog."""
     hf.enqueue_many([on_the_loop.call(n) for n in range(100)])
     drain(hf)
     stats = hf.queue("work").stats()
@@ -61,7 +57,6 @@ def test_nothing_stays_behind_when_all_is_done(hf: Holdfast, site: Site) -> None
 
 
 def test_a_task_that_fails_runs_again(hf: Holdfast) -> None:
-    """Until it succeeds."""
     hf.enqueue(fails_until.call(3))
     drain(hf)
     assert ran == [1, 2, 3]
@@ -69,7 +64,6 @@ def test_a_task_that_fails_runs_again(hf: Holdfast) -> None:
 
 
 def test_a_task_that_keeps_failing_ends_dead_with_a_reason(hf: Holdfast) -> None:
-    """After its attempts; the others go on."""
     handle = hf.enqueue(fails_until.call(9))
     hf.enqueue(on_the_loop.call(1))
     before = datetime.now(UTC)
@@ -82,7 +76,6 @@ def test_a_task_that_keeps_failing_ends_dead_with_a_reason(hf: Holdfast) -> None
 
 
 def test_dead_tasks_are_replayed_with_all_their_attempts(hf: Holdfast) -> None:
-    """All of them, or those that are named."""
     handles = hf.enqueue_many([fails_until.call(9) for _ in range(3)])
     drain(hf)
     queue = hf.queue("work")
@@ -99,7 +92,6 @@ def test_dead_tasks_are_replayed_with_all_their_attempts(hf: Holdfast) -> None:
 
 @pytest.mark.parametrize("how", ["exit", "stop", "cancel", "long"])
 def test_whatever_a_task_raises_is_its_own_failure(hf: Holdfast, how: str) -> None:
-    """The worker lives, and the reason is bounded."""
     hf.enqueue_many([fails.call(how), cancels_itself.call(), on_the_loop.call(1)])
     drain(hf)
     reasons = [dead.reason for dead in hf.queue("work").dead()]
@@ -109,7 +101,6 @@ def test_whatever_a_task_raises_is_its_own_failure(hf: Holdfast, how: str) -> No
 
 
 def test_arguments_arrive_as_what_the_signature_says(hf: Holdfast) -> None:
-    """Dates, and variable arguments, too."""
     day = datetime(2026, 11, 21, tzinfo=UTC)
     hf.enqueue(dated.call(day, 1, 2.5, factor=2))
     drain(hf)
@@ -117,14 +108,12 @@ def test_arguments_arrive_as_what_the_signature_says(hf: Holdfast) -> None:
 
 
 def test_an_async_function_in_disguise_is_run_to_its_end(hf: Holdfast) -> None:
-    """What a plain function returns is awaited if it can be."""
     hf.enqueue(disguised.call(7))
     drain(hf)
     assert ran == [7]
 
 
 def test_a_task_may_ask_what_it_is(hf: Holdfast) -> None:
-    """On the loop and in a thread; outside of a task there is no answer."""
     handles = hf.enqueue_many([describes_itself.call(), describes_itself_in_a_thread.call()])
     drain(hf)
     assert [task.task_id for task in ran] == [handle.task_id for handle in handles]
@@ -147,7 +136,6 @@ def test_a_task_of_another_language_runs(hf: Holdfast, site: Site) -> None:
 
 
 def test_every_attempt_is_a_log_record(hf: Holdfast, caplog: pytest.LogCaptureFixture) -> None:
-    """With task, queue, attempt and duration as fields."""
     caplog.set_level(logging.INFO, "holdfast.worker")
     hf.enqueue_many([fails_until.call(2), fails.call("exit")])
     drain(hf)
@@ -162,7 +150,6 @@ def test_every_attempt_is_a_log_record(hf: Holdfast, caplog: pytest.LogCaptureFi
 
 
 def test_a_stopped_worker_finishes_what_runs(hf: Holdfast) -> None:
-    """And claims nothing more."""
     registry = TaskRegistry()
     worker = hf.worker(registry, queues={"work": 1}, concurrency=1)
 
@@ -179,7 +166,6 @@ def test_a_stopped_worker_finishes_what_runs(hf: Holdfast) -> None:
 
 
 def test_what_does_not_finish_in_the_grace_is_given_back(hf: Holdfast) -> None:
-    """To the front, with its attempt unspent."""
     worker = hf.worker(tasks, concurrency=1, grace=0.05)
     stop_first.append(worker.stop)
     hf.enqueue(hangs_until_stopped.call())
@@ -190,7 +176,6 @@ def test_what_does_not_finish_in_the_grace_is_given_back(hf: Holdfast) -> None:
 
 
 def test_until_idle_waits_for_what_the_tasks_enqueue(hf: Holdfast, site: Site) -> None:
-    """Also into a queue that was found empty before."""
     registry = TaskRegistry()
 
     @registry.task(queue="first")
@@ -222,7 +207,6 @@ def test_until_idle_waits_for_what_the_tasks_enqueue(hf: Holdfast, site: Site) -
     ],
 )
 def test_wrong_options_are_refused_before_any_io(options: dict[str, object], problem: str) -> None:
-    """With what is wrong in words."""
     hf = Holdfast.from_url("redis://127.0.0.1:1")
     with pytest.raises(ValueError, match=problem):
         hf.worker(tasks, **options)

@@ -1,7 +1,5 @@
 """Databases for the row cache: SQLite, and a real PostgreSQL."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass

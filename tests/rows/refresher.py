@@ -1,7 +1,5 @@
 """A refresher to be killed; notes when it selected which rows: `refresher.py URL NS FOLDER`."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """Refreshers that run beside a test."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

@@ -1,7 +1,5 @@
 """A source of rows in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

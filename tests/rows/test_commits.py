@@ -1,7 +1,5 @@
 """Sessions of SQLAlchemy that tell the cache what they have committed."""
 
-from __future__ import annotations
-
 import logging
 import secrets
 from collections.abc import Iterator
@@ -22,8 +20,6 @@ class Base(DeclarativeBase):
 
 
 class Stock(Base):
-    """What is left of an item."""
-
     __tablename__ = "stock_of_sessions"
     shop = sa.Column(sa.String(20), primary_key=True)
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=False)
@@ -31,8 +27,6 @@ class Stock(Base):
 
 
 class Other(Base):
-    """What no cache holds."""
-
     __tablename__ = "other_of_sessions"
     id = sa.Column(sa.Integer, primary_key=True)
 
@@ -45,7 +39,6 @@ def hf(standalone: Server) -> Iterator[Holdfast]:
 
 @pytest.fixture
 def sessions(database: Database) -> Iterator[sessionmaker[Session]]:
-    """Of a database with a few rows."""
     Base.metadata.create_all(database.engine)
     sessions = sessionmaker(database.engine)
     with sessions.begin() as session:
@@ -56,7 +49,6 @@ def sessions(database: Database) -> Iterator[sessionmaker[Session]]:
 
 @pytest.fixture
 def cache(hf: Holdfast, database: Database, sessions: sessionmaker[Session]) -> RowCache:
-    """Of that table, with all its rows."""
     cache = hf.row_cache("stock", source=SqlRows(database.engine, Stock, key=["shop", "id"]))
     cache.get_many([("eu", n) for n in range(5)])
     return cache
@@ -78,7 +70,6 @@ def cached(cache: RowCache) -> list[int]:
 def test_a_commit_invalidates(
     cache: RowCache, hook: CommitHook, sessions: sessionmaker[Session]
 ) -> None:
-    """What was changed, added, deleted; no earlier, and nothing else."""
     with sessions() as session:
         session.get_one(Stock, ("eu", 1)).left = 9
         session.add(Stock(shop="eu", id=7, left=1))
@@ -96,7 +87,6 @@ def test_a_commit_invalidates(
 def test_a_rollback_invalidates_nothing(
     cache: RowCache, hook: CommitHook, sessions: sessionmaker[Session]
 ) -> None:
-    """Nor does a later commit of the same session."""
     with sessions() as session:
         session.get_one(Stock, ("eu", 1)).left = 9
         session.flush()
@@ -109,7 +99,6 @@ def test_a_rollback_invalidates_nothing(
 def test_a_session_that_is_closed_invalidates_nothing(
     cache: RowCache, hook: CommitHook, sessions: sessionmaker[Session]
 ) -> None:
-    """Nor when it is used again: what it had flushed was never committed."""
     with sessions() as session:
         session.get_one(Stock, ("eu", 1)).left = 9
         session.flush()
@@ -122,7 +111,6 @@ def test_a_session_that_is_closed_invalidates_nothing(
 def test_a_savepoint_is_no_commit(
     cache: RowCache, hook: CommitHook, sessions: sessionmaker[Session]
 ) -> None:
-    """Only the outermost transaction counts."""
     with sessions() as session:
         with session.begin_nested():
             session.get_one(Stock, ("eu", 1)).left = 9
@@ -139,7 +127,6 @@ def test_a_savepoint_is_no_commit(
 def test_a_key_that_changes(
     cache: RowCache, hook: CommitHook, sessions: sessionmaker[Session]
 ) -> None:
-    """Concerns two rows."""
     assert cache.get(("eu", 6)).state == "absent"
     with sessions.begin() as session:
         session.get_one(Stock, ("eu", 4)).id = 6
@@ -149,7 +136,6 @@ def test_a_key_that_changes(
 def test_a_statement_says_what_it_touches(
     cache: RowCache, hook: CommitHook, sessions: sessionmaker[Session]
 ) -> None:
-    """As nobody else can know."""
     with sessions.begin() as session:
         session.execute(sa.update(Stock).where(Stock.id == 3).values(left=0))
         hook.touch(session, ("eu", 3))
@@ -168,7 +154,6 @@ def test_a_commit_stands_though_the_cache_is_away(
     sessions: sessionmaker[Session],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """It is logged which rows are old now."""
     url = f"{proxy.url}?socket_timeout=5"
     with Holdfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
         cache = hf.row_cache("stock", source=SqlRows(database.engine, Stock, key=["shop", "id"]))
@@ -187,7 +172,6 @@ def test_a_commit_stands_though_the_cache_is_away(
 async def test_async_sessions(
     standalone: Server, database: Database, sessions: sessionmaker[Session], target: str
 ) -> None:
-    """Tell an async cache."""
     engine = create_async_engine(database.async_url)
     inner = {"sync_session_class": sessionmaker()} if target == "configured maker" else {}
     maker = async_sessionmaker(engine, **inner)  # type: ignore[arg-type]
@@ -212,6 +196,5 @@ async def test_async_sessions(
 
 
 def test_a_cache_of_something_else(hf: Holdfast, sessions: sessionmaker[Session]) -> None:
-    """Has no table to be watched."""
     with pytest.raises(TypeError, match="row cache 'stock' must have SqlRows as its source"):
         hf.row_cache("stock").invalidate_on_commit(sessions)

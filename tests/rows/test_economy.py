@@ -1,7 +1,5 @@
 """What a row cache costs: seen by MONITOR, and by clocks with room to spare."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time
@@ -47,7 +45,6 @@ def monitored(server: Server, namespace: str, until: str) -> tuple[list[str], th
 
 
 def test_an_unchanged_row_is_not_written(hf: Holdfast, standalone: Server) -> None:
-    """Neither its content nor its time to live; a changed one is, once."""
     table = Table({n: {"n": n} for n in range(20)})
     cache = hf.row_cache("stock", source=table)
     cache.schedule_many(dict.fromkeys(range(20), 0.05))
@@ -66,7 +63,6 @@ def test_an_unchanged_row_is_not_written(hf: Holdfast, standalone: Server) -> No
 
 
 def test_large_rows_come_in_several_answers(hf: Holdfast, standalone: Server) -> None:
-    """Of about four mebibytes each; none is missing."""
     table = Table({n: {"n": n, "text": "x" * 700_000} for n in range(20)})
     cache = hf.row_cache("stock", source=table)
     cache.get_many(range(20))
@@ -79,7 +75,6 @@ def test_large_rows_come_in_several_answers(hf: Holdfast, standalone: Server) ->
 
 
 def test_a_refresh_is_two_calls(hf: Holdfast, standalone: Server) -> None:
-    """One to learn what is due, one to store it; five hundred rows at a time."""
     table = Table({n: {"n": n} for n in range(1000)})
     cache = hf.row_cache("stock", source=table)
     cache.schedule_many(dict.fromkeys(range(1000), 10_000))
@@ -94,7 +89,6 @@ def test_a_refresh_is_two_calls(hf: Holdfast, standalone: Server) -> None:
 
 
 def test_rows_do_not_come_together_for_ever(hf: Holdfast, standalone: Server) -> None:
-    """What was scheduled at once is spread over a tenth of its period, either way."""
     cache = hf.row_cache("stock", source=Table({n: {"n": n} for n in range(200)}))
     cache.schedule_many(dict.fromkeys(range(200), 1000))
     began = standalone.execute("TIME")[0]
@@ -106,7 +100,6 @@ def test_rows_do_not_come_together_for_ever(hf: Holdfast, standalone: Server) ->
 
 
 def test_an_idle_refresher_is_quiet(hf: Holdfast, standalone: Server) -> None:
-    """With sixteen shards as well: about a command a second, which asks whether the line holds."""
     cache = hf.row_cache("stock", source=Table({1: {"n": 1}}), shards=16)
     cache.schedule(1, every=10_000)
     with running(cache) as begun:
@@ -131,7 +124,6 @@ def test_an_idle_refresher_is_quiet(hf: Holdfast, standalone: Server) -> None:
 
 
 def test_a_due_row_is_selected_in_time(hf: Holdfast) -> None:
-    """By one who was idle. The bound is 50 ms; a busy machine gets a second."""
     late: list[float] = []
 
     class Clocked:
@@ -156,7 +148,6 @@ def test_a_due_row_is_selected_in_time(hf: Holdfast) -> None:
 
 
 def test_lost_replies(standalone: Server, proxy: Proxy) -> None:
-    """What is scheduled twice is scheduled once; who repeats undoes nobody's work."""
     namespace = secrets.token_hex(4)
     with (
         Holdfast.from_url(f"{proxy.url}?socket_timeout=30", namespace=namespace) as hf,
@@ -182,7 +173,6 @@ def test_lost_replies(standalone: Server, proxy: Proxy) -> None:
 
 
 def test_a_lost_reply_to_what_is_harmless(standalone: Server, proxy: Proxy) -> None:
-    """Is asked for again: of rows that are claimed, stored, or invalidated."""
     with Holdfast.from_url(f"{proxy.url}?socket_timeout=30", namespace=secrets.token_hex(4)) as hf:
         table = Table({1: {"n": 1}})
         cache = hf.row_cache("stock", source=table, lease=1.0)
@@ -202,7 +192,6 @@ def test_a_lost_reply_to_what_is_harmless(standalone: Server, proxy: Proxy) -> N
 
 
 def test_nothing_stays_for_ever(hf: Holdfast, standalone: Server) -> None:
-    """Every key of a cache has a time to live."""
     table = Table({1: {"n": 1}, 2: RuntimeError("broken")})
     cache = hf.row_cache("stock", source=table, shards=2)
     cache.schedule_many({1: 100, 2: 100, 3: 100})

@@ -1,7 +1,5 @@
 """Many who miss a row: one of them loads it, whatever happens to it."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import secrets
@@ -44,7 +42,6 @@ class Paused:
         self.go = threading.Event()
 
     def load(self, ids: Sequence[Any]) -> dict[Any, Any]:
-        """The same for all."""
         self.asked.append(tuple(ids))
         rows = dict.fromkeys(ids, self.value)
         self.here.set()
@@ -76,7 +73,6 @@ def reading(cache: RowCache, row_id: Any = 1, **options: Any) -> Callable[[], An
 def test_a_crowd_of_readers_in_many_processes(
     standalone: Server, postgres: Postgres, processes: str
 ) -> None:
-    """One SELECT for all of them, a thousand in the end: the database says so itself."""
     namespace = secrets.token_hex(4)
     view = f"cold_{namespace}"
     engine = sa.create_engine(postgres.url())
@@ -94,7 +90,6 @@ def test_a_crowd_of_readers_in_many_processes(
 
 
 async def test_a_thousand_tasks(site: Site) -> None:
-    """Likewise, in one loop and in every topology."""
     table = Table({n: {"n": n} for n in range(3)})
     url = patient(site.url, 60)
     async with AsyncHoldfast.from_url(url, namespace=site.namespace) as hf:
@@ -112,7 +107,6 @@ STEPS = ["before the load", "in the load", "before it is stored"]
 def test_what_was_read_before_is_not_stored_after(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch, step: str, by: str
 ) -> None:
-    """The loader is held up at each step, and the row invalidated meanwhile."""
     source = Paused()
     cache = hf.row_cache("stock", source=source)
     here, go = (source.here, source.go) if step == "in the load" else _held(cache, step)
@@ -163,7 +157,6 @@ def _url(hf: Holdfast) -> str:
 
 
 def test_who_waits_is_told_at_once(hf: Holdfast) -> None:
-    """When the row is there."""
     source = Paused()
     cache = hf.row_cache("stock", source=source)
     waits = [reading(cache, timeout=timeout) for timeout in (30, 30, 30, None, None)]
@@ -177,7 +170,6 @@ def test_who_waits_is_told_at_once(hf: Holdfast) -> None:
 def test_a_load_that_takes_longer_than_a_row_stays_young(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch, terms: dict[str, float]
 ) -> None:
-    """Is still one for all who waited for it: the row was as young as they want it then."""
     source, asked = Paused(), []
     cache = hf.row_cache("stock", source=source, ttl=terms.get("ttl", 60))
     take = cache._shelf.take
@@ -205,7 +197,6 @@ def poisoned(bad: range) -> tuple[Table, list[str]]:
 
 
 def test_a_crowd_of_poisoned_rows(hf: Holdfast) -> None:
-    """Is found out, and costs neither readers nor refreshers the others."""
     bad = range(20, 60)
     table, ids = poisoned(bad)
     cache = hf.row_cache("stock", source=table)
@@ -220,7 +211,6 @@ def test_a_crowd_of_poisoned_rows(hf: Holdfast) -> None:
 
 
 def test_more_poisoned_rows_than_good_ones(hf: Holdfast) -> None:
-    """All good ones are loaded, though not all bad ones are found out at once."""
     table, ids = poisoned(range(100, 400))
     cache = hf.row_cache("stock", source=table)
     cache.schedule_many(dict.fromkeys(ids, 1000))
@@ -233,7 +223,6 @@ def test_more_poisoned_rows_than_good_ones(hf: Holdfast) -> None:
 
 
 def test_a_loader_that_dies(standalone: Server, hf: Holdfast) -> None:
-    """Its lease ends, and another one loads."""
     source = Paused()
     dead = hf.row_cache("stock", source=source, lease=1.0)
     shelf = dead._shelf
@@ -245,7 +234,6 @@ def test_a_loader_that_dies(standalone: Server, hf: Holdfast) -> None:
 
 
 def test_who_waits_no_longer(hf: Holdfast) -> None:
-    """Gets an error that says why, or the copy that there is."""
     source = Paused()
     cache = hf.row_cache("stock", source=source)
     wait = reading(cache, timeout=30)
@@ -265,7 +253,6 @@ def test_who_waits_no_longer(hf: Holdfast) -> None:
 
 
 def test_loads_that_hang_do_not_pile_up(hf: Holdfast) -> None:
-    """Whoever comes when there are many is told so; when they end, all goes on."""
     source = Paused()
     cache = hf.row_cache("stock", source=source)
     told: list[str] = []
@@ -291,7 +278,6 @@ def test_loads_that_hang_do_not_pile_up(hf: Holdfast) -> None:
 
 
 def test_what_failed_is_not_tried_by_everybody(hf: Holdfast) -> None:
-    """For a second; then one tries again."""
     table = Table({1: RuntimeError("broken")})
     cache = hf.row_cache("stock", source=table)
     for _ in range(20):
@@ -310,8 +296,6 @@ def test_what_failed_is_not_tried_by_everybody(hf: Holdfast) -> None:
 
 
 async def test_a_reader_that_is_cancelled(standalone: Server) -> None:
-    """Lets another one load at once."""
-
     class Slow:
         asked = 0
 
@@ -371,7 +355,6 @@ def test_a_scheduled_row_that_is_stale_is_given_out(hf: Holdfast) -> None:
 
 
 def test_a_stale_row_is_given_out_up_to_a_bound(hf: Holdfast) -> None:
-    """After that a reader has it loaded, if it can."""
     table = Table({1: {"n": 1}})
     cache = hf.row_cache("stock", source=table, stale_for=0)
     cache.schedule(1, every=0.01)

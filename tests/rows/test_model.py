@@ -1,16 +1,11 @@
 """Whatever is done in whatever order: the cache is what a dictionary would be."""
 
-from __future__ import annotations
-
 import secrets
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import Site
 from holdfast import Holdfast, RowCache
 from rows.table import Table
 
@@ -25,12 +20,6 @@ STEPS = st.lists(
     max_size=25,
 )
 LONG_S = 100_000
-
-
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
 
 
 class Model:
@@ -90,7 +79,6 @@ class Model:
 def test_it_is_what_a_dictionary_would_be(
     hf: Holdfast, steps: list[tuple[str, Any]], shards: int
 ) -> None:
-    """One user; periods so long that only what was said makes a row due."""
     table = Table({})
     cache = hf.row_cache(secrets.token_hex(6), source=table, shards=shards)
     model = Model(cache, table)

@@ -1,7 +1,5 @@
 """A server that restarts from an older state: readers and refreshers of rows go on."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 from collections.abc import Iterator, Sequence
@@ -10,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
 from faults.waiting import eventually
 from holdfast import LoadFailed
@@ -21,8 +19,6 @@ LOADED_S = 30.0
 
 
 class Table:
-    """One row whose loads can be held up."""
-
     def __init__(self) -> None:
         self.version = 1
         self.loads = 0
@@ -34,13 +30,6 @@ class Table:
         self.loads += 1
         self.gate.wait(LOADED_S)
         return dict.fromkeys(ids, version)
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture
@@ -70,7 +59,6 @@ def refreshing(half: Half, cache: Any) -> Iterator[None]:
 
 
 def shown(half: Half, cache: Any) -> Any:
-    """The row as a reader gets it; None if it could not be had now."""
     try:
         return half.insist(lambda: cache.get(7, timeout=1.0)).value
     except LoadFailed:
@@ -81,7 +69,6 @@ def shown(half: Half, cache: Any) -> Any:
 def test_a_row_is_refreshed_again(
     half: Half, rollback: Rollback, cache: Any, table: Table, saved: str
 ) -> None:
-    """Or loaded by its readers, if the server forgot that it is scheduled."""
     if saved != "not scheduled":
         half.do(cache.schedule(7, every=0.1))
     with refreshing(half, cache):

@@ -1,7 +1,5 @@
 """Databases and servers that go away and come back, refreshers that are killed."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time
@@ -62,7 +60,6 @@ def readers(cache: RowCache, ids: range) -> Iterator[Counter[str]]:
 
 
 def wrong(told: Counter[str]) -> list[str]:
-    """What nobody should have been told."""
     return [word for word in told if word.startswith("wrong")]
 
 
@@ -119,7 +116,6 @@ def stock_of(postgres: Postgres) -> sa.Table:
 
 
 def test_a_database_that_hangs(standalone: Server, postgres: Postgres) -> None:
-    """It says neither yes nor no: readers are told in their time; all goes on after it."""
     table, engine = stock_of(postgres), sa.create_engine(postgres.url())
     with Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf:
         source = SqlRows(engine, table, key="id")
@@ -145,7 +141,6 @@ def test_a_database_that_hangs(standalone: Server, postgres: Postgres) -> None:
 async def test_a_database_that_hangs_under_asyncio(
     standalone: Server, postgres: Postgres, kind: str
 ) -> None:
-    """Likewise; nobody waits until its driver has seen that it is to give up."""
     table = stock_of(postgres)
     engine: Any = (create_async_engine if kind == "async engine" else sa.create_engine)(
         postgres.url()
@@ -176,7 +171,6 @@ async def test_a_database_that_hangs_under_asyncio(
 
 @pytest.mark.parametrize("gone_s", [1.0, pytest.param(10.0, marks=pytest.mark.long)])
 def test_a_server_that_is_killed(fresh_server: Server, tmp_path: Path, gone_s: float) -> None:
-    """Readers are told within their timeout; readers and refreshers go on after it."""
     engine = sa.create_engine(f"sqlite:///{tmp_path / 'shop.db'}")
     table = sa.Table("stock", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True))
     table.create(engine)
@@ -201,7 +195,6 @@ def test_a_server_that_is_killed(fresh_server: Server, tmp_path: Path, gone_s: f
 
 @pytest.mark.long
 def test_one_of_four_refreshers_is_killed(standalone: Server, tmp_path: Path) -> None:
-    """Again and again: no row is later than its period and the lease, none is selected twice."""
     namespace, every_s, lease_s, rows = secrets.token_hex(4), 1.0, 2.0, 60
     with ExitStack() as stack:
         hf = stack.enter_context(Holdfast.from_url(standalone.url, namespace=namespace))

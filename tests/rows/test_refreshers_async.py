@@ -1,7 +1,5 @@
 """Those who keep rows fresh, as long as they run."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -26,7 +24,6 @@ async def hf(standalone: Server) -> AsyncIterator[AsyncHoldfast]:
 
 
 async def test_it_wakes_for_what_is_scheduled(hf: AsyncHoldfast) -> None:
-    """At once, though it has nothing to do for hours."""
     table = Table({n: {"n": n} for n in range(10)})
     cache = hf.row_cache("stock", source=table, shards=3)
     await cache.schedule(0, every=10_000)
@@ -45,7 +42,6 @@ async def test_it_wakes_for_what_is_scheduled(hf: AsyncHoldfast) -> None:
 
 
 async def test_rows_come_again_at_their_pace(hf: AsyncHoldfast) -> None:
-    """Each at its own; no row is selected much more often than it is due."""
     table = Table({n: {"n": n} for n in range(4)})
     cache = hf.row_cache("stock", source=table)
     await cache.schedule_many({0: 0.1, 1: 0.1, 2: 0.5, 3: 10_000})
@@ -60,7 +56,6 @@ async def test_rows_come_again_at_their_pace(hf: AsyncHoldfast) -> None:
 
 
 async def test_it_survives_its_source(hf: AsyncHoldfast) -> None:
-    """Old rows stay; when it is back, all goes on."""
     table = Table({1: {"n": 1}})
     cache = hf.row_cache("stock", source=table)
     await cache.schedule(1, every=0.05)
@@ -88,7 +83,6 @@ async def test_it_survives_its_source(hf: AsyncHoldfast) -> None:
 
 
 async def test_it_survives_the_server(proxy: Proxy) -> None:
-    """Without a word of help."""
     table = Table({1: {"n": 1}})
     url = f"{proxy.url}?socket_timeout=1"
     async with AsyncHoldfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
@@ -104,7 +98,6 @@ async def test_it_survives_the_server(proxy: Proxy) -> None:
 
 
 async def test_four_share_the_work(hf: AsyncHoldfast, standalone: Server) -> None:
-    """Each row that is due is selected once."""
     tables = [Table({n: {"n": n} for n in range(2000)}) for _ in range(4)]
     caches = []
     clients = []
@@ -131,7 +124,6 @@ async def test_four_share_the_work(hf: AsyncHoldfast, standalone: Server) -> Non
 
 
 async def test_who_is_stopped_ends(hf: AsyncHoldfast) -> None:
-    """Also before it has begun; and it can begin again."""
     cache = hf.row_cache("stock", source=Table({}))
     cache.stop()
     await in_time(60, cache.run, left=set())
@@ -142,7 +134,6 @@ async def test_who_is_stopped_ends(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_mistake_is_told(hf: AsyncHoldfast) -> None:
-    """An outage may end, a contradiction does not."""
     await hf.row_cache("stock", source=Table({}), shards=2).refresh_due()
     with pytest.raises(DefinitionConflict):
         await hf.row_cache("stock", source=Table({}), shards=3).run()
@@ -157,7 +148,6 @@ class Gate:
         self.open = Event()
 
     async def load(self, ids: Sequence[Any]) -> dict[Any, Any]:
-        """What was there when it was asked."""
         rows = {row_id: self.rows[row_id] for row_id in ids}
         self.here.set()
         await self.open.wait(60)

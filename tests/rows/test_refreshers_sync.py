@@ -1,8 +1,6 @@
 # Generated from test_refreshers_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Those who keep rows fresh, as long as they run."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -27,7 +25,6 @@ def hf(standalone: Server) -> Iterator[Holdfast]:
 
 
 def test_it_wakes_for_what_is_scheduled(hf: Holdfast) -> None:
-    """At once, though it has nothing to do for hours."""
     table = Table({n: {"n": n} for n in range(10)})
     cache = hf.row_cache("stock", source=table, shards=3)
     cache.schedule(0, every=10_000)
@@ -46,7 +43,6 @@ def test_it_wakes_for_what_is_scheduled(hf: Holdfast) -> None:
 
 
 def test_rows_come_again_at_their_pace(hf: Holdfast) -> None:
-    """Each at its own; no row is selected much more often than it is due."""
     table = Table({n: {"n": n} for n in range(4)})
     cache = hf.row_cache("stock", source=table)
     cache.schedule_many({0: 0.1, 1: 0.1, 2: 0.5, 3: 10_000})
@@ -61,7 +57,6 @@ def test_rows_come_again_at_their_pace(hf: Holdfast) -> None:
 
 
 def test_it_survives_its_source(hf: Holdfast) -> None:
-    """Old rows stay; when it is back, all goes on."""
     table = Table({1: {"n": 1}})
     cache = hf.row_cache("stock", source=table)
     cache.schedule(1, every=0.05)
@@ -89,7 +84,6 @@ def test_it_survives_its_source(hf: Holdfast) -> None:
 
 
 def test_it_survives_the_server(proxy: Proxy) -> None:
-    """Without a word of help."""
     table = Table({1: {"n": 1}})
     url = f"{proxy.url}?socket_timeout=1"
     with Holdfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
@@ -105,7 +99,6 @@ def test_it_survives_the_server(proxy: Proxy) -> None:
 
 
 def test_four_share_the_work(hf: Holdfast, standalone: Server) -> None:
-    """Each row that is due is selected once."""
     tables = [Table({n: {"n": n} for n in range(2000)}) for _ in range(4)]
     caches = []
     clients = []
@@ -132,7 +125,6 @@ def test_four_share_the_work(hf: Holdfast, standalone: Server) -> None:
 
 
 def test_who_is_stopped_ends(hf: Holdfast) -> None:
-    """Also before it has begun; and it can begin again."""
     cache = hf.row_cache("stock", source=Table({}))
     cache.stop()
     in_time(60, cache.run, left=set())
@@ -143,7 +135,6 @@ def test_who_is_stopped_ends(hf: Holdfast) -> None:
 
 
 def test_a_mistake_is_told(hf: Holdfast) -> None:
-    """An outage may end, a contradiction does not."""
     hf.row_cache("stock", source=Table({}), shards=2).refresh_due()
     with pytest.raises(DefinitionConflict):
         hf.row_cache("stock", source=Table({}), shards=3).run()
@@ -158,7 +149,6 @@ class Gate:
         self.open = Event()
 
     def load(self, ids: Sequence[Any]) -> dict[Any, Any]:
-        """What was there when it was asked."""
         rows = {row_id: self.rows[row_id] for row_id in ids}
         self.here.set()
         self.open.wait(60)

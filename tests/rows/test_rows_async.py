@@ -1,10 +1,8 @@
 """Cached rows, as one user sees them."""
 
-from __future__ import annotations
-
 import re
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -30,18 +28,11 @@ from rows.table import Table
 
 
 @pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
-@pytest.fixture
 def table() -> Table:
     return Table({n: {"id": n, "left": 10 * n} for n in range(1, 10)})
 
 
 async def test_a_row_is_loaded_once(hf: AsyncHoldfast, table: Table) -> None:
-    """Then the cache has it, for everybody."""
     cache = hf.row_cache("stock", source=table)
     row = await cache.get(1)
     assert (row.value, row.state) == ({"id": 1, "left": 10}, "fresh")
@@ -54,7 +45,6 @@ async def test_a_row_is_loaded_once(hf: AsyncHoldfast, table: Table) -> None:
 
 
 async def test_a_row_that_is_not_there(hf: AsyncHoldfast, table: Table) -> None:
-    """Is remembered as well, for a while, and is false."""
     cache = hf.row_cache("stock", source=table)
     for _ in range(3):
         row = await cache.get(77)
@@ -71,7 +61,6 @@ async def test_a_row_that_is_not_there(hf: AsyncHoldfast, table: Table) -> None:
 
 
 async def test_a_reader_without_a_source(hf: AsyncHoldfast, table: Table) -> None:
-    """Gets what there is, and makes nothing."""
     reader = hf.row_cache("stock")
     assert await reader.get(1) == CachedRow(None, None, "uncached")
     assert await reader.get_many([1, 2]) == dict.fromkeys([1, 2], CachedRow(None, None, "uncached"))
@@ -87,7 +76,6 @@ async def test_a_reader_without_a_source(hf: AsyncHoldfast, table: Table) -> Non
 
 
 async def test_many_rows_are_loaded_together(hf: AsyncHoldfast, table: Table) -> None:
-    """Those that are missing, in one go, in whatever shards they lie."""
     cache = hf.row_cache("stock", source=table, shards=5)
     await cache.get(3)
     rows = await cache.get_many([*range(1, 8), 77, 3])
@@ -100,7 +88,6 @@ async def test_many_rows_are_loaded_together(hf: AsyncHoldfast, table: Table) ->
 
 
 async def test_very_many_rows_are_loaded_by_the_hundred(hf: AsyncHoldfast) -> None:
-    """No load is larger than a source has been promised."""
     table = Table({n: {"n": n} for n in range(1200)})
     cache = hf.row_cache("stock", source=table, shards=2)
     rows = await cache.get_many(range(1250))
@@ -171,14 +158,12 @@ class Upper:
 
 
 async def test_a_codec_of_the_user(hf: AsyncHoldfast) -> None:
-    """Stores whatever it makes of a row."""
     cache = hf.row_cache("names", source=Table({1: {"name": "jill"}}), codec=Upper())
     assert (await cache.get(1)).value == "JILL"
     assert (await cache.get(1)).value == "JILL"
 
 
 async def test_the_codec_of_a_client_is_that_of_its_caches(site: Site) -> None:
-    """Unless a cache has one of its own."""
     table = Table({1: {"name": "jill"}})
     options: Any = {"namespace": site.namespace, "codec": Upper()}
     async with AsyncHoldfast.from_url(site.url, **options) as hf:
@@ -188,7 +173,6 @@ async def test_the_codec_of_a_client_is_that_of_its_caches(site: Site) -> None:
 
 
 async def test_a_scheduled_row_is_refreshed_at_its_pace(hf: AsyncHoldfast, table: Table) -> None:
-    """By whoever asks what is due; not before its time, and give or take a tenth."""
     cache = hf.row_cache("stock", source=table)
     assert (await cache.refresh_due()).next_due is None
     await cache.schedule(1, every=0.5)
@@ -226,7 +210,6 @@ async def test_saying_a_period_again_changes_nothing(hf: AsyncHoldfast, table: T
 
 
 async def test_unscheduling_drops_the_copy(hf: AsyncHoldfast, table: Table) -> None:
-    """So does a period of zero or less, whatever comes with it."""
     cache = hf.row_cache("stock", source=table, shards=2)
     await cache.schedule_many({1: 10, 2: 10, 3: 10, 4: 10})
     assert (await cache.refresh_due()).stored == 4
@@ -241,7 +224,6 @@ async def test_unscheduling_drops_the_copy(hf: AsyncHoldfast, table: Table) -> N
 
 
 async def test_a_row_whose_period_is_missing(hf: AsyncHoldfast, table: Table, site: Site) -> None:
-    """Is unscheduled, and its copy dropped; the refresher lives."""
     cache = hf.row_cache("stock", source=table)
     await cache.schedule_many({1: 0.05, 2: 0.05})
     await cache.refresh_due()
@@ -258,7 +240,6 @@ async def test_a_row_whose_period_is_missing(hf: AsyncHoldfast, table: Table, si
 
 @pytest.mark.parametrize("every", [float("nan"), float("inf"), -float("inf"), "5", None, True, 1e9])
 async def test_what_is_no_period(hf: AsyncHoldfast, every: Any) -> None:
-    """Is refused before any I/O."""
     with pytest.raises(ValueError, match="every must be"):
         await hf.row_cache("stock").schedule(1, every=every)
 
@@ -266,7 +247,6 @@ async def test_what_is_no_period(hf: AsyncHoldfast, every: Any) -> None:
 async def test_an_unchanged_row_is_not_written_again(
     hf: AsyncHoldfast, table: Table, site: Site
 ) -> None:
-    """When it was last seen to be so is known all the same."""
     cache = hf.row_cache("stock", source=table)
     await cache.schedule(1, every=0.01)
     await cache.refresh_due()
@@ -285,7 +265,6 @@ async def test_an_unchanged_row_is_not_written_again(
 
 
 async def test_what_is_invalidated_is_gone(hf: AsyncHoldfast, table: Table) -> None:
-    """And a scheduled row is due at once."""
     cache = hf.row_cache("stock", source=table)
     await cache.schedule(1, every=1000)
     await cache.refresh_due()
@@ -301,7 +280,6 @@ async def test_what_is_invalidated_is_gone(hf: AsyncHoldfast, table: Table) -> N
 
 
 async def test_how_old_a_row_may_be(hf: AsyncHoldfast, table: Table) -> None:
-    """An older one is loaded; who cannot load gets it as stale."""
     cache = hf.row_cache("stock", source=table)
     await cache.get(1)
     await sleep(0.05)
@@ -318,7 +296,6 @@ async def test_how_old_a_row_may_be(hf: AsyncHoldfast, table: Table) -> None:
 
 
 async def test_a_row_that_nobody_scheduled_is_loaded_again(hf: AsyncHoldfast, table: Table) -> None:
-    """After its time to live; and is given out as stale when that fails, up to a bound."""
     cache = hf.row_cache("stock", source=table, ttl=0.05, stale_for=1000)
     short = hf.row_cache("short", source=table, ttl=0.05, stale_for=0)
     await cache.get(1)
@@ -360,8 +337,6 @@ async def test_one_poisoned_row_does_not_harm_the_others(hf: AsyncHoldfast, tabl
 
 
 async def test_a_source_may_say_which_row_failed(hf: AsyncHoldfast) -> None:
-    """Then nothing has to be found out; what it returns must be a mapping."""
-
     class Careful:
         def load(self, ids: Sequence[Any]) -> Any:
             return [1] if ids == (0,) else {1: {"a": 1}, 2: ValueError("broken")}
@@ -375,7 +350,6 @@ async def test_a_source_may_say_which_row_failed(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_source_that_is_away(hf: AsyncHoldfast, table: Table) -> None:
-    """No row is to blame; all stay due, and old copies readable."""
     cache = hf.row_cache("stock", source=table)
     await cache.schedule_many({1: 0.01, 2: 1000})
     await cache.refresh_due()
@@ -396,8 +370,6 @@ async def test_a_source_that_is_away(hf: AsyncHoldfast, table: Table) -> None:
 
 
 async def test_a_source_that_fails_for_every_row(hf: AsyncHoldfast) -> None:
-    """Is not asked five hundred times."""
-
     class Broken:
         asked = 0
 
@@ -416,8 +388,6 @@ async def test_a_source_that_fails_for_every_row(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_source_that_is_slow(hf: AsyncHoldfast, table: Table) -> None:
-    """Is waited for as long as the reader says; then others may try."""
-
     class Slow:
         def load(self, ids: Sequence[Any]) -> Any:
             blocked.wait(20)
@@ -433,7 +403,6 @@ async def test_a_source_that_is_slow(hf: AsyncHoldfast, table: Table) -> None:
 
 
 async def test_shards_are_kept_by_the_server(hf: AsyncHoldfast, table: Table) -> None:
-    """Who says otherwise is told; who says nothing takes them."""
     cache = hf.row_cache("stock", source=table, shards=4)
     await cache.schedule_many(dict.fromkeys(range(1, 10), 1000))
     assert (await cache.refresh_due()).stored == 9
@@ -458,20 +427,17 @@ async def test_shards_are_kept_by_the_server(hf: AsyncHoldfast, table: Table) ->
 async def test_terms_that_make_no_sense(
     hf: AsyncHoldfast, options: dict[str, Any], problem: str
 ) -> None:
-    """Are refused before any I/O."""
     with pytest.raises((ValueError, TypeError), match=problem):
         hf.row_cache("stock", **options)
 
 
 @pytest.mark.parametrize("limit", [0, 501, 1.0, True])
 async def test_limits_that_make_no_sense(hf: AsyncHoldfast, table: Table, limit: Any) -> None:
-    """Likewise."""
     with pytest.raises((ValueError, TypeError), match="limit must be"):
         await hf.row_cache("stock", source=table).refresh_due(limit=limit)
 
 
 async def test_a_limit_is_kept(hf: AsyncHoldfast, table: Table) -> None:
-    """And what is left is due at once."""
     cache = hf.row_cache("stock", source=table)
     await cache.schedule_many(dict.fromkeys(range(1, 10), 1000))
     report = await cache.refresh_due(limit=4)
@@ -481,7 +447,6 @@ async def test_a_limit_is_kept(hf: AsyncHoldfast, table: Table) -> None:
 
 
 async def test_what_is_said_of_a_row_nobody_knows(hf: AsyncHoldfast, table: Table) -> None:
-    """It is not cached, not scheduled."""
     text = "row 1 is uncached. it is not scheduled: it is loaded when somebody reads it."
     assert str(await hf.row_cache("stock").explain(1)) == text
     cache = hf.row_cache("stock", source=table)
@@ -496,7 +461,6 @@ async def test_what_is_said_of_a_row_nobody_knows(hf: AsyncHoldfast, table: Tabl
 async def test_garbage_is_an_error_with_a_name(
     hf: AsyncHoldfast, site: Site, garbage: bytes
 ) -> None:
-    """Of whoever reads it; an empty one is none."""
     cache = hf.row_cache("stock", source=Table({1: {"n": 1}}))
     await cache.get(1)
     ahead_ms = 4_000_000_000_000  # so that it is young
@@ -518,7 +482,6 @@ async def test_garbage_is_an_error_with_a_name(
 
 
 async def test_scheduled_rows_are_listed_as_they_are_due(hf: AsyncHoldfast, table: Table) -> None:
-    """From all shards together."""
     cache = hf.row_cache("stock", source=table, shards=3)
     assert await hf.row_cache("stock").scheduled() == []
     assert (await hf.row_cache("stock").status()).lag == 0

@@ -1,11 +1,9 @@
 # Generated from test_rows_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Cached rows, as one user sees them."""
 
-from __future__ import annotations
-
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -31,18 +29,11 @@ from rows.table import Table
 
 
 @pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
-@pytest.fixture
 def table() -> Table:
     return Table({n: {"id": n, "left": 10 * n} for n in range(1, 10)})
 
 
 def test_a_row_is_loaded_once(hf: Holdfast, table: Table) -> None:
-    """Then the cache has it, for everybody."""
     cache = hf.row_cache("stock", source=table)
     row = cache.get(1)
     assert (row.value, row.state) == ({"id": 1, "left": 10}, "fresh")
@@ -55,7 +46,6 @@ def test_a_row_is_loaded_once(hf: Holdfast, table: Table) -> None:
 
 
 def test_a_row_that_is_not_there(hf: Holdfast, table: Table) -> None:
-    """Is remembered as well, for a while, and is false."""
     cache = hf.row_cache("stock", source=table)
     for _ in range(3):
         row = cache.get(77)
@@ -72,7 +62,6 @@ def test_a_row_that_is_not_there(hf: Holdfast, table: Table) -> None:
 
 
 def test_a_reader_without_a_source(hf: Holdfast, table: Table) -> None:
-    """Gets what there is, and makes nothing."""
     reader = hf.row_cache("stock")
     assert reader.get(1) == CachedRow(None, None, "uncached")
     assert reader.get_many([1, 2]) == dict.fromkeys([1, 2], CachedRow(None, None, "uncached"))
@@ -88,7 +77,6 @@ def test_a_reader_without_a_source(hf: Holdfast, table: Table) -> None:
 
 
 def test_many_rows_are_loaded_together(hf: Holdfast, table: Table) -> None:
-    """Those that are missing, in one go, in whatever shards they lie."""
     cache = hf.row_cache("stock", source=table, shards=5)
     cache.get(3)
     rows = cache.get_many([*range(1, 8), 77, 3])
@@ -101,7 +89,6 @@ def test_many_rows_are_loaded_together(hf: Holdfast, table: Table) -> None:
 
 
 def test_very_many_rows_are_loaded_by_the_hundred(hf: Holdfast) -> None:
-    """No load is larger than a source has been promised."""
     table = Table({n: {"n": n} for n in range(1200)})
     cache = hf.row_cache("stock", source=table, shards=2)
     rows = cache.get_many(range(1250))
@@ -172,14 +159,12 @@ class Upper:
 
 
 def test_a_codec_of_the_user(hf: Holdfast) -> None:
-    """Stores whatever it makes of a row."""
     cache = hf.row_cache("names", source=Table({1: {"name": "jill"}}), codec=Upper())
     assert (cache.get(1)).value == "JILL"
     assert (cache.get(1)).value == "JILL"
 
 
 def test_the_codec_of_a_client_is_that_of_its_caches(site: Site) -> None:
-    """Unless a cache has one of its own."""
     table = Table({1: {"name": "jill"}})
     options: Any = {"namespace": site.namespace, "codec": Upper()}
     with Holdfast.from_url(site.url, **options) as hf:
@@ -189,7 +174,6 @@ def test_the_codec_of_a_client_is_that_of_its_caches(site: Site) -> None:
 
 
 def test_a_scheduled_row_is_refreshed_at_its_pace(hf: Holdfast, table: Table) -> None:
-    """By whoever asks what is due; not before its time, and give or take a tenth."""
     cache = hf.row_cache("stock", source=table)
     assert (cache.refresh_due()).next_due is None
     cache.schedule(1, every=0.5)
@@ -227,7 +211,6 @@ def test_saying_a_period_again_changes_nothing(hf: Holdfast, table: Table) -> No
 
 
 def test_unscheduling_drops_the_copy(hf: Holdfast, table: Table) -> None:
-    """So does a period of zero or less, whatever comes with it."""
     cache = hf.row_cache("stock", source=table, shards=2)
     cache.schedule_many({1: 10, 2: 10, 3: 10, 4: 10})
     assert (cache.refresh_due()).stored == 4
@@ -242,7 +225,6 @@ def test_unscheduling_drops_the_copy(hf: Holdfast, table: Table) -> None:
 
 
 def test_a_row_whose_period_is_missing(hf: Holdfast, table: Table, site: Site) -> None:
-    """Is unscheduled, and its copy dropped; the refresher lives."""
     cache = hf.row_cache("stock", source=table)
     cache.schedule_many({1: 0.05, 2: 0.05})
     cache.refresh_due()
@@ -259,13 +241,11 @@ def test_a_row_whose_period_is_missing(hf: Holdfast, table: Table, site: Site) -
 
 @pytest.mark.parametrize("every", [float("nan"), float("inf"), -float("inf"), "5", None, True, 1e9])
 def test_what_is_no_period(hf: Holdfast, every: Any) -> None:
-    """Is refused before any I/O."""
     with pytest.raises(ValueError, match="every must be"):
         hf.row_cache("stock").schedule(1, every=every)
 
 
 def test_an_unchanged_row_is_not_written_again(hf: Holdfast, table: Table, site: Site) -> None:
-    """When it was last seen to be so is known all the same."""
     cache = hf.row_cache("stock", source=table)
     cache.schedule(1, every=0.01)
     cache.refresh_due()
@@ -284,7 +264,6 @@ def test_an_unchanged_row_is_not_written_again(hf: Holdfast, table: Table, site:
 
 
 def test_what_is_invalidated_is_gone(hf: Holdfast, table: Table) -> None:
-    """And a scheduled row is due at once."""
     cache = hf.row_cache("stock", source=table)
     cache.schedule(1, every=1000)
     cache.refresh_due()
@@ -300,7 +279,6 @@ def test_what_is_invalidated_is_gone(hf: Holdfast, table: Table) -> None:
 
 
 def test_how_old_a_row_may_be(hf: Holdfast, table: Table) -> None:
-    """An older one is loaded; who cannot load gets it as stale."""
     cache = hf.row_cache("stock", source=table)
     cache.get(1)
     sleep(0.05)
@@ -317,7 +295,6 @@ def test_how_old_a_row_may_be(hf: Holdfast, table: Table) -> None:
 
 
 def test_a_row_that_nobody_scheduled_is_loaded_again(hf: Holdfast, table: Table) -> None:
-    """After its time to live; and is given out as stale when that fails, up to a bound."""
     cache = hf.row_cache("stock", source=table, ttl=0.05, stale_for=1000)
     short = hf.row_cache("short", source=table, ttl=0.05, stale_for=0)
     cache.get(1)
@@ -359,8 +336,6 @@ def test_one_poisoned_row_does_not_harm_the_others(hf: Holdfast, table: Table) -
 
 
 def test_a_source_may_say_which_row_failed(hf: Holdfast) -> None:
-    """Then nothing has to be found out; what it returns must be a mapping."""
-
     class Careful:
         def load(self, ids: Sequence[Any]) -> Any:
             return [1] if ids == (0,) else {1: {"a": 1}, 2: ValueError("broken")}
@@ -374,7 +349,6 @@ def test_a_source_may_say_which_row_failed(hf: Holdfast) -> None:
 
 
 def test_a_source_that_is_away(hf: Holdfast, table: Table) -> None:
-    """No row is to blame; all stay due, and old copies readable."""
     cache = hf.row_cache("stock", source=table)
     cache.schedule_many({1: 0.01, 2: 1000})
     cache.refresh_due()
@@ -395,8 +369,6 @@ def test_a_source_that_is_away(hf: Holdfast, table: Table) -> None:
 
 
 def test_a_source_that_fails_for_every_row(hf: Holdfast) -> None:
-    """Is not asked five hundred times."""
-
     class Broken:
         asked = 0
 
@@ -415,8 +387,6 @@ def test_a_source_that_fails_for_every_row(hf: Holdfast) -> None:
 
 
 def test_a_source_that_is_slow(hf: Holdfast, table: Table) -> None:
-    """Is waited for as long as the reader says; then others may try."""
-
     class Slow:
         def load(self, ids: Sequence[Any]) -> Any:
             blocked.wait(20)
@@ -432,7 +402,6 @@ def test_a_source_that_is_slow(hf: Holdfast, table: Table) -> None:
 
 
 def test_shards_are_kept_by_the_server(hf: Holdfast, table: Table) -> None:
-    """Who says otherwise is told; who says nothing takes them."""
     cache = hf.row_cache("stock", source=table, shards=4)
     cache.schedule_many(dict.fromkeys(range(1, 10), 1000))
     assert (cache.refresh_due()).stored == 9
@@ -455,20 +424,17 @@ def test_shards_are_kept_by_the_server(hf: Holdfast, table: Table) -> None:
     ],
 )
 def test_terms_that_make_no_sense(hf: Holdfast, options: dict[str, Any], problem: str) -> None:
-    """Are refused before any I/O."""
     with pytest.raises((ValueError, TypeError), match=problem):
         hf.row_cache("stock", **options)
 
 
 @pytest.mark.parametrize("limit", [0, 501, 1.0, True])
 def test_limits_that_make_no_sense(hf: Holdfast, table: Table, limit: Any) -> None:
-    """Likewise."""
     with pytest.raises((ValueError, TypeError), match="limit must be"):
         hf.row_cache("stock", source=table).refresh_due(limit=limit)
 
 
 def test_a_limit_is_kept(hf: Holdfast, table: Table) -> None:
-    """And what is left is due at once."""
     cache = hf.row_cache("stock", source=table)
     cache.schedule_many(dict.fromkeys(range(1, 10), 1000))
     report = cache.refresh_due(limit=4)
@@ -478,7 +444,6 @@ def test_a_limit_is_kept(hf: Holdfast, table: Table) -> None:
 
 
 def test_what_is_said_of_a_row_nobody_knows(hf: Holdfast, table: Table) -> None:
-    """It is not cached, not scheduled."""
     text = "row 1 is uncached. it is not scheduled: it is loaded when somebody reads it."
     assert str(hf.row_cache("stock").explain(1)) == text
     cache = hf.row_cache("stock", source=table)
@@ -491,7 +456,6 @@ def test_what_is_said_of_a_row_nobody_knows(hf: Holdfast, table: Table) -> None:
 
 @pytest.mark.parametrize("garbage", [b"", b"x", b"1:2:3", b"a:b:c:={}", b"1:2:3:={", b"9e9:1:1:-"])
 def test_garbage_is_an_error_with_a_name(hf: Holdfast, site: Site, garbage: bytes) -> None:
-    """Of whoever reads it; an empty one is none."""
     cache = hf.row_cache("stock", source=Table({1: {"n": 1}}))
     cache.get(1)
     ahead_ms = 4_000_000_000_000  # so that it is young
@@ -513,7 +477,6 @@ def test_garbage_is_an_error_with_a_name(hf: Holdfast, site: Site, garbage: byte
 
 
 def test_scheduled_rows_are_listed_as_they_are_due(hf: Holdfast, table: Table) -> None:
-    """From all shards together."""
     cache = hf.row_cache("stock", source=table, shards=3)
     assert hf.row_cache("stock").scheduled() == []
     assert (hf.row_cache("stock").status()).lag == 0

@@ -1,7 +1,5 @@
 """Rows of SQL databases."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from datetime import date
@@ -27,7 +25,6 @@ def hf(standalone: Server) -> Iterator[Holdfast]:
 
 @pytest.fixture
 def stock(database: Database) -> sa.Table:
-    """A hundred rows."""
     table = sa.Table(
         database.table,
         sa.MetaData(),
@@ -59,7 +56,6 @@ def stock(database: Database) -> sa.Table:
 
 @pytest.fixture
 def statements(database: Database) -> list[str]:
-    """What was selected, by any engine."""
     found: list[str] = []
 
     def note(conn: Any, cursor: Any, statement: str, *_: Any) -> None:
@@ -73,7 +69,6 @@ def statements(database: Database) -> list[str]:
 def test_rows_of_a_table(
     hf: Holdfast, database: Database, stock: sa.Table, statements: list[str]
 ) -> None:
-    """One SELECT for all that are missing, and one for all that are due."""
     cache = hf.row_cache("stock", source=SqlRows(database.engine, stock, key="id"))
     rows = cache.get_many([*range(100), 1000])
     assert rows[7].value == {
@@ -122,7 +117,6 @@ async def test_engines_of_both_kinds(
 def test_keys_of_several_columns(
     hf: Holdfast, database: Database, stock: sa.Table, statements: list[str]
 ) -> None:
-    """Their ids are tuples; still one SELECT."""
     source = SqlRows(database.engine, stock, key=["shop", "n"], columns=["id"])
     cache = hf.row_cache("stock", source=source)
     rows = cache.get_many([("shop 1", 2), ("shop 0", 0), ("shop 9", 9)])
@@ -143,7 +137,6 @@ def test_some_columns_of_some_rows(hf: Holdfast, database: Database, stock: sa.T
 
 
 def test_keys_that_are_uuids(hf: Holdfast, database: Database, stock: sa.Table) -> None:
-    """Their ids are texts, in whatever case."""
     cache = hf.row_cache("stock", source=SqlRows(database.engine, stock, key="key", columns=["id"]))
     assert cache.get(str(UUID(int=171 - 100))).value == {"id": 71}
     assert cache.get("00000000-0000-0000-0000-00000000002A").value == {"id": 42}
@@ -152,7 +145,6 @@ def test_keys_that_are_uuids(hf: Holdfast, database: Database, stock: sa.Table) 
 
 
 def test_one_row_by_two_ids(hf: Holdfast, database: Database, stock: sa.Table) -> None:
-    """In one batch: both have it."""
     cache = hf.row_cache("stock", source=SqlRows(database.engine, stock, key="key", columns=["id"]))
     ids = ["00000000-0000-0000-0000-00000000002A", "00000000-0000-0000-0000-00000000002a"]
     assert [row.value for row in cache.get_many(ids).values()] == [{"id": 42}] * 2
@@ -172,7 +164,6 @@ def test_one_row_by_two_ids(hf: Holdfast, database: Database, stock: sa.Table) -
 def test_keys_of_other_types(
     hf: Holdfast, database: Database, kind: Any, value: Any, row_id: Any, columns: list[str]
 ) -> None:
-    """Are found by ids that are whole numbers or texts, and called so by the commit hook."""
     table = sa.Table(
         database.table, sa.MetaData(), sa.Column("k", kind), sa.Column("n", sa.Integer)
     )
@@ -189,14 +180,12 @@ def test_keys_of_other_types(
 
 @pytest.mark.parametrize("kind", [sa.DateTime(), sa.LargeBinary(), sa.Boolean(), sa.Time()])
 def test_keys_that_ids_cannot_be_of(database: Database, kind: Any) -> None:
-    """Are refused when the source is made: their rows would look absent."""
     table = sa.Table("t", sa.MetaData(), sa.Column("k", kind), sa.Column("n", sa.Integer))
     with pytest.raises(ValueError, match=r"column 'k' of table 't' holds .*: as a key it must"):
         SqlRows(database.engine, table, key=["n", "k"])
 
 
 def test_an_id_of_the_wrong_type(hf: Holdfast, database: Database, stock: sa.Table) -> None:
-    """Is not absent, it is an error; and it harms no other row."""
     cache = hf.row_cache("stock", source=SqlRows(database.engine, stock, key="id"))
     with pytest.raises(LoadFailed, match="column 'id' holds int, not str '7'") as caught:
         cache.get_many([6, "7", 8])
@@ -211,7 +200,6 @@ def test_an_id_of_the_wrong_type(hf: Holdfast, database: Database, stock: sa.Tab
 
 
 def test_a_table_by_its_name(database: Database, stock: sa.Table) -> None:
-    """Is looked up when the source is made; so is a column."""
     source = SqlRows(database.engine, stock.name, key="id", columns=["price"])
     assert source.load([8]) == {8: {"price": Decimal(2)}}
     assert repr(source) == f"SqlRows({stock.name!r})"
@@ -227,7 +215,6 @@ def test_a_table_by_its_name(database: Database, stock: sa.Table) -> None:
 
 
 def test_what_is_no_engine_and_no_table(database: Database, stock: sa.Table) -> None:
-    """Said before anything is asked of it."""
     with pytest.raises(TypeError, match="expected an engine of SQLAlchemy, got str"):
         SqlRows(database.url, stock, key="id")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="expected a Table, a mapped class or a name"):
@@ -237,8 +224,6 @@ def test_what_is_no_engine_and_no_table(database: Database, stock: sa.Table) -> 
 
 
 def test_a_mapped_class(hf: Holdfast, database: Database, stock: sa.Table) -> None:
-    """Stands for its table."""
-
     class Base(DeclarativeBase):
         pass
 
@@ -252,7 +237,6 @@ def test_a_mapped_class(hf: Holdfast, database: Database, stock: sa.Table) -> No
 
 
 def test_a_row_that_is_deleted(hf: Holdfast, database: Database, stock: sa.Table) -> None:
-    """Is absent from the next refresh on, and comes back."""
     cache = hf.row_cache("stock", source=SqlRows(database.engine, stock, key="id", columns=["n"]))
     cache.schedule(7, every=1000)
     assert cache.refresh_due().stored == 1
@@ -269,7 +253,6 @@ def test_a_row_that_is_deleted(hf: Holdfast, database: Database, stock: sa.Table
 
 
 def test_a_column_that_is_dropped(hf: Holdfast, database: Database, stock: sa.Table) -> None:
-    """Nothing can be loaded: old rows stay, new ones are an error that says why."""
     cache = hf.row_cache("stock", source=SqlRows(database.engine, stock, key="id"))
     cache.schedule(7, every=1000)
     cache.refresh_due()
@@ -284,7 +267,6 @@ def test_a_column_that_is_dropped(hf: Holdfast, database: Database, stock: sa.Ta
 
 
 def test_a_value_that_cannot_be_read(hf: Holdfast, database: Database, stock: sa.Table) -> None:
-    """Is one bad row among good ones, though the whole SELECT fails."""
     if database.kind == "postgresql":
         pytest.skip("PostgreSQL lets no such value in")
     with database.engine.begin() as connection:

@@ -1,7 +1,5 @@
 """A folder whose processes must all be gone when the test is over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`holdfast server …`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -19,11 +17,9 @@ def test_start_status_stop(folder: Path) -> None:
     started = run(app, ["start", str(folder)])
     assert started.exit_code == 0
     assert f"unix://{folder}/valkey.sock" in started.output
-
     seen = run(app, ["status", str(folder)])
     assert seen.exit_code == 0
     assert "running" in seen.output
-
     assert run(app, ["stop", str(folder)]).exit_code == 0
     seen = run(app, ["status", str(folder)])
     assert seen.exit_code == 3
@@ -31,35 +27,28 @@ def test_start_status_stop(folder: Path) -> None:
 
 
 def test_status_as_json(folder: Path) -> None:
-    """One object, also when nothing runs."""
     with EmbeddedServer.open(folder):
         told = json.loads(run(app, ["status", "--json", str(folder)]).output)
         assert told["running"] is True
         assert told["pid"] == status(folder).pid
         assert len(told["users"]) == 1
-
     answer = run(app, ["status", "--json", str(folder)])
     assert answer.exit_code == 3
     assert json.loads(answer.output)["running"] is False
 
 
 def test_stop_needs_force_while_the_server_is_in_use(folder: Path) -> None:
-    """The error names the way."""
     with EmbeddedServer.open(folder):
         refused = run(app, ["stop", str(folder)])
         assert refused.exit_code == 4
         assert "force" in refused.output
-
         assert run(app, ["stop", "--force", str(folder)]).exit_code == 0
 
 
 def test_the_folder_may_come_from_the_environment(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As for every other command."""
     monkeypatch.setenv("HOLDFAST_EMBEDDED", str(folder))
-
     answer = run(app, ["status"])
-
     assert answer.exit_code == 3
     assert str(folder) in answer.output

@@ -1,7 +1,5 @@
 """Whoever is killed: what was acknowledged is kept, and the folder opens again."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -45,16 +43,13 @@ def count_in(folder: Path) -> int:
 
 
 def test_the_server_stops_when_its_last_user_is_killed(folder: Path) -> None:
-    """One killed user of two changes nothing; the second takes the server along."""
     with user_of(folder) as first, user_of(folder) as second:
         first.line(), second.line()
         running = server_of(folder)
-
         first.kill()
         with EmbeddedServer.open(folder):
             assert server_of(folder) == running
         assert server_of(folder) == running
-
         second.kill()
         eventually(lambda: not living_in(folder))
 
@@ -64,10 +59,8 @@ def test_a_killed_server_is_started_again(server: EmbeddedServer, folder: Path) 
     for expected in (1, 2, 3):
         with redis.Redis.from_url(server.url) as client:
             assert client.incr("count") == expected
-
         before = server_of(folder)
         kill(before)
-
         eventually(lambda: answers(server))
         assert server_of(folder) != before
 
@@ -76,7 +69,6 @@ def test_a_killed_server_is_started_again(server: EmbeddedServer, folder: Path) 
     "order", ["server keeper user", "keeper user server", "user server keeper"]
 )
 def test_killing_everybody_loses_no_acknowledged_write(folder: Path, order: str) -> None:
-    """Each write is on disk before it is acknowledged."""
     with Process(COUNT, folder) as user:
         while (acknowledged := int(user.line())) < 50:
             pass
@@ -84,21 +76,17 @@ def test_killing_everybody_loses_no_acknowledged_write(folder: Path, order: str)
         kill(*(alive[name] for name in order.split()))
         for line in iter(user.line, ""):
             acknowledged = int(line)
-
     assert count_in(folder) >= acknowledged
 
 
 def test_a_killed_keeper_takes_its_server_along(folder: Path) -> None:
-    """Otherwise nobody would stop it; whoever opens the folder next starts both anew."""
     with user_of(folder) as user:
         user.line()
         old = living_in(folder)
-
         kill(keeper_of(folder))
         with EmbeddedServer.open(folder) as server:
             assert answers(server)
             assert set(living_in(folder)).isdisjoint(old)
-
         # The older user is still one: it keeps the new server.
         assert answers(server)
         user.rest()
@@ -126,12 +114,9 @@ def test_a_server_left_by_a_killed_keeper_is_stopped_before_the_next(folder: Pat
 
 
 def test_a_keeper_that_is_told_to_end_stops_its_server_in_order(folder: Path) -> None:
-    """As when the machine shuts down, users or not."""
     with user_of(folder) as user:
         user.line()
-
         os.kill(keeper_of(folder), signal.SIGTERM)
-
         eventually(lambda: not living_in(folder))
         assert "ready to exit" in (folder / "server.log").read_text()
 
@@ -142,7 +127,6 @@ def test_a_server_that_is_told_to_end_is_not_started_again(folder: Path) -> None
         with redis.Redis.from_url(server.url) as client:
             client.shutdown()
         eventually(lambda: not living_in(folder))
-
         with EmbeddedServer.open(folder) as again:
             assert answers(again)
 
@@ -153,20 +137,16 @@ def test_a_write_cut_off_by_a_crash_is_dropped(folder: Path) -> None:
         client.set("count", 7)
     with data_file(folder).open("ab") as file:
         file.write(b"*3\r\n$3\r\nSET\r\n$5\r\nco")
-
     assert count_in(folder) == 7
 
 
 def test_a_damaged_file_is_reported_at_once(folder: Path) -> None:
-    """The error quotes the log, which says what to do, and nobody keeps trying."""
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
         client.set("count", 7)
     data_file(folder).write_bytes(b"this is no command\r\n")
-
     start_s = time.monotonic()
     with pytest.raises(ServerFailed, match="Bad file format reading the append only file"):
         EmbeddedServer.open(folder)
-
     assert time.monotonic() - start_s < 20
 
 
@@ -178,7 +158,6 @@ def test_opening_waits_until_the_data_is_read(folder: Path) -> None:
         redis.Redis.from_url(server.url, socket_timeout=60) as client,
     ):
         client.eval(fill, 0)
-
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
         assert client.dbsize() == 300_000
 

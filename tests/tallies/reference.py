@@ -1,7 +1,5 @@
 """What the lines of a log count for, told by the simplest program that could be right."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from datetime import date
 from functools import cache

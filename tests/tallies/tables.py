@@ -1,7 +1,5 @@
 """Small tables of places, written by a library that is not ours."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Damaged and hostile databases: a named error, never a crash, never a hang."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +35,6 @@ def expected(record: object) -> tuple[str | None, str | None, str | None]:
 
 @pytest.mark.parametrize("path", given("good"), ids=lambda path: path.stem)
 def test_good_files_say_what_their_makers_reader_says(path: Path) -> None:
-    """Both ends of every network."""
     table = GeoTable.from_mmdb(path)
     with maxminddb.open_database(path) as reader:
         for network, record in reader:
@@ -47,7 +44,6 @@ def test_good_files_say_what_their_makers_reader_says(path: Path) -> None:
 
 @pytest.mark.parametrize("path", given("bad"), ids=lambda path: path.stem)
 def test_bad_files_are_refused(path: Path) -> None:
-    """Each by an error that names it."""
     with pytest.raises(BadGeoData, match=path.name):
         GeoTable.from_mmdb(path)
 
@@ -59,7 +55,6 @@ TREE = b"\xab\xcd\xefMaxMind.com"
     "content", [b"", b"\n", TREE, b"GIF89a" * 100, TREE + b"\xe0", b"\0" * 5000 + TREE + b"\xe1"]
 )
 def test_what_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
-    """Empty, or something else."""
     path = tmp_path / "x.mmdb"
     path.write_bytes(content)
     with pytest.raises(BadGeoData, match=r"x\.mmdb.*download it again"):
@@ -75,7 +70,6 @@ def test_what_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
     ],
 )
 def test_a_tree_that_goes_astray_is_refused(tmp_path: Path, record: bytes, problem: str) -> None:
-    """Whoever followed it would never come back, or read what is not there."""
     path = write_mmdb(tmp_path / "x.mmdb")
     data = bytearray(path.read_bytes())
     data[6 * 40 : 6 * 40 + 3] = record
@@ -109,7 +103,6 @@ print(refused)
 
 @pytest.mark.parametrize("files", [25, pytest.param(100, marks=pytest.mark.long)])
 def test_bytes_at_random_do_no_harm(tmp_path: Path, seed: int, files: int) -> None:
-    """In a process of their own: a crash would be one of the whole process."""
     path = write_mmdb(tmp_path / "good.mmdb")
     done = subprocess.run(
         [sys.executable, "-c", FUZZ, path, tmp_path / "bad.mmdb", str(seed), str(files)],

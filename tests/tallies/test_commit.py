@@ -1,7 +1,5 @@
 """Commits that are repeated, cut off, or made by two at once: each line counts once."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import secrets
@@ -72,7 +70,6 @@ def check(tally: Tally) -> None:
 def test_a_lost_reply_changes_nothing(
     standalone: Server, proxy: Proxy, log: Path, script: Any, lose: str
 ) -> None:
-    """Each step is harmless to repeat, so it is."""
     namespace = secrets.token_hex(4)
     with Holdfast.from_url(f"{proxy.url}?socket_timeout=30", namespace=namespace) as hf:
         other = hf.tally("other")  # teaches the server the scripts
@@ -110,7 +107,6 @@ def test_who_is_killed_between_two_steps_leaves_nothing_half_counted(
 def test_a_journal_that_was_begun_is_finished_by_many_at_once(
     hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each part is added once."""
     monkeypatch.setattr(parts, "PART_VALUES", 50)
     tally = hf.tally("words")
     with monkeypatch.context() as patch:
@@ -142,7 +138,6 @@ def test_several_who_count_the_same_file_count_it_once(
 def test_who_is_overtaken_goes_on_where_the_other_one_is(
     hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
 ) -> None:
-    """With what it has read anew: by then it was at the end of the file, or where it is damaged."""
     monkeypatch.setattr("holdfast.files.local._sync.PIECE", 10_000)
     monkeypatch.setattr(reading, "AT_ONCE", 50_000)
     data = log.read_bytes()
@@ -208,7 +203,6 @@ def test_sums_that_are_there_are_added_to(hf: Holdfast) -> None:
 def test_sums_are_right_whatever_was_there(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch, room: int, there: int
 ) -> None:
-    """Of as many values as the parts have, or others, and known or not."""
     monkeypatch.setattr(parts, "PART_VALUES", room)
     known = {f"w{n}": 5 for n in range(there)}
     new = {f"w{n}": n + 1 for n in range(6, 22)}
@@ -227,7 +221,6 @@ def test_sums_are_right_whatever_was_there(
 
 
 def added(*pieces: dict[str, int]) -> dict[str, int]:
-    """All of them together."""
     total: Counter[str] = Counter()
     for piece in pieces:
         total.update(piece)
@@ -237,7 +230,6 @@ def added(*pieces: dict[str, int]) -> dict[str, int]:
 async def test_who_is_cancelled_again_and_again_counts_each_line_once(
     hf: Holdfast, standalone: Server, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also while a commit goes on beside the counting."""
     monkeypatch.setattr("holdfast.files.local._async.PIECE", 10_000)
     monkeypatch.setattr("holdfast.tallies.reading._async.AT_ONCE", 20_000)
     monkeypatch.setattr("holdfast.tallies.reading._async.COMMIT_VALUES", 1)
@@ -264,7 +256,6 @@ async def test_who_is_cancelled_again_and_again_counts_each_line_once(
 
 
 def test_a_commit_of_a_part_that_is_counted_says_up_to_where(hf: Holdfast) -> None:
-    """So it is made once, whoever makes it."""
     tally = hf.tally("words")
     book = tally._book
     sums = Sums(lines={DAY: 5}, values={(DAY, "word"): {"x": 5}})

@@ -1,7 +1,5 @@
 """Tables of places: both formats, gaps, strict addresses, reloading."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +20,6 @@ def from_csv(folder: Path) -> GeoTable:
 
 @pytest.fixture(params=[small_table, from_csv], ids=["mmdb", "csv"], scope="module")
 def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> GeoTable:
-    """To be looked into, not to be reloaded: it is shared."""
     made: GeoTable = request.param(tmp_path_factory.mktemp("table"))
     return made
 
@@ -45,24 +42,20 @@ def test_both_ends_of_a_network_are_in_it_and_their_neighbours_are_not(table: Ge
      " 1.0.0.1", "1.0.0.1 ", "fe80::1%eth0", "1.0.0.0/24", "\u0661.0.0.1", "0x1.0.0.1"],
 )  # fmt: skip
 def test_what_is_no_address_is_refused(table: GeoTable, address: str) -> None:
-    """No short forms, leading zeros, ports, brackets or zones."""
     with pytest.raises(ValueError):  # noqa: PT011 - whatever the standard library says of it
         table.lookup(address)
 
 
 def test_ipv4_within_ipv6_is_ipv4(table: GeoTable) -> None:
-    """As servers for both write it."""
     assert table.lookup("::ffff:173.194.38.137") == Place("US", "California", "Mountain View")
 
 
 def test_private_addresses_are_nowhere(table: GeoTable) -> None:
-    """Unless a table says where: that of a company may."""
     for address in ("10.1.2.3", "192.168.0.1", "127.0.0.1", "fe80::1", "::1"):
         assert table.lookup(address) is None
 
 
 def test_a_table_may_know_private_addresses(tmp_path: Path) -> None:
-    """What it says goes before what is generally so."""
     path = write_mmdb(tmp_path / "own.mmdb", {"10.1.0.0/16": record(("DE", None, "Office"))})
     table = GeoTable.from_mmdb(path)
     assert table.lookup("10.1.2.3") == Place("DE", None, "Office")
@@ -71,7 +64,6 @@ def test_a_table_may_know_private_addresses(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [4, 6])
 def test_networks_of_all_sizes_side_by_side(tmp_path: Path, version: int) -> None:
-    """Compared with what Python says, network by network."""
     bits = 32 if version == 4 else 128
     base = int(ip_address("8.0.0.0" if version == 4 else "2400::"))
     networks, at = {}, base
@@ -91,13 +83,11 @@ def test_networks_of_all_sizes_side_by_side(tmp_path: Path, version: int) -> Non
 
 
 def test_names_come_in_the_language_that_is_asked_for(tmp_path: Path) -> None:
-    """English where there is no other."""
     table = GeoTable.from_mmdb(write_mmdb(tmp_path / "x.mmdb"), locale="de")
     assert table.lookup("1.0.0.1") == Place("AU", "Queensland", "Brisbane (de)")
 
 
 def test_a_record_may_be_anything(tmp_path: Path) -> None:
-    """What it does not say is None; one that says nothing is a gap."""
     records = {
         "1.0.0.0/24": {"country": "DE", "city": {"names": ["x"]}, "subdivisions": {}},
         "2.0.0.0/24": "Berlin",
@@ -110,7 +100,6 @@ def test_a_record_may_be_anything(tmp_path: Path) -> None:
 
 
 def test_a_reload_takes_the_new_file_or_keeps_the_old_table(tmp_path: Path) -> None:
-    """Whoever counts with it goes on."""
     path = tmp_path / "places.mmdb"
     table = small_table(tmp_path)
     before = table.atlas
@@ -129,7 +118,6 @@ def test_a_reload_takes_the_new_file_or_keeps_the_old_table(tmp_path: Path) -> N
 
 
 def test_a_table_says_what_it_is(tmp_path: Path) -> None:
-    """And how old."""
     table = small_table(tmp_path)
     assert "places.mmdb" in repr(table)
     assert len(table) > len(PLACES)
@@ -154,7 +142,6 @@ def test_a_table_says_what_it_is(tmp_path: Path) -> None:
 def test_a_csv_file_that_is_none_is_refused(
     tmp_path: Path, blocks: str | None, locations: str | None, problem: str
 ) -> None:
-    """With its name, and what was expected."""
     paths, names = write_csv(tmp_path)
     if blocks is not None:
         paths[0].write_text(blocks, encoding="latin-1")
@@ -165,7 +152,6 @@ def test_a_csv_file_that_is_none_is_refused(
 
 
 def test_unknown_ids_and_empty_fields_are_gaps(tmp_path: Path) -> None:
-    """Some networks have no id, and some ids no names."""
     blocks, locations = tmp_path / "b.csv", tmp_path / "l.csv"
     blocks.write_text(f"{BLOCKS}\n1.0.0.0/24,,,,\n1.0.1.0/24,5,,,\n1.0.2.0/24,6,,,\n")
     locations.write_text(f"{LOCATIONS}\n6,en,,,,\n")
@@ -174,7 +160,6 @@ def test_unknown_ids_and_empty_fields_are_gaps(tmp_path: Path) -> None:
 
 
 def test_files_must_be_given(tmp_path: Path) -> None:
-    """One at least, and they must be there."""
     with pytest.raises(ValueError, match="one file at least"):
         GeoTable.from_geolite2_csv([], tmp_path)
     for path in (tmp_path / "none.csv", tmp_path):
@@ -183,7 +168,6 @@ def test_files_must_be_given(tmp_path: Path) -> None:
 
 
 def test_a_table_is_shipped_to_those_who_count(standalone: Server, tmp_path: Path) -> None:
-    """Through a feed: saved in one step, and loaded by who goes on counting with it."""
     there = tmp_path / "there"
     there.mkdir()
     table = GeoTable.from_mmdb(write_mmdb(there / "places.mmdb"))
@@ -201,7 +185,6 @@ def test_a_table_is_shipped_to_those_who_count(standalone: Server, tmp_path: Pat
 
 
 def test_a_reload_disturbs_nobody(tmp_path: Path) -> None:
-    """Who looks up meanwhile is told what one of the two tables says."""
     table = small_table(tmp_path)
     path, first = tmp_path / "places.mmdb", (tmp_path / "places.mmdb").read_bytes()
     second = write_mmdb(
@@ -249,7 +232,6 @@ print(len(table), round(taken))
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_table_of_three_million_networks(tmp_path: Path) -> None:
-    """In 350,000 cities: each is found, in 200 MB of a process."""
     blocks, cities = tmp_path / "blocks.csv", tmp_path / "cities.csv"
     with blocks.open("w") as file:
         file.write("network,geoname_id\n")

@@ -1,29 +1,19 @@
 """A server that restarts from an older state: what it forgot is counted again, and only that."""
 
-from __future__ import annotations
-
 import secrets
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
 from holdfast import AsyncLocalFiles, Counted, LocalFiles
 
 DAY = "2011-10-10"
 LINES = 1_000
 FILES = {"sync": LocalFiles, "async": AsyncLocalFiles}
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture
@@ -36,7 +26,6 @@ def tally(half: Half, rollback: Rollback) -> Any:
 def test_each_line_is_counted_once(
     half: Half, rollback: Rollback, tally: Any, tmp_path: Path, saved: str
 ) -> None:
-    """Whichever part of the sums the server forgot, it forgot up to where they went as well."""
     paths = [tmp_path / "a.log", tmp_path / "b.log"]
     other = tmp_path / "other.log"  # files are named by where they lie below what they share
     other.touch()

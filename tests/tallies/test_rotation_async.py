@@ -1,7 +1,5 @@
 """Logs that are rotated, truncated, packed or replaced: each line counts once."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,7 +15,6 @@ HEADER = b"time,word\n"
 
 
 def words(line: bytes) -> Counted | None:
-    """A line counts for its word; the header is rejected."""
     return None if line == HEADER.strip() else Counted(DAY, {"word": line.decode()})
 
 
@@ -55,7 +52,6 @@ async def test_a_rotated_file_that_begins_alike_is_counted(
 
 
 async def test_a_truncated_file_is_counted_anew(tally: AsyncTally, tmp_path: Path) -> None:
-    """As by copytruncate; also when it has outgrown what was counted."""
     path = tmp_path / "a.log"
     total = 0
     for turn, lines in enumerate((20, 3, 40, 1, 7)):
@@ -69,7 +65,6 @@ async def test_a_truncated_file_is_counted_anew(tally: AsyncTally, tmp_path: Pat
 async def test_a_rotated_file_that_is_packed_is_known_again(
     tally: AsyncTally, tmp_path: Path
 ) -> None:
-    """Beside the new one of its name, and with lines that came after it was counted."""
     path, packed = tmp_path / "a.log", tmp_path / "a.log.gz"
     path.write_bytes(log("old", 10))
     assert await count(tally, tmp_path) == 10
@@ -130,7 +125,6 @@ async def test_lines_left_out_do_not_hide_the_rest(tally: AsyncTally, tmp_path: 
 async def test_a_last_line_that_had_no_end_is_counted_once(
     tally: AsyncTally, tmp_path: Path
 ) -> None:
-    """Though more of it comes."""
     path = tmp_path / "a.log"
     for content in (b"one\ntw", b"one\ntwo\n", b"one\ntwo\nthree\n"):
         path.write_bytes(HEADER + content)

@@ -1,8 +1,6 @@
 # Generated from test_rotation_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Logs that are rotated, truncated, packed or replaced: each line counts once."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +16,6 @@ HEADER = b"time,word\n"
 
 
 def words(line: bytes) -> Counted | None:
-    """A line counts for its word; the header is rejected."""
     return None if line == HEADER.strip() else Counted(DAY, {"word": line.decode()})
 
 
@@ -56,7 +53,6 @@ def test_a_rotated_file_that_begins_alike_is_counted(
 
 
 def test_a_truncated_file_is_counted_anew(tally: Tally, tmp_path: Path) -> None:
-    """As by copytruncate; also when it has outgrown what was counted."""
     path = tmp_path / "a.log"
     total = 0
     for turn, lines in enumerate((20, 3, 40, 1, 7)):
@@ -68,7 +64,6 @@ def test_a_truncated_file_is_counted_anew(tally: Tally, tmp_path: Path) -> None:
 
 
 def test_a_rotated_file_that_is_packed_is_known_again(tally: Tally, tmp_path: Path) -> None:
-    """Beside the new one of its name, and with lines that came after it was counted."""
     path, packed = tmp_path / "a.log", tmp_path / "a.log.gz"
     path.write_bytes(log("old", 10))
     assert count(tally, tmp_path) == 10
@@ -125,7 +120,6 @@ def test_lines_left_out_do_not_hide_the_rest(tally: Tally, tmp_path: Path) -> No
 
 
 def test_a_last_line_that_had_no_end_is_counted_once(tally: Tally, tmp_path: Path) -> None:
-    """Though more of it comes."""
     path = tmp_path / "a.log"
     for content in (b"one\ntw", b"one\ntwo\n", b"one\ntwo\nthree\n"):
         path.write_bytes(HEADER + content)

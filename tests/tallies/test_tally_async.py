@@ -1,9 +1,6 @@
 """Tallies, as one user sees them."""
 
-from __future__ import annotations
-
 import gzip
-from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -37,14 +34,7 @@ nonsense
 """
 
 
-@pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def words(line: bytes) -> Counted | None:
-    """Day, and a dimension for each word."""
     day, *rest = line.decode().split()
     return Counted(day, {f"word {n}": word for n, word in enumerate(rest)})
 
@@ -52,7 +42,6 @@ def words(line: bytes) -> Counted | None:
 async def test_lines_are_counted_by_country_region_and_city(
     hf: AsyncHoldfast, tmp_path: Path
 ) -> None:
-    """And what is no line of a log is counted as that."""
     log = tmp_path / "logs" / "a.log"
     log.parent.mkdir()
     log.write_text(LINES)
@@ -114,7 +103,6 @@ async def test_two_files_of_a_day_add_up_and_none_counts_twice(
 async def test_a_file_of_another_beginning_is_another_file(
     hf: AsyncHoldfast, tmp_path: Path
 ) -> None:
-    """As after a rotation."""
     log, tally = tmp_path / "a.log", hf.tally("words")
     for n in range(3):
         log.write_text(f"2011-10-10 x{n}\n")
@@ -123,7 +111,6 @@ async def test_a_file_of_another_beginning_is_another_file(
 
 
 async def test_a_damaged_file_counts_up_to_its_damage(hf: AsyncHoldfast, tmp_path: Path) -> None:
-    """The others go on; what vanished or cannot be read is told."""
     whole = gzip.compress(b"2011-10-10 x\n" * 100_000, 0)
     (tmp_path / "a.gz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "b.log").write_text("2011-10-10 y\n")
@@ -141,7 +128,6 @@ async def test_a_damaged_file_counts_up_to_its_damage(hf: AsyncHoldfast, tmp_pat
 async def test_lines_that_are_too_long_are_counted_as_that(
     hf: AsyncHoldfast, tmp_path: Path
 ) -> None:
-    """And the lines around them as what they are."""
     (tmp_path / "a.log").write_bytes(b"2011-10-10 x\n" + b"y" * 200_000 + b"\n2011-10-10 z\n")
     tally = hf.tally("words")
     report = await tally.aggregate(AsyncLocalFiles(tmp_path), key=words)
@@ -151,7 +137,6 @@ async def test_lines_that_are_too_long_are_counted_as_that(
 
 
 async def test_many_values_are_committed_in_parts(hf: AsyncHoldfast, tmp_path: Path) -> None:
-    """More than one step of the server takes."""
     (tmp_path / "a.log").write_text(
         "".join(f"2011-10-1{n % 3} v{n % 5000} w{n % 7}\n" for n in range(30_000))
     )
@@ -165,7 +150,6 @@ async def test_many_values_are_committed_in_parts(hf: AsyncHoldfast, tmp_path: P
 
 
 async def test_everything_expires(hf: AsyncHoldfast, site: Site, tmp_path: Path) -> None:
-    """A year and a month after it was counted."""
     (tmp_path / "a.log").write_text("2011-10-10 x\nnonsense\n" + "2011-10-10 y\n" * 5000)
     await hf.tally("words").aggregate(AsyncLocalFiles(tmp_path), key=words)
     found = [key for key in site.client.scan_iter(f"{site.namespace}:*") if b"{tally:" in key]
@@ -175,7 +159,6 @@ async def test_everything_expires(hf: AsyncHoldfast, site: Site, tmp_path: Path)
 
 
 async def test_a_tally_that_nobody_counted_for_is_empty(hf: AsyncHoldfast) -> None:
-    """Reading makes nothing."""
     tally = hf.tally("none")
     assert await tally.days() == {}
     assert await tally.top("country", day="2011-10-10") == []
@@ -186,7 +169,6 @@ async def test_a_tally_that_nobody_counted_for_is_empty(hf: AsyncHoldfast) -> No
 
 
 async def test_the_day_after_tomorrow_is_far_away(hf: AsyncHoldfast, tmp_path: Path) -> None:
-    """Tomorrow is today somewhere."""
     now = datetime.now(UTC)
     days = [(now + timedelta(days=n)).date().isoformat() for n in (0, 1, 3)]
     (tmp_path / "a.log").write_text("".join(f"{day} x\n" for day in days))
@@ -197,7 +179,6 @@ async def test_the_day_after_tomorrow_is_far_away(hf: AsyncHoldfast, tmp_path: P
 
 
 async def test_wrong_arguments_are_refused(hf: AsyncHoldfast, tmp_path: Path) -> None:
-    """Before any I/O."""
     tally = hf.tally("words")
     for day in ("yesterday", "2011-02-29", "2011-1-1"):
         with pytest.raises(ValueError, match="day must be a date"):
@@ -214,7 +195,6 @@ async def test_wrong_arguments_are_refused(hf: AsyncHoldfast, tmp_path: Path) ->
 
 
 async def test_dimensions_of_a_day_are_known(hf: AsyncHoldfast, tmp_path: Path) -> None:
-    """And how many lines have any value of each."""
     (tmp_path / "a.log").write_text("2011-10-10 a b\n2011-10-10 c\n2011-10-11 d\n2011-10-12\n")
     tally = hf.tally("daily")
     await tally.aggregate(AsyncLocalFiles(tmp_path), key=words)

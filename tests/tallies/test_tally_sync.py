@@ -1,10 +1,7 @@
 # Generated from test_tally_async.py by tools/unasync.py: edit that one, then `make sync`.
 """Tallies, as one user sees them."""
 
-from __future__ import annotations
-
 import gzip
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -38,20 +35,12 @@ nonsense
 """
 
 
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 def words(line: bytes) -> Counted | None:
-    """Day, and a dimension for each word."""
     day, *rest = line.decode().split()
     return Counted(day, {f"word {n}": word for n, word in enumerate(rest)})
 
 
 def test_lines_are_counted_by_country_region_and_city(hf: Holdfast, tmp_path: Path) -> None:
-    """And what is no line of a log is counted as that."""
     log = tmp_path / "logs" / "a.log"
     log.parent.mkdir()
     log.write_text(LINES)
@@ -107,7 +96,6 @@ def test_two_files_of_a_day_add_up_and_none_counts_twice(hf: Holdfast, tmp_path:
 
 
 def test_a_file_of_another_beginning_is_another_file(hf: Holdfast, tmp_path: Path) -> None:
-    """As after a rotation."""
     log, tally = tmp_path / "a.log", hf.tally("words")
     for n in range(3):
         log.write_text(f"2011-10-10 x{n}\n")
@@ -116,7 +104,6 @@ def test_a_file_of_another_beginning_is_another_file(hf: Holdfast, tmp_path: Pat
 
 
 def test_a_damaged_file_counts_up_to_its_damage(hf: Holdfast, tmp_path: Path) -> None:
-    """The others go on; what vanished or cannot be read is told."""
     whole = gzip.compress(b"2011-10-10 x\n" * 100_000, 0)
     (tmp_path / "a.gz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "b.log").write_text("2011-10-10 y\n")
@@ -132,7 +119,6 @@ def test_a_damaged_file_counts_up_to_its_damage(hf: Holdfast, tmp_path: Path) ->
 
 
 def test_lines_that_are_too_long_are_counted_as_that(hf: Holdfast, tmp_path: Path) -> None:
-    """And the lines around them as what they are."""
     (tmp_path / "a.log").write_bytes(b"2011-10-10 x\n" + b"y" * 200_000 + b"\n2011-10-10 z\n")
     tally = hf.tally("words")
     report = tally.aggregate(LocalFiles(tmp_path), key=words)
@@ -142,7 +128,6 @@ def test_lines_that_are_too_long_are_counted_as_that(hf: Holdfast, tmp_path: Pat
 
 
 def test_many_values_are_committed_in_parts(hf: Holdfast, tmp_path: Path) -> None:
-    """More than one step of the server takes."""
     (tmp_path / "a.log").write_text(
         "".join(f"2011-10-1{n % 3} v{n % 5000} w{n % 7}\n" for n in range(30_000))
     )
@@ -156,7 +141,6 @@ def test_many_values_are_committed_in_parts(hf: Holdfast, tmp_path: Path) -> Non
 
 
 def test_everything_expires(hf: Holdfast, site: Site, tmp_path: Path) -> None:
-    """A year and a month after it was counted."""
     (tmp_path / "a.log").write_text("2011-10-10 x\nnonsense\n" + "2011-10-10 y\n" * 5000)
     hf.tally("words").aggregate(LocalFiles(tmp_path), key=words)
     found = [key for key in site.client.scan_iter(f"{site.namespace}:*") if b"{tally:" in key]
@@ -166,7 +150,6 @@ def test_everything_expires(hf: Holdfast, site: Site, tmp_path: Path) -> None:
 
 
 def test_a_tally_that_nobody_counted_for_is_empty(hf: Holdfast) -> None:
-    """Reading makes nothing."""
     tally = hf.tally("none")
     assert tally.days() == {}
     assert tally.top("country", day="2011-10-10") == []
@@ -177,7 +160,6 @@ def test_a_tally_that_nobody_counted_for_is_empty(hf: Holdfast) -> None:
 
 
 def test_the_day_after_tomorrow_is_far_away(hf: Holdfast, tmp_path: Path) -> None:
-    """Tomorrow is today somewhere."""
     now = datetime.now(UTC)
     days = [(now + timedelta(days=n)).date().isoformat() for n in (0, 1, 3)]
     (tmp_path / "a.log").write_text("".join(f"{day} x\n" for day in days))
@@ -188,7 +170,6 @@ def test_the_day_after_tomorrow_is_far_away(hf: Holdfast, tmp_path: Path) -> Non
 
 
 def test_wrong_arguments_are_refused(hf: Holdfast, tmp_path: Path) -> None:
-    """Before any I/O."""
     tally = hf.tally("words")
     for day in ("yesterday", "2011-02-29", "2011-1-1"):
         with pytest.raises(ValueError, match="day must be a date"):
@@ -205,7 +186,6 @@ def test_wrong_arguments_are_refused(hf: Holdfast, tmp_path: Path) -> None:
 
 
 def test_dimensions_of_a_day_are_known(hf: Holdfast, tmp_path: Path) -> None:
-    """And how many lines have any value of each."""
     (tmp_path / "a.log").write_text("2011-10-10 a b\n2011-10-10 c\n2011-10-11 d\n2011-10-12\n")
     tally = hf.tally("daily")
     tally.aggregate(LocalFiles(tmp_path), key=words)

@@ -3,8 +3,6 @@
 With `work` behind it, it is the worker, and prints the spans that it recorded.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """An SDK that keeps what it is told in memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from opentelemetry.sdk.metrics import MeterProvider

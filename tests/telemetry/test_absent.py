@@ -1,7 +1,5 @@
 """Without the packages nothing changes; whoever wants telemetry is told what to install."""
 
-from __future__ import annotations
-
 import secrets
 import subprocess
 import sys
@@ -64,7 +62,6 @@ assert not sys.modules.keys() & {*ours, "prometheus_client"}
     ids=["absent", "wanted", "unused"],
 )
 def test_the_packages_are_used_only_by_who_wants_them(standalone: Server, script: str) -> None:
-    """In a fresh interpreter; with them installed, what uses them is not imported either."""
     result = subprocess.run(
         [
             sys.executable,

@@ -1,7 +1,5 @@
 """A trace that comes in over HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import httpx
@@ -25,7 +23,6 @@ def house(site: Site) -> Iterator[House]:
 
 
 def test_the_trace_of_a_request_is_that_of_its_message(house: House) -> None:
-    """In a mailbox, in a chat; and readers over HTTP are told as well."""
     jill = house.of("jill", **HEADERS)
     jill.post("/v1/mailboxes/jack", json="hi")
     house.of("jill", traceparent="nonsense").post("/v1/mailboxes/jack", json="ho")
@@ -43,7 +40,6 @@ def test_the_trace_of_a_request_is_that_of_its_message(house: House) -> None:
 
 
 def test_a_frame_may_bring_a_trace(house: House) -> None:
-    """Each its own: a stream lives for days."""
     token = house.tokens.issue("jill")
     with connect(f"ws://{house.host}/v1/stream", open_timeout=PATIENCE_S) as socket:
         socket.send(msgspec.json.encode({"type": "hello", "token": token}), text=True)
@@ -58,7 +54,6 @@ def test_a_frame_may_bring_a_trace(house: House) -> None:
 
 
 async def test_a_request_its_message_and_its_reader_are_one_trace(site: Site) -> None:
-    """As spans, where gateway and reader record them."""
     recording, tokens = Recording(), Tokens(SECRET)
     async with AsyncHoldfast.from_url(
         site.url, namespace=site.namespace, telemetry=recording.telemetry

@@ -1,7 +1,5 @@
 """Versions that know nothing of traces, beside those that do."""
 
-from __future__ import annotations
-
 import pytest
 
 from conftest import Site
@@ -49,7 +47,6 @@ def test_an_older_version_reads_what_has_a_trace(site: Site) -> None:
 
 @pytest.mark.parametrize("told", [b"nonsense", b"x" * 569, b"\xff\xfe", b"", STORED])
 def test_what_another_program_wrote_as_a_trace_spoils_no_message(site: Site, told: bytes) -> None:
-    """It is one, or none."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         box = hf.mailbox("jack")
         for body in ("one", "two"):
@@ -86,7 +83,6 @@ def test_many_with_traces_come_in_pages(site: Site) -> None:
 
 
 def test_a_wrong_trace_is_sent_as_none(site: Site) -> None:
-    """Whoever made it by hand."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         with use_trace(TraceContext("mine", "x" * 5000)):
             hf.mailbox("jack").send("hi", sender="jill")

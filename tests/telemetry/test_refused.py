@@ -1,7 +1,5 @@
 """What a worker cannot read, or does not know, is refused, and counted like what it runs."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 
@@ -21,7 +19,6 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="work")
 def note(value: int) -> None:
-    """Must not be called."""
     ran.append(value)
 
 
@@ -42,7 +39,6 @@ REFUSED: dict[str, tuple[bytes, str, str, str]] = {
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    """Each test begins with nothing that ran, and nothing may have."""
     ran.clear()
     yield
     assert ran == []
@@ -59,7 +55,6 @@ def refuse(site: Site, body: bytes, telemetry: Telemetry) -> None:
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_opentelemetry_is_told(site: Site, kind: str) -> None:
-    """By the type of the error; the names that strangers write are in no metric."""
     body, outcome, error, name = REFUSED[kind]
     recording = Recording()
     refuse(site, body, recording.telemetry)
@@ -76,7 +71,6 @@ def test_opentelemetry_is_told(site: Site, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_prometheus_is_told(site: Site, kind: str) -> None:
-    """One attempt more of that outcome."""
     body, outcome, _, name = REFUSED[kind]
     registry = CollectorRegistry()
     refuse(site, body, PrometheusMetrics(registry))
@@ -87,7 +81,6 @@ def test_prometheus_is_told(site: Site, kind: str) -> None:
 
 
 def test_it_stays_in_its_trace(site: Site) -> None:
-    """So whoever sent what is refused can find out."""
     recording = Recording()
     refuse(site, as_json(args=["one"], traceparent=TRACE.traceparent), recording.telemetry)
     assert parent_of(recording.span("process work")) == int(TRACE.span_id, 16)

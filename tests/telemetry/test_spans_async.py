@@ -1,7 +1,5 @@
 """What a client does, as spans and metrics of a real SDK."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import AsyncIterator
 
@@ -30,7 +28,6 @@ seen: list[TraceContext | None] = []
 
 @tasks.task(queue="email", retry=Retry(attempts=2, backoff=0.0))
 def send_email(to: str) -> str:
-    """Fails the first time."""
     seen.append(current_trace())
     if len(seen) == 1:
         raise ValueError(f"no such address: {to}")
@@ -54,7 +51,6 @@ async def hf(site: Site, recording: Recording) -> AsyncIterator[AsyncHoldfast]:
 async def test_a_task_is_one_trace_from_its_enqueuing_to_its_last_attempt(
     hf: AsyncHoldfast, recording: Recording
 ) -> None:
-    """Each attempt is a part of it, and is linked to where it was sent."""
     with recording.tracer.start_as_current_span("request") as request:
         handle = await hf.enqueue(send_email.call(SECRET))
     await hf.worker(tasks).run(until_idle=True)
@@ -86,7 +82,6 @@ async def test_a_task_is_one_trace_from_its_enqueuing_to_its_last_attempt(
 
 
 async def test_what_is_sent_in_no_trace_begins_one(hf: AsyncHoldfast, recording: Recording) -> None:
-    """As many are sent, in one span; and a worker that looks for work has none."""
     await hf.enqueue_many([send_email.call("a"), send_email.call("b")])
     await hf.worker(tasks).run(until_idle=True)
     assert sorted(set(recording.names)) == ["process email", "send email"]
@@ -145,7 +140,6 @@ async def test_a_message_brings_its_trace_to_its_reader(
 async def test_a_chat_is_not_named_in_names_and_metrics(
     hf: AsyncHoldfast, recording: Recording
 ) -> None:
-    """There are as many as users want; a span says in an attribute which one it is."""
     chat = await hf.create_chat(["jack"], sender="jill", body="hi")
     await chat.send("hello", sender="jack")
     [batch] = await hf.inbox("jack").fetch()
@@ -166,7 +160,6 @@ async def test_a_chat_is_not_named_in_names_and_metrics(
 async def test_a_message_that_is_refused_is_an_error(
     hf: AsyncHoldfast, recording: Recording
 ) -> None:
-    """The call went well, and said no."""
     box = hf.mailbox("jack", capacity=1)
     await box.send(1, sender="jill")
     with pytest.raises(MailboxFull):
@@ -203,12 +196,10 @@ class Source:
     """Rows that are made up."""
 
     async def load(self, ids: tuple[str, ...]) -> dict[str, dict[str, str]]:
-        """Each has a secret."""
         return {row_id: {"secret": SECRET} for row_id in ids}
 
 
 async def test_rows_that_hit_and_miss(hf: AsyncHoldfast, recording: Recording) -> None:
-    """And how often, and for how long, their source was asked."""
     cache = hf.row_cache("inventory", source=Source())
     for _ in range(2):
         await cache.get_many(["1", "2"])
@@ -226,7 +217,6 @@ async def test_rows_that_hit_and_miss(hf: AsyncHoldfast, recording: Recording) -
 async def test_a_call_is_a_part_of_what_asks_for_it(
     hf: AsyncHoldfast, recording: Recording
 ) -> None:
-    """And is measured in any case, by the name of its script."""
     await hf.counter("hits").add(1)
     assert recording.spans == ()
     with recording.tracer.start_as_current_span("request") as request:
@@ -242,7 +232,6 @@ async def test_a_call_is_a_part_of_what_asks_for_it(
 
 
 async def test_no_secret_is_told(hf: AsyncHoldfast, recording: Recording) -> None:
-    """Neither arguments nor bodies, results, rows, or what errors say."""
     with recording.tracer.start_as_current_span("request"):
         await hf.enqueue(send_email.call(SECRET))
         await hf.mailbox("jack").send({"body": SECRET}, sender="jill")

@@ -1,8 +1,6 @@
 # Generated from test_spans_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What a client does, as spans and metrics of a real SDK."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 
@@ -31,7 +29,6 @@ seen: list[TraceContext | None] = []
 
 @tasks.task(queue="email", retry=Retry(attempts=2, backoff=0.0))
 def send_email(to: str) -> str:
-    """Fails the first time."""
     seen.append(current_trace())
     if len(seen) == 1:
         raise ValueError(f"no such address: {to}")
@@ -53,7 +50,6 @@ def hf(site: Site, recording: Recording) -> Iterator[Holdfast]:
 def test_a_task_is_one_trace_from_its_enqueuing_to_its_last_attempt(
     hf: Holdfast, recording: Recording
 ) -> None:
-    """Each attempt is a part of it, and is linked to where it was sent."""
     with recording.tracer.start_as_current_span("request") as request:
         handle = hf.enqueue(send_email.call(SECRET))
     hf.worker(tasks).run(until_idle=True)
@@ -85,7 +81,6 @@ def test_a_task_is_one_trace_from_its_enqueuing_to_its_last_attempt(
 
 
 def test_what_is_sent_in_no_trace_begins_one(hf: Holdfast, recording: Recording) -> None:
-    """As many are sent, in one span; and a worker that looks for work has none."""
     hf.enqueue_many([send_email.call("a"), send_email.call("b")])
     hf.worker(tasks).run(until_idle=True)
     assert sorted(set(recording.names)) == ["process email", "send email"]
@@ -140,7 +135,6 @@ def test_a_message_brings_its_trace_to_its_reader(hf: Holdfast, recording: Recor
 
 
 def test_a_chat_is_not_named_in_names_and_metrics(hf: Holdfast, recording: Recording) -> None:
-    """There are as many as users want; a span says in an attribute which one it is."""
     chat = hf.create_chat(["jack"], sender="jill", body="hi")
     chat.send("hello", sender="jack")
     [batch] = hf.inbox("jack").fetch()
@@ -159,7 +153,6 @@ def test_a_chat_is_not_named_in_names_and_metrics(hf: Holdfast, recording: Recor
 
 
 def test_a_message_that_is_refused_is_an_error(hf: Holdfast, recording: Recording) -> None:
-    """The call went well, and said no."""
     box = hf.mailbox("jack", capacity=1)
     box.send(1, sender="jill")
     with pytest.raises(MailboxFull):
@@ -194,12 +187,10 @@ class Source:
     """Rows that are made up."""
 
     def load(self, ids: tuple[str, ...]) -> dict[str, dict[str, str]]:
-        """Each has a secret."""
         return {row_id: {"secret": SECRET} for row_id in ids}
 
 
 def test_rows_that_hit_and_miss(hf: Holdfast, recording: Recording) -> None:
-    """And how often, and for how long, their source was asked."""
     cache = hf.row_cache("inventory", source=Source())
     for _ in range(2):
         cache.get_many(["1", "2"])
@@ -215,7 +206,6 @@ def test_rows_that_hit_and_miss(hf: Holdfast, recording: Recording) -> None:
 
 
 def test_a_call_is_a_part_of_what_asks_for_it(hf: Holdfast, recording: Recording) -> None:
-    """And is measured in any case, by the name of its script."""
     hf.counter("hits").add(1)
     assert recording.spans == ()
     with recording.tracer.start_as_current_span("request") as request:
@@ -231,7 +221,6 @@ def test_a_call_is_a_part_of_what_asks_for_it(hf: Holdfast, recording: Recording
 
 
 def test_no_secret_is_told(hf: Holdfast, recording: Recording) -> None:
-    """Neither arguments nor bodies, results, rows, or what errors say."""
     with recording.tracer.start_as_current_span("request"):
         hf.enqueue(send_email.call(SECRET))
         hf.mailbox("jack").send({"body": SECRET}, sender="jill")

@@ -1,7 +1,5 @@
 """`holdfast worker --metrics`: what one process measures."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets
@@ -53,7 +51,6 @@ def worker(standalone: Server, tmp_path: Path) -> Iterator[tuple[Process, Holdfa
 
 
 def test_a_worker_tells_what_it_measured(worker: tuple[Process, Holdfast]) -> None:
-    """By queue, task and outcome; on the loopback, and to this machine only."""
     process, hf = worker
     found = re.search(r"metrics at (http://127\.0\.0\.1:\d+/metrics)", process.output)
     assert found
@@ -98,7 +95,6 @@ def test_a_client_measures_what_it_does(standalone: Server) -> None:
 
 
 def test_labels_of_a_process_are_bounded() -> None:
-    """Whoever makes a queue for each user has a label for all but the first."""
     registry = CollectorRegistry()
     telemetry, queues = PrometheusMetrics(registry), Namespace.of("n")
     for n in range(300):

@@ -1,9 +1,6 @@
 """What a test sees of its tasks, and having them done, on real servers."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import AsyncIterator
 from datetime import date
 
 import pytest
@@ -37,18 +34,11 @@ async def where() -> str:
 
 
 @pytest.fixture
-async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
-@pytest.fixture
 def bench(hf: AsyncHoldfast) -> AsyncTaskBench:
     return AsyncTaskBench(hf)
 
 
 async def test_what_is_enqueued_is_found(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
-    """By task, however its arguments were given; by name or call, as they were; by its options."""
     await hf.enqueue(send.call("jack", on=date(2030, 1, 2)))
     await hf.enqueue(send.call("jill", price=2).options(delay=3600, priority="high"))
     assert (await bench.assert_enqueued(send)).args == ("jack",)
@@ -67,7 +57,6 @@ async def test_what_is_enqueued_is_found(hf: AsyncHoldfast, bench: AsyncTaskBenc
 
 
 async def test_a_failure_says_what_there_is(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
-    """What was looked for, and what was found instead."""
     with pytest.raises(AssertionError, match="nothing is enqueued"):
         await bench.assert_enqueued("anything")
     await hf.enqueue_many([send.call("jack", n) for n in range(12)])
@@ -83,7 +72,6 @@ async def test_a_failure_says_what_there_is(hf: AsyncHoldfast, bench: AsyncTaskB
 
 
 async def test_wrong_use_is_refused(bench: AsyncTaskBench) -> None:
-    """Instead of being true of nothing."""
     with pytest.raises(TypeError, match="a call has its arguments already"):
         await bench.assert_enqueued(send.call("jack"), "jill")
     with pytest.raises(TypeError, match="expected a task, its name or a call, got function"):
@@ -91,7 +79,6 @@ async def test_wrong_use_is_refused(bench: AsyncTaskBench) -> None:
 
 
 async def test_draining_runs_what_may_run(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
-    """Also what that enqueues, elsewhere; what waits for its time is left."""
     registry = TaskRegistry()
     seen: list[int] = []
 
@@ -126,7 +113,6 @@ def _remember(site: Site) -> None:
 
 
 async def test_draining_counts_how_tasks_ended(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
-    """Done, to be tried again, given up."""
     done = await hf.enqueue(send.call("jack"))
     failed = await hf.enqueue(fail.call())
     await hf.enqueue(retry.call())
@@ -138,7 +124,6 @@ async def test_draining_counts_how_tasks_ended(hf: AsyncHoldfast, bench: AsyncTa
 
 
 async def test_draining_gives_up_in_time(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
-    """As of a queue that is paused; the message says which, and what it holds."""
     await hf.enqueue(send.call("jack"))
     await hf.queue("mail").pause()
     with pytest.raises(AssertionError, match=r"\['mail'\] not drained in 0.1 s; enqueued are:"):
@@ -147,7 +132,6 @@ async def test_draining_gives_up_in_time(hf: AsyncHoldfast, bench: AsyncTaskBenc
 
 
 async def test_inline_tasks_run_when_they_are_enqueued(site: Site) -> None:
-    """Through the server and a worker: results, failures and delays are as ever."""
     async with AsyncInlineHoldfast.from_url(site.url, namespace=site.namespace) as made:
         hf = made.inline(tasks)
         handle = await hf.enqueue(send.call("jill", 3))

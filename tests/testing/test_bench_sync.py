@@ -1,10 +1,7 @@
 # Generated from test_bench_async.py by tools/unasync.py: edit that one, then `make sync`.
 """What a test sees of its tasks, and having them done, on real servers."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Iterator
 from datetime import date
 
 import pytest
@@ -38,18 +35,11 @@ def where() -> str:
 
 
 @pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
-@pytest.fixture
 def bench(hf: Holdfast) -> TaskBench:
     return TaskBench(hf)
 
 
 def test_what_is_enqueued_is_found(hf: Holdfast, bench: TaskBench) -> None:
-    """By task, however its arguments were given; by name or call, as they were; by its options."""
     hf.enqueue(send.call("jack", on=date(2030, 1, 2)))
     hf.enqueue(send.call("jill", price=2).options(delay=3600, priority="high"))
     assert (bench.assert_enqueued(send)).args == ("jack",)
@@ -68,7 +58,6 @@ def test_what_is_enqueued_is_found(hf: Holdfast, bench: TaskBench) -> None:
 
 
 def test_a_failure_says_what_there_is(hf: Holdfast, bench: TaskBench) -> None:
-    """What was looked for, and what was found instead."""
     with pytest.raises(AssertionError, match="nothing is enqueued"):
         bench.assert_enqueued("anything")
     hf.enqueue_many([send.call("jack", n) for n in range(12)])
@@ -84,7 +73,6 @@ def test_a_failure_says_what_there_is(hf: Holdfast, bench: TaskBench) -> None:
 
 
 def test_wrong_use_is_refused(bench: TaskBench) -> None:
-    """Instead of being true of nothing."""
     with pytest.raises(TypeError, match="a call has its arguments already"):
         bench.assert_enqueued(send.call("jack"), "jill")
     with pytest.raises(TypeError, match="expected a task, its name or a call, got function"):
@@ -92,7 +80,6 @@ def test_wrong_use_is_refused(bench: TaskBench) -> None:
 
 
 def test_draining_runs_what_may_run(hf: Holdfast, bench: TaskBench) -> None:
-    """Also what that enqueues, elsewhere; what waits for its time is left."""
     registry = TaskRegistry()
     seen: list[int] = []
 
@@ -127,7 +114,6 @@ def _remember(site: Site) -> None:
 
 
 def test_draining_counts_how_tasks_ended(hf: Holdfast, bench: TaskBench) -> None:
-    """Done, to be tried again, given up."""
     done = hf.enqueue(send.call("jack"))
     failed = hf.enqueue(fail.call())
     hf.enqueue(retry.call())
@@ -139,7 +125,6 @@ def test_draining_counts_how_tasks_ended(hf: Holdfast, bench: TaskBench) -> None
 
 
 def test_draining_gives_up_in_time(hf: Holdfast, bench: TaskBench) -> None:
-    """As of a queue that is paused; the message says which, and what it holds."""
     hf.enqueue(send.call("jack"))
     hf.queue("mail").pause()
     with pytest.raises(AssertionError, match=r"\['mail'\] not drained in 0.1 s; enqueued are:"):
@@ -148,7 +133,6 @@ def test_draining_gives_up_in_time(hf: Holdfast, bench: TaskBench) -> None:
 
 
 def test_inline_tasks_run_when_they_are_enqueued(site: Site) -> None:
-    """Through the server and a worker: results, failures and delays are as ever."""
     with InlineHoldfast.from_url(site.url, namespace=site.namespace) as made:
         hf = made.inline(tasks)
         handle = hf.enqueue(send.call("jill", 3))

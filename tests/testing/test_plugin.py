@@ -1,7 +1,5 @@
 """The plugin in sessions of pytest of its own, as an application has it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -37,7 +35,6 @@ def run(folder: Path, *args: str, **files: str) -> subprocess.CompletedProcess[s
 
 
 def test_pytest_finds_it_by_itself() -> None:
-    """By its entry point, whose name is its module's: so it is never loaded twice."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["pytest11"] == {PLUGIN: PLUGIN}
     assert import_module(PLUGIN).holdfast_client
@@ -45,7 +42,6 @@ def test_pytest_finds_it_by_itself() -> None:
 
 @pytest.mark.parametrize("args", [("-n", "2"), ("-o", "asyncio_mode=strict")], ids=str)
 def test_the_examples_of_the_docs_pass(tmp_path: Path, args: tuple[str, ...]) -> None:
-    """Spread over processes with a server each; and with async tests that are marked as such."""
     files = {f"test_{number}": code for number, code in enumerate(EXAMPLES)}
     if args[:1] == ("-o",):
         mark = "import pytest\n\npytestmark = pytest.mark.asyncio\n"
@@ -70,7 +66,6 @@ def test_nothing_happens():
 
 
 def test_nothing_happens_unless_it_is_asked_for(tmp_path: Path) -> None:
-    """No server, no client, not even the import of one."""
     result = run(tmp_path, test_quiet=QUIET)
     assert result.returncode == 0, result.stdout
 
@@ -97,7 +92,6 @@ def test_that_fails(holdfast_tasks):
 
 
 def test_each_test_has_its_own_namespace_on_one_server(tmp_path: Path) -> None:
-    """And a failed assertion is a failed test, told in one sentence."""
     result = run(tmp_path, "-s", test_apart=APART)
     assert "1 failed, 4 passed" in result.stdout, result.stdout
     assert len(set(re.findall(r"server (\S+)", result.stdout))) == 1
@@ -116,6 +110,5 @@ def holdfast_url():
 
 
 def test_the_server_may_be_ones_own(tmp_path: Path) -> None:
-    """A fixture of the same name takes its place."""
     test = "def test_it(holdfast_client, holdfast_url):\n    assert holdfast_url.endswith(':1')\n"
     assert run(tmp_path, conftest=OVERRIDDEN, test_it=test).returncode == 0

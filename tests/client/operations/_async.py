@@ -1,7 +1,5 @@
 """Every public operation on one unit of each kind, for tests that damage what it reads."""
 
-from __future__ import annotations
-
 import io
 import threading
 from collections.abc import Awaitable, Callable, Mapping

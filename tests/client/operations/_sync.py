@@ -1,8 +1,6 @@
 # Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
 """Every public operation on one unit of each kind, for tests that damage what it reads."""
 
-from __future__ import annotations
-
 import io
 import threading
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,7 +1,5 @@
 """The writes and the reads of each block."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path

@@ -1,8 +1,6 @@
 # Generated from _async.py by tools/unasync.py: edit that one, then `make sync`.
 """The writes and the reads of each block."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path

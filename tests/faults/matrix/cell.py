@@ -1,7 +1,5 @@
 """Plays one cell: a workload, a nemesis, calm, a verdict."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Clients of the matrix that are broken on purpose, each in its own process only: `act`."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import os

@@ -5,8 +5,6 @@ successor was elected, or that the server answered. How long the machine took fo
 of Holdfast's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

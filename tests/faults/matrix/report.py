@@ -3,8 +3,6 @@
 The page is the record: a run replaces the rows of the cells that it played, and keeps the others.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where a cell is played: one server, one behind a faulty network, a Sentinel's, a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field

@@ -9,8 +9,6 @@
 Every cell that is played must also recover: each kind of operation succeeds again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from faults.matrix.verdict import Kind
@@ -137,7 +135,7 @@ CHANCE = {
 }
 """Where nothing is sure: what must come together, likewise by fault and block."""
 
-UNDECODABLE = "what cannot be decoded is shown in its place: tests/messages/test_poison_sync.py"
+UNDECODABLE = "what cannot be decoded is shown in its place: tests/messages/test_damage_sync.py"
 
 REASONS = {
     "F15b chat": "it is gone, and everybody is told: NoSuchChat",

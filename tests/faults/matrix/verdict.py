@@ -1,7 +1,5 @@
 """What a cell showed, and whether that was to be expected: `Violation`, `Verdict`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field

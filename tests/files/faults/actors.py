@@ -1,7 +1,5 @@
 """What the processes of a round do: `python -m files.faults.actors ROLE URL NAMESPACE …`."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

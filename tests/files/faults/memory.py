@@ -1,7 +1,5 @@
 """How much of a server a feed takes."""
 
-from __future__ import annotations
-
 import redis
 
 from holdfast.core.names import Namespace

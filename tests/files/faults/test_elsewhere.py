@@ -1,7 +1,5 @@
 """The feed goes to another server in the midst of a file: by a failover, or with its slot."""
 
-from __future__ import annotations
-
 import io
 import random
 import threading
@@ -24,8 +22,6 @@ LINES = b"".join(b"2011-10-%02d event %d\n" % (10 + n % 7, n) for n in range(200
 
 
 class Once:
-    """Does something the first time that it is told, and notes that it did."""
-
     def __init__(self, action: Callable[[], object]) -> None:
         self.action = action
         self.done = False
@@ -62,7 +58,6 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 
 
 def test_all_goes_on_after_a_failover(watched: Watched) -> None:
-    """Who publishes, who reads, and who counts: each in the midst of a file."""
     all_at_work, moved = threading.Barrier(3), threading.Event()
 
     def wait() -> None:
@@ -101,13 +96,11 @@ def test_all_goes_on_after_a_failover(watched: Watched) -> None:
 
 @pytest.fixture(scope="module")
 def own_cluster() -> Iterator[Cluster]:
-    """A cluster whose slots this module may move about."""
     with Cluster(3, "--cluster-node-timeout", "5000") as cluster:  # a busy machine is not dead
         yield cluster
 
 
 def test_all_goes_along_with_the_slot(own_cluster: Cluster, tmp_path: Path) -> None:
-    """Who publishes and who reads in the midst of a file, and who waits for one."""
     unit = Namespace.of("moved").unit(keys.KIND, "logs")
 
     def move() -> None:
@@ -133,7 +126,6 @@ def test_all_goes_along_with_the_slot(own_cluster: Cluster, tmp_path: Path) -> N
 
 
 def saved(feed: FileFeed, folder: Path) -> dict[str, bytes]:
-    """What the consumer `b` saves."""
     found = {}
     for file in feed.consumer("b").files():
         with file:

@@ -1,17 +1,14 @@
 """A server that restarts from an older state: every feed still comes to its end."""
 
-from __future__ import annotations
-
 import io
 import secrets
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
 from faults.waiting import eventually
 from holdfast import FeedLost, FileTaken, HoldfastError
@@ -19,13 +16,6 @@ from holdfast import FeedLost, FileTaken, HoldfastError
 LEASE_S = 1.0
 READ_S = 40.0
 DATA = b"a line\n" * 50_000
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 class Reader:
@@ -117,7 +107,6 @@ def setup(half: Half, rollback: Rollback) -> Setup:
 def test_a_feed_ends_after_its_reader_has_gone_on(
     setup: Setup, rollback: Rollback, saved: str
 ) -> None:
-    """What the server forgot is published again or read again, and the feed ends."""
     setup.publish("a")
     if saved == "published":
         rollback.save()
@@ -146,7 +135,6 @@ def test_a_feed_ends_after_its_reader_has_gone_on(
 def test_a_feed_that_was_sealed_and_is_not_any_more_can_be_sealed_again(
     setup: Setup, rollback: Rollback
 ) -> None:
-    """Whoever reads on waits for that; who has come to the end has ended."""
     setup.publish("a")
     rollback.save()
     setup.seal()
@@ -176,7 +164,6 @@ def test_a_file_that_is_read_while_the_server_restarts_is_read_to_its_end(
 
 
 def test_a_feed_that_was_begun_since_then_is_begun_again(setup: Setup, rollback: Rollback) -> None:
-    """Its reader is told that the feed is lost, or reads the new one."""
     rollback.save()
     setup.publish("a")
     reader = Reader(setup.half, setup.other)

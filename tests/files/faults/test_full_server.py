@@ -1,7 +1,5 @@
 """A server whose memory is used up: nothing new comes in, all that is there is read, and goes."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 
@@ -23,7 +21,6 @@ def client(fresh_server: Server) -> Iterator[redis.Redis]:
 
 
 def test_what_is_there_is_read_and_makes_room(fresh_server: Server, client: redis.Redis) -> None:
-    """Or whoever reads would be as stuck as whoever publishes."""
     sent = {"a": LINES, "b": b"b\n"}
     with Holdfast.from_url(fresh_server.url) as hf:
         feed = hf.file_feed("logs", consumers=["one"])

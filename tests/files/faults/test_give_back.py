@@ -1,7 +1,5 @@
 """Files whose give-back or acknowledgement fails: somebody gets them again, soon."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import io
@@ -55,7 +53,6 @@ def hf(proxy: Proxy, other: Holdfast) -> Iterator[Holdfast]:
 
 
 def end_in_an_outage(file: FeedFile, proxy: Proxy, error: type[BaseException] | None) -> None:
-    """End the block of a file by *error*, or normally."""
     with file:
         proxy.black_hole()
         if error is not None:
@@ -66,7 +63,6 @@ def end_in_an_outage(file: FeedFile, proxy: Proxy, error: type[BaseException] | 
 def test_a_file_that_could_not_be_given_back_comes_again(
     proxy: Proxy, hf: Holdfast, feed: FileFeed, end: str
 ) -> None:
-    """To the same run through the files, which goes on; and then the feed is over."""
     error, names = ENDS[end], []
     failed: type[BaseException] = error or HoldfastError
     for n, file in enumerate(hf.file_feed("logs").consumer("a").files(timeout=BOUND_S)):
@@ -86,7 +82,6 @@ def test_a_file_that_could_not_be_given_back_comes_again(
 def test_another_consumer_gets_it_while_the_first_one_lives(
     proxy: Proxy, hf: Holdfast, feed: FileFeed, end: str
 ) -> None:
-    """Also while another file of the same run is in use, and renewed."""
     files = hf.file_feed("logs").consumer("a").files(timeout=BOUND_S)
     with suppress(RuntimeError, HoldfastError), next(files):
         proxy.black_hole()
@@ -117,7 +112,6 @@ async def async_hf(proxy: Proxy, other: Holdfast) -> AsyncIterator[AsyncHoldfast
 async def test_the_same_in_asyncio(
     proxy: Proxy, async_hf: AsyncHoldfast, feed: FileFeed, end: str
 ) -> None:
-    """It comes again, and the feed is over."""
     names = []
     async for file in async_hf.file_feed("logs").consumer("a").files(timeout=BOUND_S):
         names.append(file.name)
@@ -170,7 +164,6 @@ def rest(feed: FileFeed) -> set[str]:
 def test_whoever_was_interrupted_anywhere_keeps_nothing(
     hf: Holdfast, feed: FileFeed, lost: str
 ) -> None:
-    """As by a signal at the first line of `__exit__`: the end of the block is told to nobody."""
     files = hf.file_feed("logs").consumer("a").files()
     file = next(files)
     if lost != "run":
@@ -186,7 +179,6 @@ def test_whoever_was_interrupted_anywhere_keeps_nothing(
 
 
 def test_a_dropped_run_leaves_the_consumer_for_dead(hf: Holdfast, feed: FileFeed) -> None:
-    """Nobody renews what nobody has."""
     next(hf.file_feed("logs").consumer("a").files()).__enter__()
     gc.collect()
     eventually(lambda: not feed.status().consumers[0].alive, BOUND_S)
@@ -195,7 +187,6 @@ def test_a_dropped_run_leaves_the_consumer_for_dead(hf: Holdfast, feed: FileFeed
 async def test_a_dropped_run_in_asyncio_keeps_nothing(
     async_hf: AsyncHoldfast, feed: FileFeed
 ) -> None:
-    """Neither the iterator nor the consumer is closed by anybody."""
     files = async_hf.file_feed("logs").consumer("a").files()
     file = await anext(files)
     await file.__aenter__()

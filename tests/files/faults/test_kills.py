@@ -1,7 +1,5 @@
 """Publishers and consumers are killed and stopped: every byte arrives, in order, once."""
 
-from __future__ import annotations
-
 import random
 import secrets
 import time
@@ -41,7 +39,6 @@ def sent_files(folder: Path, seed: int) -> dict[str, bytes]:
 
 
 def saved(folder: Path) -> dict[str, bytes]:
-    """What is in a folder, without what is still growing."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -51,7 +48,6 @@ def saved(folder: Path) -> dict[str, bytes]:
 
 
 def appended(folder: Path) -> dict[str, bytes]:
-    """What consumers have added, by the names of the files."""
     return {path.read_text(): path.with_suffix("").read_bytes() for path in folder.glob("*.name")}
 
 
@@ -108,7 +104,6 @@ def round_of(server: Server, tmp_path: Path, seed: int, mode: str, struck: str) 
 def test_every_byte_arrives_once_though_all_are_killed(
     standalone: Server, tmp_path: Path, seed: int, mode: str
 ) -> None:
-    """One round of each."""
     round_of(standalone, tmp_path, seed, mode, "")
 
 
@@ -119,6 +114,5 @@ def test_every_byte_arrives_once_though_all_are_killed(
 def test_every_byte_arrives_once_in_many_rounds(
     standalone: Server, tmp_path: Path, seed: int, mode: str, struck: str
 ) -> None:
-    """Each with a seed of its own; the next one's is one higher."""
     for n in range(ROUNDS):
         round_of(standalone, tmp_path, seed + n, mode, struck)

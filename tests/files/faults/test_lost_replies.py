@@ -1,7 +1,5 @@
 """Lost requests and lost replies at each step: what is done twice counts once."""
 
-from __future__ import annotations
-
 import io
 import secrets
 from collections.abc import Iterator
@@ -24,7 +22,6 @@ LINES = b"".join(b"line %d\n" % n for n in range(150_000))
 
 @pytest.fixture
 def namespace(standalone: Server) -> str:
-    """One in which the server has learned all scripts."""
     namespace = f"lost-{secrets.token_hex(4)}"
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         whole(hf.file_feed("warm", consumers=["a"]))
@@ -79,14 +76,12 @@ def test_nobody_hears_of_a_lost_reply(
 def test_chunks_that_were_lost_on_their_way_are_asked_for_again(
     proxy: Proxy, feed: FileFeed, way: str, n: int
 ) -> None:
-    """Reading changes nothing."""
     fault = getattr(proxy, way)(n, match=b"HMGET")
     assert whole(feed) == {"large": LINES, "small": b"small\n"}
     assert fault.fired == 1
 
 
 def test_a_lost_abort_is_sent_again(proxy: Proxy, feed: FileFeed) -> None:
-    """It is harmless."""
     feed.publish(io.BytesIO(b"x"), name="x")
     fault = proxy.drop_reply(match=ABORT.sha1.encode())
     feed.abort()
@@ -95,7 +90,6 @@ def test_a_lost_abort_is_sent_again(proxy: Proxy, feed: FileFeed) -> None:
 
 
 async def test_the_same_in_asyncio(proxy: Proxy, namespace: str) -> None:
-    """Each reply once."""
     async with AsyncHoldfast.from_url(proxy.url, namespace=namespace) as hf:
         feed = hf.file_feed("logs", consumers=["a"])
         faults = [proxy.drop_reply(match=each.sha1.encode()) for each in (PUT, CLAIM, SETTLE, SEAL)]

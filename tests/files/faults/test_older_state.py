@@ -1,7 +1,5 @@
 """The server restarts from an older state: everything drains, with clients that run on."""
 
-from __future__ import annotations
-
 import random
 import secrets
 from collections import Counter
@@ -143,7 +141,6 @@ def test_consumers_drain_whatever_was_forgotten(
 async def test_a_claim_that_is_there_again_ends_in_asyncio(
     machine: Rollback, feed: FileFeed, folder: Path, server: Server, hf: Holdfast
 ) -> None:
-    """Its session lives on."""
     feed.publish_dir(folder)
     feed.seal()
     async with AsyncHoldfast.from_url(server.url, namespace=hf.namespace) as other:
@@ -162,7 +159,6 @@ async def test_a_claim_that_is_there_again_ends_in_asyncio(
 def test_a_publisher_sends_again_what_the_server_forgot(
     machine: Rollback, feed: FileFeed, folder: Path, begun: bool
 ) -> None:
-    """Some of the file, or all of it; budget and sums are right."""
     turns = 0
 
     def forget(name: str, size: int) -> None:
@@ -190,7 +186,6 @@ def test_a_publisher_sends_again_what_the_server_forgot(
 def test_what_was_published_and_sealed_is_published_and_sealed_again(
     machine: Rollback, feed: FileFeed, folder: Path
 ) -> None:
-    """A stream cannot be read again, so its publisher is told; the files can, and the seal is."""
     feed.publish(folder / "one")
     machine.save()
 
@@ -216,7 +211,6 @@ def test_what_was_published_and_sealed_is_published_and_sealed_again(
 def test_a_file_that_has_the_number_of_a_forgotten_one_is_another(
     machine: Rollback, feed: FileFeed, tmp_path: Path
 ) -> None:
-    """What was saved of the forgotten one is not taken for its beginning."""
     feed.publish(__file__, name="before")
     first, second = random.Random(1).randbytes(9 * BLOCK), random.Random(2).randbytes(9 * BLOCK)
     (tmp_path / "first").write_bytes(first)
@@ -253,7 +247,6 @@ def interrupted(
 def test_a_tally_counts_each_line_once(
     machine: Rollback, feed: FileFeed, hf: Holdfast, folder: Path
 ) -> None:
-    """The counts went back together with the feed."""
     feed.publish_dir(folder)
     feed.seal()
     tally, done = hf.tally("words"), False

@@ -1,7 +1,5 @@
 """Many holders of one name in processes that may be struck, and what their histories must show."""
 
-from __future__ import annotations
-
 import secrets
 from itertools import pairwise
 from pathlib import Path

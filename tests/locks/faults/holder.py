@@ -4,8 +4,6 @@ PLAN is the JSON of a `Plan`. They take the lock, or a place of the semaphore, a
 write under the fence, and give it back, until the file `stop` appears.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -5,8 +5,6 @@ came when, by the clock of whoever asks (section 6.3.1). Neither tells a holder 
 over, and the semaphore counts before it knows whether it may.
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ survives a step; the fence is what protects the data then (Kleppmann, "How to do
 locking", 2016).
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Iterator
@@ -39,7 +37,6 @@ def server(clock: Clock) -> Iterator[Server]:
 
 
 def test_a_step_of_the_clock_is_seen_by_the_server(clock: Clock, server: Server) -> None:
-    """Else nothing of this is tested."""
     for off_s in (HOUR_S, -HOUR_S, 0.0):
         clock.set(off_s)
         assert abs(server.execute("TIME")[0] - time.time() - off_s) < 60

@@ -1,7 +1,5 @@
 """A server that forgets, is away or full, or whose clock steps: what is promised then."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 from collections.abc import Callable, Iterator
@@ -42,7 +40,6 @@ def hf(fresh_server: Server) -> Iterator[Holdfast]:
 
 
 def test_flushall(hf: Holdfast, fresh_server: Server) -> None:
-    """The server knows neither the holder nor the last fence; its clock goes on."""
     overtaken(hf, lambda: fresh_server.execute("FLUSHALL"))
 
 
@@ -64,7 +61,6 @@ def test_flushall_under_a_waiter(hf: Holdfast, fresh_server: Server) -> None:
 
 
 def test_forgotten_scripts(hf: Holdfast, fresh_server: Server) -> None:
-    """As after a failover: they are sent again, by the renewer too."""
     lease = hf.lock("l", lease=6.0).acquire()
     fresh_server.execute("SCRIPT", "FLUSH")
     renewed(lease)
@@ -73,7 +69,6 @@ def test_forgotten_scripts(hf: Holdfast, fresh_server: Server) -> None:
 
 
 def test_a_restart_in_the_middle_of_a_lease(hf: Holdfast, fresh_server: Server) -> None:
-    """What was acknowledged is kept, and so is the place."""
     lease = hf.lock("l", lease=10.0).acquire()
     fresh_server.kill()
     fresh_server.start()
@@ -85,7 +80,6 @@ def test_a_restart_in_the_middle_of_a_lease(hf: Holdfast, fresh_server: Server) 
 def test_an_outage_that_is_longer_than_the_lease_is_told(
     hf: Holdfast, fresh_server: Server
 ) -> None:
-    """By the local clock: nobody answers."""
     lease = hf.lock("l", lease=1.0).acquire()
     fresh_server.pause()
     assert lease.wait_lost(30)
@@ -122,7 +116,6 @@ def test_a_clock_that_steps_back(hf: Holdfast, fresh_server: Server) -> None:
 
 
 def test_a_full_server(hf: Holdfast, fresh_server: Server) -> None:
-    """Nobody new gets a place; who has one keeps it and gives it back, and who waits gets it."""
     lease = hf.lock("l", lease=6.0).acquire()
     heirs: list[object] = []
     thread = threading.Thread(target=lambda: heirs.append(hf.lock("l").acquire(timeout=60)))

@@ -1,7 +1,5 @@
 """Holders and waiters that crash or freeze: what they had is free in time, and no later."""
 
-from __future__ import annotations
-
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +23,6 @@ SLACK_S = 10.0
 def test_a_killed_holders_place_is_free_within_its_lease_and_a_second(
     standalone: Server, tmp_path: Path, half: str
 ) -> None:
-    """Whoever waits for it gets it then."""
     lease_s = 2.0
     with Contest(
         standalone.url, tmp_path, 2, holders=1, hold_s=60, lease=lease_s, once=True, timeout=60
@@ -42,7 +39,6 @@ def test_a_killed_holders_place_is_free_within_its_lease_and_a_second(
 
 
 def test_all_holders_of_a_semaphore_killed_at_once(standalone: Server, tmp_path: Path) -> None:
-    """All of their places are free within the lease and a second."""
     lease_s = 2.0
     with (
         Contest(

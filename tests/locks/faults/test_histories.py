@@ -1,7 +1,5 @@
 """Histories of many holders of both halves, struck by kills and pauses: nothing is held twice."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time
@@ -124,7 +122,6 @@ def losing(proxy: Proxy, seed: int, every_s: tuple[float, float]) -> Iterator[li
 def test_nothing_is_held_twice_whatever_is_lost(
     standalone: Server, proxy: Proxy, tmp_path: Path, seed: int, kind: str, limit: int
 ) -> None:
-    """Replies, requests and whole connections, at every script; and nobody is locked out by it."""
     with Contest(proxy.url, tmp_path, 4, holders=4, kind=kind, limit=limit, hold_s=0.02) as contest:
         with losing(proxy, seed, (0.02, 0.2)) as done:
             time.sleep(4)
@@ -158,7 +155,6 @@ def test_nothing_is_held_twice_when_the_server_is_killed(
 def test_sixteen_holders_whose_server_forgets_everything(
     fresh_server: Server, tmp_path: Path
 ) -> None:
-    """`FLUSHALL` again and again: who held may be overtaken, but fences rise, and nobody hangs."""
     with Contest(fresh_server.url, tmp_path, 4, holders=4, hold_s=0.02) as contest:
         for _ in range(8):
             contest.goes_on()
@@ -175,7 +171,6 @@ def test_sixteen_holders_whose_server_forgets_everything(
 def test_nothing_is_held_twice_in_many_rounds(
     standalone: Server, tmp_path: Path, seed: int, kind: str, limit: int, round_: int
 ) -> None:
-    """Sixteen holders, for a minute."""
     with Contest(standalone.url, tmp_path, 8, kind=kind, limit=limit, hold_s=0.02) as contest:
         with Nemesis(
             seed,
@@ -196,11 +191,9 @@ def test_nothing_is_held_twice_in_many_rounds(
 def test_the_checkers_catch_the_locks_of_the_seed(
     standalone: Server, tmp_path: Path, kind: str, limit: int
 ) -> None:
-    """The same harness, with holders who are paused for longer than the lease."""
     with Contest(standalone.url, tmp_path, 4, kind=kind, limit=limit, hold_s=0.3) as contest:
 
         def is_caught() -> bool:
-            """Pause who holds it, and look; it may just have given its place back."""
             held_by = eventually(lambda: holding(contest.history()))
             holder = next(p for p in contest.processes if held_by.startswith(p.name))
             holder.pause()
@@ -214,7 +207,6 @@ def test_the_checkers_catch_the_locks_of_the_seed(
 
 
 def found(history: list[Operation], limit: int) -> str:
-    """What the checkers say."""
     try:
         check(history, limit)
     except AssertionError as error:

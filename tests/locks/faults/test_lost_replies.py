@@ -1,7 +1,5 @@
 """Lost requests and lost replies at each script: the grant is answered again, nothing is left."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import threading
@@ -11,24 +9,15 @@ from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async, eventually_grows
-from holdfast import AsyncHoldfast, Holdfast, OutcomeUnknown, StaleFence
-from holdfast.locks._sync import REDEFINE
-from holdfast.locks.fenced._sync import SET
+from holdfast import AsyncHoldfast, Holdfast
 from holdfast.locks.places._sync import ACQUIRE, RELEASE, RENEW
 from holdfast.locks.turn import _async as turn
 
 WAYS = ["drop_reply", "drop_request"]
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture
@@ -45,7 +34,6 @@ def direct(standalone: Server) -> Iterator[Holdfast]:
 
 
 def is_free(hf: Holdfast, name: str = "l") -> bool:
-    """Whether nobody holds the lock, and nobody waits."""
     state = hf.lock(name).inspect()
     return (state.holder, state.waiters) == (None, ())
 
@@ -76,7 +64,6 @@ def test_a_lost_acquire_is_asked_again(
 def test_a_lost_enqueue_is_asked_again(
     half: Half, proxy: Proxy, direct: Holdfast, way: str
 ) -> None:
-    """It stands in line once, and gets its turn."""
     lock = half.client(proxy.url, direct.namespace).lock("l")
     holding = direct.lock("l").acquire()
     half.do(lock.try_acquire())
@@ -98,7 +85,6 @@ def test_a_lost_enqueue_is_asked_again(
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_lost_release_is_sent_again(half: Half, proxy: Proxy, direct: Holdfast, way: str) -> None:
-    """And is no error: the place was given back by one of the two."""
     lock = half.client(proxy.url, direct.namespace).lock("l")
     lease = half.do(lock.acquire())
     fault = getattr(proxy, way)(match=RELEASE.sha1.encode())
@@ -111,7 +97,6 @@ def test_a_lost_release_is_sent_again(half: Half, proxy: Proxy, direct: Holdfast
 def test_a_lost_release_does_not_take_the_successors_place(
     half: Half, proxy: Proxy, direct: Holdfast, way: str
 ) -> None:
-    """Who waited has it by then."""
     lock = half.client(proxy.url, direct.namespace).lock("l")
     lease = half.do(lock.acquire())
     heirs: list[Any] = []
@@ -135,7 +120,6 @@ def test_a_lost_release_does_not_take_the_successors_place(
 
 
 def test_lost_renewals_are_tried_again(half: Half, proxy: Proxy, direct: Holdfast) -> None:
-    """As long as the lease lives."""
     lock = half.client(proxy.url, direct.namespace).lock("l", lease=6.0)
     lease = half.do(lock.acquire())
     fault = proxy.drop_replies(2, match=RENEW.sha1.encode())
@@ -144,31 +128,9 @@ def test_lost_renewals_are_tried_again(half: Half, proxy: Proxy, direct: Holdfas
     half.do(lease.release())
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_lost_redefinition_and_a_lost_write_can_be_repeated(
-    half: Half, proxy: Proxy, direct: Holdfast, way: str
-) -> None:
-    """They are the user's to repeat, and count once."""
-    hf = half.client(proxy.url, direct.namespace)
-    getattr(proxy, way)(match=REDEFINE.sha1.encode())
-    with pytest.raises(OutcomeUnknown) as caught:
-        half.do(hf.semaphore("warm").redefine(limit=7))
-    half.do(caught.value.repeat())
-    assert direct.semaphore("warm").inspect().limit == 7
-
-    getattr(proxy, way)(match=SET.sha1.encode())
-    with pytest.raises(OutcomeUnknown) as caught:
-        half.do(hf.fenced("stock").set("mine", 10))
-    half.do(caught.value.repeat())
-    assert direct.fenced("stock").get() == "mine"
-    with pytest.raises(StaleFence):
-        direct.fenced("stock").set("late", 9)
-
-
 async def test_a_lost_reply_that_spared_a_ring(
     proxy: Proxy, direct: Holdfast, standalone: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An acquire hands a place to a neighbour in its process, who looks when the reply is lost."""
     monkeypatch.setattr(turn, "LOOK_S", 300.0)
     holding = direct.semaphore("s", limit=1, lease=600.0).acquire()
     async with AsyncHoldfast.from_url(proxy.url, namespace=direct.namespace) as hf:
@@ -186,7 +148,6 @@ async def test_a_lost_reply_that_spared_a_ring(
 def test_a_late_copy_of_an_acquire_takes_no_place(
     half: Half, proxy: Proxy, direct: Holdfast, standalone: Server
 ) -> None:
-    """What was lost on its way and arrives when all is over must not be granted to nobody."""
     lock = half.client(proxy.url, direct.namespace).lock("l")
     proxy.drop_reply(match=ACQUIRE.sha1.encode())
     lease = half.do(lock.acquire())

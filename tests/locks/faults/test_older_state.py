@@ -1,16 +1,13 @@
 """A server that restarts from an older state: each lock becomes free, and losses are reported."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
 from faults.waiting import eventually
 from holdfast import LeaseLost
@@ -18,13 +15,6 @@ from holdfast import LeaseLost
 LEASE_S = 1.0
 FREE_S = 30.0
 """A guard against hanging: an abandoned permit costs a lease and some seconds."""
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 class Contest:
@@ -72,7 +62,6 @@ def contest(request: pytest.FixtureRequest, half: Half, rollback: Rollback) -> C
 
 
 def test_a_released_lease_that_comes_back_ends(contest: Contest, rollback: Rollback) -> None:
-    """Its holder lives on, and does not renew it."""
     lease = contest.acquire(0)
     rollback.save()
     contest.release(lease)
@@ -81,7 +70,6 @@ def test_a_released_lease_that_comes_back_ends(contest: Contest, rollback: Rollb
 
 
 def test_a_holder_whom_the_server_forgot_is_told(contest: Contest, rollback: Rollback) -> None:
-    """Within a lease, before the end of its block; and the release says so."""
     rollback.save()
     lease = contest.acquire(0)
     rollback.restart()
@@ -107,7 +95,6 @@ def test_a_holder_that_the_server_still_knows_goes_on(contest: Contest, rollback
 def test_a_waiter_that_the_server_forgot_stands_in_line_again(
     contest: Contest, rollback: Rollback
 ) -> None:
-    """It waits on, while the holder is as before."""
     lease = contest.acquire(0)
     rollback.save()
     granted = contest.waiting(1)
@@ -123,7 +110,6 @@ def test_a_waiter_that_the_server_forgot_stands_in_line_again(
 def test_a_waiter_that_was_served_since_then_blocks_nobody(
     contest: Contest, rollback: Rollback, then: str
 ) -> None:
-    """In the older state the first one holds, and the second one waits."""
     lease = contest.acquire(0)
     granted = contest.waiting(1)
     rollback.save()

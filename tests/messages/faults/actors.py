@@ -4,8 +4,6 @@ An actor goes on until it is killed. One that is started again does what a progr
 repeats what it does not know the end of, under its name; a reader reads what is not acknowledged.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Where actors write and read: a chat or a mailbox of either half, or the textbook's chat."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Senders and readers whose connections are cut at random: nothing is lost, or out of order."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import secrets
@@ -21,7 +19,6 @@ SENDERS, EACH = 3, 25
 
 
 def insistently(do: Callable[[], Any]) -> Any:
-    """Do it, and once more as the errors say, until it is done."""
     while True:
         try:
             return do()
@@ -70,7 +67,6 @@ def check(batch: Batch, acknowledged: int, bodies: dict[int, Any]) -> None:
 
 
 def run(server: Server, seed: int) -> None:
-    """One round."""
     rng, namespace = random.Random(seed), f"cuts-{secrets.token_hex(4)}"
     over = threading.Event()
     with Proxy(server.address) as proxy, ThreadPoolExecutor(8) as threads:
@@ -111,13 +107,11 @@ LATER = [pytest.param(number, marks=pytest.mark.long) for number in range(8, 30)
 
 @pytest.mark.parametrize("number", [*range(8), *LATER])
 def test_cut_connections_lose_nothing(standalone: Server, number: int) -> None:
-    """Thirty rounds, each with its own dice."""
     run(standalone, number)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_cut_connections_lose_nothing_in_a_thousand_rounds(standalone: Server, seed: int) -> None:
-    """Others each time."""
     for number in range(1000):
         run(standalone, seed + number)

@@ -1,7 +1,5 @@
 """A server without memory: nothing new comes in, and what frees memory still works."""
 
-from __future__ import annotations
-
 import pytest
 
 from faults.servers import Server
@@ -9,7 +7,6 @@ from holdfast import Holdfast, ServerRefused
 
 
 def test_a_full_server_lets_readers_read_acknowledge_and_leave(fresh_server: Server) -> None:
-    """Or it would stay full."""
     with Holdfast.from_url(fresh_server.url, namespace="full") as hf:
         hf.mailbox("b").send(b"x" * 1000, sender="a")
         chat = hf.create_chat(["a", "b"], sender="a", body="x", chat_id="c", keep="until_read")

@@ -3,8 +3,6 @@
 Or its reader is told of a gap. All see one order, and only what was not acknowledged is repeated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +30,6 @@ def nursery() -> Iterator[Nursery]:
 
 
 def play(server: Server, nursery: Nursery, folder: Path, plan: Plan) -> None:
-    """One round, and its check."""
     history = Round(plan, server, nursery, folder).history()
     check(history, plan.readers, plan.dropped)
     assert "Traceback" not in nursery.output, f"an actor failed in {plan}:\n{nursery.output}"
@@ -42,7 +39,6 @@ def play(server: Server, nursery: Nursery, folder: Path, plan: Plan) -> None:
 def test_nothing_is_lost_in_rounds_of_kills_of_each_kind(
     fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int, part: int
 ) -> None:
-    """Each round has a seed of its own; the next one's is one higher."""
     for n in range(ROUNDS):
         play(fresh_server, nursery, tmp_path, Plan.of(seed + part * ROUNDS + n))
 
@@ -52,7 +48,6 @@ def test_nothing_is_lost_in_rounds_of_kills_of_each_kind(
 def test_nothing_is_lost_in_a_thousand_rounds_of_kills(
     fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int, part: int
 ) -> None:
-    """A hundred rounds in each part."""
     for n in range(100):
         play(fresh_server, nursery, tmp_path, Plan.of(seed + part * 100 + n))
 
@@ -69,7 +64,6 @@ def play_badly(server: Server, nursery: Nursery, folder: Path, plan: Plan) -> No
 def test_a_reader_that_acknowledges_too_early_is_caught(
     fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int
 ) -> None:
-    """What it had not handled when it was killed is lost."""
     plan = Plan(seed, reading="receive_hastily")
     with pytest.raises(AssertionError, match="never handled"):
         play_badly(fresh_server, nursery, tmp_path, plan)
@@ -78,7 +72,6 @@ def test_a_reader_that_acknowledges_too_early_is_caught(
 def test_a_chat_in_which_fetching_acknowledges_is_caught(
     fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int
 ) -> None:
-    """The textbook's: likewise, though its readers do all they can."""
     plan = Plan(seed, desk="seed", struck=["receive"])
     with pytest.raises(AssertionError, match="never handled"):
         play_badly(fresh_server, nursery, tmp_path, plan)
@@ -87,7 +80,6 @@ def test_a_chat_in_which_fetching_acknowledges_is_caught(
 def test_a_chat_with_a_lock_is_caught(
     fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int
 ) -> None:
-    """The textbook's: when a sender dies within the lock, nobody ever sends again."""
     plan = Plan(seed, desk="seed", struck=["send"])
     with pytest.raises(TimeoutError, match="could not get the lock"):
         play_badly(fresh_server, nursery, tmp_path, plan)

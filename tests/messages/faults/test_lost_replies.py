@@ -1,32 +1,22 @@
 """Lost requests and lost replies at each step: repeated, it counts once and answers the same."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import Holdfast, OutcomeUnknown
 from holdfast.core.script import Script
-from holdfast.messages._sync import DELIVER, FETCH
-from holdfast.messages.chat._sync import CREATE, JOIN, LEAVE
+from holdfast.messages._sync import FETCH
+from holdfast.messages.chat._sync import CREATE
 from holdfast.messages.index._sync import ENLIST, STRIKE
-from holdfast.messages.log._sync import ACK, PAGE, REDEFINE
-from holdfast.messages.outbox._sync import SEND
+from holdfast.messages.log._sync import ACK, PAGE
 
 WAYS = ["drop_reply", "drop_request"]
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture
@@ -47,90 +37,7 @@ def direct(standalone: Server) -> Iterator[Holdfast]:
 
 
 def members(hf: Holdfast, chat: str) -> dict[str, int]:
-    """Who is in it, and how far."""
     return dict(hf.chat(chat).members())
-
-
-def bodies(found: list[Any]) -> list[Any]:
-    """What messages say."""
-    return [message.body for message in found]
-
-
-class Write(NamedTuple):
-    """What is done, what it answers, and what is there afterwards."""
-
-    script: Script
-    do: Callable[[Any], Any]
-    answer: Any
-    look: Callable[[Holdfast], Any]
-    expected: Any
-
-
-WRITES = [
-    Write(
-        DELIVER,
-        lambda hf: hf.mailbox("warm").send("again", sender="z"),
-        2,
-        lambda hf: bodies(hf.mailbox("warm").latest()),
-        ["x", "again"],
-    ),
-    Write(
-        SEND,
-        lambda hf: hf.chat("warm").send("again", sender="a"),
-        3,
-        lambda hf: bodies(hf.chat("warm").history()),
-        ["x", "y", "again"],
-    ),
-    Write(
-        JOIN,
-        lambda hf: hf.chat("warm").join("d", start="floor"),
-        True,
-        lambda hf: members(hf, "warm"),
-        {"a": 2, "b": 0, "d": 0},
-    ),
-    Write(
-        LEAVE,
-        lambda hf: hf.chat("warm").leave("b"),
-        True,
-        lambda hf: members(hf, "warm"),
-        {"a": 2},
-    ),
-    Write(
-        CREATE,
-        lambda hf: hf.create_chat(["p", "q"], sender="p", body="new", chat_id="n"),
-        ...,
-        lambda hf: (members(hf, "n"), bodies(hf.chat("n").history())),
-        ({"p": 1, "q": 0}, ["new"]),
-    ),
-    Write(
-        REDEFINE,
-        lambda hf: hf.mailbox("warm").redefine(capacity=3),
-        None,
-        lambda hf: hf.mailbox("warm").status().capacity,
-        3,
-    ),
-]
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("write", WRITES, ids=lambda write: write.script.name)
-def test_a_lost_write_is_the_users_to_repeat(
-    half: Half,
-    proxy: Proxy,
-    direct: Holdfast,
-    way: str,
-    write: Write,
-) -> None:
-    """However often, it is applied once and answers what it answered."""
-    hf = half.client(proxy.url, direct.namespace)
-    fault = getattr(proxy, way)(match=write.script.sha1.encode())
-    with pytest.raises(OutcomeUnknown) as caught:
-        half.do(write.do(hf))
-    assert fault.fired == 1
-    for _ in range(2):
-        repeated = half.do(caught.value.repeat())
-        assert write.answer is ... or repeated == write.answer
-        assert write.look(direct) == write.expected
 
 
 READS: list[tuple[Script, Callable[[Any], Any]]] = [
@@ -151,7 +58,6 @@ def test_a_lost_read_is_asked_again(
     script: Script,
     read: Callable[[Any], Any],
 ) -> None:
-    """Without a word."""
     fault = getattr(proxy, way)(match=script.sha1.encode())
     assert half.do(read(half.client(proxy.url, direct.namespace))) == read(direct)
     assert fault.fired == 1
@@ -161,7 +67,6 @@ def test_a_lost_read_is_asked_again(
 def test_a_lost_acknowledgement_is_sent_again(
     half: Half, proxy: Proxy, direct: Holdfast, way: str
 ) -> None:
-    """It does no harm, so nobody hears of it."""
     inbox = half.client(proxy.url, direct.namespace).inbox("b")
     [batch] = half.do(inbox.fetch())
     fault = getattr(proxy, way)(match=ACK.sha1.encode())
@@ -174,7 +79,6 @@ def test_a_lost_acknowledgement_is_sent_again(
 def test_lost_notes_in_the_lists_of_members_are_sent_again(
     half: Half, proxy: Proxy, direct: Holdfast, way: str
 ) -> None:
-    """Many of them at once, and each counts."""
     hf = half.client(proxy.url, direct.namespace)
     fault = getattr(proxy, way)(5, match=ENLIST.sha1.encode())
     users = [f"u{n}" for n in range(40)]

@@ -1,7 +1,5 @@
 """Members who leave, are silent, or find that the server forgot: each a process of its own."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -51,7 +49,6 @@ class Stage:
         self._actors: list[Actor] = []
 
     def actor(self, role: str, user: str, half: str, kind: str = "chat") -> Actor:
-        """One who plays from now on."""
         about: dict[str, Any] = {**self._about, "role": role, "user": user, "half": half}
         name, folder = f"{role}-{user}-{half}", str(self._folder)
         actor = Actor(self._nursery, PLAY, name=name, kind=kind, folder=folder, **about)
@@ -60,12 +57,10 @@ class Stage:
         return actor
 
     def history(self, kind: str, user: str) -> Sequence[Operation]:
-        """What a user did up to now, of one kind."""
         paths = self._folder.glob(f"*-{user}-*.jsonl")
         return [op for op in read(paths) if op.kind == kind and op.outcome == "ok"]
 
     def close(self) -> None:
-        """The curtain."""
         for actor in self._actors:
             actor.kill()
         self.hf.close()
@@ -82,7 +77,6 @@ def stage(fresh_server: Server, nursery: Nursery, tmp_path: Path) -> Iterator[St
 def test_the_last_two_leave_together_though_they_are_killed(
     stage: Stage, fresh_server: Server, seed: int
 ) -> None:
-    """Nothing of their chats is left, wherever they were struck."""
     for chat in LEAVABLE:
         stage.hf.create_chat(["a", "b"], sender="a", body=1, chat_id=chat)
     leavers = [stage.actor("leave_all", "a", "sync"), stage.actor("leave_all", "b", "async")]
@@ -109,7 +103,6 @@ def test_the_last_two_leave_together_though_they_are_killed(
 def test_a_reader_that_is_silent_for_ever_costs_what_is_kept(
     stage: Stage, fresh_server: Server, half: str
 ) -> None:
-    """And when it comes back it is told of the gap, and gets the rest."""
     chat = stage.hf.create_chat(
         ["jack", "ruth"], sender="jack", body=["jack", 0], chat_id=PLACE, keep=FEW
     )
@@ -133,7 +126,6 @@ def test_a_reader_that_is_silent_for_ever_costs_what_is_kept(
 def test_a_server_that_forgets_everything_is_told_as_a_reset(
     stage: Stage, fresh_server: Server
 ) -> None:
-    """To each device, before anything that is sent afterwards."""
     box = stage.hf.mailbox(PLACE)
     box.redefine(capacity=100_000)
     senders = [stage.actor("send", user, half, "mailbox") for user, half in DEVICES]

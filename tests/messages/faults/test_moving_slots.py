@@ -1,7 +1,5 @@
 """Who waits hears of a message though the slot of its chat is moved about the cluster."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator
@@ -10,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from faults.clusters import Cluster
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.waiting import eventually
 from holdfast import AsyncHoldfast, Holdfast, Message
 from holdfast.core.names import Namespace, Unit
@@ -23,20 +21,11 @@ HEARD_S = 50.0
 
 @pytest.fixture(scope="module")
 def own_cluster() -> Iterator[Cluster]:
-    """A cluster whose slots this module may move about."""
     with Cluster(3, "--cluster-node-timeout", "5000") as cluster:  # a busy machine is not dead
         yield cluster
 
 
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
-
-
 def is_followed(cluster: Cluster, unit: Unit) -> bool:
-    """Whether somebody listens where it is."""
     where = cluster.owner(unit.slot)
     return bool(where.execute("PUBSUB", "SHARDNUMSUB", unit.key("bell"))[1])
 
@@ -73,7 +62,6 @@ def test_a_follower_goes_along_with_its_chat(
 
 
 async def test_companies_go_along_with_their_chat(own_cluster: Cluster) -> None:
-    """Those who send while the keys are under way, and those who come after: once each."""
     url, namespace = f"{own_cluster.url}?socket_timeout=60", "moving-company"
     slot = Namespace.of(namespace).unit(keys.CHAT, "c").slot
     async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:

@@ -1,27 +1,17 @@
 """A server that restarts from an older state: readers are told, and nothing new is withheld."""
 
-from __future__ import annotations
-
 import secrets
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
 from faults.waiting import eventually
 from holdfast import Batch, HoldfastError, NoSuchChat
 
 READ_S = 30.0
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 class Place:
@@ -88,7 +78,6 @@ def place(request: pytest.FixtureRequest, half: Half, rollback: Rollback) -> Pla
 def test_what_is_sent_after_the_restart_is_received(
     place: Place, rollback: Rollback, saved: str, sends: int
 ) -> None:
-    """Also if it has the number of a message that was read: then the reader gets a gap."""
     if saved == "sent":
         rollback.save()
     batches = place.fetch()
@@ -112,7 +101,6 @@ def test_what_is_sent_after_the_restart_is_received(
 def test_an_old_batch_that_is_acknowledged_late_hides_no_new_message(
     place: Place, rollback: Rollback, sends: int
 ) -> None:
-    """It was fetched before the restart, and holds numbers that are given out anew."""
     place.ack(place.fetch())
     rollback.save()
     place.send("lost 1", "lost 2", "lost 3")
@@ -144,7 +132,6 @@ def test_who_waits_is_woken_after_the_restart(place: Place, rollback: Rollback) 
 def test_a_chat_that_was_created_or_joined_since_then_is_gone(
     half: Half, rollback: Rollback
 ) -> None:
-    """Its members are told so, or find themselves without it; both can be done again."""
     place = Place(half, rollback, "chat")
     rollback.save()
     place.create()

@@ -5,8 +5,6 @@ message in the log), `fetch` (seqs, bodies, gap), `told` (a gap was seen), `hand
 (upto). Each function raises AssertionError with what is wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any

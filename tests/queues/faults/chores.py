@@ -6,8 +6,6 @@ with the task's id, when it was enqueued and the token of the claim: "ok" when i
 end returns its token, so the result tells which claim was the one that counted.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

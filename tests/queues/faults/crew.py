@@ -1,7 +1,5 @@
 """Some worker processes and a producer that share a queue, and what they put on record: `Crew`."""
 
-from __future__ import annotations
-
 import json
 import re
 import secrets

@@ -1,7 +1,5 @@
 """Where the tasks of a queue are, read from its keys and not by its scripts: `Places`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain

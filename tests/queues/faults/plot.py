@@ -1,7 +1,5 @@
 """What producers, operators and those who wait do in a round of trouble, and its audit: `Plot`."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

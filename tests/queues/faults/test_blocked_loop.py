@@ -1,7 +1,5 @@
 """A task that blocks the event loop costs nobody a lease, and is named in the log."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -15,7 +13,6 @@ LEASE_S = 6.0  # renewed after two seconds
 
 
 def test_a_task_that_blocks_the_loop_costs_no_lease(standalone: Server, tmp_path: Path) -> None:
-    """Neither its own nor its neighbours'; and another worker waits for work all the time."""
     gate, enough = tmp_path / "gate", tmp_path / "enough"
     with Crew(standalone, tmp_path, workers=2, lease=LEASE_S) as crew:
         blocked, other = crew.workers
@@ -48,5 +45,4 @@ def test_a_task_that_blocks_the_loop_costs_no_lease(standalone: Server, tmp_path
 
 
 def leases(crew: Crew) -> dict[bytes, float]:
-    """When the lease of each running task ends."""
     return dict(crew.raw.zrange(keys.leases(crew.unit), 0, -1, withscores=True))

@@ -1,7 +1,5 @@
 """An exception inside a worker's own loop: `run` ends with it, and its tasks are given back."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import threading
@@ -153,7 +151,6 @@ def test_a_worker_ends_with_what_breaks_its_loop(
     place: str,
     kind: type[BaseException],
 ) -> None:
-    """Its tasks are given back at once: with this lease nobody else would get them."""
     one_half = (list(PLACES).index(place) + issubclass(kind, Exception)) % 2
     run, until_idle = [run_sync, run_async][one_half], kind is Broken
     calls = [lasts.call(), lasts_in_a_thread.call(), lasts_elsewhere.call()]
@@ -184,7 +181,6 @@ def _break(
     kind: type[BaseException],
     breaks: threading.Event,
 ) -> None:
-    """Have a function raise, once, after *breaks* is set."""
     whole = getattr(owner, name)
 
     def broken(*args: Any, **options: Any) -> Any:
@@ -206,7 +202,6 @@ def test_a_worker_closes_the_rest_when_a_part_of_it_cannot_be_closed(
     run: Callable[..., None],
     owner: Any,
 ) -> None:
-    """It ends with that exception, and can be told from one that ended well."""
     breaks = threading.Event()
     breaks.set()
     whole = owner.close

@@ -1,7 +1,5 @@
 """A running task is cancelled by another process: at once, and its end does not count."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,13 +59,11 @@ def test_a_running_task_is_stopped_at_once(
 
 
 def drop_rings(proxy: Proxy, _: Server, task_id: str) -> Callable[[], bool]:
-    """The word to the worker is lost on its way."""
     fault = proxy.drop_pushes(1, match=task_id.encode())
     return lambda: fault.fired == 1
 
 
 def cut_subscriptions(_: Proxy, server: Server, task_id: str) -> Callable[[], bool]:
-    """Nobody listens when it is said."""
     return lambda: server.execute("CLIENT", "KILL", "TYPE", "pubsub") >= 0
 
 
@@ -102,7 +98,6 @@ def test_a_cancellation_that_is_not_heard_comes_with_the_next_renewal(
 def test_the_same_id_may_be_used_again_at_once(
     standalone: Server, proxy: Proxy, tmp_path: Path, function: str
 ) -> None:
-    """The old one has not heard of it, and comes to its end while the new one runs: too late."""
     old_gate, new_gate = tmp_path / "old", tmp_path / "new"
     task = getattr(chores, function)
     with Crew(standalone, tmp_path, workers=1, lease=60.0, url=proxy.url) as crew:

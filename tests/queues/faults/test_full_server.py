@@ -1,7 +1,5 @@
 """A server whose memory is used up: nothing new comes in, all that is there gets done."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -21,7 +19,6 @@ async def note(text: str) -> str:
 
 @pytest.fixture
 def hf(fresh_server: Server) -> Iterator[Holdfast]:
-    """With some tasks in line, and no byte to spare."""
     ran.clear()
     with Holdfast.from_url(fresh_server.url) as hf, fresh_server.client() as client:
         for text in ("first", "second", "third", "fourth"):
@@ -46,7 +43,6 @@ def test_enqueueing_says_that_the_server_is_full(hf: Holdfast) -> None:
 
 
 def test_what_is_in_line_is_worked_off(hf: Holdfast) -> None:
-    """A worker claims, runs and settles; whoever waits for a result gets it."""
     handles = [hf.queue("work").handle(text) for text in ("first", "second", "third", "fourth")]
     assert handles[1].cancel()
     assert hf.queue("work").handle("later").cancel()
@@ -57,7 +53,6 @@ def test_what_is_in_line_is_worked_off(hf: Holdfast) -> None:
 
 
 def test_a_full_server_can_be_stopped_and_emptied(hf: Holdfast) -> None:
-    """What an operator would do first works: pause, look, purge."""
     queue = hf.queue("work")
     queue.pause()
     assert queue.stats().paused

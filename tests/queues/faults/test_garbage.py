@@ -1,7 +1,5 @@
 """Garbage in a queue: it ends among the dead with a reason, and nothing else happens."""
 
-from __future__ import annotations
-
 import json
 import logging
 import pickle
@@ -66,7 +64,6 @@ def hf(site: Site) -> Iterator[Holdfast]:
 
 
 def drain(hf: Holdfast) -> None:
-    """Run everything."""
     hf.worker(tasks, grace=0.1, unknown_timeout=0).run(until_idle=True)
 
 
@@ -169,7 +166,6 @@ def test_garbage_ends_dead_with_a_reason(hf: Holdfast, site: Site, kind: str) ->
     "task_id", [b"\xff\xfe", b"", b"a b\r\n\x00c", b"\xed\xa0\x80", b"x" * 10_000]
 )
 def test_an_id_may_be_any_bytes(hf: Holdfast, site: Site, task_id: bytes) -> None:
-    """One that is not its envelope's, or could be nobody's, ends dead like any garbage."""
     put(site, task_id, envelope())
     hf.enqueue(note.call(1))
     drain(hf)
@@ -181,7 +177,6 @@ def test_an_id_may_be_any_bytes(hf: Holdfast, site: Site, task_id: bytes) -> Non
 
 
 def test_an_id_without_an_envelope_is_passed_over(hf: Holdfast, site: Site) -> None:
-    """As that of a cancelled task is."""
     site.client.rpush(f"{site.namespace}:{{queue:work}}:ready:m", "ghost")
     hf.enqueue(note.call(1))
     drain(hf)
@@ -189,7 +184,6 @@ def test_an_id_without_an_envelope_is_passed_over(hf: Holdfast, site: Site) -> N
 
 
 def test_an_id_that_is_in_line_twice_is_settled_once(hf: Holdfast, site: Site) -> None:
-    """Both claims run; the later one has the last word."""
     put(site, b"bad", envelope())
     site.client.rpush(f"{site.namespace}:{{queue:work}}:ready:m", "bad")
     drain(hf)
@@ -201,7 +195,6 @@ def test_an_id_that_is_in_line_twice_is_settled_once(hf: Holdfast, site: Site) -
 def test_any_error_of_a_task_makes_a_reason(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    """Also one that has no words, or none that can be stored (or be written to a log)."""
     monkeypatch.setattr(logging.getLogger("holdfast.worker"), "disabled", True)
     hf.enqueue(raises.call(what))
     hf.enqueue(note.call(1))

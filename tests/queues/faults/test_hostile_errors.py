@@ -1,7 +1,5 @@
 """Whatever a task raises or returns, it gets its retries and its worker goes on."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets
@@ -47,8 +45,6 @@ async def coroutine_and_urgent(kind: str) -> None:
 
 
 class Unreadable(msgspec.Struct):
-    """An argument whose conversion raises."""
-
     kind: str
 
     def __post_init__(self) -> None:
@@ -133,7 +129,6 @@ RAISING = [plain, coroutine, plain_and_urgent, coroutine_and_urgent]
 
 @pytest.mark.parametrize("task", RAISING, ids=lambda task: task.name.rpartition(".")[2])
 def test_whatever_a_task_raises_is_retried(hf: Holdfast, task: Any) -> None:
-    """And its worker goes on; the reason is short and readable."""
     handles = {kind: hf.enqueue(task.call(kind)) for kind in KINDS}
     after = hf.enqueue(harmless.call())
     run(hf)

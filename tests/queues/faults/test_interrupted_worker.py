@@ -1,7 +1,5 @@
 """A worker in the main thread, and a signal handler of the program that raises."""
 
-from __future__ import annotations
-
 import secrets
 import signal
 import threading
@@ -34,8 +32,6 @@ class Alarm(BaseException):
 def test_what_a_signal_handler_raises_ends_the_worker(
     standalone: Server, error: type[BaseException]
 ) -> None:
-    """And the client works as before."""
-
     def raises(_: int, __: FrameType | None) -> NoReturn:
         raise error("of the handler")
 

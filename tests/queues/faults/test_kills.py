@@ -1,7 +1,5 @@
 """Workers are killed and paused, the server restarted, replies lost: no task is lost or doubled."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random
@@ -53,7 +51,6 @@ SERVER_TROUBLE = (flush_scripts, drop_clients, drop_subscribers, restart, kill)
 def test_no_task_is_lost_in_rounds_of_kills(
     fresh_server: Server, tmp_path: Path, seed: int, rounds: int
 ) -> None:
-    """Each round has a seed of its own; the next one's is one higher."""
     for n in range(rounds):
         one_round(fresh_server, tmp_path, seed + n)
 
@@ -63,7 +60,6 @@ def test_no_task_is_lost_in_rounds_of_kills(
 def test_no_task_is_lost_in_two_hundred_rounds_of_kills(
     fresh_server: Server, tmp_path: Path, seed: int, part: int
 ) -> None:
-    """Twenty rounds in each part."""
     for n in range(20):
         one_round(fresh_server, tmp_path, seed + part * 20 + n)
 

@@ -1,7 +1,5 @@
 """Lost requests and lost replies: whatever is repeated, each task runs exactly once."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time
@@ -13,15 +11,14 @@ from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
-from holdfast import Holdfast, OutcomeUnknown, Queue, Retry, TaskRegistry, current_task
+from holdfast import Holdfast, OutcomeUnknown, Queue, TaskRegistry, current_task
 from holdfast.core import ledger
 from holdfast.core.names import Namespace
 from holdfast.queues import keys, packing
-from holdfast.queues._sync import REPLAY
 from holdfast.queues.producer._sync import ENQUEUE
 from holdfast.queues.worker.claimer import RENEW, STEP
 
@@ -42,24 +39,10 @@ def note_elsewhere(value: object) -> None:
     ran.append(value)
 
 
-@tasks.task(queue="lost", retry=Retry(attempts=1))
-def fails_at_first(value: object) -> None:
-    ran.append(value)
-    if ran.count(value) == 1:
-        raise ValueError("not yet")
-
-
 @tasks.task(queue="lost")
 def lasts() -> None:
     ran.append(current_task().attempt)
     enough.wait(90)
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture
@@ -103,44 +86,6 @@ def working(url: str, namespace: str, *, lease: float = 60.0) -> Iterator[None]:
             thread.join()
 
 
-WAYS = ("repeat", "op_id", "another client")
-
-
-def again(half: Half, url: str, method: Any, call: Any, error: OutcomeUnknown, way: str) -> Any:
-    """Do it once more, in one of the documented ways."""
-    match way:
-        case "repeat":
-            return half.do(error.repeat())
-        case "op_id":
-            return half.do(method(call, op_id=error.op_id))
-    other = half.client(url, method.__self__.namespace)
-    return half.do(getattr(other, method.__name__)(call, op_id=error.op_id))
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("meanwhile", ["waits", "runs"])
-@pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
-def test_an_enqueue_whose_outcome_is_unknown_counts_once(
-    half: Half, proxy: Proxy, direct: Holdfast, lost: str, meanwhile: str, way: str
-) -> None:
-    """However it is repeated, and also when the task has run by then."""
-    hf = half.client(proxy.url, direct.namespace)
-    fault = getattr(proxy, lost)(match=ENQUEUE.sha1.encode())
-    call = note.call("mail")
-    with pytest.raises(OutcomeUnknown, match="queues/enqueue on queue 'lost' may or") as caught:
-        half.do(hf.enqueue(call))
-    error = caught.value
-    assert fault.fired == 1
-    if meanwhile == "runs":
-        drain(direct)
-        assert ran == (["mail"] if lost == "drop_reply" else [])
-
-    handle = again(half, proxy.url, hf.enqueue, call, error, way)
-    assert (f"hf:{handle.task_id}", handle.queue) == (error.op_id, "lost")
-    drain(direct)
-    assert ran == ["mail"]
-
-
 def many() -> tuple[list[Any], int]:
     """Calls for several steps, cut by number, by size and by queue; and how many steps."""
     calls = [note.call(n) for n in range(700)]
@@ -154,7 +99,6 @@ def many() -> tuple[list[Any], int]:
 def test_an_enqueue_many_that_breaks_off_in_any_step_counts_once(
     half: Half, proxy: Proxy, direct: Holdfast, lost: str, nth: int
 ) -> None:
-    """What was stored runs meanwhile; repeating stores the rest."""
     calls, steps = many()
     assert len(list(packing.batched(calls, [str(n) for n in range(len(calls))]))) == steps
     hf = half.client(proxy.url, direct.namespace)
@@ -198,7 +142,6 @@ def test_a_repeated_enqueue_many_is_cut_into_the_same_steps(
     first_s: float,
     second_s: float,
 ) -> None:
-    """Though its envelopes tell another time: else a task changes steps, and is lost or doubled."""
     clock = SimpleNamespace(now_s=first_s, time=lambda: clock.now_s)
     clock.time_ns = lambda: round(clock.now_s * 1e9)
     monkeypatch.setattr(packing, "time", clock)
@@ -218,42 +161,10 @@ def test_a_repeated_enqueue_many_is_cut_into_the_same_steps(
             assert ran == list(range(100, 160))
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("meanwhile", ["waits", "runs"])
-@pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
-def test_a_replay_whose_outcome_is_unknown_counts_once(
-    half: Half, proxy: Proxy, direct: Holdfast, lost: str, meanwhile: str, way: str
-) -> None:
-    """It says how many it put in line, also when they have run, and died, again."""
-    direct.enqueue_many([fails_at_first.call(n) for n in range(3)])
-    drain(direct)
-    hf = half.client(proxy.url, direct.namespace)
-    fault = getattr(proxy, lost)(match=REPLAY.sha1.encode())
-    with pytest.raises(OutcomeUnknown) as caught:
-        half.do(hf.queue("lost").replay())
-    assert fault.fired == 1
-    if meanwhile == "runs":
-        drain(direct)
-
-    error = caught.value
-    match way:
-        case "repeat":
-            replayed = half.do(error.repeat())
-        case "op_id":
-            replayed = half.do(hf.queue("lost").replay(op_id=error.op_id))
-        case _:
-            other = half.client(proxy.url, direct.namespace)
-            replayed = half.do(other.queue("lost").replay(op_id=error.op_id))
-    assert replayed == 3
-    drain(direct)
-    assert ran == [0, 1, 2, 0, 1, 2]
-
-
 @pytest.mark.parametrize("lost", ["drop_replies", "drop_request"])
 def test_three_lost_steps_in_a_row_orphan_nothing(
     proxy: Proxy, direct: Holdfast, lost: str
 ) -> None:
-    """No task waits for a lease to end, none counts a crash, none runs twice."""
     with working(proxy.url, direct.namespace):
         for tens in range(0, 100, 10):
             faults = (
@@ -303,7 +214,6 @@ def is_claimed(queue: Queue) -> bool:
 def test_a_step_reply_that_ends_in_its_middle_is_asked_for_again(
     proxy: Proxy, direct: Holdfast, byte: int
 ) -> None:
-    """Wherever it breaks off."""
     with working(proxy.url, direct.namespace):
         fault = proxy.cut_reply_at(byte, match=STEP.sha1.encode())
         direct.enqueue_many([note.call(n) for n in range(20)])
@@ -317,7 +227,6 @@ def test_a_step_reply_that_ends_in_its_middle_is_asked_for_again(
 def test_a_lost_renewal_costs_no_lease(
     proxy: Proxy, standalone: Server, direct: Holdfast, lost: str
 ) -> None:
-    """The next one comes in time."""
     enough.clear()
     leases = keys.leases(Namespace.of(direct.namespace).unit(keys.KIND, "lost"))
     with working(proxy.url, direct.namespace, lease=6.0), standalone.client() as client:
@@ -335,7 +244,6 @@ def test_a_lost_renewal_costs_no_lease(
 
 
 def test_a_worker_goes_on_at_one_byte_at_a_time(proxy: Proxy, direct: Holdfast) -> None:
-    """In both directions, and each of them late."""
     with working(proxy.url, direct.namespace):
         proxy.slice(1)
         proxy.delay(0.01)
@@ -349,7 +257,6 @@ def test_a_worker_goes_on_at_one_byte_at_a_time(proxy: Proxy, direct: Holdfast) 
 def test_a_worker_notices_that_its_connections_are_dead(
     proxy: Proxy, direct: Holdfast, directions: Any
 ) -> None:
-    """Half-open: nothing arrives, nothing is reset. It says so, and goes on after that."""
     numbers = count()
     with working(proxy.url, direct.namespace, lease=1.0):
         proxy.black_hole(directions)

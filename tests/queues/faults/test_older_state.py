@@ -1,7 +1,5 @@
 """A server that restarts from an older state: its workers go on, and every task ends."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time
@@ -11,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from faults.halves import HALVES, Half
+from faults.halves import Half
 from faults.rollback import Rollback
 from faults.waiting import eventually
 from holdfast import Retry, TaskHandle, TaskRegistry, current_task
@@ -60,13 +58,6 @@ def dies(name: str) -> str:
 @tasks.task(queue="old")
 def next_one() -> None:
     """Run after another task: then the worker knows how the server took that one's end."""
-
-
-@pytest.fixture(params=HALVES)
-def half(request: pytest.FixtureRequest) -> Iterator[Half]:
-    half = Half(request.param)
-    yield half
-    half.close()
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,5 @@
 """The server goes away, or a worker does: everything goes on by itself, in bounded time."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Iterator
@@ -46,7 +44,6 @@ def refusing(proxy: Proxy) -> Iterator[None]:
 
 @contextlib.contextmanager
 def paused(server: Server) -> Iterator[None]:
-    """The server hears everything and says nothing during the block."""
     server.pause()
     try:
         yield
@@ -55,7 +52,6 @@ def paused(server: Server) -> Iterator[None]:
 
 
 def during_an_outage(crew: Crew, seconds: float) -> list[Callable[[], object]]:
-    """What its producers learn; returns how to repeat what is unknown."""
     ends_at_s = time.monotonic() + seconds
     unknown: list[Callable[[], object]] = []
     n = 0
@@ -79,7 +75,6 @@ def during_an_outage(crew: Crew, seconds: float) -> list[Callable[[], object]]:
 
 
 def refused(hf: Holdfast) -> None:
-    """Check that a client which never reached the server says so in time."""
     began_s = time.monotonic()
     with pytest.raises(ServerUnavailable, match="was not applied"):
         hf.enqueue(chores.plain.call("refused"))
@@ -115,7 +110,6 @@ def lives_through(crew: Crew, outage: contextlib.AbstractContextManager[object],
 def test_a_worker_heals_after_the_server_was_killed(
     fresh_server: Server, tmp_path: Path, seconds: float
 ) -> None:
-    """And a producer is told so in time, and is served again afterwards."""
     with Crew(fresh_server, tmp_path, workers=1, lease=LEASE_S) as crew:
         lives_through(crew, killed(fresh_server), seconds)
 
@@ -124,13 +118,11 @@ def test_a_worker_heals_after_the_server_was_killed(
 def test_a_worker_heals_after_the_server_could_not_be_reached(
     standalone: Server, proxy: Proxy, tmp_path: Path, seconds: float
 ) -> None:
-    """Likewise; the server itself went on meanwhile, and so did its leases."""
     with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, url=proxy.url) as crew:
         lives_through(crew, refusing(proxy), seconds)
 
 
 def test_a_worker_heals_after_the_server_hung(fresh_server: Server, tmp_path: Path) -> None:
-    """What it was sent while it hung, it does when it goes on: once."""
     with Crew(fresh_server, tmp_path, workers=1, lease=LEASE_S) as crew:
         lives_through(crew, paused(fresh_server), 3.0)
 
@@ -139,7 +131,6 @@ def test_a_worker_heals_after_the_server_hung(fresh_server: Server, tmp_path: Pa
 def test_a_task_that_kills_its_workers_ends_dead(
     standalone: Server, tmp_path: Path, concurrency: int
 ) -> None:
-    """At the third time; the others run, whether they came before or after it."""
     with Crew(standalone, tmp_path, workers=1, lease=60.0, concurrency=concurrency) as crew:
         [worker] = crew.workers
         worker.stop()
@@ -212,10 +203,6 @@ ENDS = {
 def test_what_ended_during_an_outage_does_not_run_again(
     standalone: Server, proxy: Proxy, tmp_path: Path, ack: str
 ) -> None:
-    """Nobody else asked meanwhile, so its worker is believed, though the leases are long over.
-
-    What still ran when they were over was stopped, and runs again: that is no crash either.
-    """
     early, late = tmp_path / "early", tmp_path / "late"
     lease_s = 3.0
     with (

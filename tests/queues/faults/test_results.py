@@ -1,7 +1,5 @@
 """Whoever waits for a result gets it, whatever happens to the ring or the server meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable
@@ -37,17 +35,14 @@ def awaited(handle: TaskHandle[Any]) -> Any:
 
 
 def is_awaited(crew: Crew) -> bool:
-    """Whether the server knows of someone who waits."""
     return bool(crew.raw.exists(keys.awaited(crew.unit)))
 
 
 def lose_rings(crew: Crew, proxy: Proxy, server: Server) -> None:
-    """No ring arrives any more, though the connections live."""
     proxy.drop_pushes(1_000, match=b"bell:")
 
 
 def cut(crew: Crew, proxy: Proxy, server: Server) -> None:
-    """All connections are reset."""
     proxy.cut()
 
 
@@ -109,7 +104,6 @@ def test_a_result_arrives_in_spite_of(
 
 
 async def test_hundreds_may_wait_for_one_result(standalone: Server, tmp_path: Path) -> None:
-    """Not all of them can be rung; the others ask. Nobody stays behind, nothing is left."""
     gate = tmp_path / "gate"
     crew = Crew(standalone, tmp_path, workers=1, lease=60.0)
     await asyncio.to_thread(crew.__enter__)

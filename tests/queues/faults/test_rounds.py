@@ -3,8 +3,6 @@
 `test_kills.py` has rounds of tasks alone, and more of them; the trouble is the same.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 import time
@@ -26,7 +24,6 @@ ROUNDS = 1
 
 
 def test_each_task_ends_in_one_way(fresh_server: Server, tmp_path: Path, seed: int) -> None:
-    """Each round has a seed of its own; the next one's is one higher."""
     for n in range(ROUNDS):
         one_round(fresh_server, tmp_path, seed + n)
 
@@ -36,7 +33,6 @@ def test_each_task_ends_in_one_way(fresh_server: Server, tmp_path: Path, seed: i
 def test_each_task_ends_in_one_way_in_two_hundred_rounds(
     fresh_server: Server, tmp_path: Path, seed: int, part: int
 ) -> None:
-    """Twenty rounds in each part."""
     for n in range(20):
         one_round(fresh_server, tmp_path, seed + part * 20 + n)
 
@@ -65,7 +61,6 @@ def one_round(server: Server, folder: Path, seed: int) -> None:
 def test_each_task_ends_in_one_way_wherever_the_server_runs(
     site: Site, tmp_path: Path, seed: int
 ) -> None:
-    """On a cluster, and as a user who may touch only the namespace: the workers are killed."""
     with Crew(
         site.server, tmp_path, workers=2, lease=LEASE_S, url=site.url, namespace=site.namespace
     ) as crew:
@@ -77,7 +72,6 @@ def test_each_task_ends_in_one_way_wherever_the_server_runs(
 
 
 def nemeses(crew: Crew, seed: int) -> list[Nemesis]:
-    """One for each worker."""
     return [
         Nemesis(
             seed + n,

@@ -1,9 +1,7 @@
 """Workers that were believed dead: what they say late does not count."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -23,15 +21,7 @@ tasks = TaskRegistry()
 def note() -> None: ...
 
 
-@pytest.fixture
-def hf(site: Site) -> Iterator[Holdfast]:
-    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
-        yield hf
-
-
 class Hand:
-    """A worker whose steps are made by hand."""
-
     def __init__(self, site: Site) -> None:
         unit = Namespace.of(site.namespace).unit(keys.KIND, "work")
         self._unit = unit
@@ -69,7 +59,6 @@ class Hand:
         return bytes(reply[2])
 
     def _named(self, settled: Sequence[Any]) -> list[str]:
-        """All keys of a step: also those of the results of what is done."""
         done = (i for i in range(0, len(settled), 5) if settled[i + 2] == "done")
         return [*self._keys, *(keys.result(self._unit, settled[i].decode()) for i in done)]
 
@@ -89,7 +78,6 @@ def test_a_worker_cannot_settle_what_another_one_has(hf: Holdfast, site: Site) -
 
 @pytest.mark.parametrize("crashes", [1, 3])
 def test_a_worker_cannot_settle_what_was_taken_back(hf: Holdfast, site: Site, crashes: int) -> None:
-    """Nobody has claimed it again: it waits, or is dead, and stays so."""
     late, other = Hand(site), Hand(site)
     hf.enqueue(note.call().options(task_id="sold-17"))
     for _ in range(crashes):
@@ -117,7 +105,6 @@ def test_a_worker_cannot_settle_a_later_task_of_the_same_id(hf: Holdfast, site: 
 
 
 def test_a_step_that_arrives_twice_claims_once(hf: Holdfast, site: Site) -> None:
-    """Its first copy was given up and comes late: nobody would hear of what it claims."""
     worker = Hand(site)
     assert worker.step(1) == (b"", [])
     hf.enqueue(note.call())
@@ -139,7 +126,6 @@ def test_settling_at_once_after_an_outage_keeps_the_other_leases(hf: Holdfast, s
 
 
 def test_a_step_extends_no_claim(hf: Holdfast, site: Site) -> None:
-    """It reports its worker's claims whose lease is over; another worker takes them back."""
     worker, other = Hand(site), Hand(site)
     hf.enqueue_many([note.call() for _ in range(2)])
     _, claims = worker.step(2, lease_ms=1)
@@ -163,6 +149,5 @@ def late_by_the_server(site: Site) -> bool:
 
 
 def claimed(worker: Hand) -> Any:
-    """A step that claims something; None when there was nothing."""
     accepted, claims = worker.step(1)
     return (accepted, claims) if claims else None

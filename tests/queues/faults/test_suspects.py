@@ -1,7 +1,5 @@
 """Tasks that kill their workers are buried, and those that only were there when it happened not."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator
@@ -84,7 +82,6 @@ def restarted(crew: Crew) -> Iterator[None]:
 def test_innocent_tasks_that_were_claimed_with_a_killer_live(
     standalone: Server, tmp_path: Path, killers: int
 ) -> None:
-    """All of them lose two workers at the same time; then each is alone when it is tried again."""
     fate = Fate(tmp_path)
     everyone = INNOCENTS + killers
     with Crew(standalone, tmp_path, workers=1, lease=4.0, concurrency=50) as crew:
@@ -119,7 +116,6 @@ def test_innocent_tasks_that_were_claimed_with_a_killer_live(
 def test_several_workers_bury_the_killer_and_nobody_else(
     standalone: Server, tmp_path: Path
 ) -> None:
-    """Whoever has claimed it with whom, and whoever takes over from whom."""
     with Crew(standalone, tmp_path, workers=3, lease=LEASE_S, concurrency=50) as crew:
         with restarted(crew):
             crew.enqueue(chores.on_the_loop.call("innocent-a", 1.0), many=INNOCENTS // 2)
@@ -225,7 +221,6 @@ def made_suspects(site: Site, hf: Holdfast, count: int) -> None:
 def test_a_worker_with_a_suspect_does_not_starve_others_nor_spin(
     standalone: Server, count: int
 ) -> None:
-    """However many suspects wait for their turn meanwhile."""
     ran.clear()
     hold.clear()
     namespace = f"suspects-{count}-{time.monotonic_ns()}"

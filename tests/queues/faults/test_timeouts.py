@@ -1,7 +1,5 @@
 """Functions that outlive their timeout: stopped if that can be; their place is not given away."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,14 +17,12 @@ FOR_EVER_S = 300.0  # longer than any test
 
 
 def a_pipe(folder: Path) -> str:
-    """Whoever opens it to read hangs until somebody opens it to write."""
     path = folder / "pipe"
     os.mkfifo(path)
     return str(path)
 
 
 def release(pipe: str) -> None:
-    """Let go whoever hangs there."""
     os.close(os.open(pipe, os.O_WRONLY))
 
 
@@ -92,10 +88,6 @@ def test_a_thread_that_hangs_keeps_its_place(standalone: Server, tmp_path: Path)
 
 
 def test_with_all_places_hanging_nothing_more_is_begun(standalone: Server, tmp_path: Path) -> None:
-    """Until one of them is free; the worker lives meanwhile, and claims nothing that it cannot run.
-
-    Its neighbour does what waits.
-    """
     pipe = a_pipe(tmp_path)
     with Crew(standalone, tmp_path, workers=2, lease=LEASE_S, concurrency=2) as crew:
         hung, other = crew.workers

@@ -1,7 +1,5 @@
 """What a kill repeats of what was finished: at most as much as `ack` says."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter
@@ -67,7 +65,6 @@ def killed_often(server: Server, folder: Path, seed: int, ack: str, kills: int, 
 def test_a_kill_repeats_no_more_than_is_promised(
     standalone: Server, tmp_path: Path, seed: int, ack: str
 ) -> None:
-    """With `ack="now"` only what was just being told; batched, what gathers in one step."""
     killed_often(standalone, tmp_path, seed, ack, kills=2, each=1000)
 
 
@@ -77,5 +74,4 @@ def test_a_kill_repeats_no_more_than_is_promised(
 def test_no_kill_of_many_repeats_more(
     standalone: Server, tmp_path: Path, seed: int, ack: str, part: int
 ) -> None:
-    """Likewise, a hundred times each."""
     killed_often(standalone, tmp_path, seed + part, ack, kills=10, each=1500)

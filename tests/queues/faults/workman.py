@@ -3,8 +3,6 @@
 It serves the queue of `chores` until SIGTERM, and writes a log to stderr.
 """
 
-from __future__ import annotations
-
 import logging
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The server side of the machine: clients, clocks, and workers that are nothing but their steps."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The machine: whatever happens to two queues, in whatever order, they do as the model does."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The queue's order and bookkeeping, against a model that was written from the promises."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 
@@ -48,12 +46,10 @@ def machine(standalone: Server) -> Iterator[QueueMachine]:
 
 
 def a_task(task_id: str, **options: object) -> dict[str, object]:
-    """Its options."""
     return {"task_id": task_id, "priority": "medium", "expires": None, **options}
 
 
 def test_what_is_taken_back_and_claimed_in_one_step_still_expires(machine: QueueMachine) -> None:
-    """It is the only one that does."""
     machine.begin(0, [a_task("a", expires=3600.0)], perishable="a")
     machine.vanish(0, worker=0, want=1, max_crashes=3)
     machine.claim(0, 1, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
@@ -78,5 +74,4 @@ def test_the_queue_does_as_the_model_does(standalone: Server) -> None:
 
 @pytest.mark.long
 def test_the_queue_does_as_the_model_does_for_long(standalone: Server, seed: int) -> None:
-    """Other examples each time, and longer ones."""
     check(standalone, 1500, 60, seed=seed)

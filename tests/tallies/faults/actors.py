@@ -4,8 +4,6 @@ Each does all its work again from the beginning when it was killed; that nothing
 what is tested. Pieces are small, so that a kill meets every kind of step.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 

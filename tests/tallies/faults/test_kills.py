@@ -1,7 +1,5 @@
 """A publisher and consumers are killed and paused at random: tallies equal a direct count."""
 
-from __future__ import annotations
-
 import random
 import secrets
 import time
@@ -36,7 +34,6 @@ def write_logs(folder: Path, rng: random.Random, size: int) -> None:
 
 
 def play(server: Server, folder: Path, seed: int, *, size: int) -> None:
-    """One round, and its check."""
     rng, namespace = random.Random(seed), secrets.token_hex(4)
     write_logs(folder / f"logs-{seed}", rng, size)
     table = write_mmdb(folder / "places.mmdb")
@@ -98,7 +95,6 @@ def check(server: Server, namespace: str, folder: Path, table: GeoTable) -> None
 def test_tallies_equal_a_direct_count_whoever_is_killed(
     standalone: Server, tmp_path: Path, seed: int
 ) -> None:
-    """One round of some seconds."""
     play(standalone, tmp_path, seed, size=4_000)
 
 
@@ -107,6 +103,5 @@ def test_tallies_equal_a_direct_count_whoever_is_killed(
 def test_tallies_equal_a_direct_count_in_thirty_rounds(
     standalone: Server, tmp_path: Path, seed: int
 ) -> None:
-    """Each round has a seed of its own; the next one's is one higher."""
     for n in range(30):
         play(standalone, tmp_path, seed + n, size=20_000)

@@ -1,7 +1,5 @@
 """One nemesis for each fault, by family."""
 
-from __future__ import annotations
-
 from faults.matrix.nemeses import access, clients, network, others, servers, topology
 from faults.matrix.nemeses.fault import Fault
 

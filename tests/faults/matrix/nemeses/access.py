@@ -1,7 +1,5 @@
 """What happens to the right to come in: rights taken, passwords changed, no place for anybody."""
 
-from __future__ import annotations
-
 import secrets
 import time
 

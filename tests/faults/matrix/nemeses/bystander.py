@@ -1,7 +1,5 @@
 """A queue that the trouble is not to touch, in use all the while: `Bystander`."""
 
-from __future__ import annotations
-
 import threading
 import time
 from itertools import count

@@ -1,7 +1,5 @@
 """What happens to clients: killed, paused, cancelled, made to say everything twice."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

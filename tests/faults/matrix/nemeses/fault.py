@@ -1,7 +1,5 @@
 """One kind of trouble, as data: `Fault`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """What happens on the lines: replies and requests lost, resets, delays, half-open connections."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What else goes wrong: a task that kills its workers, a database that is away."""
 
-from __future__ import annotations
-
 import time
 
 from faults.matrix.nemeses.fault import Fault, Target, whole

@@ -1,7 +1,5 @@
 """What happens to one server: restarts, kills, power cuts, pauses, no memory, clock steps."""
 
-from __future__ import annotations
-
 import resource
 import time
 from collections.abc import Sequence

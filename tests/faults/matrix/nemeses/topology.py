@@ -1,7 +1,5 @@
 """What happens to several servers: failover, partition, a stalled replica, slots that move."""
 
-from __future__ import annotations
-
 import time
 
 from faults.clusters import Cluster

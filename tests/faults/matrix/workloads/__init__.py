@@ -1,7 +1,5 @@
 """One workload for each block."""
 
-from __future__ import annotations
-
 from faults.matrix.workloads.base import Workload
 from faults.matrix.workloads.chats import Chats, Mailboxes
 from faults.matrix.workloads.counts import Counts

@@ -1,7 +1,5 @@
 """What a cell needs of a block: `Workload`."""
 
-from __future__ import annotations
-
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Chats and mailboxes: senders and readers of both halves, some on two devices."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 

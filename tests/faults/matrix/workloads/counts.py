@@ -1,7 +1,5 @@
 """Counters: clients that add, and look at the sum."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """A feed of files, one consumer who keeps them and one who counts their lines into a tally."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import random

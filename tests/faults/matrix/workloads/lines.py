@@ -1,7 +1,5 @@
 """A tally of local files: several who count the same files at once, and look at the sums."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

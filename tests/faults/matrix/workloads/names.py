@@ -1,7 +1,5 @@
 """Autocomplete: clients that add, remove and look for names of their own."""
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Sequence

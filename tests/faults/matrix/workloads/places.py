@@ -1,7 +1,5 @@
 """Locks and semaphores: holders of both halves that write under the fence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """A task queue: producers of both halves, and workers that are processes of their own."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence

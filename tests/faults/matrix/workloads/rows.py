@@ -1,7 +1,5 @@
 """A row cache before a database of its own: writers that invalidate, refreshers, readers."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time

@@ -1,17 +1,70 @@
-"""Numbers and texts from the server: what is none is a DecodeError."""
+"""Numbers: arguments of calls, and values read from the server."""
 
-from __future__ import annotations
-
+from enum import Enum, IntEnum
 from typing import Any
 
 import pytest
 
 from holdfast import DamagedData, DecodeError
 from holdfast.core.call.attempt import Attempt, value
+from holdfast.core.checks import checked_int
 from holdfast.core.connections.outcome import Damaged, ErrorReply, Refused, outcome_of_all
 from holdfast.core.connections.request import CallKind
 from holdfast.core.names import Namespace
 from holdfast.core.stored import MAX_EXACT, stored_int, stored_score, stored_text
+
+# Whole numbers as users give them
+
+
+@pytest.mark.parametrize("value", [1, 500, 1_000])
+def test_a_whole_number_in_range_is_taken_as_it_is(value: int) -> None:
+    assert checked_int(value, "limit", 1, 1_000) == value
+
+
+class Few(IntEnum):
+    THREE = 3
+
+
+class Some(int, Enum):
+    THREE = 3
+
+
+@pytest.mark.parametrize("value", [Few.THREE, Some.THREE])
+def test_a_number_of_a_kind_of_its_own_becomes_plain(value: int) -> None:
+    plain = checked_int(value, "limit", 1, 5)
+    assert (plain, type(plain)) == (3, int)
+    with pytest.raises(ValueError, match=r"^limit must be 1 to 2, got 3$"):
+        checked_int(value, "limit", 1, 2)
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "1", None])
+def test_what_is_no_whole_number_is_refused(value: Any) -> None:
+    kind = type(value).__name__
+    with pytest.raises(TypeError, match=f"^limit must be an int, got {kind}$"):
+        checked_int(value, "limit", 0, 1_000)
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "unit", "problem"),
+    [
+        (0, (1, 1_000), "", "limit must be 1 to 1,000, got 0"),
+        (2_000, (1, 1_000), "rows", "limit must be 1 to 1,000 rows, got 2,000"),
+        (0, (1,), "", "limit must be 1 or more, got 0"),
+    ],
+)
+def test_what_is_out_of_range_is_told_what_is_in_it(
+    value: int, bounds: tuple[int, ...], unit: str, problem: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{problem}$"):
+        checked_int(value, "limit", *bounds, unit=unit)
+
+
+@pytest.mark.parametrize("value", [-5, 2**70])
+def test_a_number_without_bounds_may_be_any(value: int) -> None:
+    assert checked_int(value, "count") == value
+
+
+# Numbers and texts from the server: what is none is a DecodeError
 
 JUNK = [
     b"", b"x", b" 1", b"1 ", b"+1", b"1_0", b"0x10", b"nan", b"1" * 400, b"\xff", None, [], 1.5,
@@ -21,7 +74,6 @@ JUNK = [
 
 @pytest.mark.parametrize("junk", [*JUNK, b"inf", b"1e400", b"1.5", b"-1", b"11", -1, 11])
 def test_what_is_no_number_in_range_is_refused(junk: Any) -> None:
-    """`int` would take some of it."""
     with pytest.raises(
         DecodeError, match=r"^the limit cannot be decoded: .* from 0 to 10; another program "
     ):
@@ -30,7 +82,6 @@ def test_what_is_no_number_in_range_is_refused(junk: Any) -> None:
 
 @pytest.mark.parametrize(("stored", "number"), [(b"0", 0), (b"10", 10), (b"007", 7), (3, 3)])
 def test_a_number_is_one(stored: Any, number: int) -> None:
-    """As the server tells it."""
     assert stored_int(stored, "the limit", 0, 10) == number
 
 
@@ -40,20 +91,17 @@ def test_a_number_is_one(stored: Any, number: int) -> None:
      (b"inf", MAX_EXACT), (b"-inf", -MAX_EXACT), (b"1e+300", MAX_EXACT), (2.0**70, MAX_EXACT)],
 )  # fmt: skip
 def test_a_score_is_a_number_within_limits(score: Any, number: int) -> None:
-    """Also where another program has set one that is infinite."""
     assert stored_score(score, "a score") == number
 
 
 @pytest.mark.parametrize("junk", JUNK)
 def test_what_is_no_score_is_refused(junk: Any) -> None:
-    """NaN included."""
     if junk not in (1.5, b"1" * 400):  # no whole numbers, but numbers
         with pytest.raises(DecodeError, match="is not a number"):
             stored_score(junk, "a score")
 
 
 def test_a_text_is_utf8() -> None:
-    """Else it is refused, with the place."""
     assert stored_text("é".encode(), "a name") == "é"
     with pytest.raises(
         DecodeError, match=r"^a name cannot be decoded: not valid UTF-8 at pos.* 1; "
@@ -78,7 +126,6 @@ ERRORS = [
 
 @pytest.mark.parametrize("error", ERRORS)
 def test_an_error_that_only_damage_explains_is_told_as_such(error: str) -> None:
-    """As nothing that a repeat could settle."""
     outcome = outcome_of_all([ErrorReply(error)], ("localhost", 1), 0)
     assert isinstance(outcome, Damaged)
     assert "script: " not in outcome.reason
@@ -103,7 +150,6 @@ def test_an_error_that_only_damage_explains_is_told_as_such(error: str) -> None:
     ],
 )
 def test_other_errors_are_not(error: str) -> None:
-    """A full server or a denied command says nothing about values."""
     outcome = outcome_of_all([ErrorReply(error)], ("localhost", 1), 0)
     assert isinstance(outcome, Refused)
     assert not isinstance(outcome, Damaged)

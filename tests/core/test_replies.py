@@ -1,28 +1,119 @@
-"""The reply path, with random replies in random slices, whole and damaged."""
+"""Replies arrive in order, however they are cut."""
 
-from __future__ import annotations
-
+import contextlib
 import random
+import secrets
+import select
 import socket
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from redis import Redis
 from redis import connection as flavour
 
 from faults.servers import Server
+from holdfast import OutcomeUnknown
+from holdfast.core.call._sync import Caller
 from holdfast.core.connections.outcome import ErrorReply
+from holdfast.core.connections.request import Request
 from holdfast.core.connections.settings import Settings
 from holdfast.core.connections.stream import _sync
 from holdfast.core.connections.stream._async import AsyncStream, open_stream
 from holdfast.core.connections.stream._sync import Stream
+from holdfast.core.connections.stream.redispy import socket_of
+from holdfast.core.names import Namespace
+from holdfast.core.script import Script
+
+# The bytes of blocking connections
+
+ADD = Script.of("test/add", "#!lua\nreturn redis.call('INCR', KEYS[1])")
+
+
+def test_what_has_come_is_never_too_late(standalone: Server) -> None:
+    settings = Settings.from_url(standalone.url)
+    connection = settings.connection(flavour, settings.addresses[0])
+    connection.connect()
+    stream = Stream(connection)
+    stream.write(Request.of("PING").payload)
+    select.select([socket_of(connection)], [], [], 60)
+    assert stream.read(time.monotonic() - 1) == b"PONG"
+    stream.close()
+
+
+@contextmanager
+def talker(beginning: bytes, crumb: bytes) -> Iterator[str]:
+    """The URL of a server that answers with a *beginning*, and then with a *crumb* for ever."""
+
+    def talk(peer: socket.socket) -> None:
+        with peer, contextlib.suppress(OSError):
+            peer.recv(4096)
+            peer.sendall(beginning)
+            while crumb:
+                peer.sendall(crumb)
+            peer.recv(1)  # until it hangs up
+
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: talk(server.accept()[0]))
+        yield f"redis://127.0.0.1:{server.getsockname()[1]}?socket_timeout=60"
+
+
+@pytest.mark.parametrize(
+    ("beginning", "crumb"),
+    [(b"$5\r\nhe", b""), (b"$400000000\r\n", b"x")],
+    ids=["it stops", "it has no end"],
+)
+def test_a_reply_in_crumbs_has_no_longer_than_any_other(beginning: bytes, crumb: bytes) -> None:
+    with talker(beginning, crumb) as url:
+        settings = Settings.from_url(url)
+        connection = settings.connection(flavour, settings.addresses[0])
+        connection.driver_info = None  # so that it says nothing by itself
+        connection.connect()
+        stream = Stream(connection)
+        stream.write(Request.of("PING").payload)
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            stream.read(began + 0.1)
+        assert time.monotonic() - began < 30
+        stream.close()
+
+
+class Fragile(flavour.Connection):
+    """A class of the user's own that fails as no other does."""
+
+    failing = False
+
+    def read_response(self, *args: Any, **options: Any) -> Any:
+        reply = super().read_response(*args, **options)
+        if Fragile.failing:
+            raise LookupError("the ear is deaf")
+        return reply
+
+
+def test_whatever_a_class_of_the_user_raises_it_may_have_been_applied(
+    standalone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unit = Namespace.of(secrets.token_hex(4)).unit("counter", "x")
+    with Redis.from_url(standalone.url, connection_class=Fragile) as client:
+        caller = Caller(Settings.of(client))
+        assert caller.call(ADD, unit, [unit.key("n")], []) == 1
+        monkeypatch.setattr(Fragile, "failing", True)
+        with pytest.raises(OutcomeUnknown, match="the ear is deaf"):
+            caller.call(ADD, unit, [unit.key("n")], [])
+        monkeypatch.setattr(Fragile, "failing", False)
+        assert caller.call(ADD, unit, [unit.key("n")], []) == 3
+        caller.close()
+
+
+# The reply path, with random replies in random slices, whole and damaged
 
 ROUNDS = 100
 
 
 def some_reply(dice: random.Random, depth: int = 0) -> tuple[Any, bytes]:
-    """A value as the reader tells it, and as the server writes it."""
     kind = dice.randrange(6 if depth < 3 else 5)
     if kind == 0:
         number = dice.randrange(-(2**63), 2**63)
@@ -53,20 +144,17 @@ def sliced(data: bytes, dice: random.Random) -> list[bytes]:
 
 
 def plain(reply: Any) -> Any:
-    """*reply* with what is said in place of the errors that say it."""
     if isinstance(reply, list):
         return [plain(part) for part in reply]
     return str(reply) if isinstance(reply, ErrorReply) else reply
 
 
 def round_of(dice: random.Random) -> tuple[list[Any], bytes]:
-    """Some replies, and all that the server writes."""
     replies = [some_reply(dice) for _ in range(dice.randrange(1, 20))]
     return [value for value, _ in replies], b"".join(written for _, written in replies)
 
 
 async def opened(server: Server, heard: list[Any], ends: list[str]) -> AsyncStream:
-    """A stream that is told by the test what comes, and not by its server."""
     settings = Settings.from_url(server.url)
     stream = await open_stream(settings, settings.addresses[0], heard.extend, ends.append)
     assert isinstance(stream, AsyncStream)
@@ -80,7 +168,6 @@ def receive(stream: AsyncStream, data: bytes) -> None:
 
 
 async def test_all_replies_are_heard_in_order(standalone: Server, seed: int) -> None:
-    """Whatever they are, and however they are cut."""
     dice, heard, ends = random.Random(seed), list[Any](), list[str]()
     stream = await opened(standalone, heard, ends)
     for _ in range(ROUNDS):
@@ -94,7 +181,6 @@ async def test_all_replies_are_heard_in_order(standalone: Server, seed: int) -> 
 
 
 async def test_after_what_is_no_reply_nothing_is_heard(standalone: Server, seed: int) -> None:
-    """The stream has ended then, and says so once."""
     dice, ended = random.Random(seed), 0
     for _ in range(ROUNDS // 10):
         heard, ends = list[Any](), list[str]()
@@ -109,7 +195,6 @@ async def test_after_what_is_no_reply_nothing_is_heard(standalone: Server, seed:
 
 
 def test_all_replies_are_read_in_order(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the blocking half as well."""
     dice = random.Random(seed)
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
         settings = Settings.from_url(f"redis://127.0.0.1:{server.getsockname()[1]}")

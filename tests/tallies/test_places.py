@@ -1,10 +1,10 @@
-"""Blocks of lines, column by column and one by one: the same as a simple program says."""
-
-from __future__ import annotations
+"""Places of addresses."""
 
 from datetime import date
+from ipaddress import IPv4Address
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from holdfast import GeoKey, GeoTable
 from holdfast.tallies.counted import SAMPLES, Sums
 from holdfast.tallies.geo.counter import PlaceCounter
+from holdfast.tallies.geo.ipv4 import ipv4_number, is_ipv4
 from tallies.reference import SPAN, Reference
 from tallies.tables import record, small_table, write_mmdb
+
+# Blocks of lines, column by column and one by one: the same as a simple program says
 
 ADDRESSES = st.sampled_from(
     ["1.0.0.1", "1.0.50.1", "173.194.38.137", "8.8.8.8", "10.0.0.1", "224.0.0.1", "255.255.255.255",
@@ -47,7 +50,6 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> GeoTable:
 
 
 def check(sums: Sums, reference: Reference) -> None:
-    """Both say the same, and there are samples of all that was rejected."""
     assert sums.lines == reference.lines
     assert sums.values == reference.values
     assert sums.rejected == reference.rejected
@@ -64,7 +66,6 @@ def check(sums: Sums, reference: Reference) -> None:
 def test_it_counts_what_a_simple_program_counts(
     table: GeoTable, blocks: list[list[tuple[bytes, bytes]]], last: bytes | None
 ) -> None:
-    """Whatever is in the lines."""
     ways = [PlaceCounter(GeoKey(table), few=few) for few in (BY_COLUMNS, ONE_BY_ONE)]
     reference = Reference(table)
     whole = [b"".join(line + end for line, end in block) for block in blocks]
@@ -99,7 +100,6 @@ def test_many_blocks_add_up(table: GeoTable, few: int) -> None:
 @each_way
 @pytest.mark.parametrize("count", [1_000, pytest.param(3_000, marks=pytest.mark.long)])
 def test_thousands_of_days_add_up(table: GeoTable, few: int, count: int) -> None:
-    """In one block, and again in the next one."""
     first = date(1990, 1, 1).toordinal()
     days = [date.fromordinal(first + n).isoformat().encode() for n in range(count)]
     data = b"".join(b"8.8.8.8 %s x\n" % day for day in days)
@@ -112,7 +112,6 @@ def test_thousands_of_days_add_up(table: GeoTable, few: int, count: int) -> None
 
 @each_way
 def test_many_addresses_are_found(table: GeoTable, few: int) -> None:
-    """Of both kinds, more than a handful."""
     addresses = [b"%d.%d.4.1" % (n, n % 7) for n in range(200)]
     addresses += [b"2a02:81%02x::1" % n for n in range(100)]
     data = b"".join(b"%s 2011-10-10 x\n" % address for address in addresses)
@@ -141,7 +140,6 @@ TODAY = b"1.0.0.1 2011-10-11 b\n"
     ],
 )
 def test_a_new_day_begins(table: GeoTable, data: bytes, at: int) -> None:
-    """Where none of the lines before is of the day of the last one."""
     for few in (BY_COLUMNS, ONE_BY_ONE):
         counter = PlaceCounter(GeoKey(table), few=few)
         counter.add(YESTERDAY, SPAN)
@@ -150,7 +148,6 @@ def test_a_new_day_begins(table: GeoTable, data: bytes, at: int) -> None:
 
 @each_way
 def test_the_first_lines_that_are_rejected_are_kept(table: GeoTable, few: int) -> None:
-    """Ten of each day, cut, and different ones."""
     counter = PlaceCounter(GeoKey(table), few=few)
     bad = [b"x%d 2011-10-10 %s" % (n % 20, b"y" * 500) for n in range(1000)]
     counter.add(b"1.0.0.1 2011-10-10\n" + b"\n".join(bad), SPAN)
@@ -161,7 +158,6 @@ def test_the_first_lines_that_are_rejected_are_kept(table: GeoTable, few: int) -
 
 @each_way
 def test_some_dimensions_are_enough(table: GeoTable, few: int) -> None:
-    """Fewer cost less."""
     counter = PlaceCounter(GeoKey(table, dimensions=["country"]), few=few)
     counter.add(b"1.0.0.1 2011-10-10\n", SPAN)
     assert counter.take().values == {("2011-10-10", "country"): {"AU": 1}}
@@ -172,7 +168,6 @@ def test_some_dimensions_are_enough(table: GeoTable, few: int) -> None:
 
 @each_way
 def test_a_reload_counts_from_then_on(tmp_path: Path, few: int) -> None:
-    """What was counted before keeps the names that it had."""
     table = small_table(tmp_path)
     counter = PlaceCounter(GeoKey(table, dimensions=["country"]), few=few)
     counter.add(b"1.0.0.1 2011-10-10\n1.0.4.1 2011-10-10\n", SPAN)
@@ -180,3 +175,38 @@ def test_a_reload_counts_from_then_on(tmp_path: Path, few: int) -> None:
     table.reload()
     counter.add(b"1.0.0.1 2011-10-10\n1.0.4.1 2011-10-10\n", SPAN)
     assert counter.take().values == {("2011-10-10", "country"): {"AU": 2, "NZ": 1, "??": 1}}
+
+
+# Columns of texts that may be IPv4 addresses, compared with what Python says
+
+NEARLY = st.text("0123456789. +-_x\u0661", max_size=16)
+OCTETS = st.sampled_from(
+    ["0", "1", "9", "10", "99", "100", "255", "256", "01", "+1", "-1", "", " 1"]
+)
+DOTTED = st.lists(OCTETS, min_size=3, max_size=5).map(".".join)
+
+
+def number(text: str) -> int | None:
+    try:
+        return int(IPv4Address(text))
+    except ValueError:
+        return None
+
+
+def numbers(texts: list[str]) -> list[int | None]:
+    text, column = pl.col("text"), pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)})
+    found = column.select(pl.when(is_ipv4(text)).then(ipv4_number(text)))
+    return found.to_series().to_list()
+
+
+@given(st.lists(st.one_of(NEARLY, DOTTED, st.text(max_size=20)), max_size=20))
+@example(["1.2.3.4.", ".1.2.3.4", "1.2.3.4.5", "1..2.3", "1.2.3", "255.255.255.255", "0.0.0.0"])
+@example(["1e0.1.1.1", "1.0.0.1 ", "0x1.1.1.1", "1_0.1.1.1", "1.1.1.1\0", "00.0.0.0", "1.1.1.0256"])
+@example(["1.1.1.1\n", "\n1.1.1.1"])
+def test_texts_are_addresses_as_python_says(texts: list[str]) -> None:
+    assert numbers(texts) == [number(text) for text in texts]
+
+
+@given(st.lists(st.integers(0, 2**32 - 1), max_size=20))
+def test_every_address_is_one(given: list[int]) -> None:
+    assert numbers([str(IPv4Address(each)) for each in given]) == given

@@ -1,0 +1,167 @@
+# Generated from test_credentials_async.py by tools/unasync.py: edit that one, then `make sync`.
+"""Passwords and certificates of connections."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trustme
+from redis import Redis
+from redis.credentials import CredentialProvider
+
+from faults.ports import LOOPBACK, Port
+from faults.processes import Process
+from faults.servers import Server
+from faults.tls import Tls
+from faults.waiting import eventually
+from holdfast import Holdfast, ServerUnavailable
+from holdfast.core.call._sync import Caller
+from holdfast.core.connections.settings import Settings
+from holdfast.core.names import Namespace
+from holdfast.core.script import Script
+
+# A password that changes while calls are made: redis-py asks its provider at each connection
+
+INCREMENT = Script.of("test/increment", "#!lua\nreturn redis.call('INCR', KEYS[1])")
+
+
+class Vault(CredentialProvider):
+    """Knows the password of now."""
+
+    password = ""
+
+    def get_credentials(self) -> tuple[str, str]:
+        if not self.password:
+            raise LookupError("the vault is sealed")
+        return "rotating", self.password
+
+    def get_credentials_async(self) -> tuple[str, str]:
+        return self.get_credentials()
+
+
+def test_a_new_password_is_used_from_the_next_connection_on(fresh_server: Server) -> None:
+    vault, unit = Vault(), Namespace.of("rotation").unit("counter", "hits")
+    rule = ["on", "allkeys", "allchannels", "allcommands"]
+    with Redis(port=fresh_server.port, credential_provider=vault) as client:
+        caller = Caller(Settings.of(client))
+
+    def increment() -> int:
+        answer: int = caller.call(INCREMENT, unit, [unit.key("n")], [])
+        return answer
+
+    with pytest.raises(LookupError, match="sealed"):
+        increment()
+    fresh_server.execute("ACL", "SETUSER", "rotating", ">old", *rule)
+    vault.password = "old"
+    assert increment() == 1
+    fresh_server.execute("ACL", "SETUSER", "rotating", "resetpass", ">new")
+    assert increment() == 2
+    fresh_server.execute("CLIENT", "KILL", "USER", "rotating")
+    time.sleep(0.05)
+    with pytest.raises(ServerUnavailable, match=r"(?i)password"):
+        increment()
+    vault.password = "new"
+    assert increment() == 3
+    caller.close()
+
+
+# TLS by the server itself, which wants to know its clients: Debian's redis-server can do that
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    authority = trustme.CA()
+    made = authority.issue_cert(LOOPBACK)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    made.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
+    made.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
+    return tmp_path
+
+
+@pytest.fixture
+def port(keys: Path) -> Iterator[int]:
+    """Where a server takes connections by TLS only, from clients with a certificate only."""
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("install Debian's redis-server: the bundled server has no TLS")
+    files = {"tls-cert-file": "cert", "tls-key-file": "key", "tls-ca-cert-file": "ca"}
+    options = [part for name, file in files.items() for part in (f"--{name}", f"{file}.pem")]
+    with Port() as port:
+        where = ["--bind", LOOPBACK, "--port", "0", "--tls-port", str(port.number), "--save", ""]
+        process = Process(program, "--dir", str(keys), *where, *options, name="tls")
+        with process:
+            eventually(lambda: "Ready to accept" in process.output or not process.is_running)
+            assert process.is_running, process.output
+            yield port.number
+
+
+def test_a_certificate_opens_all_connections(port: int, keys: Path) -> None:
+    own = f"ssl_certfile={keys}/cert.pem&ssl_keyfile={keys}/key.pem"
+    url = f"rediss://{LOOPBACK}:{port}?ssl_ca_certs={keys}/ca.pem"
+    with Holdfast.from_url(f"{url}&{own}", namespace="tls") as hf:
+        box = hf.mailbox("jill")
+        for body in ("hello", "x" * 300_000):
+            box.send(body, sender="jack")
+            batch = box.fetch(timeout=20)
+            assert [message.body for message in batch.messages] == [body]
+            box.ack(batch)
+        # So short that the connection of the bell may still be opening when the client is closed.
+        assert not (box.fetch(timeout=0.05)).messages
+    with Holdfast.from_url(url, namespace="tls") as stranger, pytest.raises(ServerUnavailable):
+        stranger.mailbox("jill").status()
+
+
+# Whom TLS lets Holdfast talk to: a server that is vouched for, under the name that was asked
+
+
+@pytest.fixture(scope="module")
+def tls(standalone: Server) -> Iterator[Tls]:
+    """Its certificate is of an authority that nobody knows, for the loopback."""
+    with Tls(standalone.address, names=["127.0.0.1"]) as tls:
+        yield tls
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Path:
+    trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
+    return tmp_path / "other.pem"
+
+
+def refused(url: str) -> str:
+    """Why nothing can be asked there."""
+    with Holdfast.from_url(url, namespace="tls-checks") as hf:
+        box = hf.mailbox("jill")
+        with pytest.raises(ServerUnavailable) as raised:
+            box.status()
+    return str(raised.value)
+
+
+def test_who_is_vouched_for_is_talked_to(tls: Tls) -> None:
+    with Holdfast.from_url(tls.url, namespace="tls-checks") as hf:
+        assert (hf.mailbox("jill").status()).unread == 0
+
+
+def test_who_is_not_is_not(tls: Tls, stranger: Path) -> None:
+    where = f"rediss://127.0.0.1:{tls.port}"
+    for url in (where, f"{where}?ssl_ca_certs={stranger}"):
+        assert "CERTIFICATE_VERIFY_FAILED" in refused(url)
+
+
+def test_a_certificate_is_of_a_name(tls: Tls) -> None:
+    """A server that is vouched for is not every server."""
+    url = f"rediss://localhost:{tls.port}?ssl_ca_certs={tls.authority}"
+    assert "Hostname mismatch" in refused(url)
+
+
+def test_who_wants_no_check_has_to_say_so(tls: Tls) -> None:
+    url = f"rediss://127.0.0.1:{tls.port}?ssl_cert_reqs=none&ssl_check_hostname=false"
+    with Holdfast.from_url(url, namespace="tls-checks") as hf:
+        assert (hf.mailbox("jill").status()).unread == 0
+
+
+def test_nothing_is_said_in_the_clear(tls: Tls) -> None:
+    """A URL without TLS gets no answer from a server that wants it."""
+    reason = refused(f"redis://127.0.0.1:{tls.port}?socket_timeout=5")
+    assert f"127.0.0.1:{tls.port}" in reason
