@@ -118,8 +118,9 @@ class ChatDemo(Demo):
             ("repeated", f"{repeats} read twice, for want of an acknowledgement"),
         ]
         if results["wait_most_s"] is not None:
-            usual = f"{results['wait_median_s'] * 1000:,.0f} ms (median), {results['wait_most_s']:.1f} s"
-            notes.append(("wait", f"{usual} (90 %) from server to disk, tunnels included"))
+            usual = f"{results['wait_median_s'] * 1000:,.0f} ms (median)"
+            most = f"{results['wait_most_s']:.1f} s (90 %)"
+            notes.append(("wait", f"{usual}, {most} from server to disk, tunnels included"))
         columns = ("", "places", "written", "to deliver", "delivered", "missing")
         return Figures(grids=[Grid(columns, rows)], notes=notes)
 

@@ -132,7 +132,7 @@ class Demo(ABC):
     duration_s: float = 0.0
     opened: ExitStack
 
-    def check_options(self) -> None:
+    def check_options(self) -> None:  # noqa: B027  (most need none)
         """Raise `DemoFailed` if an option cannot work, before anything is started."""
 
     @abstractmethod

@@ -22,7 +22,7 @@ from datetime import datetime
 from email.message import Message
 from email.parser import BytesHeaderParser
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice, product
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
 import typer
-from pathlib import Path
 from rich.text import Text
 
 from ..context import DemoContext
