@@ -223,5 +223,5 @@ def sent_once(accounts: Mapping[str, Any]) -> Invariant:
             ]
     unsure = sum(account.unsure for account in accounts.values())
     done = sum(len(account.done) for account in accounts.values())
-    what = f"writes, {unsure:,} without an answer"
+    what = f"writes, {unsure:,} unsure"
     return Invariant("every write", "applied exactly once", done, what, tuple(problems))

@@ -94,14 +94,15 @@ def _verdict(report: DemoReport) -> Iterator[Text]:
     for each in report.invariants:
         yield from (Text(f"  {each.block}: {line}") for line in _problems(each))
     broken = sum(not each.kept for each in report.invariants)
-    promises = counted(len(report.invariants), "promise")
+    number = len(report.invariants)
     kills = f", after {counted(len(report.killed), 'kill')}: {', '.join(report.killed)}"
     after = kills if report.killed else ""
     if broken:
-        yield Text(f"✗ {broken} of {promises} were not kept{after}", "bold red")
+        yield Text(f"✗ {broken} of {counted(number, 'promise')} not kept{after}", "bold red")
         yield Text(f"  What is on disk: {report.folder}", "dim", overflow="fold")
     else:
-        yield Text(f"✓ all {promises} were kept{after}", "bold green")
+        every = f"all {number} promises were" if number > 1 else "the promise was"
+        yield Text(f"✓ {every} kept{after}", "bold green")
 
 
 def _problems(invariant: Invariant) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from redis import RedisError
@@ -20,6 +20,12 @@ from .screen import screen_for
 INTERRUPTED: Final = 130
 """128 + SIGINT, as shells report it."""
 
+SIGNALS: Final = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")
+    if hasattr(signal, name)  # Windows has no SIGHUP
+)
+
 
 def run(demo: Demo, *, as_json: bool = False) -> int:
     """Run a demo from its start to its report; return the exit code.
@@ -28,11 +34,11 @@ def run(demo: Demo, *, as_json: bool = False) -> int:
         DemoFailed: it could not start or go on.
         HoldfastError: the server could not be used.
     """
-    _end_on_signals()
     console = Console(stderr=as_json, highlight=False, emoji=False)
     demo.check_options()
     try:
-        report = _played(demo, console)
+        with _signals():
+            report = _played(demo, console)
     except KeyboardInterrupt:
         console.print(f"  {demo.stopped}")
         return INTERRUPTED
@@ -58,7 +64,6 @@ def _played(demo: Demo, console: Console) -> DemoReport:
 def _in_context(demo: Demo, console: Console, ending: ExitStack) -> DemoReport:
     with context_of(demo, ending) as context, ExitStack() as opened:
         demo.opened = opened
-        opened.callback(_ignore_signals)
         demo.start(context)
         if introduction := demo.introduction():
             console.print(f"\n  {introduction}\n", soft_wrap=True)
@@ -81,15 +86,20 @@ def _life(demo: Demo, kills: KillSchedule) -> Iterator[None]:
     yield from demo.finish()
 
 
-def _end_on_signals() -> None:
-    """Have SIGTERM and a closed terminal end the demo as Ctrl-C does."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):  # Windows has no SIGHUP
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Have SIGTERM and a closed terminal end the demo as Ctrl-C does; restore all at the end."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number in SIGNALS:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _ignore_signals() -> None:
     """Let nothing interrupt the cleaning: an impatient second Ctrl-C would leave processes."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)

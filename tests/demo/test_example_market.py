@@ -15,7 +15,7 @@ from faults.processes import Process
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast
-from holdfast.cli.demo.examples import example_file, load_example
+from holdfast_demo.example_files import example_file, load_example
 
 EXAMPLE = example_file("market.py")
 ROUNDS = 20
@@ -24,7 +24,7 @@ FROZEN_BUYER = """
 import sys, time
 from pathlib import Path
 from holdfast import Holdfast, LeaseLost, StaleFence
-from holdfast.cli.demo.examples import load_example
+from holdfast_demo.example_files import load_example
 
 example, way, url, namespace, prefix, folder = sys.argv[1:]
 market = load_example(Path(example))

@@ -16,9 +16,6 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
-
-from cli.programs import holdfast
 from holdfast.cli.demo.mail.events import Event, example_folder, read_events
 from holdfast.cli.demo.mail.maildir import MailStore
 from holdfast.cli.demo.mail.order import Order, Overtaking, Place, judge
@@ -34,6 +31,9 @@ from holdfast.cli.demo.mail.report import (
 )
 from holdfast.cli.demo.mail.smtp import Delivery, Faults, MailServer, Refused
 from holdfast.cli.demo.mail.summary import print_summary
+from rich.console import Console
+
+from cli.programs import holdfast
 from holdfast.server import status
 
 DEADLINE_S = 90.0

@@ -10,7 +10,7 @@ import pytest
 
 from faults.processes import Process
 from holdfast import GeoTable
-from holdfast.cli.demo.examples import example_file, load_example
+from holdfast_demo.example_files import example_file, load_example
 
 EXAMPLE = example_file("logs.py")
 

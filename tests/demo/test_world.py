@@ -64,7 +64,7 @@ def room() -> Iterator[Path]:
 @pytest.mark.timeout(240)
 def test_every_promise_is_kept(room: Path) -> None:
     """Although somebody of everything is killed, and the server as well: exit code 0."""
-    demo = ["demo", "--seconds", "6", "--check", "--seed", "5", "--json"]
+    demo = ["demo", "--seconds", "5", "--check", "--seed", "5", "--json"]
     done = holdfast(*demo, patience_s=200.0, TMPDIR=str(room))
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
@@ -106,16 +106,9 @@ def test_the_screen_on_a_terminal(room: Path) -> None:
     code, shown = on_terminal("demo", wait_for="hits, ", say=CTRL_C, NO_COLOR="1", TMPDIR=str(room))
     assert code == 130, shown
     assert "Traceback" not in shown
-    for part in ("shop", "market", "downloads", "traffic", "chats", "logs", "mail"):
+    for part in ("shop", "market", "downloads", "traffic", "chat", "logs", "mail"):
         assert part in shown
     assert "stopped" in shown
-
-
-def test_options_of_all_are_none_of_one() -> None:
-    """Exit code 2, and where they belong."""
-    done = holdfast("demo", "--check", "mail")
-    assert done.returncode == 2
-    assert "options come after the command" in done.stderr
 
 
 @pytest.mark.long
@@ -127,7 +120,7 @@ def test_every_promise_is_kept_for_a_minute(seed: int, room: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "promises were kept, after 8 kills" in done.stdout
     table = [line for line in done.stdout.splitlines() if line.endswith("✓")]
-    assert 10 < max(map(len, table)) <= 110  # a link, and a list of kills, are longer
+    assert 10 < max(map(len, table)) <= 80  # a link, and a list of kills, are longer
     assert left_in(room) == []
 
 

@@ -15,11 +15,11 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, TaskRegistry, current_task
-from holdfast.cli.demo.mail.events import Event
-from holdfast.cli.demo.mail.given_back import given_back
-from holdfast.cli.demo.mail.order import Place, judge
-from holdfast.cli.demo.mail.smtp import Delivery
 from holdfast.cli.logs import Lines
+from holdfast_demo.mail.checks import given_back
+from holdfast_demo.mail.events import Enqueued, MarketEvent
+from holdfast_demo.mail.order import judge
+from holdfast_demo.mail.smtp_server import MailArrival
 
 HELD, BEHIND = "sold-1", "sold-2"
 
@@ -42,15 +42,15 @@ def test_a_mail_whose_lease_was_lost_in_an_outage_did_not_wait(
     standalone: Server, proxy: Proxy, log: Path
 ) -> None:
     """Its first claim leaves no mail and costs no attempt: only the worker's log knows of it."""
-    arrivals: list[Delivery] = []
+    arrivals: list[MailArrival] = []
     holding, may_end = threading.Event(), threading.Event()
     tasks = TaskRegistry()
 
     def mailed() -> None:
         me, now = current_task(), time.time()
         enqueued_s = me.enqueued_at.timestamp() if me.enqueued_at else now
-        mail_id = Event("sold", me.task_id, {}).mail_id
-        arrivals.append(Delivery(mail_id, me.attempt, me.token, enqueued_s, now, now))
+        mail_id = MarketEvent("sold", me.task_id, {}).mail_id
+        arrivals.append(MailArrival(mail_id, me.attempt, me.token, enqueued_s, now, now))
 
     @tasks.task(queue="email")
     def hold() -> None:
@@ -81,7 +81,7 @@ def test_a_mail_whose_lease_was_lost_in_an_outage_did_not_wait(
         try:
             eventually(lambda: holding.is_set() and arrivals)
             with proxy.refuse():
-                eventually(lambda: HELD in given_back([log]) and not holding.is_set())
+                eventually(lambda: HELD in given_back([log.read_text()]) and not holding.is_set())
                 may_end.set()
             eventually(lambda: any(HELD in mail.mail_id for mail in arrivals))
         finally:
@@ -90,13 +90,14 @@ def test_a_mail_whose_lease_was_lost_in_an_outage_did_not_wait(
             serving.join()
     assert {mail.attempt for mail in arrivals} == {1}
 
-    events = [Event("sold", HELD, {}), Event("sold", BEHIND, {})]
+    events = [MarketEvent("sold", HELD, {}), MarketEvent("sold", BEHIND, {})]
     priorities = {"sold": "medium"}
-    places = {
-        event.mail_id: Place(number, called_at, returned_at) for number, event in enumerate(events)
+    enqueued = {
+        event.mail_id: Enqueued(number, called_at, returned_at)
+        for number, event in enumerate(events)
     }
-    assert BEHIND in judge(events, priorities, places, arrivals).out_of_turn
-    assert judge(events, priorities, places, arrivals, given_back([log])).kept
+    assert BEHIND in judge(events, priorities, enqueued, arrivals).out_of_turn
+    assert judge(events, priorities, enqueued, arrivals, given_back([log.read_text()])).kept
 
 
 @pytest.mark.parametrize(
@@ -113,4 +114,4 @@ def test_the_log_names_what_was_given_back(log: Path, told: str) -> None:
     logger.warning("task sold-8 (mail) of queue email, attempt 1, 0.010 s: failed: OSError: away")
     logger.warning("task sold-9 of the queue 'email' is taken over: 1 workers vanished")
     logger.warning("%s", told)
-    assert given_back([log, log.with_name("of-nobody.log")]) == {"sold-7"}
+    assert given_back([log.read_text()]) == {"sold-7"}

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from faults.waiting import eventually_async
-from holdfast.cli.demo.examples import example_file, load_example
+from holdfast_demo.example_files import example_file, load_example
 
 INIT = example_file("fakegarage/__init__.py")
 load_example(INIT)
@@ -246,6 +246,7 @@ async def test_a_tunnel(tmp_path: Path, mute: bool) -> None:
     assert heard == [b"1\n", *[b"2\n"] * (not mute), b"4\n"]
 
 
+@pytest.mark.long  # the same day as `holdfast demo chat`
 def test_the_example_by_hand() -> None:
     """From the folder of the examples: a short day, and everybody has everything."""
     done = subprocess.run(

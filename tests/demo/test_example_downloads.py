@@ -13,7 +13,7 @@ import pytest
 from faults.processes import Process
 from faults.servers import Server
 from holdfast import Holdfast
-from holdfast.cli.demo.examples import example_file, load_example
+from holdfast_demo.example_files import example_file, load_example
 
 EXAMPLE = example_file("downloads.py")
 AT_ONCE = 8
@@ -28,11 +28,11 @@ def example(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def site(example: Any) -> Iterator[Any]:
-    with example.Site() as site:
-        threading.Thread(target=site.serve_forever, daemon=True).start()
-        yield site
-        site.shutdown()
+def pages(example: Any) -> Iterator[Any]:
+    with example.Site() as pages:
+        threading.Thread(target=pages.serve_forever, daemon=True).start()
+        yield pages
+        pages.shutdown()
 
 
 def fetch_all(crawler: Any, urls: list[str]) -> list[bytes | None]:
@@ -41,30 +41,31 @@ def fetch_all(crawler: Any, urls: list[str]) -> list[bytes | None]:
 
 
 def test_three_at_once(
-    example: Any, site: Any, standalone: Server, request: pytest.FixtureRequest
+    example: Any, pages: Any, standalone: Server, request: pytest.FixtureRequest
 ) -> None:
     """Threads of one process count like processes do."""
-    urls = [f"{site.url}/{number}" for number in range(AT_ONCE)]
+    urls = [f"{pages.url}/{number}" for number in range(AT_ONCE)]
     with Holdfast.from_url(standalone.url, namespace=request.node.name) as hf:
         contents = fetch_all(example.Crawler(hf), urls)
     assert contents == [f"page /{number}\n".encode() for number in range(AT_ONCE)]
-    assert site.most == 3
+    assert pages.most == 3
 
 
-def test_the_site_notices_impoliteness(example: Any, site: Any) -> None:
+def test_the_site_notices_impoliteness(example: Any, pages: Any) -> None:
     """So that the count of polite crawlers means something."""
-    fetch_all(example.Crawler(None), [f"{site.url}/{number}" for number in range(AT_ONCE)])
-    assert site.most > 3
+    fetch_all(example.Crawler(None), [f"{pages.url}/{number}" for number in range(AT_ONCE)])
+    assert pages.most > 3
 
 
 def test_private_pages_stay_private(
-    example: Any, site: Any, standalone: Server, request: pytest.FixtureRequest
+    example: Any, pages: Any, standalone: Server, request: pytest.FixtureRequest
 ) -> None:
     """`robots.txt` is asked before anything else."""
     with Holdfast.from_url(standalone.url, namespace=request.node.name) as hf:
-        assert example.Crawler(hf).fetch(f"{site.url}/private/diary") is None
+        assert example.Crawler(hf).fetch(f"{pages.url}/private/diary") is None
 
 
+@pytest.mark.long  # twelve interpreters; the crawlers of the world are processes, too
 def test_the_example_by_hand(standalone: Server) -> None:
     """Six processes, three downloads, and every page but the private one."""
     with Process.python(EXAMPLE, standalone.url, name="downloads") as process:

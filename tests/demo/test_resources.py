@@ -8,19 +8,22 @@ import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
 from faults.servers import Server
 from holdfast import Holdfast
-from holdfast.cli.demo.world.course import Course
-from holdfast.cli.demo.world.gauge import FILES, LEAST_S, MEMORY, OLD_S, Gauge
-from holdfast.cli.demo.world.kept import kept_on
-from holdfast.cli.demo.world.nemesis import ROUND_S, Nemesis
-from holdfast.cli.demo.world.part import Fault, until
-from holdfast.cli.demo.world.world import World
+from holdfast_demo.demo import ProcessFault, until
+from holdfast_demo.nemesis import ROUND_S, KillSchedule
+from holdfast_demo.resources import (
+    FILES,
+    LEAST_S,
+    MEMORY,
+    OLD_S,
+    ResourceMonitor,
+    TimeSeries,
+    key_usage,
+)
 
 
 def noise(n: int) -> float:
@@ -44,34 +47,34 @@ GROWING: dict[str, Callable[[int], float]] = {
 }
 
 
-def course_of(shape: Callable[[int], float], points: int = 100) -> Course:
-    return Course("worker-1", MEMORY, 1.0, [(5.0 * n, shape(n)) for n in range(points)])
+def series_of(shape: Callable[[int], float], points: int = 100) -> TimeSeries:
+    return TimeSeries("worker-1", MEMORY, [(5.0 * n, shape(n)) for n in range(points)])
 
 
 @pytest.mark.parametrize("shape", FLAT)
 def test_what_is_flat_did_not_grow(shape: str) -> None:
     """Whatever it does while it warms up."""
-    assert not course_of(FLAT[shape]).grew()
+    assert not series_of(FLAT[shape]).grew()
 
 
 @pytest.mark.parametrize("shape", GROWING)
 def test_what_grows_is_found_out(shape: str) -> None:
     """And told in a sentence."""
-    course = course_of(GROWING[shape])
-    assert course.grew()
-    assert course.told().startswith("memory in MB of worker-1: 5")
+    series = series_of(GROWING[shape])
+    assert series.grew()
+    assert series.sentence().startswith("memory in MB of worker-1: 5")
 
 
 def test_a_few_points_say_nothing() -> None:
     """Of a process that was killed soon."""
-    course = course_of(GROWING["steadily"], 11)
-    assert (course.parts(), course.grew()) == ((), False)
+    series = series_of(GROWING["steadily"], 11)
+    assert (series.parts(), series.grew()) == ((), False)
 
 
 @pytest.fixture
-def gauge(standalone: Server) -> Gauge:
+def monitor(standalone: Server) -> ResourceMonitor:
     """Looks at a process that only waits."""
-    return Gauge(standalone.url, dict, seconds=LEAST_S)
+    return ResourceMonitor(standalone.url, dict, seconds=LEAST_S)
 
 
 def test_a_process_is_looked_at(standalone: Server) -> None:
@@ -80,35 +83,35 @@ def test_a_process_is_looked_at(standalone: Server) -> None:
         pytest.skip("this system has no /proc")
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as waiting:
         pids = {"waiting": waiting.pid, "gone": 2**22 + 1}
-        gauge = Gauge(standalone.url, lambda: pids, seconds=LEAST_S)
-        gauge.look()
-        gauge.look()
+        monitor = ResourceMonitor(standalone.url, lambda: pids, seconds=LEAST_S)
+        monitor.poll()
+        monitor.poll()
         waiting.communicate(b"\n")
-    gauge.close()
-    courses = {(course["name"], course["what"]): course for course in gauge.report()["courses"]}
+    monitor.close()
+    courses = {(course["name"], course["what"]): course for course in monitor.results()["courses"]}
     assert {name for name, _ in courses} == {"demo", "waiting", "server"}
     assert courses["waiting", MEMORY]["lasted_s"] == courses["waiting", FILES]["lasted_s"] == 0.0
 
 
-def test_who_grows_breaks_the_promise(gauge: Gauge) -> None:
+def test_who_grows_breaks_the_promise(monitor: ResourceMonitor) -> None:
     """Once it is old enough; the process that holds the evidence may."""
     for name, pid in {"demo": 1, "worker-1": 2, "young": 3}.items():
         for n in range(100):
             at_s = n * (OLD_S / 200 if name == "young" else OLD_S / 50)
-            gauge._note(pid, name, MEMORY, at_s, 50.0 + n)
-    gauge.close()
-    [verdict] = gauge.verdicts()
-    assert not verdict.kept
-    assert [problem.split()[4] for problem in verdict.problems] == ["worker-1:"]
+            monitor._note(pid, name, MEMORY, at_s, 50.0 + n)
+    monitor.close()
+    [invariant] = monitor.invariants()
+    assert not invariant.kept
+    assert [problem.split()[4] for problem in invariant.problems] == ["worker-1:"]
 
 
 def test_a_short_life_is_not_judged(standalone: Server) -> None:
     """It has not settled; but it is reported."""
-    gauge = Gauge(standalone.url, dict, seconds=LEAST_S - 1)
-    gauge.look()
-    gauge.close()
-    assert list(gauge.verdicts()) == []
-    assert gauge.report()["courses"]
+    monitor = ResourceMonitor(standalone.url, dict, seconds=LEAST_S - 1)
+    monitor.poll()
+    monitor.close()
+    assert list(monitor.invariants()) == []
+    assert monitor.results()["courses"]
 
 
 def test_what_is_kept_is_told_by_block(fresh_server: Server) -> None:
@@ -117,11 +120,11 @@ def test_what_is_kept_is_told_by_block(fresh_server: Server) -> None:
         Holdfast.from_url(fresh_server.url, namespace="kept") as hf,
         fresh_server.client() as client,
     ):
-        before = kept_on(client, 1.0)
+        before = key_usage(client, 1.0)
         hf.mailbox("jill").send("x" * 100_000, sender="jack")
         hf.counter("hits").add()
         client.set("kept:plain", "x")
-        after = kept_on(client, 2.0)
+        after = key_usage(client, 2.0)
     grown = {block: n - before.keys.get(block, 0) for block, n in after.keys.items()}
     assert grown["mailbox"] >= 2
     assert grown["counter"] >= 1
@@ -132,25 +135,27 @@ def test_what_is_kept_is_told_by_block(fresh_server: Server) -> None:
 
 def test_in_a_long_life_faults_come_again() -> None:
     """But for those that are not to; in a short one each comes once."""
-    faults = [Fault("often", int), Fault("once", int, again=False)]
+    faults = [ProcessFault("often", int), ProcessFault("once", int, again=False)]
     for seconds, often in ((60.0, 1), (4 * ROUND_S, 4)):
-        nemesis = Nemesis(faults, seconds=seconds, seed=7)
-        nemesis.look(seconds)
-        assert sorted(nemesis.struck) == ["often"] * often + ["once"]
+        nemesis = KillSchedule(faults, seconds=seconds, seed=7)
+        nemesis.poll(seconds)
+        assert sorted(nemesis.killed) == ["often"] * often + ["once"]
 
 
-def test_nobody_is_spared_because_the_time_is_over() -> None:
-    """On a slow machine that may be between two looks."""
-    nemesis = Nemesis([Fault("one", int), Fault("other", int)], seconds=0.0, seed=7)
-    ground: Any = SimpleNamespace(seconds=0.0)
-    world = World(ground, [], nemesis, cast(Gauge, None), "")
-    assert list(world.live()) == []
-    assert sorted(world.struck) == ["one", "other"]
+def test_no_fault_is_left_out_because_the_time_is_over() -> None:
+    """On a slow machine that may be between two polls."""
+    nemesis = KillSchedule(
+        [ProcessFault("one", int), ProcessFault("other", int)], seconds=0.0, seed=7
+    )
+    nemesis.poll(0.0)
+    assert sorted(nemesis.killed) == ["one", "other"]
 
 
 def test_patience_lasts_as_long_as_something_moves() -> None:
     """On a slow machine everything takes longer, and ends all the same."""
     looks = count()
-    assert len(list(until(lambda: next(looks) > 3, moved=count().__next__, patience_s=30.0))) == 4
+    assert (
+        len(list(until(lambda: next(looks) > 3, progress=count().__next__, patience_s=30.0))) == 4
+    )
     for _ in until(lambda: False, patience_s=0.0):
         pytest.fail("it has no patience")

@@ -11,7 +11,7 @@ import pytest
 
 from faults.servers import Server
 from holdfast import Holdfast
-from holdfast.cli.demo.examples import example_file, load_example
+from holdfast_demo.example_files import example_file, load_example
 
 EXAMPLE = example_file("guild.py")
 
