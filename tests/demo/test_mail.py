@@ -12,31 +12,29 @@ from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import replace
 from email.message import EmailMessage
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from holdfast.cli.demo.mail.events import Event, example_folder, read_events
-from holdfast.cli.demo.mail.maildir import MailStore
-from holdfast.cli.demo.mail.order import Order, Overtaking, Place, judge
-from holdfast.cli.demo.mail.report import (
-    SLICES,
-    Punctuality,
-    Report,
-    Span,
-    check,
-    figures,
-    figures_by_kind,
-    punctuality,
-)
-from holdfast.cli.demo.mail.smtp import Delivery, Faults, MailServer, Refused
-from holdfast.cli.demo.mail.summary import print_summary
-from rich.console import Console
 
 from cli.programs import holdfast
 from holdfast.server import status
+from holdfast_demo.mail.checks import (
+    MailHistory,
+    copies_of,
+    not_before_its_time,
+)
+from holdfast_demo.mail.events import Enqueued, MarketEvent, example_folder, read_events
+from holdfast_demo.mail.order import ClaimOrder, OvertakenMails, judge
+from holdfast_demo.mail.smtp_server import (
+    MailArrival,
+    MaildirStore,
+    SmtpFaults,
+    SmtpRefusals,
+    SmtpServer,
+)
 
 DEADLINE_S = 90.0
+EVENTS = 200
 
 
 def command(*arguments: object) -> list[str]:
@@ -74,15 +72,15 @@ def wait_for_mails(folder: Path, count: int) -> None:
 
 def test_every_event_gets_its_mail_in_its_turn(tmp_path: Path) -> None:
     """One each; resets overtake the line, sales come when they begin, and the records prove it."""
-    done = demo("--count", 300, "--concurrency", 4, "--embedded", tmp_path, "--json")
+    done = demo("--count", EVENTS, "--concurrency", 4, "--embedded", tmp_path, "--json")
 
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
-    expected = Counter(e.mail_id for e in read_events(example_folder() / "events.jsonl", 300))
-    assert MailStore(tmp_path / "maildir").message_ids() == expected
+    expected = Counter(e.mail_id for e in read_events(example_folder() / "events.jsonl", EVENTS))
+    assert MaildirStore(tmp_path / "maildir").message_ids() == expected
     assert report["ok"]
     assert report["missing"] == report["twice"] == []
-    assert report["sent_now"] == report["kinds"]["all"]["sent"] == 300
+    assert report["sent_now"] == report["kinds"]["all"]["sent"] == EVENTS
     assert report["refused"]["mails"] > 0
     assert report["kinds"]["all"]["retries"] >= report["refused"]["mails"]
     kinds = report["kinds"]
@@ -93,15 +91,16 @@ def test_every_event_gets_its_mail_in_its_turn(tmp_path: Path) -> None:
         "expired": "low",
         "all": "",
     }
-    events = Counter(e.kind for e in read_events(example_folder() / "events.jsonl", 300))
+    events = Counter(e.kind for e in read_events(example_folder() / "events.jsonl", EVENTS))
     for kind, row in kinds.items():
         assert row["events"] == row["sent"] == sum(row["over_time"])
-        assert row["sent"] == (events[kind] or 300)
+        assert row["sent"] == (events[kind] or EVENTS)
         assert 0 < row["wait_median_s"] <= row["wait_longest_s"]
-    assert report["punctuality"] == {"delayed": events["sale"], "early": []}
+    promises = {each["promise"]: each for each in report["promises"]}
+    assert promises["never before its time"]["checked"] == events["sale"]
     order = report["order"]
     assert order["judged"]
-    assert order["claims"] == 300 + report["refused"]["mails"]
+    assert order["claims"] == EVENTS + report["refused"]["mails"]
     assert order["passed_over"] == order["out_of_turn"] == []
     assert order["overtaking"]["reset"]["most"] > 0
 
@@ -116,7 +115,7 @@ def test_a_killed_run_is_completed_by_the_next_one(tmp_path: Path) -> None:
         assert server is not None
         os.killpg(process.pid, signal.SIGKILL)
         os.kill(server, signal.SIGKILL)
-    sent = set(MailStore(tmp_path / "maildir").message_ids())
+    sent = set(MaildirStore(tmp_path / "maildir").message_ids())
     assert 200 <= len(sent) < 600
 
     done = demo(*options, "--json")
@@ -142,7 +141,6 @@ def test_a_killed_worker_costs_no_mail(tmp_path: Path) -> None:
     assert report["missing"] == []
     assert report["order"]["judged"]
     assert report["order"]["passed_over"] == report["order"]["out_of_turn"] == []
-    assert report["punctuality"]["early"] == []
 
 
 def worker_pids(demo: int) -> list[int]:
@@ -150,51 +148,11 @@ def worker_pids(demo: int) -> list[int]:
         ["ps", "-A", "-ww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
     ).stdout.splitlines()
     processes = [line.split(None, 2) for line in lines]
-    return [int(pid) for pid, parent, args in processes if int(parent) == demo and "leash" in args]
-
-
-def test_workers_do_not_outlive_a_killed_demo(tmp_path: Path) -> None:
-    """When only the demo is killed, its workers notice and end by themselves."""
-    with running_demo("--embedded", tmp_path) as process:
-        wait_for_mails(tmp_path, 20)
-        process.kill()
-        process.wait()
-
-        deadline_s = time.monotonic() + 30.0
-        while group_lives(process.pid):
-            assert time.monotonic() < deadline_s, "workers still run"
-            time.sleep(0.05)
-
-
-def group_lives(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-@pytest.mark.long
-def test_without_a_terminal_it_prints_plain_lines(tmp_path: Path) -> None:
-    """In a pipe there are no control codes, and the verdict is the last thing said."""
-    done = demo("--count", 20, "--embedded", tmp_path)
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "\x1b" not in done.stdout
-    assert "20 events, 20 mails: none missing, none twice" in done.stdout
-    assert "sales: none of 1 mailed early" in done.stdout
-    assert "out of order" in done.stdout
-
-
-def test_events_that_are_none_are_a_usage_error(tmp_path: Path) -> None:
-    """The message names the file and the line; nothing is started."""
-    path = tmp_path / "events.jsonl"
-    path.write_text('{"event": "stolen", "id": 1}\n')
-
-    done = demo("--events", path)
-
-    assert done.returncode == 2
-    assert "line 1 is not a market event" in " ".join(done.stderr.replace("│", " ").split())
+    return [
+        int(pid)
+        for pid, parent, args in processes
+        if int(parent) == demo and "holdfast_demo.child" in args
+    ]
 
 
 def test_a_sale_is_announced_before_it_begins(tmp_path: Path) -> None:
@@ -213,8 +171,8 @@ def test_a_sale_is_announced_before_it_begins(tmp_path: Path) -> None:
 # The pieces
 
 
-def event(number: int, kind: str = "sold", delay_s: float = 0.0) -> Event:
-    return Event(kind, f"{kind}-{number}", {}, delay_s)
+def event(number: int, kind: str = "sold", delay_s: float = 0.0) -> MarketEvent:
+    return MarketEvent(kind, f"{kind}-{number}", {}, delay_s)
 
 
 def mail(mail_id: str, **headers: str) -> EmailMessage:
@@ -228,41 +186,41 @@ def mail(mail_id: str, **headers: str) -> EmailMessage:
     return message
 
 
-def send(server: MailServer, message: EmailMessage) -> None:
+def send(server: SmtpServer, message: EmailMessage) -> None:
     with smtplib.SMTP(server.address, local_hostname="test.example", timeout=10.0) as client:
         client.send_message(message)
 
 
 def test_the_check_misses_a_mail_that_is_gone(tmp_path: Path) -> None:
     """A mail removed from the maildir is missing, one that is there twice is reported as such."""
-    store = MailStore(tmp_path / "maildir")
+    store = MaildirStore(tmp_path / "maildir")
     events = [event(number) for number in (1, 2, 3)]
     for each in [*events, events[1]]:
         store.add(mail(each.mail_id).as_bytes())
-    assert check(events, store.message_ids()).missing == []
+    assert copies_of(events, store.message_ids()).missing == []
 
     gone = next(f for f in tmp_path.glob("maildir/new/*") if b"<sold-3@" in f.read_bytes())
     gone.unlink()
 
-    found = check(events, store.message_ids())
+    found = copies_of(events, store.message_ids())
     assert found.missing == ["sold-3"]
     assert found.twice == ["sold-2"]
 
 
 def test_a_refused_mail_is_taken_on_the_next_try(tmp_path: Path) -> None:
     """The server answers 451 as often as its faults say, then stores the mail and what it says."""
-    store = MailStore(tmp_path / "maildir")
-    faults = Faults(refused_mails=1000, every_connection=0)
+    store = MaildirStore(tmp_path / "maildir")
+    faults = SmtpFaults(refused_mails=1000, every_connection=0)
     mail_id = next(i for i in map(str, range(1000)) if faults.refusals(i) == 2)
     message = mail(mail_id, X_Attempt="3", X_Token="7", X_Enqueued_At="2026-03-14 17:00:00+00:00")
 
-    with MailServer(store, faults) as server:
+    with SmtpServer(store, faults) as server:
         for _ in range(2):
             with pytest.raises(smtplib.SMTPDataError, match="451"):
                 send(server, message)
         send(server, message)
 
-    assert server.refused == Refused(mails=2, connections=0)
+    assert server.refused == SmtpRefusals(mails=2, connections=0)
     assert store.message_ids() == {mail_id: 1}
     [delivery] = server.deliveries
     assert (delivery.mail_id, delivery.attempt, delivery.token) == (mail_id, 3, 7)
@@ -273,39 +231,40 @@ def test_a_refused_mail_is_taken_on_the_next_try(tmp_path: Path) -> None:
 
 def test_every_so_many_connections_one_is_turned_away(tmp_path: Path) -> None:
     """A refused connection gets 421, the next ones are served."""
-    faults = Faults(refused_mails=0, every_connection=2)
-    with MailServer(MailStore(tmp_path / "maildir"), faults) as server:
+    faults = SmtpFaults(refused_mails=0, every_connection=2)
+    with SmtpServer(MaildirStore(tmp_path / "maildir"), faults) as server:
         send(server, mail("1"))
         with pytest.raises(smtplib.SMTPConnectError, match="421"):
             send(server, mail("2"))
         send(server, mail("2"))
 
-    assert server.refused == Refused(mails=0, connections=1)
+    assert server.refused == SmtpRefusals(mails=0, connections=1)
     assert [delivery.mail_id for delivery in server.deliveries] == ["1", "2"]
 
 
 def test_a_mail_without_a_date_of_its_own_counts_from_its_arrival() -> None:
     """Headers that are absent or nonsense become the instant of storing and the first attempt."""
-    delivery = Delivery.read(mail("1", X_Attempt="many", X_Enqueued_At="None"))
+    delivery = MailArrival.read(mail("1", X_Attempt="many", X_Enqueued_At="None"))
 
     assert (delivery.attempt, delivery.token) == (1, 0)
     assert delivery.enqueued_at == delivery.started_at == delivery.answered_at
 
 
-SPAN = Span(100.0, 110.0)
+def history(deliveries: list[MailArrival]) -> MailHistory:
+    return MailHistory(deliveries, 100.0, 110.0)
 
 
 def test_figures_count_the_first_delivery_of_a_mail() -> None:
     """A second copy changes neither the waits nor the retries; other events' mails are left out."""
     events = [event(1), event(2)]
     deliveries = [
-        Delivery(events[0].mail_id, 1, 0, 100.0, 101.0, 101.1),
-        Delivery(events[1].mail_id, 3, 0, 100.0, 103.0, 103.1),
-        Delivery(events[1].mail_id, 9, 0, 100.0, 190.0, 190.1),
-        Delivery("another", 9, 0, 100.0, 190.0, 190.1),
+        MailArrival(events[0].mail_id, 1, 0, 100.0, 101.0, 101.1),
+        MailArrival(events[1].mail_id, 3, 0, 100.0, 103.0, 103.1),
+        MailArrival(events[1].mail_id, 9, 0, 100.0, 190.0, 190.1),
+        MailArrival("another", 9, 0, 100.0, 190.0, 190.1),
     ]
 
-    row = figures(events, {"sold-1"}, deliveries, SPAN)
+    row = history(deliveries).figures(events, {"sold-1"})
 
     assert (row.events, row.sent, row.retried, row.retries) == (2, 1, 1, 2)
     assert row.wait_median_s == pytest.approx(2.1)
@@ -317,11 +276,11 @@ def test_the_wait_of_a_delayed_mail_counts_from_its_time() -> None:
     """How late it was, not how long before it was announced; mails of other kinds do not count."""
     events = [event(1, "sale", delay_s=4.0), event(2, "expired")]
     deliveries = [
-        Delivery(events[0].mail_id, 1, 0, 100.0, 104.2, 104.5),
-        Delivery(events[1].mail_id, 1, 0, 100.0, 109.0, 109.0),
+        MailArrival(events[0].mail_id, 1, 0, 100.0, 104.2, 104.5),
+        MailArrival(events[1].mail_id, 1, 0, 100.0, 109.0, 109.0),
     ]
 
-    rows = figures_by_kind(events, {"sale": "medium", "expired": "low"}, set(), deliveries, SPAN)
+    rows = history(deliveries).by_kind(events, {"sale": "medium", "expired": "low"}, set())
 
     assert list(rows) == ["sale", "expired", "all"]
     assert rows["sale"].wait_longest_s == pytest.approx(0.5)
@@ -329,17 +288,19 @@ def test_the_wait_of_a_delayed_mail_counts_from_its_time() -> None:
 
 
 def test_a_mail_begun_before_its_time_is_found() -> None:
-    """Also if it was refused then: whoever begins early, begins early."""
+    """Also if it was refused then."""
     events = [event(1, "sale", 5.0), event(2, "sale", 5.0), event(3, "sale", 5.0), event(4)]
     arrivals = [
-        Delivery(events[0].mail_id, 1, 0, 100.0, 105.0, 105.1),  # just in time
-        Delivery(events[1].mail_id, 1, 0, 100.0, 104.999, 105.1),
-        Delivery(events[2].mail_id, 1, 0, 100.0, 103.0, 103.1),  # refused
-        Delivery(events[2].mail_id, 2, 0, 100.0, 106.0, 106.1),
-        Delivery(events[3].mail_id, 1, 0, 100.0, 100.0, 100.1),  # of no delay
+        MailArrival(events[0].mail_id, 1, 0, 100.0, 105.0, 105.1),  # just in time
+        MailArrival(events[1].mail_id, 1, 0, 100.0, 104.999, 105.1),
+        MailArrival(events[2].mail_id, 1, 0, 100.0, 103.0, 103.1),  # refused
+        MailArrival(events[2].mail_id, 2, 0, 100.0, 106.0, 106.1),
+        MailArrival(events[3].mail_id, 1, 0, 100.0, 100.0, 100.1),  # of no delay
     ]
 
-    assert punctuality(events, arrivals) == Punctuality(3, ["sale-2", "sale-3"])
+    found = not_before_its_time(events, arrivals)
+    assert found.checked == 3
+    assert [problem.split()[0] for problem in found.problems] == ["sale-2", "sale-3"]
 
 
 # The order
@@ -355,9 +316,9 @@ class History:
 
     def __init__(self, lead_s: float = 0.0) -> None:
         self.lead_s = lead_s
-        self.events: list[Event] = []
-        self.places: dict[str, Place] = {}
-        self.arrivals: list[Delivery] = []
+        self.events: list[MarketEvent] = []
+        self.enqueued: dict[str, Enqueued] = {}
+        self.arrivals: list[MailArrival] = []
         self.mail("sold", enqueued=1.0, claimed=1.0, took=0.0)
 
     def mail(
@@ -373,14 +334,14 @@ class History:
         """One mail of one claim; its task id."""
         one = event(len(self.events), kind, delay)
         self.events.append(one)
-        self.places[one.mail_id] = Place(len(self.places), enqueued, enqueued + took)
+        self.enqueued[one.mail_id] = Enqueued(len(self.enqueued), enqueued, enqueued + took)
         token = round((claimed + self.lead_s) * 1e6)
         began = claimed + took
-        self.arrivals.append(Delivery(one.mail_id, attempt, token, enqueued, began, began + 0.1))
+        self.arrivals.append(MailArrival(one.mail_id, attempt, token, enqueued, began, began + 0.1))
         return one.task_id
 
-    def order(self, given_back: Container[str] = ()) -> Order:
-        return judge(self.events, PRIORITIES, self.places, self.arrivals, given_back)
+    def order(self, given_back: Container[str] = ()) -> ClaimOrder:
+        return judge(self.events, PRIORITIES, self.enqueued, self.arrivals, given_back)
 
 
 @pytest.mark.parametrize("lead_s", [0.0, 3600.0, -3600.0])
@@ -399,7 +360,7 @@ def test_an_order_that_was_kept_is_found_kept(lead_s: float) -> None:
     assert order.kept
     assert order.claims == 11
     assert order.doubt_s == pytest.approx(0.0, abs=1e-5)
-    assert order.overtaking == {"reset": Overtaking(1, 6, 6), "sale": Overtaking(3, 3, 3)}
+    assert order.overtaking == {"reset": OvertakenMails(1, 6, 6), "sale": OvertakenMails(3, 3, 3)}
 
 
 @pytest.mark.parametrize("lead_s", [0.0, 3600.0, -3600.0])
@@ -500,82 +461,6 @@ def test_a_mail_that_an_earlier_run_put_in_line_has_no_place() -> None:
     history.mail("expired", 1.5, claimed=4.0)
 
     assert history.order().passed_over == []
-
-
-# The verdict
-
-
-def report(**changes: object) -> Report:
-    events = [event(1, "sale", 1.0), event(2)]
-    deliveries = [Delivery(e.mail_id, 1, 1, 100.0, 102.0, 102.5) for e in events]
-    rows = figures_by_kind(events, {"sale": "medium", "sold": "medium"}, set(), deliveries, SPAN)
-    good = Report(
-        kinds=rows,
-        seconds=10.0,
-        sent_before=0,
-        sent_now=2,
-        refused=Refused(0, 0),
-        workers_replaced=0,
-        order=Order(judged=True, claims=2),
-        punctuality=Punctuality(1, []),
-        unfinished=0,
-        missing=[],
-        twice=[],
-        dead_in_all=0,
-        dead={},
-        maildir="maildir",
-    )
-    return replace(good, **changes)  # type: ignore[arg-type]
-
-
-def summary(of: Report) -> str:
-    text = StringIO()
-    print_summary(of, Console(file=text, width=80))
-    return text.getvalue()
-
-
-def test_a_good_run_is_told_in_eighty_columns() -> None:
-    """A row per kind with its waits and what was sent when, and a line per promise."""
-    text = summary(report())
-
-    assert report().ok
-    assert "✗" not in text
-    assert max(map(len, text.splitlines())) <= 80
-    [sale] = [line for line in text.splitlines() if line.lstrip().startswith("sale begins")]
-    assert sale.split()[2:-1] == ["medium", "1", "1.50", "s", "1.50", "s"]
-    assert len(sale.split()[-1]) == SLICES
-    assert "2 events, 2 mails: none missing" in text
-    assert "sales: none of 1 mailed early" in text
-    assert "claims: none of 2 out of order" in text
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"missing": ["sold-2"]}, "1 of 2 mails are missing"),
-        ({"unfinished": 1}, "1 tasks are still queued"),
-        ({"punctuality": Punctuality(1, ["sale-1"])}, "mails begun before their time: 1"),
-        ({"order": Order(True, 2, passed_over=["sold-2"])}, "that goes first waited: 1"),
-        ({"order": Order(True, 2, out_of_turn=["sold-2"])}, "in the same line earlier: 1"),
-    ],
-)
-def test_a_broken_promise_is_a_failed_run(changes: dict[str, object], said: str) -> None:
-    """Whatever is missing, early or out of order is named, and the run is not ok."""
-    broken = report(**changes)
-
-    assert not broken.ok
-    assert "✗" in (text := summary(broken))
-    assert said in text
-    assert "✓" not in text
-
-
-def test_without_records_the_order_is_not_praised() -> None:
-    """Then the demo says that it does not know."""
-    text = summary(report(order=Order()))
-
-    assert report(order=Order()).ok
-    assert "out of order" not in text
-    assert "not judged" in text
 
 
 def test_the_events_are_what_their_generator_writes() -> None:
