@@ -8,14 +8,13 @@ from dataclasses import asdict, dataclass
 from statistics import median, quantiles
 from typing import Annotated, Any, ClassVar, Final
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
 from .context import DemoContext
 from .demo import Bar, Demo, Figures, Grid, Invariant, until
 from .example_files import example
-from .options import Seconds, Seed
+from .options import Seconds, Seed, number
 from .report import counted
 
 OPENS_AT_H, HOURS = 7, 12  # of the day in fast motion
@@ -39,10 +38,7 @@ class ChatDemo(Demo):
 
     name: ClassVar = "chat"
     seed: Seed = None
-    clients: Annotated[
-        int,
-        typer.Option("--clients", metavar="N", min=4, max=400, help="How many phones, 4 to 400."),
-    ] = 60
+    clients: Annotated[int, number("--clients", "How many phones", 4, 400)] = 60
     seconds: Seconds = 20.0
 
     def start(self, context: DemoContext) -> None:
@@ -57,7 +53,6 @@ class ChatDemo(Demo):
         self._garage.start()
 
     def poll(self) -> bool:
-        """Kill and start processes as the day has it."""
         return bool(self._garage.look())
 
     def finish(self) -> Iterator[None]:
@@ -67,12 +62,10 @@ class ChatDemo(Demo):
         self.end()
 
     def line(self) -> str:
-        """Return how far the day is."""
         line: str = self._garage.told()
         return line.partition("s  ")[2]
 
     def figures(self) -> Figures:
-        """Return how far the day is, which phones have signal, and what was written last."""
         garage, accounts = self._garage, self._garage.accounts.values()
         one, many = garage.mailboxes, garage.chats
         bars = (
@@ -101,7 +94,6 @@ class ChatDemo(Demo):
         )
 
     def final_figures(self) -> Figures:
-        """Return what was delivered, and how soon."""
         results, garage = self.results(), self._garage
         rows = [
             [name, *(f"{n:,}" for n in (places, count.written, count.to_deliver, count.delivered)),
@@ -135,7 +127,6 @@ class ChatDemo(Demo):
         yield sent_once(garage.accounts)
 
     def results(self) -> dict[str, Any]:
-        """Return all figures."""
         garage, day = self._garage, self._garage.day
         accounts = garage.accounts.values()
         waits = [wait for account in accounts for wait in account.waits_s]
@@ -155,7 +146,6 @@ class ChatDemo(Demo):
         }
 
     def introduction(self) -> str:
-        """Return how many phones there are."""
         day = self._garage.day
         chats = counted(len(day.readers) - len(day.users), "group chat")
         return (
@@ -164,7 +154,6 @@ class ChatDemo(Demo):
         )
 
     def pids(self) -> Mapping[str, int]:
-        """Return the processes of phones."""
         pids: dict[str, int] = self._garage.pids()
         return pids
 

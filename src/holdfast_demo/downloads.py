@@ -53,7 +53,6 @@ class DownloadsDemo(Demo):
         self.opened.enter_context(self._crawlers)
 
     def poll(self) -> bool:
-        """Replace dead processes."""
         self._crawlers.replace_dead()
         return True
 
@@ -63,7 +62,6 @@ class DownloadsDemo(Demo):
         self.end()
 
     def line(self) -> str:
-        """Return what the site has counted."""
         return f"{self._site.visits:,} downloads, {self._site.most} at once at most"
 
     def invariants(self) -> Iterator[Invariant]:
@@ -75,7 +73,6 @@ class DownloadsDemo(Demo):
         return [ProcessFault(NAMES[0], partial(self._crawlers.kill, NAMES[0]))]
 
     def pids(self) -> Mapping[str, int]:
-        """Return the processes of crawlers."""
         return self._crawlers.pids
 
 

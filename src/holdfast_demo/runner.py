@@ -15,7 +15,7 @@ from .context import context_of
 from .demo import TICK_S, Demo, DemoFailed
 from .nemesis import KillSchedule
 from .report import DemoReport, print_report
-from .screen import screen_for
+from .screen import DemoScreen
 
 INTERRUPTED: Final = 130
 """128 + SIGINT, as shells report it."""
@@ -69,7 +69,7 @@ def _in_context(demo: Demo, console: Console, ending: ExitStack) -> DemoReport:
             console.print(f"\n  {introduction}\n", soft_wrap=True)
         opened.callback(_ignore_signals)  # the last to be added is the first to be called
         kills = KillSchedule(demo.faults(), seconds=demo.duration_s, seed=context.seed)
-        with screen_for(console, demo) as screen:
+        with DemoScreen(console, demo) as screen:
             for _ in _life(demo, kills):
                 screen.show()
         return DemoReport.of(demo, kills.killed, context.folder)

@@ -13,7 +13,7 @@ import typer
 from .context import DemoContext
 from .demo import Demo, DemoFailed, Figures, Grid, Invariant
 from .example_files import example
-from .options import WRONG_USAGE, Seconds
+from .options import WRONG_USAGE, Seconds, number
 
 
 @dataclass
@@ -30,10 +30,7 @@ class SaleDemo(Demo):
     """
 
     name: ClassVar = "sale"
-    readers: Annotated[
-        int,
-        typer.Option("--readers", metavar="N", min=2, max=20_000, help="Readers, 2 to 20000."),
-    ] = 2000
+    readers: Annotated[int, number("--readers", "How many look", 2, 20_000)] = 2000
     seconds: Seconds = 10.0
     database: Annotated[
         str | None,
@@ -55,7 +52,6 @@ class SaleDemo(Demo):
         self.opened.callback(self._snapshots.close)
 
     def poll(self) -> bool:
-        """Let the sale go on until its next snapshot."""
         with _database_errors():
             now = next(self._snapshots, None)
         if now is not None:
@@ -63,11 +59,9 @@ class SaleDemo(Demo):
         return now is not None
 
     def line(self) -> str:
-        """Return the rates of the current phase."""
         return " · ".join(self._cells(self._phases[max(self._phases)])) if self._phases else ""
 
     def figures(self) -> Figures:
-        """Return the rates of both phases."""
         columns = ("readers ask", "time", "reads", "SELECTs", "sold", "age of rows")
         rows = [self._cells(phase) for phase in self._phases.values()]
         failed = [
@@ -84,11 +78,9 @@ class SaleDemo(Demo):
         yield Invariant("shop", "what is sold is gone, nothing else", items, "items", problems)
 
     def results(self) -> dict[str, Any]:
-        """Return the figures of both phases."""
         return {"parts": [_rates(phase) for phase in self._phases.values()]}
 
     def introduction(self) -> str:
-        """Return who asks which database; without its password."""
         kind = self._database.partition(":")[0].partition("+")[0]
         return f"{self.readers:,} readers, some buyers, 50 items in {kind}"
 

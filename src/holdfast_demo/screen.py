@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -19,62 +19,35 @@ LINE_EVERY_S: Final = 1.0
 NAME_WIDTH: Final = 14
 
 
-class DemoScreen(Protocol):
-    """A screen: shows the demo while `with screen:` lasts."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *ended: object) -> None: ...
-
-    def show(self) -> None:
-        """Show the figures of now."""
-
-
-def screen_for(console: Console, demo: Demo) -> DemoScreen:
-    """Return the screen that fits the console: a picture on a terminal, lines anywhere else."""
-    return PictureScreen(console, demo) if console.is_interactive else TextScreen(console, demo)
-
-
-class TextScreen:
-    """A screen that prints a line every second, without control codes."""
+class DemoScreen:
+    """`with DemoScreen(…) as screen:` shows a demo: a picture in place, or lines in a pipe."""
 
     def __init__(self, console: Console, demo: Demo) -> None:
         self._console = console
         self._demo = demo
+        self._live: Live | None = None
+        if console.is_interactive:
+            self._live = Live(console=console, auto_refresh=False, transient=True)
         self._began_s = self._next_s = time.monotonic()
 
     def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
         return self
 
     def __exit__(self, *ended: object) -> None:
-        pass
+        if self._live:
+            self._live.stop()
 
     def show(self) -> None:
-        """Print a line, if the last one is old enough."""
+        """Draw the picture again, or print a line if the last one is old enough."""
         now_s = time.monotonic()
-        if now_s >= self._next_s and (line := self._demo.line()):
+        if self._live:
+            parts = Group(*drawn(self._demo.figures()))
+            self._live.update(Padding(parts, (1, 2)), refresh=True)
+        elif now_s >= self._next_s and (line := self._demo.line()):
             self._next_s = now_s + LINE_EVERY_S
             self._console.print(f"  {now_s - self._began_s:5.1f} s  {line}", soft_wrap=True)
-
-
-class PictureScreen:
-    """A picture that is drawn in place, and is gone when the demo ends."""
-
-    def __init__(self, console: Console, demo: Demo) -> None:
-        self._demo = demo
-        self._live = Live(console=console, auto_refresh=False, transient=True)
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(self, *ended: object) -> None:
-        self._live.stop()
-
-    def show(self) -> None:
-        """Draw the picture again."""
-        parts = Group(*drawn(self._demo.figures()))
-        self._live.update(Padding(parts, (1, 2)), refresh=True)
 
 
 def drawn(figures: Figures) -> Iterator[RenderableType]:

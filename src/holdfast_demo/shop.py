@@ -85,7 +85,6 @@ class ShopDemo(Demo):
         self._staff.hire("buyer", BUYERS)
 
     def poll(self) -> bool:
-        """Check the processes, and invalidate a row now and then."""
         self._staff.look_after()
         now_s = time.monotonic()
         if now_s >= self._next_s:
@@ -100,7 +99,6 @@ class ShopDemo(Demo):
         yield from until(lambda: not list(differing(self._stock(), self._shown())))
 
     def line(self) -> str:
-        """Return reads, queries and sales."""
         counts = self._staff.told()
         reads, sold, asked = (int(counts.get(what, 0)) for what in ("reads", "sold", "queries"))
         return f"{reads:,} reads, {asked:,} SELECTs, {sold:,} sold"
@@ -120,7 +118,6 @@ class ShopDemo(Demo):
         return [ProcessFault("refresher", partial(self._staff.replace, "refresher"))]
 
     def pids(self) -> Mapping[str, int]:
-        """Return all processes of the shop."""
         pids: dict[str, int] = self._staff.pids()
         return pids
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -16,7 +15,7 @@ from holdfast import Samples
 from .context import DemoContext
 from .demo import Demo, Figures, Grid, Invariant, until
 from .guild_names import everybody
-from .options import Seed
+from .options import Seed, number
 from .players import PAGES, Players, misdelivered, misfound, missed
 
 SECONDS: Final = 30
@@ -41,13 +40,8 @@ class TrafficDemo(Demo):
 
     name: ClassVar = "traffic"
     seed: Seed = None
-    players: Annotated[
-        int, typer.Option("--players", metavar="N", min=1, max=64, help="How many play, 1 to 64.")
-    ] = 8
-    seconds: Annotated[
-        float,
-        typer.Option("--seconds", metavar="S", min=1.0, max=60.0, help="How long, 1 to 60."),
-    ] = 15.0
+    players: Annotated[int, number("--players", "How many play", 1, 64)] = 8
+    seconds: Annotated[float, number("--seconds", "How long they play", 1, 60)] = 15.0
     thinks_s: float = 0.02
     samples: int = 120
 
@@ -66,7 +60,6 @@ class TrafficDemo(Demo):
         self._began_s = time.monotonic()
 
     def poll(self) -> bool:
-        """Raise what a player failed of."""
         if self._playing.failures:
             raise RuntimeError(f"a player failed: {self._playing.failures[0]!r}")
         return time.monotonic() - self._began_s < self.seconds
@@ -77,7 +70,6 @@ class TrafficDemo(Demo):
         self.end()
 
     def line(self) -> str:
-        """Return the sums."""
         sums = self.results()
         return (
             f"{sum(self._playing.hits.values()):,} hits, {sums['searches']:,} searches, "
@@ -85,7 +77,6 @@ class TrafficDemo(Demo):
         )
 
     def figures(self) -> Figures:
-        """Return the hits from the counters on the server, and what is being typed."""
         pages = Table.grid(padding=(0, 2))
         for column in ({"style": "dim", "width": 14}, {"style": "cyan", "width": SECONDS}, {}):
             pages.add_column(**column)  # type: ignore[arg-type]
@@ -102,7 +93,6 @@ class TrafficDemo(Demo):
         return Figures(notes=[("so far", self.line())], grids=[searches], extra=[pages])
 
     def final_figures(self) -> Figures:
-        """Return the sums."""
         return Figures(extra=[Text(self.line())])
 
     def invariants(self) -> Iterator[Invariant]:
@@ -124,7 +114,6 @@ class TrafficDemo(Demo):
         yield Invariant("mailboxes", promise, sum(playing.mails.values()), "mails", problems)
 
     def results(self) -> dict[str, Any]:
-        """Return the sums."""
         playing = self._playing
         return {
             "hits": dict(playing.hits),
@@ -135,5 +124,4 @@ class TrafficDemo(Demo):
         }
 
     def introduction(self) -> str:
-        """Return how many players there are."""
         return f"{self.players} players open pages and look for their guild mates."

@@ -102,7 +102,6 @@ class WorldDemo(Demo):
         self._began_s = time.monotonic()
 
     def poll(self) -> bool:
-        """Poll all demos."""
         if time.monotonic() - self._began_s >= self.duration_s:
             return False
         for demo in self._demos:
@@ -118,7 +117,6 @@ class WorldDemo(Demo):
             yield from demo.finish()
 
     def line(self) -> str:
-        """Return how far it is."""
         return (
             f"over; waiting for {self._finishing}"
             if self._finishing
@@ -126,7 +124,6 @@ class WorldDemo(Demo):
         )
 
     def figures(self) -> Figures:
-        """Return a line for each demo."""
         elapsed_s = time.monotonic() - self._began_s
         left = f"{min(elapsed_s, self.duration_s):.0f} s of {self.duration_s:g}; Ctrl-C ends it"
         if self._finishing:
@@ -138,7 +135,6 @@ class WorldDemo(Demo):
         )
 
     def final_figures(self) -> Figures:
-        """Return a line for each demo."""
         return Figures(notes=[(demo.name, demo.line()) for demo in self._demos])
 
     def invariants(self) -> Iterator[Invariant]:
@@ -148,11 +144,9 @@ class WorldDemo(Demo):
         yield from self._monitor.invariants() if self.check else ()
 
     def results(self) -> dict[str, Any]:
-        """Return what it cost."""
         return {"seconds": self.duration_s, "costs": self._monitor.results()}
 
     def introduction(self) -> str:
-        """Return the link to the dashboard."""
         own = "a PostgreSQL of its own"
         if self._database.startswith("sqlite"):
             own = "SQLite; with holdfast[bench] it has a PostgreSQL of its own"
@@ -167,7 +161,6 @@ class WorldDemo(Demo):
         return self._faults if self.check else ()
 
     def pids(self) -> Mapping[str, int]:
-        """Return all processes by name."""
         pids = dict(self._site.pids)
         for demo in self._demos:
             pids |= demo.pids()

@@ -70,12 +70,10 @@ class LogFeedsDemo(Demo):
         self.opened.enter_context(self._processes)
 
     def poll(self) -> bool:
-        """Replace dead processes."""
         self._processes.replace_dead()
         return not self._processes.done
 
     def line(self) -> str:
-        """Return lines counted and files kept."""
         with suppress(HoldfastError):  # the server is away: the last number will do
             self._counted = sum(self._tally.days().values())
         kept = sum(len(list(folder.rglob("*.log"))) for folder in self._kept.values())
@@ -88,7 +86,6 @@ class LogFeedsDemo(Demo):
         return [ProcessFault(name, partial(self._processes.kill, name)) for name in names]
 
     def pids(self) -> Mapping[str, int]:
-        """Return publisher, keepers and counters."""
         return self._processes.pids
 
     def finish(self) -> Iterator[None]:

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -23,7 +22,7 @@ from holdfast import ConsumerStatus, Count, HoldfastError
 from ..context import DemoContext
 from ..demo import Bar, Cell, Demo, DemoFailed, Figures, Grid, Invariant
 from ..example_files import example
-from ..options import Seed
+from ..options import Seed, number
 from ..processes import ProcessGroup
 from ..report import counted, size
 from .counts import counted_once
@@ -57,19 +56,8 @@ class LogsDemo(Demo):
 
     name: ClassVar = "logs"
     seed: Seed = None
-    days: Annotated[
-        int, typer.Option("--days", metavar="N", min=1, max=31, help="How many, 1 to 31.")
-    ] = 7
-    lines: Annotated[
-        int,
-        typer.Option(
-            "--lines",
-            metavar="N",
-            min=100_000,
-            max=10_000_000,
-            help="Events a day, 100,000 to 10,000,000.",
-        ),
-    ] = 200_000
+    days: Annotated[int, number("--days", "How many", 1, 31)] = 7
+    lines: Annotated[int, number("--lines", "Events a day", 100_000, 10_000_000)] = 200_000
 
     def start(self, context: DemoContext) -> None:
         """Write the logs; start the counters and the thread that publishes."""
@@ -133,7 +121,6 @@ class LogsDemo(Demo):
         yield
 
     def line(self) -> str:
-        """Return bytes sent and lines counted."""
         killed = f", {self._killed} killed" if self._killed else ""
         return (
             f"{size(self._sent)} of {size(sum(self._sizes.values()))} sent, "
@@ -141,7 +128,6 @@ class LogsDemo(Demo):
         )
 
     def figures(self) -> Figures:
-        """Return how far it is, and what each consumer has done."""
         sent, all_, used = self._sent, sum(self._sizes.values()), self._used
         bars = (
             Bar("sent", sent, all_, f"{size(sent)} of {size(all_)}"),
@@ -160,7 +146,6 @@ class LogsDemo(Demo):
         return Figures(bars, grids=[Grid(columns, rows, left=("state",))], extra=self._chart())
 
     def final_figures(self) -> Figures:
-        """Return what each counter reports, and the countries of the last day."""
         rows: list[list[Cell]] = []
         for name, report in self._reports().items():
             if report is None:
@@ -180,7 +165,6 @@ class LogsDemo(Demo):
         yield Invariant("files", "a killed consumer's log goes to another", kills, "kill")
 
     def results(self) -> dict[str, Any]:
-        """Return all figures."""
         return {
             "lines": self._days,
             "rejected": self._rejected,
@@ -193,7 +177,6 @@ class LogsDemo(Demo):
         }
 
     def introduction(self) -> str:
-        """Return what is counted by how many processes."""
         days = counted(self.days, "day")
         return (
             f"The game wrote {self.lines:,} events a day, for {days}.\n"

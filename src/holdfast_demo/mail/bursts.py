@@ -74,7 +74,6 @@ class MailBurstsDemo(Demo):
         self.opened.enter_context(self._workers)
 
     def poll(self) -> bool:
-        """Enqueue mails."""
         self._workers.replace_dead()
         now_s = time.monotonic()
         waiting = len(self._events) - len(self._server.deliveries)
@@ -90,7 +89,6 @@ class MailBurstsDemo(Demo):
         return True
 
     def line(self) -> str:
-        """Return mails sent and refused."""
         return (
             f"{len(self._server.deliveries):,} of {len(self._events):,} mails sent, "
             f"{self._server.refused.mails:,} refused at first, "
@@ -105,7 +103,6 @@ class MailBurstsDemo(Demo):
         ]
 
     def pids(self) -> Mapping[str, int]:
-        """Return the workers."""
         return self._workers.pids
 
     def finish(self) -> Iterator[None]:

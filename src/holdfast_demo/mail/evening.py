@@ -25,7 +25,7 @@ from holdfast import QueueStats
 
 from ..context import DemoContext
 from ..demo import TICK_S, Bar, Cell, Demo, DemoFailed, Figures, Grid, Invariant
-from ..options import WRONG_USAGE
+from ..options import WRONG_USAGE, number
 from ..processes import ProcessGroup
 from ..retries import retried
 from .checks import (
@@ -92,19 +92,9 @@ class MailDemo(Demo):
         int | None,
         typer.Option("--count", metavar="N", min=1, help="Only the first so many events."),
     ] = None
-    workers: Annotated[
-        int,
-        typer.Option("--workers", metavar="N", min=1, max=64, help="Worker processes, 1 to 64."),
-    ] = 2
+    workers: Annotated[int, number("--workers", "Worker processes", 1, 64)] = 2
     concurrency: Annotated[
-        int,
-        typer.Option(
-            "--concurrency",
-            metavar="N",
-            min=1,
-            max=1000,
-            help="Mails that one worker sends at once, up to 1,000.",
-        ),
+        int, number("--concurrency", "Mails that one sends at once", 1, 1000)
     ] = 16
     embedded: Path | None = None
     url: str | None = None
@@ -162,7 +152,6 @@ class MailDemo(Demo):
         self.opened.enter_context(self._workers)
 
     def poll(self) -> bool:
-        """Enqueue what is due, and follow the mails."""
         self._workers.replace_dead()
         until_s = time.monotonic() + TICK_S
         while time.monotonic() < until_s and self._producer.enqueue_batch():
@@ -186,7 +175,6 @@ class MailDemo(Demo):
         yield
 
     def line(self) -> str:
-        """Return where the mails are."""
         stats = self._stats
         return (
             f"sent {self._sent:,} of {len(self._events):,}, ready {stats.ready:,}, "
@@ -194,7 +182,6 @@ class MailDemo(Demo):
         )
 
     def figures(self) -> Figures:
-        """Return where the mails are, by kind, and how fast they are sent."""
         stats, events = self._stats, len(self._events)
         bars = [("enqueued", len(self._before) + len(self._producer.enqueued), events)]
         if self._server:
@@ -227,7 +214,6 @@ class MailDemo(Demo):
         return Figures([Bar(*bar, f"{bar[1]:,} of {bar[2]:,}") for bar in bars], notes)
 
     def final_figures(self) -> Figures:
-        """Return waits by kind, when the mails were stored, and what was overtaken."""
         kinds, seconds = self._kinds(), self._seconds
         rows = [list(_cells(kind, row)) for kind, row in kinds.items()]
         end = f"{seconds:.0f} s"
@@ -282,7 +268,6 @@ class MailDemo(Demo):
             yield in_order(order)
 
     def results(self) -> dict[str, Any]:
-        """Return all figures."""
         copies = self._copies()
         sent_now = len(self._events) - len(copies.missing) - len(self._before)
         return {
@@ -301,7 +286,6 @@ class MailDemo(Demo):
         }
 
     def introduction(self) -> str:
-        """Return how many events of which kinds there are."""
         kinds = Counter(event.kind for event in self._events)
         counts = (f"{label} {kinds[kind]:,}" for kind, label in LABELS.items() if kinds[kind])
         by = "1 worker" if self.workers == 1 else f"{self.workers} workers"
@@ -315,7 +299,6 @@ class MailDemo(Demo):
             yield "Kill it half-way and start it again: --embedded FOLDER"
 
     def pids(self) -> Mapping[str, int]:
-        """Return the workers."""
         return self._workers.pids
 
     @property

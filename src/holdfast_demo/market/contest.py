@@ -9,13 +9,12 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
-import typer
 from rich.text import Text
 
 from ..context import DemoContext
 from ..demo import Bar, Cell, Demo, DemoFailed, Figures, Grid, Invariant
 from ..example_files import example, example_file
-from ..options import WRONG_USAGE
+from ..options import WRONG_USAGE, number
 from .audit import Assets, crafted_items, problems
 from .trader import TradeCounts, markets
 from .trader_pool import TraderPool
@@ -109,16 +108,7 @@ class MarketDemo(Demo):
     """
 
     name: ClassVar = "market"
-    seconds: Annotated[
-        float,
-        typer.Option(
-            "--seconds",
-            metavar="S",
-            min=0.1,
-            max=60.0,
-            help="How long each of the nine runs trades, 0.1 to 60.",
-        ),
-    ] = 2.0
+    seconds: Annotated[float, number("--seconds", "How long each round lasts", 0.1, 60)] = 2.0
     embedded: Path | None = None
     url: str | None = None
 
@@ -146,7 +136,6 @@ class MarketDemo(Demo):
         self._pool.connect()
 
     def poll(self) -> bool:
-        """Start the next round when one is over, and audit that."""
         if self._round is not None:
             counts = self._pool.counts()
             if counts is None:
@@ -158,19 +147,16 @@ class MarketDemo(Demo):
         return self._round is not None
 
     def line(self) -> str:
-        """Return the current round and the last result."""
         last = self._done[-1:]
         done = "".join(f"{each.of}: {each.counts.bought:,} bought; " for each in last)
         return f"{done}{self._round}: {self.seconds:g} s" if self._round else done
 
     def figures(self) -> Figures:
-        """Return the table so far."""
         done = len(self._done)
         bars = [Bar("rounds", done, len(ROUNDS), str(self._round or ""))]
         return Figures(bars=bars, grids=self._grids())
 
     def final_figures(self) -> Figures:
-        """Return the table, and what its columns mean."""
         gone, dear = (
             sum(getattr(each.counts, name) for each in self._done) for name in ("gone", "too_dear")
         )
@@ -192,7 +178,6 @@ class MarketDemo(Demo):
                 yield Invariant("locks", promise, items, "items", found)
 
     def results(self) -> dict[str, Any]:
-        """Return the figures of all rounds."""
         return {"seconds": self.seconds, "runs": [each.results() for each in self._done]}
 
     def _grids(self) -> list[Grid]:

@@ -47,17 +47,14 @@ class GuardedMarketDemo(Demo):
         self._pool.start_round(SELLERS, BUYERS, order)
 
     def poll(self) -> bool:
-        """Check that the traders trade."""
         return self._pool.counts() is None
 
     def line(self) -> str:
-        """Return the deals so far."""
         with suppress(RedisError):  # the server is away: the last number will do
             self._deals = self._redis.llen(notes_key(self._market.prefix))
         return f"{self._deals:,} deals, each under the locks of its item and purse"
 
     def pids(self) -> Mapping[str, int]:
-        """Return the traders."""
         return self._pool.pids(SELLERS + BUYERS)
 
     def finish(self) -> Iterator[None]:
