@@ -114,6 +114,7 @@ class Demo(ABC):
 
     Attributes:
         name: the name of the command.
+        opening: the first words, if the start takes long.
         stopped: the last words after Ctrl-C.
         keeps_data: whether a second run on the same server goes on where the first one stopped.
         embedded: folder of the user's embedded server, if the demo has this option.
@@ -124,6 +125,7 @@ class Demo(ABC):
     """
 
     name: ClassVar[str]
+    opening: ClassVar[str] = ""
     stopped: str = "stopped; nothing is kept"
     keeps_data: ClassVar[bool] = False
     embedded: Path | None = None

@@ -64,6 +64,8 @@ def _played(demo: Demo, console: Console) -> DemoReport:
 def _in_context(demo: Demo, console: Console, ending: ExitStack) -> DemoReport:
     with context_of(demo, ending) as context, ExitStack() as opened:
         demo.opened = opened
+        if demo.opening:
+            console.print(f"\n  {demo.opening}")
         demo.start(context)
         if introduction := demo.introduction():
             console.print(f"\n  {introduction}\n", soft_wrap=True)

@@ -57,6 +57,7 @@ class WorldDemo(Demo):
     """
 
     name: ClassVar = "world"
+    opening: ClassVar = "Fake Game, Fake Garage and Fake Web Retailer open …"
     seconds: Annotated[
         float | None,
         typer.Option(
@@ -150,11 +151,7 @@ class WorldDemo(Demo):
         own = "a PostgreSQL of its own"
         if self._database.startswith("sqlite"):
             own = "SQLite; with holdfast[bench] it has a PostgreSQL of its own"
-        return (
-            "Fake Game, Fake Garage and Fake Web Retailer are open.\n"
-            f"  The dashboard, to look at and to operate:\n  {self._link}\n"
-            f"  The shop has {own}."
-        )
+        return f"The dashboard, to look at and to operate:\n  {self._link}\n  The shop has {own}."
 
     def faults(self) -> Sequence[ProcessFault]:
         """Return the faults of all demos and of the server."""

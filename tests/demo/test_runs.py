@@ -8,8 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -210,10 +209,9 @@ Tampered = Callable[..., Result]
 
 
 @pytest.fixture
-def tampered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tampered]:
+def tampered(tmp_path: Path, room: Path, monkeypatch: pytest.MonkeyPatch) -> Tampered:
     """Run a demo with examples in one of which text was replaced."""
-    room = tempfile.mkdtemp(prefix="room-")  # its path is short, as that of sockets
-    monkeypatch.setattr("tempfile.tempdir", room)
+    monkeypatch.setattr("tempfile.tempdir", str(room))
 
     def run(file: str, changes: list[tuple[str, str]], *args: str) -> Result:
         examples = tmp_path / "examples"
@@ -229,8 +227,7 @@ def tampered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tamper
         monkeypatch.setattr("holdfast_demo.example_files.FOLDERS", (examples,))
         return CliRunner(env={"COLUMNS": "120"}).invoke(app, ["demo", *args])
 
-    yield run
-    shutil.rmtree(room, ignore_errors=True)
+    return run
 
 
 class Mistake(NamedTuple):
@@ -425,11 +422,12 @@ ORPHANS = {
     ],
 )
 def test_no_process_outlives_the_demo(
-    name: str, number: signal.Signals, standalone: Server
+    name: str, number: signal.Signals, standalone: Server, room: Path
 ) -> None:
     """Not even if it is killed: their input ends, and so do they."""
     url = ("--url", standalone.url) if name in ("market", "mail") else ()
-    with Process.python("-m", "holdfast", "demo", *ORPHANS[name], *url, name="demo") as demo:
+    argv, env = ("-m", "holdfast", "demo", *ORPHANS[name], *url), {"TMPDIR": str(room)}
+    with Process.python(*argv, name="demo", env=env) as demo:
         left = eventually(lambda: children(demo.pid), PATIENCE_S, reason="it has begun")
         os.kill(demo.pid, number)
         code = demo.wait(PATIENCE_S)

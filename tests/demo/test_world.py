@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,14 +49,6 @@ SCREENS: dict[str, Callable[[Page], object]] = {
     "server": lambda page: page["servers"][0]["keys"],
 }
 """What must be seen on each, sooner or later."""
-
-
-@pytest.fixture
-def room() -> Iterator[Path]:
-    """Where the demo puts everything that it needs; its path is short, as that of sockets."""
-    folder = Path(tempfile.mkdtemp(prefix="room-")).resolve()
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.mark.timeout(240)

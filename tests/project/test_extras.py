@@ -227,3 +227,19 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     assert len(told) == len(wanted), told
     for line, extra in zip(told, wanted, strict=True):
         assert f"pip install 'holdfast[{extra}]'" in line, line
+
+
+DEMO: Final = """
+from holdfast.cli import main
+sys.argv[1:], sys.stderr = ["demo", "traffic"], sys.stdout
+try:
+    main()
+except SystemExit as ended:
+    assert ended.code == 1, ended
+"""
+
+
+def test_the_demo_names_its_extra(tmp_path: Path) -> None:
+    """The command is there without it."""
+    said = "the demo needs aiosmtpd: pip install 'holdfast[demo]'"
+    assert run("cli", DEMO, cwd=tmp_path) == f"holdfast: {said}\n"
