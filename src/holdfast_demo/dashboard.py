@@ -1,4 +1,4 @@
-"""The dashboard beside the demos: `holdfast serve` in a process of its own, and a visitor of it."""
+"""The dashboard of the world: `holdfast serve` in a process of its own, and a visitor of it."""
 
 from __future__ import annotations
 
@@ -59,9 +59,6 @@ class DashboardVisitor:
 
     Args:
         link: the link with its token.
-
-    Attributes:
-        seen: number of screens that came.
     """
 
     def __init__(self, link: str) -> None:
@@ -70,7 +67,6 @@ class DashboardVisitor:
         self._headers = {"Authorization": f"Bearer {token}"}
         self._over = threading.Event()
         self._visiting = threading.Thread(target=self._visit, name="visitor", daemon=True)
-        self.seen = 0
 
     def __enter__(self) -> Self:
         self._visiting.start()
@@ -92,4 +88,3 @@ class DashboardVisitor:
                 urllib.request.urlopen(request, timeout=VISIT_TIMEOUT_S) as answer,  # noqa: S310
             ):
                 answer.read()
-                self.seen += 1

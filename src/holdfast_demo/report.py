@@ -86,7 +86,8 @@ def _table(invariants: Sequence[Invariant]) -> Table:
         )
     for each in invariants:
         sign = Text("✓", "bold green") if each.kept else Text("✗", "bold red")
-        table.add_row(each.block, each.promise, f"{each.checked:,} {each.what}", sign)
+        what = each.what.removesuffix("s") if each.checked == 1 else each.what
+        table.add_row(each.block, each.promise, f"{each.checked:,} {what}", sign)
     return table
 
 

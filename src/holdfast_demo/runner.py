@@ -68,7 +68,7 @@ def _in_context(demo: Demo, console: Console, ending: ExitStack) -> DemoReport:
             console.print(f"\n  {demo.opening}")
         demo.start(context)
         if introduction := demo.introduction():
-            console.print(f"\n  {introduction}\n", soft_wrap=True)
+            console.print(f"\n  {introduction}\n", soft_wrap=True, markup=False)
         opened.callback(_ignore_signals)  # the last to be added is the first to be called
         kills = KillSchedule(demo.faults(), seconds=demo.duration_s, seed=context.seed)
         with DemoScreen(console, demo) as screen:

@@ -31,7 +31,7 @@ from .traffic import TrafficDemo
 
 SHOWN_S: Final = 600.0
 CHECKED_S: Final = 60.0
-"""Also where nobody can press Ctrl-C."""
+"""The default with --check, and without a terminal, where Ctrl-C is not possible."""
 
 PHONES: Final = 12
 PLAYERS: Final = 3

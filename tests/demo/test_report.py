@@ -48,6 +48,7 @@ def broken(*problems: str, checked: int = 7) -> Invariant:
         ((broken(*map(str, range(9))),), (), "locks: and 6 more"),
         ((broken(checked=0),), (), "locks: nothing was checked"),
         ((broken("\x1b[31mred"),), (), r"locks: \x1b[31mred"),
+        ((KEPT, broken(checked=1)), (), "1 item  ✓"),
         ((), (), "pace"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A process that publishes logs to feeds, or that keeps what a feed brings.
+"""A process that publishes logs to feeds, or that keeps the files of a feed.
 
     python -m holdfast_demo.logs.carrier publish FOLDER BEGAN_AT SECONDS
     python -m holdfast_demo.logs.carrier keep FOLDER CONSUMER

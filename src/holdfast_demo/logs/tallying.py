@@ -162,7 +162,7 @@ class LogsDemo(Demo):
         """Compare the tally with a direct count, and check that a consumer was killed."""
         yield counted_once(self._tally, self._folder)
         kills = int(self._killed is not None)
-        yield Invariant("files", "a killed consumer's log goes to another", kills, "kill")
+        yield Invariant("files", "a killed consumer's log goes to another", kills, "kills")
 
     def results(self) -> dict[str, Any]:
         return {

@@ -34,7 +34,7 @@ BATCH: Final = 250
 """Tasks that one call enqueues."""
 
 RESETS_UNTIL: Final = 0.9
-"""The last reset is enqueued when so many of the mails are sent: others shall wait then."""
+"""The last reset is enqueued when so many of the mails are sent: others are to be waiting then."""
 
 
 @dataclass(frozen=True, slots=True)

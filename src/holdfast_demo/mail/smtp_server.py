@@ -127,23 +127,49 @@ class MailArrival:
         return self.token / 1e6
 
 
-class MailHandler:
-    """Refuses a mail for now or stores it, and notes that.
+class SmtpServer:
+    """`with SmtpServer(store) as server:` takes mail at `server.address` until the block ends.
 
-    Changed on the server's loop only; any thread may read the lists.
+    The lists are changed on the server's loop only; any thread may read them.
+
+    Attributes:
+        deliveries: the mails that were stored, in that order.
+        refusals: the mails that were answered with 451, in that order.
     """
 
-    def __init__(self, store: MaildirStore, faults: SmtpFaults) -> None:
+    def __init__(self, store: MaildirStore, faults: SmtpFaults | None = None) -> None:
+        self._faults = faults or SmtpFaults()
+        self._store = store
         self.deliveries: list[MailArrival] = []
         self.refusals: list[MailArrival] = []
-        self._store = store
-        self._faults = faults
         self._tries: Counter[str] = Counter()
         self._writers = ThreadPoolExecutor(WRITERS, "maildir")
+        self._connections = 0
+        self._turned_away = 0
+        self._listening: Future[str] = Future()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve()), name="smtp", daemon=True
+        )
 
-    def close(self) -> None:
-        """End the threads that store mails."""
-        self._writers.shutdown()
+    @property
+    def address(self) -> str:
+        """Return where the server listens, as `host:port`."""
+        return self._listening.result(START_TIMEOUT_S)
+
+    @property
+    def refused(self) -> SmtpRefusals:
+        """Return what was refused so far."""
+        return SmtpRefusals(len(self.refusals), self._turned_away)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._listening.result(START_TIMEOUT_S)
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self._loop.call_soon_threadsafe(self._ending.set)
+        self._thread.join()
+        self._writers.shutdown()  # once they have stored what they began
 
     async def handle_DATA(  # noqa: N802  (aiosmtpd looks for this name)
         self, _server: SMTP, _session: Session, envelope: Envelope
@@ -163,50 +189,6 @@ class MailHandler:
             return f"452 4.3.1 Cannot store the mail: {type(error).__name__}"
         self.deliveries.append(MailArrival.read(mail))
         return "250 2.0.0 Stored"
-
-
-class SmtpServer:
-    """`with SmtpServer(store) as server:` takes mail at `server.address` until the block ends."""
-
-    def __init__(self, store: MaildirStore, faults: SmtpFaults | None = None) -> None:
-        self._faults = faults or SmtpFaults()
-        self._intake = MailHandler(store, self._faults)
-        self._connections = 0
-        self._turned_away = 0
-        self._listening: Future[str] = Future()
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._serve()), name="smtp", daemon=True
-        )
-
-    @property
-    def address(self) -> str:
-        """Return where the server listens, as `host:port`."""
-        return self._listening.result(START_TIMEOUT_S)
-
-    @property
-    def deliveries(self) -> list[MailArrival]:
-        """Return the mails that were stored, in that order; it grows while the server runs."""
-        return self._intake.deliveries
-
-    @property
-    def refusals(self) -> list[MailArrival]:
-        """Return the mails answered with 451, in that order; it grows while the server runs."""
-        return self._intake.refusals
-
-    @property
-    def refused(self) -> SmtpRefusals:
-        """Return what was refused so far."""
-        return SmtpRefusals(len(self._intake.refusals), self._turned_away)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._listening.result(START_TIMEOUT_S)
-        return self
-
-    def __exit__(self, *ended: object) -> None:
-        self._loop.call_soon_threadsafe(self._ending.set)
-        self._thread.join()
-        self._intake.close()
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -228,7 +210,7 @@ class SmtpServer:
         if self._faults.turns_away(self._connections):
             self._turned_away += 1
             return _BusyProtocol()
-        return SMTP(self._intake, hostname="mail.fakegame.example", loop=self._loop)
+        return SMTP(self, hostname="mail.fakegame.example", loop=self._loop)
 
 
 class _BusyProtocol(asyncio.Protocol):

@@ -60,6 +60,8 @@ class RoundResult:
     """What came of a round.
 
     Attributes:
+        of: the round.
+        counts: what its traders counted.
         gold: the gold of all players at the end.
         items: all items at the end, those on the market too.
         problems: sentences; none when gold and items are conserved.

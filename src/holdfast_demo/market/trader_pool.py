@@ -19,7 +19,9 @@ class TraderPool:
 
     Args:
         size: number of processes.
-        where: the first line for each; it goes through a pipe, as a URL may hold a password.
+        example: path of the example `market.py`.
+        url: URL of the server; it goes through a pipe, as it may hold a password.
+        namespace: of the locks.
     """
 
     def __init__(self, size: int, example: Path, url: str, namespace: str) -> None:
@@ -43,7 +45,7 @@ class TraderPool:
             trader.communicate()
 
     def connect(self) -> None:
-        """Tell all traders where the market is, and wait until they are ready.
+        """Send all traders the place of the market, and wait until they are ready.
 
         Raises:
             ProcessFailed: one of them ended instead.
