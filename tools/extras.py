@@ -81,7 +81,8 @@ class Check(NamedTuple):
 
 CHECKS: Final = (
     Check("", pages=(("README.md", 0), ("docs/files.md", 0)), code=MISSING),
-    Check("cli", pages=(("README.md", 0),), commands=("--help", "acl", "demo --help")),
+    Check("cli", pages=(("README.md", 0),), commands=("--help", "acl")),
+    Check("demo", commands=("demo --help", "demo traffic --seconds 1", "demo mail --count 20")),
     Check("server", pages=(("README.md", 0), ("README.md", 1), ("README.md", 2))),
     Check("web", ("httpx",), pages=(("docs/gateway.md", 0), ("docs/dashboard.md", 0))),
     Check("otel", ("opentelemetry-sdk",), pages=(("docs/telemetry.md", 1),)),
@@ -134,7 +135,7 @@ def tried(check: Check, python: str, wheel: Path, folder: Path, servers: Path) -
     inside = _environment(python, folder / "venv")
     wanted = f"{wheel}[{check.extras}]" if check.extras else str(wheel)
     _run([inside, *PIP, wanted, *check.beside])
-    has_server = "server" in check.extras or check.extras in {"all", "test", "bench"}
+    has_server = "server" in check.extras or check.extras in {"all", "bench", "demo", "test"}
     path = "/usr/bin:/bin" if has_server else f"{servers}:/usr/bin:/bin"
     for number, (page, block) in enumerate(check.pages):
         place = folder / str(number)

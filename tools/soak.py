@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.cli.demo.world.gauge import FILES, MEMORY, NOT_JUDGED, OLD_S
+from holdfast_demo.resources import FILES, MEMORY, NOT_JUDGED, OLD_S
 
 ABOUT: Final = Path(__file__).with_suffix(".md")
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs/soak.md"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "holdfast"
+DEMOS = ROOT / "src" / "holdfast_demo"
 
 SEAM = PACKAGE / "core" / "runtime"
 BYTES = PACKAGE / "core" / "connections"
@@ -26,8 +27,9 @@ def tree(path: Path) -> ast.Module:
 
 
 def modules(*, without: tuple[str, ...] = ()) -> list[Path]:
-    """Every Python file of the package, except below the folders *without*."""
-    return [
+    """Return every Python file of the packages, except below the folders *without*."""
+    demos = [] if DEMOS.name in without else sorted(DEMOS.rglob("*.py"))
+    return demos + [
         path
         for path in sorted(PACKAGE.rglob("*.py"))
         if path.relative_to(PACKAGE).parts[0] not in without

@@ -20,6 +20,7 @@ from project.sources import PACKAGE, ROOT, modules
 GEO: Final = ("atlas", "counter", "few", "geolite2", "ipv4", "key", "mmdb", "records")
 
 NEEDS: Final = {
+    "holdfast.cli.demo": "demo",
     "holdfast.cli": "cli",
     **dict.fromkeys((f"holdfast.tallies.geo.{name}" for name in GEO), "geo"),
     "holdfast.telemetry.instruments": "otel",
@@ -27,6 +28,7 @@ NEEDS: Final = {
     "holdfast.telemetry.spans": "otel",
     "holdfast.testing.plugin": "pytest",
     "holdfast.web": "web",
+    "holdfast_demo": "demo",
 }
 """Modules, with all below them, that can only be imported with an extra (or in a run of pytest).
 All others need none."""
@@ -38,7 +40,7 @@ ONLY: Final = """
 import importlib.abc, json, sys
 
 given = json.loads(sys.argv[1])
-allowed = {*given, "holdfast", *sys.stdlib_module_names}
+allowed = {*given, "holdfast", "holdfast_demo", *sys.stdlib_module_names}
 
 class Absent(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
@@ -110,6 +112,14 @@ USES: Final = {
     "web": "import holdfast.web; import holdfast.web.server, holdfast.web.metrics.app",
     "zstd": "from holdfast.files import chunk; chunk.zstd()",
     "geo": "import polars, maxminddb",
+    "demo": """
+        from holdfast.cli import main
+        sys.argv[1:] = ["demo", "traffic", "--seconds", "1", "--players", "1"]
+        try:
+            main()
+        except SystemExit as ended:
+            assert not ended.code, ended
+        """,
     "uvloop": """
         from holdfast.core.runtime.loops import new_loop
         assert type(new_loop()).__module__.startswith("uvloop")
@@ -212,3 +222,19 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     assert len(told) == len(wanted), told
     for line, extra in zip(told, wanted, strict=True):
         assert f"pip install 'holdfast[{extra}]'" in line, line
+
+
+DEMO: Final = """
+from holdfast.cli import main
+sys.argv[1:], sys.stderr = ["demo", "traffic"], sys.stdout
+try:
+    main()
+except SystemExit as ended:
+    assert ended.code == 1, ended
+"""
+
+
+def test_the_demo_names_its_extra(tmp_path: Path) -> None:
+    """The command is there without it."""
+    said = "the demo needs aiosmtpd: pip install 'holdfast[demo]'"
+    assert run("cli", DEMO, cwd=tmp_path) == f"holdfast: {said}\n"

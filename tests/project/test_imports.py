@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from project.sources import BY_HAND, PACKAGE, imported, modules, relative, tree
+import holdfast
+import holdfast.server
+from project.sources import BY_HAND, DEMOS, PACKAGE, imported, modules, relative, tree
 
 WAITING = {"asyncio", "concurrent", "multiprocessing", "queue", "sched", "select", "threading"}
 """Modules that wait, or that run things side by side."""
@@ -20,10 +22,10 @@ IMPORTS_BY_NAME = {
     "src/holdfast/__init__.py": "the module that `homes.py` names for a public name",
     "src/holdfast/cli/help.py": "the module of the command that is called",
     "src/holdfast/cli/target.py": "the module that the user of the command line named",
-    "src/holdfast/cli/demo/examples.py": "the example that belongs to a demo",
+    "src/holdfast_demo/example_files.py": "the example that belongs to a demo",
     "src/holdfast/testing/__init__.py": "the module that it names for a public name of its own",
     "src/holdfast/testing/plugin.py": "only looks whether another plugin is installed",
-    "src/holdfast/cli/demo/leash.py": "the module that a demo starts as a process",
+    "src/holdfast_demo/child.py": "the module that a demo starts as a process",
     "src/holdfast/server/binary.py": "only looks whether the extra is installed",
 }
 
@@ -61,7 +63,9 @@ assert threading.active_count() == 1
 """
 
 
-@pytest.mark.parametrize("path", modules(without=("cli", "server", "testing", "web")), ids=relative)
+@pytest.mark.parametrize(
+    "path", modules(without=("cli", "holdfast_demo", "server", "testing", "web")), ids=relative
+)
 def test_only_the_seam_waits(path: Path) -> None:
     if path.parent not in BY_HAND:
         assert {name for name in imported(path) if name.partition(".")[0] in WAITING} == set()
@@ -70,7 +74,7 @@ def test_only_the_seam_waits(path: Path) -> None:
 def test_importing_does_nothing() -> None:
     names = [
         ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-        for path in modules(without=("cli", "__main__.py"))
+        for path in modules(without=("cli", "holdfast_demo", "__main__.py"))
     ]
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_EVERYTHING, *names],
@@ -125,6 +129,41 @@ def test_a_block_is_loaded_when_it_is_used(half: str, other: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+PUBLIC = {"holdfast": holdfast.__all__, "holdfast.server": holdfast.server.__all__}
+
+
+def private_names(source: ast.Module) -> Iterator[str]:
+    """Yield what a file imports from the package but for its public names."""
+    for node in ast.walk(source):
+        match node:
+            case ast.Import(names=names):
+                yield from (each.name for each in names if each.name.startswith("holdfast."))
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                if module.partition(".")[0] == "holdfast":
+                    public = PUBLIC.get(module, ())
+                    yield from (f"{module}.{n.name}" for n in names if n.name not in public)
+
+
+@pytest.mark.parametrize("path", sorted(DEMOS.rglob("*.py")), ids=relative)
+def test_the_demos_use_only_public_names(path: Path) -> None:
+    """They are a user of the library like any other."""
+    assert list(private_names(tree(path))) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import holdfast.core.names",
+        "from holdfast.queues.keys import tasks",
+        "from holdfast import homes",
+        "from holdfast.server import binary",
+    ],
+)
+def test_a_private_name_is_found(line: str) -> None:
+    """The rule above bites."""
+    assert list(private_names(ast.parse(line)))
 
 
 def risks(source: ast.Module) -> Iterator[str]:

@@ -36,7 +36,7 @@ def test_every_dependency_has_a_lower_bound() -> None:
 
 def test_the_extras_are_those_promised() -> None:
     extras = PROJECT["optional-dependencies"]
-    used = {"cli", "server", "web", "sql", "geo", "otel", "prometheus", "zstd", "uvloop"}
+    used = {"cli", "demo", "server", "web", "sql", "geo", "otel", "prometheus", "zstd", "uvloop"}
     assert set(extras) == used | {"bench", "test", "all"}
     [everything] = requirements(extras["all"])
     assert set(everything.removeprefix("holdfast[").removesuffix("]").split(",")) == used

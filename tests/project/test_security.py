@@ -16,8 +16,8 @@ ASKS_OTHERS = {
 """Modules that fetch, send or unpack archives."""
 
 MAY = {
-    "src/holdfast/cli/demo/world/visitor.py": "looks at the dashboard of the demo",
-    "src/holdfast/cli/demo/mail/command.py": "the demo that sends mails, to a server of its own",
+    "src/holdfast_demo/dashboard.py": "opens the dashboard of the demo",
+    "src/holdfast_demo/mail/evening.py": "the demo that sends mails, to a server of its own",
     "src/holdfast/web/problems.py": "the names of status codes",
 }
 

@@ -1,0 +1,84 @@
+"""`holdfast demo`: runs the demos of the package `holdfast_demo`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
+
+import typer
+
+from .codes import WRONG_USAGE
+from .connection import Embedded, Url, connected, errors_told, fail, on_command_line
+from .help import Commands
+
+try:
+    from holdfast_demo import DEMOS, DemoFailed, WorldDemo, run
+except ModuleNotFoundError as error:
+    fail(f"the demo needs {error.name}: pip install 'holdfast[demo]'")
+
+if TYPE_CHECKING:
+    from holdfast_demo import Demo
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
+SERVER: Final[dict[str, Any]] = {"url": Url, "embedded": Embedded}
+"""Options of a demo that are those of every command."""
+
+
+def command_of(kind: type[Demo]) -> Callable[..., None]:
+    """Return the command that runs a demo with its fields as options."""
+
+    def command(as_json: bool = False, **options: Any) -> None:
+        _run(kind(**options), as_json=as_json)
+
+    hints = get_type_hints(kind, include_extras=True) | SERVER | {"as_json": AsJson}
+    defaults = {each.name: each.default for each in fields(kind)} | {"as_json": False}  # type: ignore[arg-type]
+    names = [name for name in defaults if hasattr(hints[name], "__metadata__")]
+    command.__doc__ = inspect.getdoc(kind)
+    command.__annotations__ = {name: hints[name] for name in names}
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hints[name]
+            )
+            for name in names
+        ]
+    )
+    return command
+
+
+def _run(demo: Demo, *, as_json: bool) -> None:
+    try:
+        if demo.url:
+            with connected(demo.url, None, "demo"):  # a URL that is none is wrong usage
+                pass
+        with errors_told(demo.url, demo.embedded):
+            code = run(demo, as_json=as_json)
+    except DemoFailed as error:
+        fail(str(error), code=error.code)
+    raise typer.Exit(code)
+
+
+app = Commands(help=inspect.getdoc(WorldDemo), invoke_without_command=True)
+for kind in DEMOS:
+    app.command(kind.name)(command_of(kind))
+
+world = command_of(WorldDemo)
+
+
+def all_demos(ctx: typer.Context, **options: Any) -> None:
+    """Run the world, or refuse its options before the command of another demo."""
+    if ctx.invoked_subcommand is None:
+        world(**options)
+    elif any(on_command_line(ctx, param) for param in ctx.params):
+        fail("options come after the command: holdfast demo mail …", code=WRONG_USAGE)
+
+
+_signature = inspect.signature(world)
+_context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+all_demos.__annotations__ = {"ctx": typer.Context, **world.__annotations__}
+all_demos.__signature__ = _signature.replace(  # type: ignore[attr-defined]
+    parameters=[_context, *_signature.parameters.values()]
+)
+app.callback(help=inspect.getdoc(WorldDemo))(all_demos)

@@ -1,1 +1,0 @@
-"""`holdfast demo chat`: phones whose connections come and go, and nothing is lost."""

@@ -1,1 +1,0 @@
-"""Crawlers that share a semaphore: at most three downloads at once from one host."""

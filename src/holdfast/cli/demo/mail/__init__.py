@@ -1,1 +1,0 @@
-"""`holdfast demo mail`: thousands of real mails through a real queue."""

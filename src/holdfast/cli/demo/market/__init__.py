@@ -1,1 +1,0 @@
-"""`holdfast demo market`: many sellers and buyers on one market, guarded in three ways."""

@@ -1,1 +1,0 @@
-"""`holdfast demo sale`: a flash sale, at the database and with the row cache."""

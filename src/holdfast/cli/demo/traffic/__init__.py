@@ -1,1 +1,0 @@
-"""`holdfast demo traffic`: page hits, and players who look for their guild mates."""

@@ -1,0 +1,1 @@
+"""The logs demos: files that consumers keep, lines that consumers count."""

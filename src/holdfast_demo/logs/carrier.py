@@ -1,0 +1,98 @@
+"""A process that publishes logs to feeds, or that keeps the files of a feed.
+
+    python -m holdfast_demo.logs.carrier publish FOLDER BEGAN_AT SECONDS
+    python -m holdfast_demo.logs.carrier keep FOLDER CONSUMER
+
+Killed and started again, each goes on where it was. The server is `HOLDFAST_URL`, in the namespace
+`HOLDFAST_NAMESPACE`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from holdfast import FeedSealed, FileFeed, FileTaken, Holdfast, OutcomeUnknown, ServerUnavailable
+
+ARCHIVE: Final = "archive"
+"""The feed whose files go to each of `KEEPERS`."""
+
+SHARED: Final = "logs"
+"""The feed whose files go to one of `COUNTERS` each."""
+
+KEEPERS: Final = ("mirror-1", "mirror-2")
+COUNTERS: Final = ("geo-1", "geo-2")
+LEASE_S: Final = 3.0
+BUDGET: Final = 8 << 20
+PAUSE_S: Final = 0.2
+PASSING: Final = (ServerUnavailable, OutcomeUnknown, FileTaken)
+"""Errors after which a step is repeated: the server was away, or for so long that a file was
+given to another consumer."""
+
+
+def feeds(hf: Holdfast) -> list[FileFeed]:
+    """Return both feeds."""
+    return [
+        hf.file_feed(ARCHIVE, consumers=KEEPERS, budget=BUDGET, lease=LEASE_S),
+        hf.file_feed(SHARED, consumers=COUNTERS, mode="share", budget=BUDGET, lease=LEASE_S),
+    ]
+
+
+def publish(hf: Holdfast, folder: Path, began_at: float, seconds: float) -> None:
+    """Publish all logs of *folder*, spread over the time, and seal the feeds."""
+    logs = sorted(path for path in folder.rglob("*.log"))
+    for number, log in enumerate(logs):
+        time.sleep(max(0.0, began_at + seconds * number / len(logs) - time.time()))
+        for feed in feeds(hf):
+            _repeat(partial(_publish, feed, log, log.relative_to(folder).as_posix()))
+    for feed in feeds(hf):
+        _repeat(feed.seal)
+
+
+def keep(hf: Holdfast, folder: Path, consumer: str) -> None:
+    """Save every file for a consumer, until the feed is sealed and read."""
+
+    def save() -> None:
+        for file in hf.file_feed(ARCHIVE).consumer(consumer).files():
+            with file:
+                file.save_to(folder)
+
+    _repeat(save)
+
+
+def _publish(feed: FileFeed, log: Path, name: str) -> None:
+    # A feed is sealed only by a publisher that had published all, and was killed then.
+    with log.open("rb") as content, suppress(FeedSealed):
+        feed.publish(content, name=name)
+
+
+def _repeat(step: Callable[[], object]) -> None:
+    """Repeat *step* until it is done: publishing and consuming go on where they were."""
+    while True:
+        try:
+            step()
+        except PASSING:
+            time.sleep(PAUSE_S)
+        else:
+            return
+
+
+def main() -> None:
+    """Publish or keep, as the arguments say."""
+    role, folder, *more = sys.argv[1:]
+    where = os.environ["HOLDFAST_URL"], os.environ["HOLDFAST_NAMESPACE"]
+    with Holdfast.from_url(where[0], namespace=where[1]) as hf:
+        if role == "publish":
+            publish(hf, Path(folder), *map(float, more))
+        else:
+            keep(hf, Path(folder), *more)
+
+
+if __name__ == "__main__":
+    main()

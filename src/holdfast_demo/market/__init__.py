@@ -1,0 +1,1 @@
+"""The market demos: sellers and buyers, guarded by transactions or by locks."""

@@ -1,0 +1,87 @@
+"""The audit: whether gold and items are conserved, from the server's own data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final
+
+from .trader import TradeCounts
+
+NAMED: Final = 3
+"""Items that a sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """What all players have.
+
+    Attributes:
+        gold: gold by player.
+        bags: items by player.
+        offers: offers of the market by item.
+    """
+
+    gold: Mapping[str, int]
+    bags: Mapping[str, frozenset[str]]
+    offers: Mapping[str, str]
+
+    @classmethod
+    def read(cls, market: Any, players: Iterable[str]) -> Assets:
+        """Read them from the server, once all trading has ended."""
+        redis, players = market.redis, list(players)
+        return cls(
+            {player: int(redis.get(market.purse(player)) or 0) for player in players},
+            {player: frozenset(redis.sscan_iter(market.bag(player), count=1000))
+             for player in players},
+            dict(redis.hscan_iter(market.offers, count=1000)),
+        )  # fmt: skip
+
+    @property
+    def total_gold(self) -> int:
+        """Return the gold of all players."""
+        return sum(self.gold.values())
+
+    @property
+    def items(self) -> Counter[str]:
+        """Return how many of each item there are, on the market and in bags."""
+        return Counter(chain(self.offers, *self.bags.values()))
+
+
+def crafted_items(sellers: Iterable[str], counts: Iterable[TradeCounts]) -> set[str]:
+    """Return the names of all items that sellers have made."""
+    pairs = zip(sellers, counts, strict=False)
+    return {f"{seller}-{number}" for seller, each in pairs for number in range(each.crafted)}
+
+
+def problems(
+    assets: Assets, counts: TradeCounts, *, gold: int, items: set[str], buyers: Iterable[str]
+) -> Iterator[str]:
+    """Yield a sentence for everything that is not conserved.
+
+    Args:
+        assets: the assets at the end.
+        counts: what the traders counted, all together.
+        gold: the gold at the beginning.
+        items: all items that there ever were.
+        buyers: players whose bags were empty at the beginning.
+    """
+    if assets.total_gold != gold:
+        yield f"there were {gold:,} gold, now there are {assets.total_gold:,}"
+    for player, left in assets.gold.items():
+        if left < 0:
+            yield f"{player} owes {-left:,} gold"
+    found = assets.items
+    for what, which in (
+        ("vanished", items - found.keys()),
+        ("came from nowhere", found.keys() - items),
+        ("are there twice", {item for item, count in found.items() if count > 1}),
+    ):
+        if which:
+            named = ", ".join(sorted(which)[:NAMED]) + (", …" if len(which) > NAMED else "")
+            yield f"{len(which):,} items {what}: {named}"
+    taken = sum(len(assets.bags[buyer]) for buyer in buyers)
+    if abs(taken - counts.bought) > counts.unsure:
+        yield f"buyers say that they bought {counts.bought:,} items, and have {taken:,}"
