@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from ..codes import WRONG_USAGE
+from ..commands import Commands
 from ..connection import fail, on_command_line
-from ..help import Commands
+from ..exit_codes import WRONG_USAGE
 from .chat.command import chat
 from .logs.command import logs
 from .mail.command import mail

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ...output import counted
+from ....inspect.formats import counted
 from .. import live
 from ..bars import bars
 from ..live import Screen

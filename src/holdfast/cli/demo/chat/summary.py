@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...output import counted, printable
+from ....inspect.formats import counted
+from ...output import printable
 from ..printing import bad, good, notes, print_report
 from .report import Report, Row
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .... import Holdfast, HoldfastError
-from ...codes import INTERRUPTED
+from ....inspect.formats import counted
 from ...connection import fail
-from ...output import console, counted
+from ...exit_codes import INTERRUPTED
+from ...output import console
 from ..interruption import end_as_by_ctrl_c
 from ..options import AsJson, chosen, seed_option
 from ..own_server import own_server

@@ -7,8 +7,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ...log_files.top import chart
-from ...output import size
+from ....inspect.formats import size
+from ...logs.top import count_table as chart
 from ..bars import bars
 from .counting import BUDGET, Counting
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from ...log_files.top import chart
-from ...output import counted, say, show, size
+from ....inspect.formats import counted, size
+from ...logs.top import count_table as chart
+from ...output import print_block as show
+from ...output import print_line as say
 from .report import Report
 
 NAMED = 5  # so many problems are told

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...codes import INTERRUPTED
 from ...connection import Embedded, Url, fail
+from ...exit_codes import INTERRUPTED
 from ...output import console
 from ..interruption import end_as_by_ctrl_c
 from ..options import AsJson

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...output import visible
+from ...output import untrusted_markup as visible
 from ..printing import bad, good, notes, print_report
 from .events import LABELS
 from .report import SLICES, Figures, Report

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...codes import INTERRUPTED, WRONG_USAGE
 from ...connection import Embedded, Url, connected, fail
+from ...exit_codes import INTERRUPTED, WRONG_USAGE
 from ...output import console
 from ..interruption import end_as_by_ctrl_c
 from ..options import AsJson

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .... import HoldfastError
-from ...codes import INTERRUPTED, WRONG_USAGE
+from ....inspect.formats import counted
 from ...connection import Embedded, Url, fail
-from ...output import console, counted, say
+from ...exit_codes import INTERRUPTED, WRONG_USAGE
+from ...output import console
+from ...output import print_line as say
 from ..interruption import end_as_by_ctrl_c
 from ..options import AsJson
 from ..own_server import own_server

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .... import Holdfast, HoldfastError
-from ...codes import INTERRUPTED
 from ...connection import fail
-from ...output import console, say
+from ...exit_codes import INTERRUPTED
+from ...output import console
+from ...output import print_line as say
 from ..interruption import end_as_by_ctrl_c
 from ..options import AsJson, chosen, seed_option
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from .... import HoldfastError
-from ...codes import INTERRUPTED
 from ...connection import fail
+from ...exit_codes import INTERRUPTED
 from ...output import console
 from ..interruption import end_as_by_ctrl_c
 from ..options import chosen, seed_option

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from ...output import counted, say, show
+from ....inspect.formats import counted
+from ...output import print_block as show
+from ...output import print_line as say
 from .part import Verdict
 
 NAMED = 3
