@@ -19,7 +19,7 @@ from holdfast.cli.demo.mail.events import Event
 from holdfast.cli.demo.mail.given_back import given_back
 from holdfast.cli.demo.mail.order import Place, judge
 from holdfast.cli.demo.mail.smtp import Delivery
-from holdfast.cli.logs import Lines
+from holdfast.cli.log_output import LineFormatter
 
 HELD, BEHIND = "sold-1", "sold-2"
 
@@ -32,7 +32,7 @@ def log(tmp_path: Path) -> Iterator[Path]:
     with path.open("w", encoding="utf-8") as file:
         handler = logging.StreamHandler(file)
         handler.setLevel(logging.WARNING)
-        handler.setFormatter(Lines("%(asctime)s %(levelname)s %(message)s"))
+        handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s %(message)s"))
         logger.addHandler(handler)
         yield path
         logger.removeHandler(handler)

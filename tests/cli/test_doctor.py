@@ -57,7 +57,7 @@ def test_the_rule_can_be_pasted(standalone: Server, site: Site) -> None:
     """Whoever it makes may do all of Holdfast, and its rights are as they should be."""
     result = CliRunner().invoke(app, ["acl", "--user", "pasted", "--namespace", site.namespace])
     assert result.exit_code == 0
-    assert "put a password in the place of PASSWORD" in result.stderr
+    assert "replace PASSWORD by a password" in result.stderr
     with standalone.client() as client:
         try:
             client.execute_command(*shlex.split(result.stdout.replace("PASSWORD", "secret")))

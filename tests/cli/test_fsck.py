@@ -12,7 +12,7 @@ def test_a_sound_namespace(crowd: Holdfast, run: Run, site: Site) -> None:
     result = run("fsck")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith(f"namespace {site.namespace}: ")
-    assert result.stdout.endswith(" units: everything fits\n")
+    assert result.stdout.endswith(" units: all consistent\n")
     assert run("fsck", "--json").stdout == ""
 
 

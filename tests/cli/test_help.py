@@ -15,14 +15,14 @@ from typer.testing import CliRunner
 
 from cli.programs import on_terminal
 from holdfast.cli.app import COMMANDS, app
-from holdfast.cli.help import Later
+from holdfast.cli.commands import LazyCommand
 
 
 def commands(command: object, *path: str) -> Iterator[tuple[str, ...]]:
     """Every command, as it is called."""
     yield path
-    if isinstance(command, Later):
-        command = command.loaded()
+    if isinstance(command, LazyCommand):
+        command = command.load()
     if isinstance(command, TyperGroup):
         for name, each in command.commands.items():
             yield from commands(each, *path, name)
@@ -66,8 +66,8 @@ def test_the_list_says_of_a_command_what_it_says_itself(name: str) -> None:
     command = get_command(app)
     assert isinstance(command, TyperGroup)
     later = command.commands[name]
-    assert isinstance(later, Later)
-    said = later.loaded().help.split("\n\n")[0]
+    assert isinstance(later, LazyCommand)
+    said = later.load().help.split("\n\n")[0]
     assert COMMANDS[name] == " ".join(said.split())
 
 
@@ -77,7 +77,7 @@ def test_the_page_of_commands_has_them_all(path: tuple[str, ...]) -> None:
     command: Any = get_command(app)
     for name in path:
         command = command.commands[name]
-        command = command.loaded() if isinstance(command, Later) else command
+        command = command.load() if isinstance(command, LazyCommand) else command
     if isinstance(command, TyperGroup):
         return
     said = " ".join(command.help.split("\n\n")[0].split())

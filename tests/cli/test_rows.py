@@ -49,7 +49,7 @@ def test_caches_are_listed(stock: None, run: Run) -> None:
     """For people and for scripts."""
     listed = run("rows", "ls")
     header, line = listed.stdout.splitlines()
-    assert header.split() == ["name", "scheduled", "due", "failing", "lag", "source"]
+    assert header.split() == ["cache", "scheduled", "due", "failing", "lag", "source"]
     name, scheduled, _, failing, *_, source = line.split()  # a row that fails is due again soon
     assert [name, scheduled, failing, source] == ["stock", "3", "1", "ok"]
     assert run("rows").stdout.split()[:6] == header.split()
@@ -132,7 +132,7 @@ def test_rows_are_refreshed_until_it_is_stopped(
         eventually(lambda: hf.row_cache("stock").get(2).value == {"n": 2}, 30)
         refresher.terminate()
         assert refresher.wait() == 0, refresher.output
-        assert "is not refreshed any more by this" in refresher.output
+        assert "no longer refreshes row cache" in refresher.output
 
 
 def test_a_wrong_target_is_explained(tmp_path: Path) -> None:

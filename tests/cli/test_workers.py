@@ -16,7 +16,7 @@ def test_workers_are_listed(site: Site, hf: Holdfast, run: Run) -> None:
         listed = run("workers")
         assert listed.exit_code == 0, listed.output
         header, line = listed.stdout.splitlines()
-        assert header.split() == ["worker", "busy", "queues", "began", "last", "seen"]
+        assert header.split() == ["worker", "busy", "queues", "started", "last", "seen"]
         assert line.startswith(f"{worker.name}  ")
         assert f"0/7  {VISIBLE}, email=3" in line
         assert run("workers", "ls").exit_code == 0

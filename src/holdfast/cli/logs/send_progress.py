@@ -12,11 +12,14 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
-    TransferSpeedColumn,
 )
+from rich.text import Text
 
+from ...inspect.formats import size
 from ..output import console, untrusted_markup
 from .feed_progress import FeedProgress
 
@@ -35,6 +38,14 @@ class _NoProgress:
 
     def report(self, name: str, published: int) -> None:
         """Do nothing."""
+
+
+class _SpeedColumn(ProgressColumn):
+    """Bytes per second in binary units; the column of Rich has decimal ones."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("?" if speed is None else f"{size(speed)}/s", "progress.data.speed")
 
 
 class _ProgressBar:
@@ -67,8 +78,8 @@ def send_progress(feed: FileFeed, folder: Path, *, quiet: bool) -> Iterator[Send
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
+        DownloadColumn(binary_units=True),
+        _SpeedColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.fields[slow]}"),
     )
