@@ -41,12 +41,6 @@ def test_counters_are_listed(hf: Holdfast, run: Run) -> None:
     ]
 
 
-def test_no_counters(run: Run) -> None:
-    """A sentence; nothing for scripts."""
-    assert "no counters in namespace" in run("counters").stdout
-    assert run("counters", "--json").stdout == ""
-
-
 def test_one_counter_as_a_chart(hf: Holdfast, run: Run) -> None:
     """By default the last hour, in its finest samples."""
     now = time.time()

@@ -121,7 +121,7 @@ def test_a_feed_is_shown(hf: Holdfast, run: Run) -> None:
 
 
 def test_files_that_failed_too_often_are_shown_and_tried_again(
-    hf: Holdfast, run: Run, site: Site
+    hf: Holdfast, run: Run, home: Site
 ) -> None:
     """What they are called and why they failed is text of anybody."""
     assert run("logs", "retry").exit_code == 3
@@ -131,9 +131,9 @@ def test_files_that_failed_too_often_are_shown_and_tried_again(
     for _ in range(2):
         with pytest.raises(OSError, match="no space"), next(feed.consumer("geo").files()):
             raise OSError(f"no space {HOSTILE}")
-        stored = msgspec.msgpack.decode(site.client.hget(place, "1:1"))
+        stored = msgspec.msgpack.decode(home.client.hget(place, "1:1"))
         stored |= {"tries": 9, "after_ms": 0}
-        site.client.hset(place, "1:1", msgspec.msgpack.encode(stored))
+        home.client.hset(place, "1:1", msgspec.msgpack.encode(stored))
     shown = run("logs", "show")
     assert "1 file; try again: holdfast logs retry" in shown.stdout
     assert "OSError: no space" in shown.stdout

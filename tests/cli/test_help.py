@@ -89,20 +89,22 @@ HELP = """
 import sys
 from holdfast.cli import main
 
-sys.argv = ["holdfast", *sys.argv[1:], "--help"]
-try:
-    main()
-finally:
+for words in sys.argv[1:]:
+    sys.argv = ["holdfast", *words.split(), "--help"]
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code, words
     heavy = {"pydantic", "redis", "asyncio", "holdfast.client"} & sys.modules.keys()
-    assert not heavy, heavy
+    assert not heavy, (words, heavy)
 """
 
 
-@pytest.mark.parametrize("path", [[], ["worker"], ["queues"], ["queues", "ls"], ["locks", "run"]])
-def test_help_loads_little(path: list[str]) -> None:
-    """No client, nothing of pydantic: whoever asks for help wants it now."""
+def test_help_loads_little() -> None:
+    """No client and no pydantic: help must be fast."""
+    paths = ("", "worker", "queues", "queues ls", "locks run")
     done = subprocess.run(
-        [sys.executable, "-c", HELP, *path], capture_output=True, text=True, check=False
+        [sys.executable, "-c", HELP, *paths], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "Usage: " in done.stdout
+    assert done.stdout.count("Usage: ") == len(paths)

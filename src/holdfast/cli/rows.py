@@ -36,6 +36,11 @@ RowId = Annotated[
 ]
 
 
+def _read(hf: Holdfast, name: str) -> RowCacheStatus | None:
+    status = hf.row_cache(name).status()
+    return status if name in hf.row_caches() else None
+
+
 def _source(status: RowCacheStatus) -> Text:
     return untrusted(status.trouble, "red") if status.trouble else Text("ok")
 
@@ -52,7 +57,7 @@ ROW_CACHES: Final = Resource["RowCacheStatus"](
     noun="row cache",
     key="cache",
     names=lambda hf: hf.row_caches(),
-    read=lambda hf, name: hf.row_cache(name).status() if name in hf.row_caches() else None,
+    read=_read,
     every=lambda hf: {name: hf.row_cache(name).status() for name in hf.row_caches()},
     columns={
         "scheduled": lambda status: f"{status.scheduled:,}",

@@ -79,7 +79,7 @@ def run_under(
 def _guard_process(lease: Lease, grace_s: float) -> Iterator[subprocess.Popen[bytes]]:
     """Start the guard before the command, so that the command is never unguarded.
 
-    If the context ends before the guard knows its target, it ends nothing.
+    If the context ends before the guard knows its target, the guard ends nothing.
     """
     arguments = [str(grace_s), str(time.monotonic() + lease.remaining)]
     guardian = subprocess.Popen(  # noqa: S603 (ours)
@@ -89,8 +89,11 @@ def _guard_process(lease: Lease, grace_s: float) -> Iterator[subprocess.Popen[by
         process_group=0,  # a signal to our group must not end it
     )
     assert guardian.stdin is not None
-    with guardian.stdin:
-        yield guardian
+    try:
+        with guardian.stdin:
+            yield guardian
+    finally:
+        guardian.wait()
 
 
 @contextlib.contextmanager
