@@ -8,9 +8,10 @@ import secrets
 import signal
 import sys
 from collections.abc import AsyncIterator, Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -180,15 +181,23 @@ def _is_left_out(item: pytest.Function) -> bool:
 @pytest.fixture
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     """A namespace of the test's own, in one of the topologies."""
-    namespace = f"test-{secrets.token_hex(4)}"
     place = request.getfixturevalue(TOPOLOGIES[request.param])
+    protocol = request.config.getoption("--protocol")
+    with own_site(place, restricted=request.param in RESTRICTED, protocol=protocol) as site:
+        yield site
+
+
+@contextmanager
+def own_site(place: Any, *, restricted: bool, protocol: int | None = None) -> Iterator[Site]:
+    """Yield a new namespace on *place*; if *restricted*, with a user who may touch no other."""
+    namespace = f"test-{secrets.token_hex(4)}"
     server = getattr(place, "primary", place)
     url, client = place.url, server.shared_client
     with ExitStack() as ending:
-        if protocol := request.config.getoption("--protocol"):
+        if protocol:
             url += f"{'&' if '?' in url else '?'}protocol={protocol}"
             client = ending.enter_context(server.client(protocol=protocol))
-        if restricted := request.param in RESTRICTED:
+        if restricted:
             url = url.replace("://", f"://{namespace}:secret@")
             rule = acl_rule(namespace)
             client.execute_command("ACL", "SETUSER", namespace, *rule.split(), "on", ">secret")

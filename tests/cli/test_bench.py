@@ -16,9 +16,14 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import ServerFacts, acl_rule
 from holdfast.cli.app import app
-from holdfast.cli.bench.measure import Measure, again, in_threads, together
-from holdfast.cli.bench.stations import CROWDED, ROUND_TRIP, STATIONS
-from holdfast.cli.bench.verdict import limits
+from holdfast.cli.bench.limits import limits
+from holdfast.cli.bench.measure import (
+    Measurement,
+    repeat,
+    repeat_in_coroutines,
+    repeat_in_threads,
+)
+from holdfast.cli.bench.measurements import CROWDED, MEASUREMENTS, ROUND_TRIP
 
 NAMES = [
     "a call: one round trip", "calls, 8 threads", "a lock: acquire and release", "a chat: send",
@@ -42,7 +47,7 @@ def test_everything_is_measured_and_nothing_is_left(empty: Server) -> None:
     assert "holdfast: this loads redis://" in result.stderr
     [told] = map(json.loads, result.stdout.splitlines())
     assert [measure["name"] for measure in told["measures"]] == NAMES
-    assert len(NAMES) == STATIONS
+    assert len(NAMES) == MEASUREMENTS
     assert all(measure["per_second"] > 0 for measure in told["measures"])
     assert told["measures"][0]["p50_ms"] <= told["measures"][0]["p99_ms"]
     with empty.client() as client:
@@ -61,7 +66,7 @@ def test_for_people(empty: Server) -> None:
     lines = result.stdout.splitlines()
     assert lines[0].startswith("holdfast 0.")
     assert lines[1].startswith(f"{empty.url}: ")
-    table = lines[3 : 4 + STATIONS]
+    table = lines[3 : 4 + MEASUREMENTS]
     assert [line[:34].rstrip() for line in table] == ["", *NAMES]
     assert max(map(len, table)) <= 80
     assert "One call after the other takes" in result.stdout
@@ -94,7 +99,7 @@ def test_a_user_of_one_namespace_is_refused(empty: Server) -> None:
         client.execute_command("ACL", "SETUSER", "jill", *rule, "on", ">secret")
     url = empty.url.replace("://", "://jill:secret@")
     result = CliRunner().invoke(app, ["bench", "--seconds", "1", "--url", url])
-    assert (result.exit_code, "may use any namespace" in result.stderr) == (4, True)
+    assert (result.exit_code, "rights to any namespace" in result.stderr) == (4, True)
 
 
 def test_a_server_that_is_away() -> None:
@@ -116,32 +121,35 @@ def facts(**changed: object) -> ServerFacts:
 
 def test_what_limits_is_told() -> None:
     """By the processor time of this program, and by what the server says of itself."""
-    trip = Measure(ROUND_TRIP, 1_000, 1.0, 0.25)
-    first, second = limits([trip, Measure(CROWDED, 9, 1.0, 0.97)], [facts()], 0.1, 2)
-    assert "takes 1.00 ms each: 0.25 ms of it this program computes, and 0.75 ms" in first
+    trip = Measurement(ROUND_TRIP, 1_000, 1.0, 0.25)
+    first, second = limits([trip, Measurement(CROWDED, 9, 1.0, 0.97)], [facts()], 0.1, 2)
+    assert (
+        "takes 1.00 ms each: this program computes for 0.25 ms of it, and waits for 0.75 ms"
+        in first
+    )
     assert "limited by this program: it uses 97% of a core" in second
-    idle = [trip, Measure(CROWDED, 9, 1.0, 0.3)]
+    idle = [trip, Measurement(CROWDED, 9, 1.0, 0.3)]
     server = facts(fsync="always", commands_per_second=9_000.0)
     _, busy, network, disk, others = limits(idle, [server], 6.5, 2)
     assert "load is 6.5, and it has 2 cores" in busy
     assert "not limited by this program, which uses 30% of a core" in network
     assert "appendfsync is always" in disk
-    assert "9,000 commands/s for others" in others
+    assert "9,000 commands/s for other programs" in others
 
 
 def test_once_at_least() -> None:
     """However long that takes: else nothing would be known."""
-    assert again("x", int, 0.0).count == 1
-    assert in_threads("x", int, 0.0, 2).count == 2
+    assert repeat("x", int, 0.0).count == 1
+    assert repeat_in_threads("x", int, 0.0, 2).count == 2
 
     async def deed() -> None: ...
 
-    assert asyncio.run(together("x", deed, 0.0, 3)).count >= 1
+    assert asyncio.run(repeat_in_coroutines("x", deed, 0.0, 3)).count >= 1
 
 
 def test_percentiles() -> None:
     """Of what was timed."""
-    measure = Measure("x", 4, 2.0, 1.0, [0.001, 0.002, 0.003, 0.1])
+    measure = Measurement("x", 4, 2.0, 1.0, [0.001, 0.002, 0.003, 0.1])
     assert (measure.per_second, measure.cpu_share) == (2.0, 0.5)
     assert (measure.percentile_ms(0.5), measure.percentile_ms(0.99)) == (2.0, 3.0)
-    assert Measure("x", 4, 2.0, 1.0).percentile_ms(0.5) is None
+    assert Measurement("x", 4, 2.0, 1.0).percentile_ms(0.5) is None

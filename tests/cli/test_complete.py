@@ -23,8 +23,8 @@ def guild(hf: Holdfast) -> Holdfast:
     return hf
 
 
-def by_line(site: Site, lines: str, *args: str) -> Result:
-    variables = {"HOLDFAST_URL": site.url, "HOLDFAST_NAMESPACE": site.namespace}
+def by_line(home: Site, lines: str, *args: str) -> Result:
+    variables = {"HOLDFAST_URL": home.url, "HOLDFAST_NAMESPACE": home.namespace}
     return CliRunner(env=variables).invoke(app, ["complete", "guild:3", *args], input=lines)
 
 
@@ -56,13 +56,13 @@ def test_names_of_strangers_are_harmless(hf: Holdfast, run: Run) -> None:
     assert run("complete", "guild:3", "[").stdout == f"{VISIBLE}\t{VISIBLE}\n"
 
 
-def test_prefixes_by_the_line(guild: Holdfast, site: Site) -> None:
+def test_prefixes_by_the_line(guild: Holdfast, home: Site) -> None:
     """An empty line ends the matches of each; what is no prefix does not end the others."""
-    done = by_line(site, "je\nx\n\0\nsan\n")
+    done = by_line(home, "je\nx\n\0\nsan\n")
     assert done.exit_code == 0
     assert done.stdout == "jeff\njennifer\njenny\n\n\n\nCarla Santos\t42\n\n"
     assert "holds a NUL" in done.stderr
-    told = rows(by_line(site, "jef\nx\nja\n", "--json"))
+    told = rows(by_line(home, "jef\nx\nja\n", "--json"))
     assert [(each["prefix"], each["name"]) for each in told] == [("jef", "jeff"), ("ja", "jack")]
 
 

@@ -53,16 +53,16 @@ def test_colours_are_for_terminals(standalone: Server) -> None:
     assert "\x1b[" not in holdfast(*asked).stdout
 
 
-def test_the_rule_can_be_pasted(standalone: Server, site: Site) -> None:
+def test_the_rule_can_be_pasted(standalone: Server, home: Site) -> None:
     """Whoever it makes may do all of Holdfast, and its rights are as they should be."""
-    result = CliRunner().invoke(app, ["acl", "--user", "pasted", "--namespace", site.namespace])
+    result = CliRunner().invoke(app, ["acl", "--user", "pasted", "--namespace", home.namespace])
     assert result.exit_code == 0
-    assert "put a password in the place of PASSWORD" in result.stderr
+    assert "replace PASSWORD by a password" in result.stderr
     with standalone.client() as client:
         try:
             client.execute_command(*shlex.split(result.stdout.replace("PASSWORD", "secret")))
             url = standalone.url.replace("://", "://pasted:secret@")
-            with Holdfast.from_url(url, namespace=site.namespace) as hf:
+            with Holdfast.from_url(url, namespace=home.namespace) as hf:
                 with hf.lock("a").hold(timeout=0):
                     hf.counter("c").add()
                 assert not any("user 'pasted' may" in each.title for each in hf.diagnose())

@@ -54,7 +54,7 @@ def test_a_terminal_shows_how_far_it_is(
         HOLDFAST_NAMESPACE=request.node.name,
     )  # fmt: skip
     assert code == 0, shown
-    for text in ("b.log", "1.6/1.0 kB", "/s", "geo is 1000 bytes behind"):
+    for text in ("b.log", "1.6/1.0 KiB", " KiB/s", "geo is 1000 B behind"):
         assert text in shown
 
 
@@ -65,7 +65,7 @@ def test_what_cannot_be_sent_is_told(run: Run, folder: Path) -> None:
     sent = run("logs", "send", str(folder), "--share")
     assert sent.exit_code == 1
     assert "holdfast: c.log: [Errno 2] No such file" in sent.stderr
-    assert "holdfast: feed logs is not sealed: see to the files above" in sent.stderr
+    assert "holdfast: feed logs is not sealed: fix the files above" in sent.stderr
     assert sent.stdout == "2 files, 1.6 KiB, in feed logs\n"
     gone.unlink()
     again = run("logs", "send", str(folder))
@@ -94,15 +94,15 @@ def test_wrong_settings_are_told(run: Run, folder: Path) -> None:
     """With what can be done from a shell."""
     for words, told in [
         ((str(folder / "a.log"),), "is no folder"),
-        ((str(folder),), "the feed is new: say who gets the files"),
-        ((str(folder), "--budget", "3"), "say also who gets the files"),
+        ((str(folder),), "the feed is new: give its consumers"),
+        ((str(folder), "--budget", "3"), "--budget needs the consumers too"),
     ]:
         refused = run("logs", "send", *words)
         assert (refused.exit_code, told in refused.stderr) == (2, True), refused.output
     assert run("logs", "send", str(folder), "--to", "a", "--keep-open").exit_code == 0
     refused = run("logs", "send", str(folder), "--to", "b")
     assert refused.exit_code == 2
-    assert "leave --to, --share and --budget out" in refused.stderr
+    assert "leave out --to, --share and --budget" in refused.stderr
 
 
 def test_a_feed_is_shown(hf: Holdfast, run: Run) -> None:
@@ -117,11 +117,11 @@ def test_a_feed_is_shown(hf: Holdfast, run: Run) -> None:
     assert HOSTILE not in shown.stdout
     lines = {line.split("  ")[0]: line for line in shown.stdout.splitlines()}
     assert lines["bytes"].endswith("2.9 KiB")
-    assert lines["geo"].split() == ["geo", "yes", "1", "2.9", "KiB", "0", "bytes", "0", "0"]
+    assert lines["geo"].split() == ["geo", "yes", "1", "2.9", "KiB", "0", "B", "0", "0"]
 
 
 def test_files_that_failed_too_often_are_shown_and_tried_again(
-    hf: Holdfast, run: Run, site: Site
+    hf: Holdfast, run: Run, home: Site
 ) -> None:
     """What they are called and why they failed is text of anybody."""
     assert run("logs", "retry").exit_code == 3
@@ -131,9 +131,9 @@ def test_files_that_failed_too_often_are_shown_and_tried_again(
     for _ in range(2):
         with pytest.raises(OSError, match="no space"), next(feed.consumer("geo").files()):
             raise OSError(f"no space {HOSTILE}")
-        stored = msgspec.msgpack.decode(site.client.hget(place, "1:1"))
+        stored = msgspec.msgpack.decode(home.client.hget(place, "1:1"))
         stored |= {"tries": 9, "after_ms": 0}
-        site.client.hset(place, "1:1", msgspec.msgpack.encode(stored))
+        home.client.hset(place, "1:1", msgspec.msgpack.encode(stored))
     shown = run("logs", "show")
     assert "1 file; try again: holdfast logs retry" in shown.stdout
     assert "OSError: no space" in shown.stdout
@@ -152,4 +152,4 @@ def test_links_out_of_a_folder_are_sent_only_if_it_is_said(run: Run, folder: Pat
     assert (sent.exit_code, "leads out of the folder" in sent.stderr) == (1, True)
     sent = run("logs", "send", str(folder), "--share", "--follow-links")
     assert sent.exit_code == 0
-    assert sent.stdout.startswith("3 files (2 of them were there)")
+    assert sent.stdout.startswith("3 files (2 of them were there before)")

@@ -7,26 +7,26 @@ from conftest import Site
 from holdfast import Holdfast
 
 
-def test_a_sound_namespace(crowd: Holdfast, run: Run, site: Site) -> None:
+def test_a_sound_namespace(crowd: Holdfast, run: Run, home: Site) -> None:
     """One line, and nothing for scripts."""
     result = run("fsck")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.startswith(f"namespace {site.namespace}: ")
-    assert result.stdout.endswith(" units: everything fits\n")
+    assert result.stdout.startswith(f"namespace {home.namespace}: ")
+    assert result.stdout.endswith(" units: all consistent\n")
     assert run("fsck", "--json").stdout == ""
 
 
-def test_damages_are_told(hf: Holdfast, run: Run, site: Site) -> None:
+def test_damages_are_told(hf: Holdfast, run: Run, home: Site) -> None:
     """Where, what, and which key; for scripts one object each. The exit code says how bad it is."""
-    site.client.set(f"{site.namespace}:{HOSTILE}", "x")
+    home.client.set(f"{home.namespace}:{HOSTILE}", "x")
     strange = run("fsck")
     assert strange.exit_code == 5
-    assert f"warning no key of Holdfast is called so; it holds a string\n  {site.namespace}:" in (
+    assert f"warning no key of Holdfast is called so; it holds a string\n  {home.namespace}:" in (
         strange.stdout
     )
     assert VISIBLE in strange.stdout
     hf.mailbox("jack").send("hi", sender="jill")
-    site.client.delete(f"{site.namespace}:{{mailbox:jack}}:log")
+    home.client.delete(f"{home.namespace}:{{mailbox:jack}}:log")
     damaged = run("fsck")
     assert damaged.exit_code == 6
     assert "error mailbox 'jack': messages from 1 on should be there; none is" in damaged.stdout
@@ -35,10 +35,10 @@ def test_damages_are_told(hf: Holdfast, run: Run, site: Site) -> None:
     assert [set(each) for each in found] == [{"level", "kind", "name", "key", "what"}] * 2
 
 
-def test_more_than_is_told_is_said(run: Run, site: Site) -> None:
+def test_more_than_is_told_is_said(run: Run, home: Site) -> None:
     """On standard error, so that scripts do not take it for a damage."""
-    key = f"{site.namespace}:{{queue:q}}:due:h"
-    site.client.zadd(key, {f"nobody-{n}": n for n in range(1001)})
+    key = f"{home.namespace}:{{queue:q}}:due:h"
+    home.client.zadd(key, {f"nobody-{n}": n for n in range(1001)})
     result = run("fsck", "--json")
     assert len(rows(result)) == 1000
     assert "these are the first 1,000; there is more" in result.stderr

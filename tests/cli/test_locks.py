@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from cli.crowd import Run, rows
 from faults.waiting import eventually
 from holdfast import Holdfast, LockState
 
@@ -65,15 +65,6 @@ def test_what_is_in_use_is_listed(busy: Holdfast, run: Run) -> None:
     assert run("locks").stdout.split()[:4] == header.split()
 
 
-def test_what_is_free_is_not_listed(hf: Holdfast, run: Run) -> None:
-    """Which is no error."""
-    with hf.lock("market").hold():
-        eventually(hf.locks)
-    empty = run("locks", "ls")
-    assert (empty.exit_code, "no locks or semaphores in use" in empty.stdout) == (0, True)
-    assert run("locks", "--json").stdout == ""
-
-
 def test_a_lock_is_shown_with_who_has_it_and_who_is_next(hf: Holdfast, run: Run) -> None:
     """Host and process, what is left of the lease, the fence, the waiters in order."""
     here = f"{socket.gethostname()}, process {os.getpid()}"
@@ -121,17 +112,6 @@ def test_what_nobody_uses_is_not_found(busy: Holdfast, run: Run) -> None:
     assert (row["fence"], row["holders"], row["waiters"]) == (None, [], [])
 
 
-def test_hostile_names_are_shown_as_what_they_are(hf: Holdfast, run: Run) -> None:
-    """No markup, no control characters; JSON has them unchanged."""
-    with hf.lock(HOSTILE).hold():
-        eventually(hf.locks)
-        listed, shown = run("locks"), run("locks", "show", HOSTILE)
-        assert rows(run("locks", "--json"))[0]["name"] == HOSTILE
-    for result in (listed, shown):
-        assert VISIBLE in result.stdout
-        assert result.stdout.replace("\n", "").isprintable()
-
-
 def test_wait_returns_when_the_lock_is_free(hf: Holdfast, run: Run) -> None:
     """At once if it is, else when it was given back."""
     assert run("locks", "wait", "market", "--timeout", "0").exit_code == 0
@@ -165,9 +145,3 @@ def test_wait_for_a_place_of_a_semaphore(busy: Holdfast, run: Run) -> None:
 def test_a_timeout_that_is_none_is_wrong_usage(run: Run, timeout: str) -> None:
     """Before a server is asked."""
     assert run("locks", "wait", "market", "--timeout", timeout).exit_code == 2
-
-
-def test_options_before_a_command_are_not_dropped(run: Run) -> None:
-    """They belong to the list; a command has its own."""
-    result = run("locks", "--namespace", "other", "show", "market")
-    assert (result.exit_code, "options come after the command" in result.stderr) == (2, True)

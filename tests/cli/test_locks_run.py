@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from cli.crowd import Run
 from cli.programs import CTRL_C, on_terminal
+from conftest import Site
 from faults.processes import Process
 from faults.servers import Server
 from faults.waiting import eventually
@@ -31,18 +32,12 @@ Begin = Callable[..., Process]
 
 
 @pytest.fixture
-def hf(standalone: Server) -> Iterator[Holdfast]:
-    with Holdfast.from_url(standalone.url, namespace=f"run-{secrets.token_hex(4)}") as hf:
-        yield hf
-
-
-@pytest.fixture
-def begin(hf: Holdfast, standalone: Server) -> Iterator[Begin]:
+def begin(home: Site) -> Iterator[Begin]:
     """Start `holdfast locks run …` on lock `nightly`, unless another one is named."""
     begun = []
 
-    def start(*args: str | Path, name: str = "nightly", url: str = standalone.url) -> Process:
-        env = {"HOLDFAST_URL": url, "HOLDFAST_NAMESPACE": hf.namespace}
+    def start(*args: str | Path, name: str = "nightly", url: str = home.url) -> Process:
+        env = {"HOLDFAST_URL": url, "HOLDFAST_NAMESPACE": home.namespace}
         process = Process.python("-m", "holdfast", "locks", "run", name, *args, env=env)
         begun.append(process)
         process.start()
@@ -120,59 +115,63 @@ def test_the_lease_is_renewed_as_long_as_the_command_runs(
     assert run.wait() == 0
 
 
-def test_places_of_a_semaphore(hf: Holdfast, begin: Begin) -> None:
-    """So many run at once; the limit need not be said again."""
+def test_permits_of_a_semaphore(hf: Holdfast, begin: Begin, run: Run) -> None:
+    """So many run at once; the limit is given once."""
     options = ("--semaphore", "--limit", "2")
-    unknown = begin("--semaphore", *shell("true"), name="api")
-    assert (unknown.wait(START_S), "with --limit N" in unknown.output) == (125, True)
+    unknown = run("locks", "run", "api", "--semaphore", "--", "true")
+    assert (unknown.exit_code, "with --limit N" in unknown.stderr) == (125, True)
     first = begin(*options, *shell("sleep 600"), name="api")
     eventually(lambda: len(hf.semaphore("api").inspect().holders) == 1, START_S)
     second = begin("--semaphore", *shell("sleep 600"), name="api")
     eventually(lambda: len(hf.semaphore("api").inspect().holders) == 2, START_S)
-    third = begin("--semaphore", "--timeout", "0.1", *shell("true"), name="api")
-    assert third.wait(START_S) == 124
-    other = begin("--semaphore", "--limit", "3", *shell("true"), name="api")
-    assert (other.wait(START_S), "is 2, not 3" in other.output) == (125, True)
-    for run in (first, second):
-        assert run.stop() == 128 + signal.SIGTERM
+    third = run("locks", "run", "api", "--semaphore", "--timeout", "0.1", "--", "true")
+    assert third.exit_code == 124
+    other = run("locks", "run", "api", "--semaphore", "--limit", "3", "--", "true")
+    assert (other.exit_code, "is 2, not 3" in other.stderr) == (125, True)
+    for each in (first, second):
+        assert each.stop() == 128 + signal.SIGTERM
     assert hf.semaphore("api").inspect().holders == ()
 
 
-def test_a_lock_that_is_not_free_in_time(hf: Holdfast, begin: Begin, tmp_path: Path) -> None:
-    """The command does not run; who has it is said; nobody stays in line."""
+def test_a_lock_that_is_not_free_in_time(hf: Holdfast, run: Run, tmp_path: Path) -> None:
+    """The command does not run; the error names the holder; no waiter is left."""
     with hf.lock("nightly").hold() as lease:
         for timeout in ("0", "0.3"):
-            run = begin("--timeout", timeout, *shell('touch "$1"', tmp_path / "ran"))
-            assert run.wait(START_S) == 124
-            assert f"{lease.holder} holds it" in run.output
+            command = ("--timeout", timeout, "--", "touch", str(tmp_path / "ran"))
+            late = run("locks", "run", "nightly", *command)
+            assert (late.exit_code, f"{lease.holder} holds it" in late.stderr) == (124, True)
         assert hf.lock("nightly").inspect().waiters == ()
     assert not (tmp_path / "ran").exists()
 
 
-def test_what_cannot_be_run(hf: Holdfast, begin: Begin, tmp_path: Path) -> None:
+def test_what_cannot_be_run(hf: Holdfast, run: Run, tmp_path: Path) -> None:
     """Is said before it waits for anything, as a shell does; what only the attempt tells, after."""
     (tmp_path / "text").write_text("x")
     (tmp_path / "garbage").write_bytes(b"\x7fELF")
     (tmp_path / "garbage").chmod(0o755)
     with hf.lock("nightly").hold():
-        missing, text = begin("--", "nosuchcommand"), begin("--", tmp_path / "text")
-        assert (missing.wait(START_S), text.wait(START_S)) == (127, 126)
-    assert "there is no command 'nosuchcommand'" in missing.output
-    garbage = begin("--", tmp_path / "garbage")
-    assert (garbage.wait(START_S), "cannot be run" in garbage.output) == (126, True)
+        missing = run("locks", "run", "nightly", "--", "nosuchcommand")
+        text = run("locks", "run", "nightly", "--", str(tmp_path / "text"))
+    assert (missing.exit_code, text.exit_code) == (127, 126)
+    assert "there is no command 'nosuchcommand'" in missing.stderr
+    garbage = run("locks", "run", "nightly", "--", str(tmp_path / "garbage"))
+    assert (garbage.exit_code, "cannot be run" in garbage.stderr) == (126, True)
     assert not is_held(hf)
 
 
-def test_wrong_usage_and_no_server(begin: Begin) -> None:
-    """Are told apart."""
-    runs = {
-        begin("--limit", "2", *shell("true")): 2,
-        begin("--lease", "0.5", *shell("true")): 2,
-        begin("--lease", "nan", *shell("true")): 2,
-        begin(): 2,
-        begin(*shell("true"), url="redis://127.0.0.1:1"): 125,
-    }
-    assert [run.wait(START_S) for run in runs] == list(runs.values())
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["--limit", "2", "--", "true"], 2),
+        (["--lease", "0.5", "--", "true"], 2),
+        (["--lease", "nan", "--", "true"], 2),
+        ([], 2),
+        (["--url", "redis://127.0.0.1:1", "--", "true"], 125),
+    ],
+)
+def test_wrong_usage_and_no_server(run: Run, args: list[str], code: int) -> None:
+    """Have different exit codes."""
+    assert run("locks", "run", "nightly", *args).exit_code == code
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])

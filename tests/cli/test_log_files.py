@@ -26,8 +26,8 @@ from holdfast import (
     Holdfast,
     LocalFiles,
 )
-from holdfast.cli.log_files import crew
-from holdfast.cli.log_files.slowest import told
+from holdfast.cli.logs import counting
+from holdfast.cli.logs.feed_progress import progress_of
 from tallies.tables import write_csv, write_mmdb
 
 LOG = (
@@ -54,7 +54,7 @@ def test_a_folder_is_counted_once(run: Run, hf: Holdfast, logs: Path, tmp_path: 
     told = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
     assert told.exit_code == 0, told.output
     assert told.stdout.splitlines() == [
-        f"tally 'daily': 12 lines of 2 files, {2 * len(LOG)} bytes",
+        f"tally 'daily': 12 lines of 2 files, {2 * len(LOG)} B",
         "2 lines rejected",
     ]
     (row,) = rows(run("logs", "tally", "daily", "--from", str(logs), "--geo", table, "--json"))
@@ -108,8 +108,8 @@ def test_a_terminal_shows_how_far_it_is(
         HOLDFAST_NAMESPACE=namespace,
     )  # fmt: skip
     assert code == 0, shown
-    assert f"1 file, {len(LOG)} bytes, 6 lines (" in shown
-    assert f"/s), 1 rejected; slow is {2 * len(LOG)} bytes behind" in shown
+    assert f"1 file, {len(LOG)} B, 6 lines (" in shown
+    assert f"/s), 1 rejected; slow is {2 * len(LOG)} B behind" in shown
 
 
 @pytest.mark.parametrize("source", ["folder", "feed"])
@@ -150,11 +150,11 @@ def test_ctrl_c_ends_those_who_have_begun(
             while True:
                 yield from LocalFiles(logs).files()
 
-    monkeypatch.setattr(crew, "ThreadPoolExecutor", Interrupted)
+    monkeypatch.setattr(counting, "ThreadPoolExecutor", Interrupted)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     key = GeoKey(GeoTable.from_mmdb(write_mmdb(tmp_path / "places.mmdb")))
     with pytest.raises(KeyboardInterrupt):
-        crew.run(hf, "daily", cast(LocalFiles, Endless()), key, None)
+        counting.count_lines(hf, "daily", cast(LocalFiles, Endless()), key, None)
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_who_is_slow_is_told(mode: Literal["broadcast", "share"], said: str) -> 
     now, behind = datetime.now(UTC), {"a": 2**20 * (1 + (mode == "share")), "b": 2**21}
     consumers = tuple(ConsumerStatus(n, True, now, 0, 0, behind[n], 0, 0) for n in behind)
     status = FeedStatus("f", "open", mode, holders=("a", "b"), consumers=consumers)
-    assert told(status) == said
-    assert told(FeedStatus("f", "open", mode)) == ""
+    assert progress_of(status) == said
+    assert progress_of(FeedStatus("f", "open", mode)) == ""
 
 
 def test_the_most_frequent_values_are_shown(
@@ -200,7 +200,7 @@ def test_hostile_values_are_shown_as_what_they_are(run: Run, hf: Holdfast, logs:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (["top", "none"], 3, "nothing is counted"),
+        (["top", "none"], 3, "has no lines"),
         (["top", "none", "--day", "2011-10-10"], 3, "no lines of 2011-10-10"),
         (["top", "none", "--day", "yesterday"], 2, "day must be a date"),
         (["tally", "t"], 2, "give --from DIR, or --feed"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from cli.crowd import HOSTILE
-from holdfast.cli.logs import Lines
+from holdfast.cli.log_output import LineFormatter
 
 FORGED = f"{HOSTILE}\n2026-11-22 10:00:00,000 INFO ann (operator) queue/purge: done\r\x85\u2028x"
 
@@ -13,7 +13,7 @@ FORGED = f"{HOSTILE}\n2026-11-22 10:00:00,000 INFO ann (operator) queue/purge: d
 def line_of(*args: object, exc_info: object = None) -> str:
     """As it is printed."""
     record = logging.LogRecord("holdfast", logging.INFO, "f.py", 1, "task %s", args, exc_info)  # type: ignore[arg-type]
-    return Lines("%(levelname)s %(message)s").format(record)
+    return LineFormatter("%(levelname)s %(message)s").format(record)
 
 
 def test_no_text_of_strangers_begins_a_line() -> None:

@@ -62,7 +62,7 @@ def test_the_gateway_serves_in_the_quickest_loop_there_is(
         taken.close()
         await hf.close()
 
-    monkeypatch.setattr("holdfast.cli.serve.command.run", noted)
+    monkeypatch.setattr("holdfast.cli.serve.commands.run_gateway", noted)
     result = CliRunner().invoke(app, ["serve", "--url", standalone.url, "--port", "0"])
     assert result.exit_code == 0, result.output
     assert loops == [loops_from]

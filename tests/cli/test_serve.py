@@ -135,7 +135,7 @@ def test_it_serves_a_diagnosis_while_there_is_no_server(secret: Path) -> None:
     args = ["serve", "--port", "0", "--url", "redis://127.0.0.1:1", "--secret-file", str(secret)]
     with Process.python("-m", "holdfast", *args) as one:
         eventually(lambda: " serves namespace" in one.output or not one.is_running)
-        assert "the dashboard says so, until it is there" in one.output
+        assert "the dashboard shows this until the server is there" in one.output
         made = invoke("pass", "ann", "--bare", "--secret-file", secret).stdout.strip()
         headers = {"Authorization": f"Bearer {made}", "Accept": "text/html"}
         page = get(f"{address(one)}/dashboard/", headers=headers)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from cli.crowd import Run
 from cli.programs import holdfast
 from holdfast import Holdfast, TaskRegistry
 
@@ -57,10 +59,12 @@ def folder(tmp_path: Path) -> Path:
         ("chores:other", "a worker needs a queue"),
     ],
 )
-def test_a_wrong_target_is_explained(folder: Path, target: str, problem: str) -> None:
+def test_a_wrong_target_is_explained(
+    folder: Path, run_in: Callable[[Path], Run], target: str, problem: str
+) -> None:
     """In one sentence, with the exit code for wrong usage."""
-    result = holdfast("worker", target, "--url", "redis://127.0.0.1:1", cwd=folder)
-    assert (result.returncode, result.stderr.count("\n")) == (2, 1), result.stderr
+    result = run_in(folder)("worker", target, "--url", "redis://127.0.0.1:1")
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1), result.stderr
     stdlib = sysconfig.get_paths()["stdlib"]
     assert problem.format(folder=folder, stdlib=stdlib) in result.stderr
 
@@ -79,10 +83,12 @@ def test_a_wrong_target_is_explained(folder: Path, target: str, problem: str) ->
         ("deep", ["JSONDecodeError: ", "deep.py:2: json.loads('{')"]),
     ],
 )
-def test_a_module_that_fails_is_explained(folder: Path, module: str, told: list[str]) -> None:
+def test_a_module_that_fails_is_explained(
+    folder: Path, run_in: Callable[[Path], Run], module: str, told: list[str]
+) -> None:
     """By its error and the lines of the user's own code, no others."""
-    result = holdfast("worker", module, "--url", "redis://127.0.0.1:1", cwd=folder)
-    assert result.returncode == 1
+    result = run_in(folder)("worker", module, "--url", "redis://127.0.0.1:1")
+    assert result.exit_code == 1
     lines = result.stderr.splitlines()
     assert lines[0].startswith(f"holdfast: module {module!r} cannot be imported: ")
     assert len(lines) == len(told)

@@ -193,12 +193,12 @@ def test_all_dead_tasks_are_replayed(hf: Holdfast, run: Run) -> None:
     assert rows(run("tasks", "replay", "crowd", "--json")) == [{"queue": "crowd", "replayed": 0}]
 
 
-def test_a_stranger_s_envelope_is_shown_as_unreadable(hf: Holdfast, run: Run, site: Site) -> None:
+def test_a_stranger_s_envelope_is_shown_as_unreadable(hf: Holdfast, run: Run, home: Site) -> None:
     """It must not take the others of the list with it."""
     hf.enqueue(note.call("x").options(task_id="good"))
     hf.enqueue(note.call("x").options(task_id="bad"))
     bodies = f"{hf.namespace}:{{queue:crowd}}:bodies"
-    site.client.hset(bodies, "bad", b"\xff\x00 garbage")
+    home.client.hset(bodies, "bad", b"\xff\x00 garbage")
     listed = run("tasks", "ls", "crowd")
     assert (listed.exit_code, "bad   (unreadable)" in listed.stdout) == (0, True)
     assert "task      (unreadable)\n" in run("tasks", "show", "crowd", "bad").stdout

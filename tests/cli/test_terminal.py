@@ -77,7 +77,7 @@ def test_arguments_are_cut_at_the_edge(hf: Holdfast, where: dict[str, str]) -> N
 
 
 def test_eighty_columns_are_enough(hf: Holdfast, where: dict[str, str]) -> None:
-    """Long lines are folded on a terminal, and whole in a pipe."""
+    """Long lines are folded on a real terminal, and whole in a pipe."""
     with crowded(hf):
         hf.queue("q" * 100).pause()
         for command in (

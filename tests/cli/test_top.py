@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import secrets
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,7 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.crowd import HOSTILE, VISIBLE, Run, crowded, rows
-from cli.programs import CTRL_C, Terminal, clean
+from cli.programs import CTRL_C, Terminal
+from faults.processes import Process
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, Lease
@@ -101,23 +101,20 @@ def test_a_server_that_is_away() -> None:
     assert "cannot use redis://localhost:1" in result.stderr
 
 
-def test_looks_for_scripts_until_they_end(hf: Holdfast, standalone: Server) -> None:
+def streaming(server: Server) -> Process:
+    """Return a program that prints a snapshot on each line."""
+    args = ("top", "--json", "--every", "0.2", "--url", server.url)
+    return Process.python("-m", "holdfast", *args, name="top")
+
+
+def test_looks_for_scripts_until_they_end(standalone: Server) -> None:
     """An object on each line at once, and Ctrl-C is a good end."""
-    command = ["top", "--json", "--every", "0.2", "--url", standalone.url]
-    with subprocess.Popen(
-        [sys.executable, "-m", "holdfast", *command],
-        env=clean(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as program:
-        assert program.stdout is not None
-        assert program.stderr is not None
-        first, second = (json.loads(program.stdout.readline()) for _ in range(2))
-        assert first["at"] < second["at"]
-        program.send_signal(signal.SIGINT)
+    with streaming(standalone) as program:
+        eventually(lambda: program.output.count("\n") >= 2)
+        os.kill(program.pid, signal.SIGINT)
         assert program.wait(60) == 0
-        assert program.stderr.read() == ""
+        first, second, *_ = map(json.loads, program.output.splitlines())
+        assert first["at"] < second["at"]
 
 
 @pytest.fixture
@@ -130,19 +127,11 @@ def lonely() -> Iterator[Server]:
 def test_looks_for_scripts_say_what_is_wrong(lonely: Server) -> None:
     """And go on."""
     lonely.stop()
-    command = ["top", "--json", "--every", "0.2", "--url", lonely.url]
-    with subprocess.Popen(
-        [sys.executable, "-m", "holdfast", *command],
-        env=clean(),
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as program:
-        assert program.stdout is not None
-        assert "cannot use redis://" in json.loads(program.stdout.readline())["problem"]
+    with streaming(lonely) as program:
+        eventually(lambda: '"problem": "cannot use redis://' in program.output)
         lonely.start()
-        while json.loads(program.stdout.readline())["problem"]:
-            pass
-        program.send_signal(signal.SIGTERM)
+        eventually(lambda: '"problem": null' in program.output)
+        program.terminate()
         assert program.wait(60) == 0
 
 

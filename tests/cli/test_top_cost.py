@@ -9,7 +9,7 @@ import redis
 
 from faults.servers import Server
 from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
-from holdfast.cli.top.survey import LISTED, SURVEYED, Survey
+from holdfast.cli.top.snapshot import LIMITS, LISTED, SnapshotReader
 
 QUEUES = 300
 
@@ -37,7 +37,7 @@ def quiet() -> Iterator[Server]:
         with server.client() as client:
             for kind in KINDS:
                 client.zadd(f"cost:{{catalog:{kind}}}:names", {f"n{n}": n for n in range(NAMES)})
-            for n in range(NAMES - SURVEYED, NAMES):
+            for n in range(NAMES - LIMITS.mailboxes, NAMES):
                 hf.mailbox(f"n{n}").send("x", sender="a")
                 hf.counter(f"n{n}").add(1)
         yield server
@@ -50,16 +50,16 @@ async def test_a_look_makes_few_round_trips(quiet: Server) -> None:
     """As the server counts what it reads; what else it reads comes once in a while."""
     reads = []
     async with AsyncHoldfast.from_url(quiet.url, namespace="cost") as hf:
-        survey = Survey(hf)
-        frame = await survey.look()  # the scripts are loaded
-        assert (len(frame.queues), frame.known["queue"]) == (LISTED, QUEUES)
-        assert len(frame.unread) == LISTED
-        assert frame.counters
+        reader = SnapshotReader(hf)
+        snapshot = await reader.read()  # the scripts are loaded
+        assert (len(snapshot.queues), snapshot.known["queue"]) == (LISTED, QUEUES)
+        assert len(snapshot.unread) == LISTED
+        assert snapshot.survey.counters
         with quiet.client() as counting:
             counting.config_resetstat()
             for _ in range(LOOKS):
                 before = _reads(counting)
-                await survey.look()
+                await reader.read()
                 reads.append(_reads(counting) - before)
             used = {name.removeprefix("cmdstat_") for name in counting.info("commandstats")}
     assert min(reads) <= ROUND_TRIPS

@@ -15,7 +15,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, TaskRegistry, current_task
-from holdfast.cli.logs import Lines
+from holdfast.cli.log_output import LineFormatter
 from holdfast_demo.mail.checks import given_back
 from holdfast_demo.mail.events import Enqueued, MarketEvent
 from holdfast_demo.mail.order import judge
@@ -32,7 +32,7 @@ def log(tmp_path: Path) -> Iterator[Path]:
     with path.open("w", encoding="utf-8") as file:
         handler = logging.StreamHandler(file)
         handler.setLevel(logging.WARNING)
-        handler.setFormatter(Lines("%(asctime)s %(levelname)s %(message)s"))
+        handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s %(message)s"))
         logger.addHandler(handler)
         yield path
         logger.removeHandler(handler)

@@ -1,4 +1,4 @@
-"""Servers as a person may see them: without their passwords."""
+"""Names of servers for people, without passwords."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 def server_name(url: str | None, embedded: Path | None) -> str:
-    """What to call the server of a command."""
+    """Return the name of the server of a command."""
     if embedded is not None:
         return f"the embedded server of {str(embedded)!r}"
     return without_password(url or "")
 
 
 def without_password(url: str) -> str:
-    """*url* with `***` for whatever may be a password in it, also if it is mistyped."""
+    """Return *url* with `***` for anything that may be a password, also if it is mistyped."""
     url = re.sub(r"(password[^=&]*=)[^&]*", r"\1***", url, flags=re.IGNORECASE)
     login, at, hosts = url.rpartition("@")
     scheme, separator, login = login.partition("://") if "://" in login else ("", "", login)
@@ -23,7 +23,7 @@ def without_password(url: str) -> str:
 
 
 def url_problem(url: str, error: ValueError) -> str:
-    """Why *url* cannot be used, in words that hold no part of a password."""
+    """Return why *url* cannot be used, without any part of a password."""
     if "://" not in url:
         return "it does not begin with redis://, rediss://, unix:// or the like"
     if "@" in url and "Port " in str(error):  # the parser took a password for one, and quotes it

@@ -1,4 +1,4 @@
-"""The commands, each loaded when it is called."""
+"""The table of commands; each is loaded when it is called."""
 
 from __future__ import annotations
 
@@ -7,34 +7,31 @@ from typing import Final
 import typer
 
 from .. import __version__
-from .help import Commands
+from .commands import Commands
 
 COMMANDS: Final = {
-    "complete": "Find names by their beginning, and by that of their later words.",
-    "worker": "Run tasks until SIGTERM or Ctrl-C: what runs is finished or given back, nothing is "
+    "complete": "Find names by their beginning, or by the beginning of a later word.",
+    "worker": "Run tasks until SIGTERM or Ctrl-C; running tasks finish or go back, nothing is "
     "lost.",
-    "workers": "See who runs tasks, of which queues, and how busy. Without a command: ls.",
-    "top": "Watch what goes on in a namespace: its servers, tasks, workers, locks, messages and "
-    "data.",
+    "workers": "List the workers: which queues they serve, and how busy they are. Without a "
+    "command: ls.",
+    "top": "Watch a namespace: its servers, tasks, workers, locks, messages and data.",
     "demo": "See Holdfast at work.",
-    "server": "Start, stop and look at the embedded server of a folder.",
-    "queues": "Look at the task queues; pause, resume and empty them. Without a command: ls.",
-    "tasks": "Look at the tasks of a queue; cancel them, and replay the dead.",
-    "locks": "Look at locks and semaphores; run commands under them. Without a command: ls.",
-    "chat": "Look at chats and mailboxes, write to them, and listen. Without a command: ls.",
-    "rows": "Keep the rows of a cache fresh; look at row caches. Without a command: ls.",
-    "counters": "Look at counters. Without a command: ls.",
+    "server": "Start, stop and inspect the embedded server of a folder.",
+    "queues": "List the task queues; pause, resume and empty them. Without a command: ls.",
+    "tasks": "List the tasks of a queue; cancel them, and replay the dead.",
+    "locks": "List locks and semaphores; run commands under them. Without a command: ls.",
+    "chat": "List chats and mailboxes, write to them, and follow them. Without a command: ls.",
+    "rows": "Keep the rows of a cache fresh; list row caches. Without a command: ls.",
+    "counters": "List and draw counters. Without a command: ls.",
     "logs": "Send files to many consumers; count their lines by country, region and city.",
     "doctor": "Find what is wrong, or may go wrong, with the servers; each with a remedy.",
-    "fsck": "Look at every key of a namespace, and tell what does not fit together; it only reads.",
-    "acl": "Print the access rule for a user of one namespace, ready to be pasted; asks no server.",
+    "fsck": "Check that the keys of a namespace are consistent; it only reads.",
+    "acl": "Print the access rule for a user of one namespace, ready to paste; contacts no server.",
     "bench": "Measure how fast Holdfast is from this machine, with this server and this network.",
     "serve": "Serve the dashboard at /dashboard, and mailboxes and chats over HTTP and WebSocket.",
 }
-"""What each does, as it says itself: listing them loads none."""
-
-HOMES: Final = {"logs": "log_files"}
-"""Where a command lives whose module has another name."""
+"""Name → first line of its help; the command is the `app` of the module of that name."""
 
 app = Commands(
     name="holdfast",
@@ -44,7 +41,7 @@ app = Commands(
     pretty_exceptions_enable=False,
 )
 for name, about in COMMANDS.items():
-    app.later(name, f"{__package__}.{HOMES.get(name, name)}", about)
+    app.add_lazily(name, f"{__package__}.{name}", about)
 
 
 def _version(wanted: bool) -> None:

@@ -7,30 +7,30 @@ from typing import Annotated
 
 import typer
 
-from .codes import REFUSED
 from .connection import fail
+from .exit_codes import REFUSED
 from .output import printable
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
 
 
-def confirm(deed: str, *, yes: bool) -> None:
-    """Ask whether to do *deed*, such as `drop 3 tasks`; unless it is wanted, end the command.
+def confirm(action: str, *, yes: bool) -> None:
+    """Ask whether to do *action*, such as `drop 3 tasks`; unless confirmed, end the command.
 
     The question goes to standard error, so that the output stays what a script expects.
 
     Args:
-        deed: what is about to happen, and to how many.
-        yes: it was said on the command line already.
+        action: what is about to happen, and to how many.
+        yes: whether the command line has `--yes`.
     """
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         fail(
-            f"this would {deed}, and without a terminal nobody can be asked; add --yes to do it",
+            f"this would {action}, and there is no terminal to ask at; add --yes to do it",
             code=REFUSED,
         )
-    question = printable(deed[:1].upper() + deed[1:])
+    question = printable(action[:1].upper() + action[1:])
     try:
         wanted = typer.confirm(f"{question}?", err=True)
     except typer.Abort:  # Ctrl-C, or the end of the input

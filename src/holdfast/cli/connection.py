@@ -1,12 +1,14 @@
-"""Which server a command talks to: `--url` or `--embedded FOLDER`, or their variables."""
+"""The server of a command: `--url` or `--embedded FOLDER`, or their variables."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar, get_type_hints
 
 import typer
 
@@ -19,8 +21,8 @@ from .. import (
     ServerUnavailable,
 )
 from .address import server_name, url_problem, without_password
-from .codes import FAILED, NOT_FOUND, WRONG_USAGE
-from .output import console, stranger
+from .exit_codes import FAILED, NOT_FOUND, WRONG_USAGE
+from .output import console, untrusted
 
 if TYPE_CHECKING:
     from .. import AsyncHoldfast, Holdfast, Telemetry
@@ -29,9 +31,9 @@ Client = TypeVar("Client", "Holdfast", "AsyncHoldfast")
 
 
 def _one_server(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
-    """There is one server: what the command line says goes before any variable.
+    """Accept one server; an option takes precedence over a variable of the other kind.
 
-    The parser comes to options of the command line first, so whichever comes second is judged.
+    The parser handles options before variables, so the second parameter decides.
     """
     rival = {"url": "embedded", "embedded": "url"}[str(param.name)]
     if value is None or ctx.params.get(rival) is None or ctx.resilient_parsing:
@@ -44,7 +46,7 @@ def _one_server(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> A
 
 
 def on_command_line(ctx: typer.Context, name: str) -> bool:
-    """Whether a parameter was written there, not taken from a variable or from its default."""
+    """Return whether a parameter was given there, not by a variable or its default."""
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
@@ -71,8 +73,58 @@ Embedded = Annotated[
 ]
 Namespace = Annotated[
     str,
-    typer.Option("--namespace", metavar="NAME", envvar="HOLDFAST_NAMESPACE", help="Whose data."),
+    typer.Option(
+        "--namespace",
+        metavar="NAME",
+        envvar="HOLDFAST_NAMESPACE",
+        help="Key prefix that separates applications.",
+    ),
 ]
+
+SERVER_OPTIONS: dict[str, tuple[Any, str | None]] = {
+    "url": (Url, None),
+    "embedded": (Embedded, None),
+    "namespace": (Namespace, "holdfast"),
+}
+"""Name → type and default."""
+
+
+def with_client(*, create: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that replaces the first parameter of a command, `hf`, by server options.
+
+    The command runs with a client of that server; see `connected`.
+
+    Args:
+        create: whether an embedded folder that does not exist is created.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(*, url: str | None, embedded: Path | None, namespace: str, **options: Any) -> None:
+            with connected(url, embedded, namespace, create=create) as hf:
+                command(hf, **options)
+
+        hints = {
+            n: hint for n, hint in command.__annotations__.items() if n not in ("hf", "return")
+        }
+        run.__annotations__ = hints  # `hf` has a type that is imported for type checkers only
+        resolved = get_type_hints(run, include_extras=True)
+        _, *own = signature(command).parameters.values()
+        run.__signature__ = Signature(  # type: ignore[attr-defined]
+            [
+                *(
+                    Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+                    for name, (kind, default) in SERVER_OPTIONS.items()
+                ),
+                *(
+                    each.replace(kind=Parameter.KEYWORD_ONLY, annotation=resolved[each.name])
+                    for each in own
+                ),
+            ]
+        )
+        return run
+
+    return decorate
 
 
 @contextmanager
@@ -85,28 +137,30 @@ def connected(
     failed: int = FAILED,
     telemetry: Telemetry | None = None,
 ) -> Iterator[Holdfast]:
-    """A client for a command; its errors end the command with a sentence, not a traceback.
+    """Yield a client for a command; its errors end the command with a sentence, not a traceback.
 
     Args:
-        url: where the server is, or
+        url: of the server, or
         embedded: the folder of its data.
-        namespace: whose data.
-        create: whether a folder that does not exist is made. Who only looks makes none.
+        namespace: for the client.
+        create: whether a folder that does not exist is created. Commands that only read do not.
         failed: exit code for a server that cannot be used.
         telemetry: of the client.
     """
     from .. import Holdfast  # here: `--help` and wrong usage need none
 
     with (
-        errors_told(url, embedded, failed=failed),
-        client(Holdfast, url, embedded, namespace, create=create, telemetry=telemetry) as hf,
+        client_errors(url, embedded, failed=failed),
+        open_client(Holdfast, url, embedded, namespace, create=create, telemetry=telemetry) as hf,
     ):
         yield hf
 
 
 @contextmanager
-def errors_told(url: str | None, embedded: Path | None, *, failed: int = FAILED) -> Iterator[None]:
-    """Errors of ours end the command with a sentence, not a traceback; see `connected`."""
+def client_errors(
+    url: str | None, embedded: Path | None, *, failed: int = FAILED
+) -> Iterator[None]:
+    """End the command with a sentence on an error of the client; see `connected`."""
     try:
         yield
     except InvalidName as error:
@@ -116,11 +170,11 @@ def errors_told(url: str | None, embedded: Path | None, *, failed: int = FAILED)
 
 
 def reason(error: HoldfastError, url: str | None, embedded: Path | None) -> str:
-    """Why a command cannot go on, for people: some errors speak of steps, and of what to call."""
+    """Return why a command cannot go on, without advice that is for programs."""
     match error:
         case OutcomeUnknown():
             return (
-                f"nobody knows whether it was done: {error.reason}; "
+                f"it is unknown whether the server did it: {error.reason}; "
                 "look at what is there before you repeat it"
             )
         case DamagedData():
@@ -134,19 +188,19 @@ def reason(error: HoldfastError, url: str | None, embedded: Path | None) -> str:
 
 
 def fail(message: str, *, code: int = FAILED) -> NoReturn:
-    """End the command: say why on standard error, and leave with *code*."""
+    """Print *message* on standard error and exit with *code*."""
     out = console(stderr=True)
     for line in f"holdfast: {message}".split("\n"):
-        out.print(stranger(line, "red"), soft_wrap=True)
+        out.print(untrusted(line, "red"), soft_wrap=True)
     raise typer.Exit(code)
 
 
 def _cause(error: ServerUnavailable) -> str:
-    """Why the server could not be asked, without what redis-py repeats."""
+    """Return why the server did not answer, without what redis-py repeats."""
     return re.sub(r"Error -?\d+ connecting to .+?\. ", "", error.reason).rstrip(".")
 
 
-def client(
+def open_client(
     half: type[Client],
     url: str | None,
     embedded: Path | None,
@@ -155,7 +209,7 @@ def client(
     create: bool = True,
     telemetry: Telemetry | None = None,
 ) -> Client:
-    """A client of either *half*; see `connected`. A server that is not named ends the command."""
+    """Return a client of either *half*; without a server, end the command. See `connected`."""
     if embedded is not None:
         if not create and not embedded.is_dir():
             fail(f"there is no folder {str(embedded)!r}, so no server of it", code=NOT_FOUND)
@@ -171,5 +225,5 @@ def client(
     except InvalidName:  # a ValueError as well, but of the namespace
         raise
     except ValueError as error:
-        told = f"{without_password(url)!r} is no URL of a server: {url_problem(url, error)}"
-        fail(f"{told}; expected such as redis://localhost:6379", code=WRONG_USAGE)
+        problem = f"{without_password(url)!r} is no URL of a server: {url_problem(url, error)}"
+        fail(f"{problem}; expected such as redis://localhost:6379", code=WRONG_USAGE)

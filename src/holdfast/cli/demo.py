@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
 import typer
 
-from .codes import WRONG_USAGE
-from .connection import Embedded, Url, connected, errors_told, fail, on_command_line
-from .help import Commands
+from .commands import Commands
+from .connection import Embedded, Url, client_errors, connected, fail, on_command_line
+from .exit_codes import WRONG_USAGE
 
 try:
     from holdfast_demo import DEMOS, DemoFailed, WorldDemo, run
@@ -53,7 +53,7 @@ def _run(demo: Demo, *, as_json: bool) -> None:
         if demo.url:
             with connected(demo.url, None, "demo"):  # a URL that is none is wrong usage
                 pass
-        with errors_told(demo.url, demo.embedded):
+        with client_errors(demo.url, demo.embedded):
             code = run(demo, as_json=as_json)
     except DemoFailed as error:
         fail(str(error), code=error.code)
@@ -71,7 +71,7 @@ def all_demos(ctx: typer.Context, **options: Any) -> None:
     """Run the world, or refuse its options before the command of another demo."""
     if ctx.invoked_subcommand is None:
         world(**options)
-    elif any(on_command_line(ctx, param) for param in ctx.params):
+    elif any(on_command_line(ctx, name) for name in ctx.params):
         fail("options come after the command: holdfast demo mail …", code=WRONG_USAGE)
 
 

@@ -1,4 +1,4 @@
-"""What commands print with."""
+"""Print text, tables and JSON, for terminals and for pipes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from io import StringIO
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -16,29 +16,31 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from ..inspect.formats import iso
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object per line, for scripts.")]
 
 UNFOLDED: Final = 1_000_000
-"""Columns of a pipe: what is read by a program must not be cut into lines of a screen."""
+"""The line width of a pipe: a program must not get lines that were cut for a screen."""
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console for this moment's standard output; it honours NO_COLOR and pipes."""
+    """Return a console for the current standard output; it honours NO_COLOR and pipes."""
     return Console(stderr=stderr, highlight=False, emoji=False)
 
 
-def columns(otherwise: int) -> int:
-    """How many columns a line has on the screen, or *otherwise* in a pipe."""
+def line_width(otherwise: int) -> int:
+    """Return the columns of the terminal, or *otherwise* in a pipe."""
     out = console()
     return out.width if out.is_terminal or "COLUMNS" in os.environ else otherwise
 
 
-def show(what: RenderableType) -> None:
+def print_block(what: RenderableType) -> None:
     """Print a table or a text: folded at the edge of a terminal, each line whole in a pipe."""
-    if columns(UNFOLDED) < UNFOLDED:
+    if line_width(UNFOLDED) < UNFOLDED:
         console().print(what)
         return
     whole = Console(file=StringIO(), width=UNFOLDED, highlight=False, emoji=False)
@@ -48,63 +50,88 @@ def show(what: RenderableType) -> None:
         typer.echo(line.rstrip())
 
 
-def show_json(*parts: DataclassInstance | Mapping[str, Any]) -> None:
-    """Print one JSON object, on one line: the fields of all *parts*."""
+def print_json(*parts: DataclassInstance | Mapping[str, Any]) -> None:
+    """Print one JSON object on one line, with the fields of all *parts*."""
     fields: dict[str, Any] = {}
     for part in parts:
         fields |= part if isinstance(part, Mapping) else asdict(part)
-    typer.echo(json.dumps(fields, default=_plain))
+    typer.echo(json.dumps(fields, default=_json_value))
 
 
-def _plain(value: Any) -> Any:
-    """What JSON has instead of *value*: instants are ISO 8601, in UTC."""
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return str(value)
+def _json_value(value: Any) -> Any:
+    """Return what JSON has instead of *value*."""
+    return iso(value) if isinstance(value, datetime) else str(value)
 
 
-def say(line: str, *, style: str = "", stderr: bool = False) -> None:
-    """Print a sentence, however long. It is no markup, and control characters become visible."""
-    console(stderr=stderr).print(stranger(line, style), soft_wrap=True)
+def print_line(line: str, *, style: str = "", stderr: bool = False) -> None:
+    """Print a sentence of any length. It is no markup, and control characters become visible."""
+    console(stderr=stderr).print(untrusted(line, style), soft_wrap=True)
 
 
 def warn(message: str) -> None:
-    """Say on standard error what is odd, but no reason to stop."""
-    say(f"holdfast: {message}", style="yellow", stderr=True)
+    """Print a warning on standard error."""
+    print_line(f"holdfast: {message}", style="yellow", stderr=True)
 
 
-def fields(rows: Iterable[tuple[str, str | Text | Table]]) -> Table:
-    """Names and values beside each other; a long value is folded under itself."""
+def print_sections(*sections: tuple[str, RenderableType]) -> None:
+    """Print each section under its title, with an empty line before it."""
+    for title, content in sections:
+        for part in (Text(), Text(title, "bold"), content):
+            print_block(part)
+
+
+def field_table(rows: Iterable[tuple[str, str | Text | Table]]) -> Table:
+    """Return names and values beside each other; a long value is folded under itself."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(Text(name, "bold"), stranger(value) if isinstance(value, str) else value)
+        table.add_row(Text(name, "bold"), untrusted(value) if isinstance(value, str) else value)
     return table
 
 
-def counted(number: int, noun: str) -> str:
-    """As in `1 task` and `1,204 tasks`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def row_table(
+    titles: Iterable[str],
+    rows: Iterable[Iterable[str | Text]],
+    *,
+    left: Iterable[str] = (),
+    style: str = "bold",
+    name_width: int = 28,
+) -> Table:
+    """Return a table whose first column holds names of others; numbers stand on the right.
 
-
-def size(octets: int) -> str:
-    """As in `12.3 KiB`."""
-    if octets < 1024:
-        return f"{octets} bytes"
-    return f"{octets / 2**10:,.1f} KiB" if octets < 2**20 else f"{octets / 2**20:,.1f} MiB"
+    Args:
+        titles: of the columns.
+        rows: as many cells in each.
+        left: titles of further columns that hold text.
+        style: of the titles.
+        name_width: columns that a long name keeps on a narrow terminal.
+    """
+    lines = [[untrusted(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    longest = max((len(line[0]) for line in lines), default=0)
+    table = Table(box=None, header_style=style, pad_edge=False)
+    for n, title in enumerate(titles):
+        if n == 0:
+            table.add_column(title, overflow="fold", min_width=min(name_width, longest))
+        elif title in left:
+            table.add_column(title, overflow="fold")
+        else:
+            table.add_column(title, justify="right", no_wrap=True)
+    for line in lines:
+        table.add_row(*line)
+    return table
 
 
 def printable(text: str) -> str:
-    """*text* of a stranger, its control characters (and what turns text around) as escapes."""
+    """Return untrusted *text* with control and bidirectional characters as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def visible(text: str) -> str:
-    """*text* of a stranger, to be put into markup: `printable`, and no markup itself."""
+def untrusted_markup(text: str) -> str:
+    """Return untrusted *text* for use inside markup: `printable`, and no markup itself."""
     return escape(printable(text))
 
 
-def stranger(text: str, style: str = "") -> Text:
-    """*text* of a stranger, to be printed by itself: `printable`, and never read as markup."""
+def untrusted(text: str, style: str = "") -> Text:
+    """Return untrusted *text* for printing: `printable`, and never read as markup."""
     return Text(printable(text), style, overflow="fold")

@@ -1,4 +1,4 @@
-"""`holdfast queues`: look at the task queues, pause, resume and empty them."""
+"""`holdfast queues`: list the task queues, pause, resume and empty them."""
 
 from __future__ import annotations
 
@@ -7,183 +7,154 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
+from ..inspect.formats import counted
 from .confirm import Yes, confirm
-from .connection import Embedded, Namespace, Url, connected
-from .found import found_stats, is_used
-from .listing import LISTED, listing
-from .output import AsJson, counted, fields, say, show, show_json, stranger, warn
-from .task_lines import section
+from .connection import with_client
+from .output import AsJson, field_table, print_block, print_json, print_line, warn
+from .resources import Resource, Row, group, list_command
+from .task_text import print_tasks
 
 if TYPE_CHECKING:
-    from .. import Queue, QueueStats, TaskStatus
+    from .. import Holdfast, Queue, QueueStats, TaskStatus
 
-GLIMPSE: Final = 5
-"""Tasks that `show` gives an idea of a queue by."""
-
-NAME_COLUMNS: Final = 28
-"""What is left for names on a screen of 80 columns."""
+SHOWN_TASKS: Final = 5
+"""Tasks that `show` prints of each kind."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue.")]
 
 
-def ls(
-    url: Url = None,
-    embedded: Embedded = None,
-    namespace: Namespace = "holdfast",
-    as_json: AsJson = False,
-) -> None:
-    """List the queues: how many tasks are ready, delayed, running and dead."""
-    with connected(url, embedded, namespace, create=False) as hf:
-        names = hf.queues()
-        stats = {name: hf.queue(name).stats() for name in sorted(names)}
-    if as_json:
-        for name, each in stats.items():
-            show_json({"queue": name}, each)
-    elif stats:
-        show(_table(stats))
-    else:
-        say(f"no queues in namespace {namespace}")
-    if len(names) == LISTED:
-        warn(f"these are the {LISTED:,} queues that were used last; there may be more")
+def used_stats(hf: Holdfast, queue: str) -> QueueStats | None:
+    """Return the numbers of *queue*; None if it was never used, paused or limited."""
+    from .. import QueueStats
+
+    stats = hf.queue(queue).stats()
+    # The list of names is bounded, and producers in other languages do not register queues.
+    return stats if stats != QueueStats(0, 0, 0, 0, 0) or queue in hf.queues() else None
 
 
-app = listing("queues", "Look at the task queues; pause, resume and empty them.", ls)
+def _rows(stats: QueueStats) -> Iterator[Row]:
+    yield "ready", f"{stats.ready:,}"
+    yield "delayed", f"{stats.delayed:,}"
+    yield "running", f"{stats.running:,}"
+    yield "dead", _dead(stats)
+    yield "waiting workers", f"{stats.waiting_workers:,}"
+    paused = Text("yes: nothing is claimed until `resume`", "yellow")
+    yield "paused", paused if stats.paused else "no"
+    limit = "no limit" if stats.capacity is None else f"{stats.capacity:,} tasks may wait"
+    yield "capacity", limit
+
+
+def _dead(stats: QueueStats) -> Text:
+    return Text(f"{stats.dead:,}", "red" if stats.dead else "")
+
+
+QUEUES: Final = Resource["QueueStats"](
+    noun="queue",
+    key="queue",
+    names=lambda hf: hf.queues(),
+    read=used_stats,
+    every=lambda hf: {name: hf.queue(name).stats() for name in hf.queues()},
+    columns={
+        "ready": lambda stats: f"{stats.ready:,}",
+        "delayed": lambda stats: f"{stats.delayed:,}",
+        "running": lambda stats: f"{stats.running:,}",
+        "dead": _dead,
+        "waiting workers": lambda stats: f"{stats.waiting_workers:,}",
+        "capacity": lambda stats: "-" if stats.capacity is None else f"{stats.capacity:,}",
+        "paused": lambda stats: Text("paused" if stats.paused else "", "yellow"),
+    },
+    left=("paused",),
+    rows=_rows,
+)
+
+app = group(
+    "queues",
+    "List the task queues; pause, resume and empty them.",
+    list_command("List the queues: how many tasks are ready, delayed, running and dead.", QUEUES),
+)
 
 
 @app.command("show")
-def show_queue(
-    name: Name,
-    url: Url = None,
-    embedded: Embedded = None,
-    namespace: Namespace = "holdfast",
-    as_json: AsJson = False,
-) -> None:
+@with_client()
+def show_queue(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
     """Show one queue: its numbers, which tasks are next, and why the latest died."""
-    with connected(url, embedded, namespace, create=False) as hf:
-        stats = found_stats(hf, name)
-        coming, dead = _coming(hf.queue(name)), hf.queue(name).dead(GLIMPSE)
+    stats = QUEUES.find(hf, name)
+    coming, dead = _coming(hf.queue(name)), hf.queue(name).dead(SHOWN_TASKS)
     if as_json:
         tasks = {"next": list(map(asdict, coming)), "latest_dead": list(map(asdict, dead))}
-        show_json({"queue": name}, stats, tasks)
+        print_json(QUEUES.json_of(name, stats), tasks)
         return
-    show(fields(_rows(name, stats)))
-    for title, tasks_of in (("next in line", coming), ("latest dead", dead)):
-        if tasks_of:
-            show(Text())
-            section(title, tasks_of)
+    print_block(field_table([("queue", name), *_rows(stats)]))
+    for title, found in (("next", coming), ("latest dead", dead)):
+        if found:
+            print_block(Text())
+            print_tasks(title, found)
 
 
 @app.command()
-def pause(
-    name: Name,
-    url: Url = None,
-    embedded: Embedded = None,
-    namespace: Namespace = "holdfast",
-    as_json: AsJson = False,
-) -> None:
-    """Let no worker claim a task until `resume`. What runs goes on, what comes in waits.
+@with_client()
+def pause(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
+    """Let no worker claim a task until `resume`. Running tasks go on, new ones wait.
 
     A queue may be paused before it is used.
     """
-    with connected(url, embedded, namespace, create=False) as hf:
-        stats = hf.queue(name).stats()
-        used = is_used(hf, name, stats)
-        hf.queue(name).pause()
+    used = used_stats(hf, name)
+    stats = used or hf.queue(name).stats()
+    hf.queue(name).pause()
     if as_json:
-        show_json({"queue": name, "paused": True, "changed": not stats.paused})
+        print_json({"queue": name, "paused": True, "changed": not stats.paused})
     else:
         waiting, still = counted(stats.ready + stats.delayed, "task"), "still " * stats.paused
-        say(f"queue {name!r} is {still}paused: {waiting} waiting, {stats.running:,} running on")
-    if not used:
-        warn(f"nobody has used a queue {name!r} so far; it is paused for whoever does")
+        print_line(f"queue {name!r} is {still}paused: {waiting} waiting, {stats.running:,} running")
+    if used is None:
+        warn(f"queue {name!r} was never used; it is paused from its first task on")
 
 
 @app.command()
-def resume(
-    name: Name,
-    url: Url = None,
-    embedded: Embedded = None,
-    namespace: Namespace = "holdfast",
-    as_json: AsJson = False,
-) -> None:
+@with_client()
+def resume(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
     """Let workers claim tasks again."""
-    with connected(url, embedded, namespace, create=False) as hf:
-        stats = found_stats(hf, name)
-        hf.queue(name).resume()
+    stats = QUEUES.find(hf, name)
+    hf.queue(name).resume()
     if as_json:
-        show_json({"queue": name, "paused": False, "changed": stats.paused})
+        print_json({"queue": name, "paused": False, "changed": stats.paused})
     elif stats.paused:
-        say(f"queue {name!r} goes on: {counted(stats.ready + stats.delayed, 'task')} waiting")
+        waiting = counted(stats.ready + stats.delayed, "task")
+        print_line(f"queue {name!r} is resumed: {waiting} waiting")
     else:
-        say(f"queue {name!r} was not paused")
+        print_line(f"queue {name!r} was not paused")
 
 
 @app.command()
+@with_client()
 def purge(
+    hf: Holdfast,
     name: Name,
-    url: Url = None,
-    embedded: Embedded = None,
-    namespace: Namespace = "holdfast",
     dead: Annotated[
-        bool, typer.Option("--dead", help="Drop the dead tasks, and none of those that wait.")
+        bool, typer.Option("--dead", help="Drop the dead tasks instead of the waiting ones.")
     ] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Drop all tasks that wait, ready and delayed. What runs goes on.
+    """Drop all waiting tasks, ready and delayed. Running tasks go on.
 
-    They cannot be brought back: it says how many, and asks.
+    They cannot be brought back: it prints how many, and asks.
     """
-    with connected(url, embedded, namespace, create=False) as hf:
-        stats = found_stats(hf, name)
-        number = stats.dead if dead else stats.ready + stats.delayed
-        which = "dead task" if dead else "waiting task"
-        if number:
-            confirm(f"drop {counted(number, which)} of queue {name!r} for good", yes=yes)
-            number = hf.queue(name).purge(dead=dead)
+    stats = QUEUES.find(hf, name)
+    number = stats.dead if dead else stats.ready + stats.delayed
+    which = "dead task" if dead else "waiting task"
+    if number:
+        confirm(f"drop {counted(number, which)} of queue {name!r} for good", yes=yes)
+        number = hf.queue(name).purge(dead=dead)
     if as_json:
-        show_json({"queue": name, "dead": dead, "purged": number})
+        print_json({"queue": name, "dead": dead, "purged": number})
     else:
-        say(f"dropped {counted(number, which)} of queue {name!r}")
+        print_line(f"dropped {counted(number, which)} of queue {name!r}")
 
 
 def _coming(queue: Queue) -> list[TaskStatus]:
-    """What is next in line: what may run now, then what has to wait for its time."""
-    ready = queue.tasks("queued", GLIMPSE)
-    return [*ready, *queue.tasks("delayed", GLIMPSE)][:GLIMPSE]
-
-
-def _table(stats: dict[str, QueueStats]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    longest = max(map(len, stats))
-    table.add_column("queue", overflow="fold", min_width=min(NAME_COLUMNS, longest))
-    for column in ("ready", "delayed", "running", "dead", "waiting workers", "capacity", "paused"):
-        table.add_column(column, justify="left" if column == "paused" else "right")
-    for name, each in stats.items():
-        table.add_row(
-            stranger(name),
-            *(f"{n:,}" for n in (each.ready, each.delayed, each.running)),
-            Text(f"{each.dead:,}", "red" if each.dead else ""),
-            f"{each.waiting_workers:,}",
-            "-" if each.capacity is None else f"{each.capacity:,}",
-            Text("paused", "yellow") if each.paused else "",
-        )
-    return table
-
-
-def _rows(name: str, stats: QueueStats) -> Iterator[tuple[str, str | Text]]:
-    yield "queue", name
-    yield "ready", f"{stats.ready:,}"
-    yield "delayed", f"{stats.delayed:,}"
-    yield "running", f"{stats.running:,}"
-    yield "dead", Text(f"{stats.dead:,}", "red" if stats.dead else "")
-    yield "waiting workers", f"{stats.waiting_workers:,}"
-    yield (
-        "paused",
-        Text("yes: nothing is claimed until `resume`", "yellow") if stats.paused else "no",
-    )
-    limit = "no limit" if stats.capacity is None else f"{stats.capacity:,} tasks may wait"
-    yield "capacity", limit
+    """Return the next tasks: those that may run now, then those that wait for their time."""
+    ready = queue.tasks("queued", SHOWN_TASKS)
+    return [*ready, *queue.tasks("delayed", SHOWN_TASKS)][:SHOWN_TASKS]

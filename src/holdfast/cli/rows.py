@@ -1,26 +1,26 @@
-"""`holdfast rows`: keep the rows of a cache fresh, and look at caches."""
+"""`holdfast rows`: keep the rows of a cache fresh, and list row caches."""
 
 from __future__ import annotations
 
 import json
 import logging
 import signal
+from collections.abc import Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.table import Table
+from rich.text import Text
 
 from .. import DecodeError, HoldfastError
 from ..errors.records import logger_of
-from .codes import NOT_FOUND, WRONG_USAGE
-from .connection import Embedded, Namespace, Url, connected, fail
-from .found import like
-from .listing import listing
-from .logs import log_to_stderr
-from .loop import run_async
-from .output import AsJson, fields, say, show, show_json, stranger
-from .target import Sought, loaded
+from .connection import fail, with_client
+from .event_loop import run_async
+from .exit_codes import WRONG_USAGE
+from .import_target import TargetKind, import_target
+from .log_output import log_to_stderr
+from .output import AsJson, field_table, print_block, print_json, untrusted
+from .resources import Resource, Row, group, list_command, show_resource
 
 if TYPE_CHECKING:
     from .. import AsyncRowCache, Holdfast, RowCache, RowCacheStatus
@@ -36,61 +36,56 @@ RowId = Annotated[
 ]
 
 
-def ls(
-    url: Url = None,
-    embedded: Embedded = None,
-    namespace: Namespace = "holdfast",
-    as_json: AsJson = False,
-) -> None:
-    """List the row caches: how many rows are scheduled, late and failing."""
-    with connected(url, embedded, namespace, create=False) as hf:
-        found = {name: hf.row_cache(name).status() for name in sorted(hf.row_caches())}
-    if as_json:
-        for name, status in found.items():
-            show_json({"cache": name}, status)
-        return
-    if not found:
-        say(f"no row caches in namespace {namespace}")
-        return
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("name", overflow="fold")
-    for title in ("scheduled", "due", "failing", "lag"):
-        table.add_column(title, justify="right")
-    table.add_column("source", overflow="fold")
-    for name, status in found.items():
-        numbers = [f"{n:,}" for n in (status.scheduled, status.due, status.failing)]
-        trouble = stranger(status.trouble, "red") if status.trouble else stranger("ok")
-        table.add_row(stranger(name), *numbers, f"{status.lag:,.1f} s", trouble)
-    show(table)
+def _read(hf: Holdfast, name: str) -> RowCacheStatus | None:
+    status = hf.row_cache(name).status()
+    return status if name in hf.row_caches() else None
 
 
-app = listing("rows", "Keep the rows of a cache fresh; look at row caches.", ls)
+def _source(status: RowCacheStatus) -> Text:
+    return untrusted(status.trouble, "red") if status.trouble else Text("ok")
+
+
+def _rows(status: RowCacheStatus) -> Iterator[Row]:
+    yield "scheduled", f"{status.scheduled:,}"
+    yield "due", f"{status.due:,}, the latest by {status.lag:,.1f} s"
+    yield "loading", f"{status.loading:,}"
+    yield "failing", f"{status.failing:,}"
+    yield "source", _source(status)
+
+
+ROW_CACHES: Final = Resource["RowCacheStatus"](
+    noun="row cache",
+    key="cache",
+    names=lambda hf: hf.row_caches(),
+    read=_read,
+    every=lambda hf: {name: hf.row_cache(name).status() for name in hf.row_caches()},
+    columns={
+        "scheduled": lambda status: f"{status.scheduled:,}",
+        "due": lambda status: f"{status.due:,}",
+        "failing": lambda status: f"{status.failing:,}",
+        "lag": lambda status: f"{status.lag:,.1f} s",
+        "source": _source,
+    },
+    left=("source",),
+    rows=_rows,
+)
+
+app = group(
+    "rows",
+    "Keep the rows of a cache fresh; list row caches.",
+    list_command("List the row caches: how many rows are scheduled, late and failing.", ROW_CACHES),
+)
 
 
 @app.command("show")
-def show_one(
-    name: Name,
-    row_id: RowId = None,
-    url: Url = None,
-    embedded: Embedded = None,
-    namespace: Namespace = "holdfast",
-    as_json: AsJson = False,
-) -> None:
-    """Show one row cache; or one of its rows, and why it is as it is."""
-    with connected(url, embedded, namespace, create=False) as hf:
-        if name not in hf.row_caches():
-            close = like(name, hf.row_caches())
-            fail(
-                f"there is no row cache {name!r} in namespace {namespace!r}{close}", code=NOT_FOUND
-            )
-        if row_id is not None:
-            _show_row(hf, name, row_id, as_json=as_json)
-            return
-        status = hf.row_cache(name).status()
-    if as_json:
-        show_json({"cache": name}, status)
+@with_client()
+def show_cache(hf: Holdfast, name: Name, row_id: RowId = None, as_json: AsJson = False) -> None:
+    """Show one row cache; or one of its rows, and why it is in its state."""
+    if row_id is None:
+        show_resource(hf, ROW_CACHES, name, as_json=as_json)
     else:
-        show(fields(_status(status)))
+        ROW_CACHES.find(hf, name)
+        _show_row(hf, name, row_id, as_json=as_json)
 
 
 @app.command()
@@ -102,14 +97,14 @@ def run(
 ) -> None:
     """Refresh the rows of a cache when they are due, until SIGTERM or Ctrl-C.
 
-    Any number of these share the work. The cache knows its server: it is what your module made by
-    hf.row_cache(…, source=…).
+    Any number of these share the work. The cache knows its server: it is what
+    your module made by hf.row_cache(…, source=…).
     """
     from .. import AsyncRowCache, RowCache
 
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
-    sought = Sought((RowCache, AsyncRowCache), "RowCache", "CACHE", "cache", "app.stock:cache")
-    cache: RowCache | AsyncRowCache = loaded(target, sought)
+    kind = TargetKind((RowCache, AsyncRowCache), "RowCache", "CACHE", "cache", "app.stock:cache")
+    cache: RowCache | AsyncRowCache = import_target(target, kind)
     if cache.source is None:
         fail(f"row cache {cache.name!r} has no source: it only reads", code=WRONG_USAGE)
     _stop_on_signals(cache)
@@ -121,11 +116,11 @@ def run(
             cache.run()
     except HoldfastError as error:
         fail(str(error))
-    logger.info("row cache %r is not refreshed any more by this", cache.name)
+    logger.info("this process no longer refreshes row cache %r", cache.name)
 
 
 def _stop_on_signals(cache: RowCache | AsyncRowCache) -> None:
-    """The first signal asks for the end, the second one takes its usual effect."""
+    """Stop *cache* on the first signal; the second one has its usual effect."""
 
     def stop(number: int, _: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
@@ -136,9 +131,9 @@ def _stop_on_signals(cache: RowCache | AsyncRowCache) -> None:
 
 
 def _show_row(hf: Holdfast, name: str, text: str, *, as_json: bool) -> None:
-    cache, row_id = hf.row_cache(name), _id(text)
+    cache, row_id = hf.row_cache(name), _parse_id(text)
     try:
-        told = cache.explain(row_id)
+        explanation = cache.explain(row_id)
     except (TypeError, ValueError) as error:
         fail(str(error), code=WRONG_USAGE)
     value, problem = None, ""
@@ -147,14 +142,14 @@ def _show_row(hf: Holdfast, name: str, text: str, *, as_json: bool) -> None:
     except DecodeError as error:  # it was stored by another codec, perhaps
         problem = str(error)
     if as_json:
-        show_json({"cache": name, "value": value, "problem": problem}, told)
+        print_json({"cache": name, "value": value, "problem": problem}, explanation)
         return
     shown = "none" if value is None else json.dumps(value, ensure_ascii=False)
-    show(fields([("row", str(told)), ("value", problem or shown)]))
+    print_block(field_table([("row", str(explanation)), ("value", problem or shown)]))
 
 
-def _id(text: str) -> Any:
-    """An id as JSON; what is none is a text."""
+def _parse_id(text: str) -> Any:
+    """Return an id given as JSON; anything else is a text."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -162,13 +157,3 @@ def _id(text: str) -> Any:
     if isinstance(value, list):
         return tuple(value)
     return value if isinstance(value, int | str) and not isinstance(value, bool) else text
-
-
-def _status(status: RowCacheStatus) -> list[tuple[str, str]]:
-    return [
-        ("scheduled", f"{status.scheduled:,}"),
-        ("due", f"{status.due:,}, the latest by {status.lag:,.1f} s"),
-        ("loading", f"{status.loading:,}"),
-        ("failing", f"{status.failing:,}"),
-        ("source", status.trouble or "ok"),
-    ]

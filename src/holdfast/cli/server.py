@@ -1,4 +1,4 @@
-"""`holdfast server`: start, stop and look at the embedded server of a folder."""
+"""`holdfast server`: start, stop and inspect the embedded server of a folder."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from typing import Annotated
 import typer
 
 from .. import HoldfastError, ServerInUse, server
+from ..inspect.formats import size
 from ..server import ServerStatus
-from .codes import NOT_FOUND, REFUSED
+from .commands import Commands
 from .connection import fail
-from .help import Commands
-from .output import console, visible
+from .exit_codes import NOT_FOUND, REFUSED
+from .output import console, untrusted_markup
 
 app = Commands(
     name="server",
-    help="Start, stop and look at the embedded server of a folder.",
+    help="Start, stop and inspect the embedded server of a folder.",
     no_args_is_help=True,
 )
 
@@ -36,11 +37,11 @@ Folder = Annotated[
 
 @app.command()
 def start(folder: Folder) -> None:
-    """Keep the server running, whether or not any process uses it, until `stop`."""
-    with _errors_told():
+    """Start the server and keep it running until `stop`, whether or not a process uses it."""
+    with _server_errors():
         state = server.start(folder)
-    _say(f"[green]running[/] {_about(state)}")
-    _say(f"connect to [bold]{visible(state.url)}[/]")
+    _print(f"[green]running[/] {_version(state)}")
+    _print(f"connect to [bold]{untrusted_markup(state.url)}[/]")
 
 
 @app.command()
@@ -48,10 +49,10 @@ def stop(
     folder: Folder,
     force: Annotated[bool, typer.Option("--force", help="Even while processes use it.")] = False,
 ) -> None:
-    """Stop the server. Everything that was acknowledged is on disk."""
-    with _errors_told():
+    """Stop the server. All acknowledged data is on disk."""
+    with _server_errors():
         was_running = server.stop(folder, force=force)
-    _say(f"{'stopped' if was_running else 'was not running'}: {visible(str(folder))}")
+    _print(f"{'stopped' if was_running else 'was not running'}: {untrusted_markup(str(folder))}")
 
 
 @app.command()
@@ -59,44 +60,44 @@ def status(
     folder: Folder,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Tell how the server is. The exit code is 0 if it runs and 3 if it does not."""
-    with _errors_told():
+    """Show the state of the server. The exit code is 0 if it runs and 3 if it does not."""
+    with _server_errors():
         state = server.status(folder)
     if as_json:
         typer.echo(json.dumps(asdict(state)))
     else:
         for name, value in _rows(state):
-            _say(f"{name:8}{value}")
+            _print(f"{name:8}{value}")
     if not state.running:
-        raise typer.Exit(NOT_FOUND)  # as init scripts have it
+        raise typer.Exit(NOT_FOUND)  # as init scripts do
 
 
 def _rows(state: ServerStatus) -> Iterator[tuple[str, str]]:
-    yield "folder", visible(state.folder)
-    yield "state", f"[green]running[/] {_about(state)}" if state.running else "not running"
+    yield "folder", untrusted_markup(state.folder)
+    yield "state", f"[green]running[/] {_version(state)}" if state.running else "not running"
     if state.running:
-        yield "url", visible(state.url)
-        yield "memory", f"{(state.used_memory or 0) / 2**20:.1f} MiB"
-    yield "pinned", "yes: it stays when the last user leaves" if state.pinned else "no"
-    yield "users", _users(state.users)
+        yield "url", untrusted_markup(state.url)
+        yield "memory", size(state.used_memory or 0)
+    yield "pinned", "yes: it runs without users too" if state.pinned else "no"
+    yield "users", _user_list(state.users)
 
 
-def _about(state: ServerStatus) -> str:
+def _version(state: ServerStatus) -> str:
     return f"({state.version}, process {state.pid})"
 
 
-def _users(pids: tuple[int, ...]) -> str:
+def _user_list(pids: tuple[int, ...]) -> str:
     return f"{len(pids)} (processes {', '.join(map(str, pids))})" if pids else "none"
 
 
-def _say(line: str) -> None:
-    """Print a line, however long: a path is there to be copied."""
+def _print(line: str) -> None:
+    """Print a line of any length: a path must stay whole for copying."""
     console().print(line, soft_wrap=True)
 
 
 @contextmanager
-def _errors_told() -> Iterator[None]:
-    """Errors of ours end the command with a sentence, not a traceback."""
+def _server_errors() -> Iterator[None]:
+    """End the command with a sentence on an error of the server."""
     try:
         yield
     except ServerInUse as error:

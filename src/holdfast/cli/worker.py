@@ -1,4 +1,4 @@
-"""`holdfast worker MODULE:REGISTRY` runs tasks."""
+"""`holdfast worker MODULE:REGISTRY`: run tasks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import typer
 
 from ..errors.records import logger_of
 from .address import server_name
-from .codes import WRONG_USAGE
+from .commands import Commands
 from .connection import Embedded, Namespace, Url, connected, fail
-from .found import like
-from .help import Commands
-from .logs import log_to_stderr
-from .metrics import served
+from .exit_codes import WRONG_USAGE
+from .import_target import TargetKind, import_target
+from .log_output import log_to_stderr
 from .output import warn
-from .target import Sought, loaded
+from .resources import similar
+from .worker_metrics import metrics_served
 
 if TYPE_CHECKING:
     from .. import TaskRegistry
@@ -56,7 +56,9 @@ def worker(
     grace: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", min=0.0, help="How long running tasks may take at the end."
+            metavar="SECONDS",
+            min=0.0,
+            help="How long running tasks may take to finish at shutdown.",
         ),
     ] = 25.0,
     unknown_timeout: Annotated[
@@ -64,11 +66,11 @@ def worker(
         typer.Option(
             metavar="SECONDS",
             min=0.0,
-            help="How long a task that this program lacks waits for a worker that has it.",
+            help="How long a task that is not in this registry waits for a worker that has it.",
         ),
     ] = 3600.0,
     until_idle: Annotated[
-        bool, typer.Option("--until-idle", help="End when the queues hold nothing to be done.")
+        bool, typer.Option("--until-idle", help="End when the queues hold nothing to do.")
     ] = False,
     metrics: Annotated[
         int | None,
@@ -76,18 +78,18 @@ def worker(
             metavar="PORT",
             min=0,
             max=65535,
-            help="Serve metrics for Prometheus there, on the loopback; 0 takes a free one.",
+            help="Serve metrics for Prometheus on this port of the loopback; 0 takes a free one.",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only failures.")] = False,
 ) -> None:
-    """Run tasks until SIGTERM or Ctrl-C: what runs is finished or given back, nothing is lost."""
+    """Run tasks until SIGTERM or Ctrl-C; running tasks finish or go back, nothing is lost."""
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
     tasks = _registry(target)
     weights = _weights(queue)
     _check_queues(weights or (), tasks)
     with (
-        served(metrics) as telemetry,
+        metrics_served(metrics) as telemetry,
         connected(url, embedded, namespace, telemetry=telemetry) as hf,
     ):
         try:
@@ -116,8 +118,8 @@ def worker(
 def _registry(target: str) -> TaskRegistry:
     from .. import TaskRegistry
 
-    sought = Sought((TaskRegistry,), "TaskRegistry", "REGISTRY", "tasks", "app.mail:tasks")
-    tasks: TaskRegistry = loaded(target, sought)
+    kind = TargetKind((TaskRegistry,), "TaskRegistry", "REGISTRY", "tasks", "app.mail:tasks")
+    tasks: TaskRegistry = import_target(target, kind)
     return tasks
 
 
@@ -138,9 +140,9 @@ def _weights(queues: list[str] | None) -> dict[str, int] | None:
 
 
 def _check_queues(queues: Iterable[str], tasks: TaskRegistry) -> None:
-    """Warn of queues that no task names: a typing error, or tasks that are sent there by hand."""
+    """Warn of queues that no task names: a typing error, or queues with other producers."""
     for queue in queues:
         if queue not in tasks.queues():
             named = ", ".join(map(repr, tasks.queues())) or "none"
-            hint = like(queue, tasks.queues()) or f"; they name {named}"
+            hint = similar(queue, tasks.queues()) or f"; they name {named}"
             warn(f"no task of this registry names queue {queue!r}{hint}")

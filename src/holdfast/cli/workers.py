@@ -1,75 +1,63 @@
-"""`holdfast workers`: who runs tasks."""
+"""`holdfast workers`: list the workers of task queues."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
 
-from rich.table import Table
 from rich.text import Text
 
-from .connection import Embedded, Namespace, Url, connected
-from .instants import distance, duration
-from .listing import LISTED, listing
-from .output import AsJson, say, show, show_json, stranger, warn
+from ..inspect.formats import ago, distance
+from .resources import Resource, group, list_command
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from .. import WorkerStatus
-
-
-def ls(
-    url: Url = None,
-    embedded: Embedded = None,
-    namespace: Namespace = "holdfast",
-    as_json: AsJson = False,
-) -> None:
-    """List the workers: what they serve, how busy they are, when they were last seen.
-
-    One that was killed is listed for five minutes more, in red. One that ended
-    in good order is not.
-    """
-    with connected(url, embedded, namespace, create=False) as hf:
-        workers = sorted(hf.workers(), key=lambda worker: worker.name)
-    if as_json:
-        for worker in workers:
-            show_json({"worker": worker.name, "alive": worker.alive}, worker)
-    elif workers:
-        show(_table(workers))
-    else:
-        say(f"no workers in namespace {namespace}")
-    if len(workers) == LISTED:
-        warn(f"these are the {LISTED:,} workers that were seen last; there may be more")
+    from .. import Holdfast, WorkerStatus
 
 
-app = listing("workers", "See who runs tasks, of which queues, and how busy.", ls)
-
-
-def served(queues: Mapping[str, int]) -> str:
-    """As in `default, email=3`: weights that are not 1 are told."""
+def weights_text(queues: Mapping[str, int]) -> str:
+    """Return queues with their weights, as in `default, email=3`."""
     return ", ".join(
         name if weight == 1 else f"{name}={weight}" for name, weight in sorted(queues.items())
     )
 
 
-def seen(worker: WorkerStatus) -> Text:
-    """When it gave its last sign of life; red where it should have given others since."""
-    return Text(f"{duration(worker.silent)} ago", "" if worker.alive else "red")
+def last_seen(worker: WorkerStatus) -> Text:
+    """Return the age of the last heartbeat; red if the worker is not alive."""
+    return Text(ago(worker.silent), "" if worker.alive else "red")
 
 
-def _table(workers: Sequence[WorkerStatus]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("worker", overflow="fold")
-    table.add_column("busy", justify="right", no_wrap=True)
-    table.add_column("queues", overflow="fold")
-    for column in ("began", "last seen"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for worker in workers:
-        table.add_row(
-            stranger(worker.name),
-            f"{worker.running:,}/{worker.concurrency:,}",
-            stranger(served(worker.queues)),
-            distance(worker.started_at),
-            seen(worker),
-        )
-    return table
+def _every(hf: Holdfast) -> dict[str, WorkerStatus]:
+    return {worker.name: worker for worker in hf.workers()}
+
+
+WORKERS: Final = Resource["WorkerStatus"](
+    noun="worker",
+    key="worker",
+    names=_every,
+    read=lambda hf, name: _every(hf).get(name),
+    every=_every,
+    columns={
+        "busy": lambda worker: f"{worker.running:,}/{worker.concurrency:,}",
+        "queues": lambda worker: weights_text(worker.queues),
+        "started": lambda worker: distance(worker.started_at),
+        "last seen": last_seen,
+    },
+    left=("queues",),
+    as_json=lambda worker: {"alive": worker.alive, **asdict(worker)},
+    recent="seen last",
+)
+
+app = group(
+    "workers",
+    "List the workers: which queues they serve, and how busy they are.",
+    list_command(
+        """List the workers: what they serve, how busy they are, when they were last seen.
+
+        A worker that was killed is listed for five minutes more, in red. One
+        that ended normally is not listed.
+        """,
+        WORKERS,
+    ),
+)

@@ -1,7 +1,7 @@
-"""`holdfast bench`: how fast Holdfast is here, with this server and this network."""
+"""`holdfast bench`: measure how fast Holdfast is here."""
 
 from __future__ import annotations
 
-from .command import app
+from .report import app
 
 __all__ = ["app"]

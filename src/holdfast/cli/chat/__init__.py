@@ -1,14 +1,15 @@
-"""`holdfast chat`: look at chats and mailboxes, write to them, listen to them."""
+"""`holdfast chat`: list chats and mailboxes, write to them, follow them."""
 
 from __future__ import annotations
 
-from ..listing import listing
+from ..resources import group
 from .explain import explain
-from .look import ls, show_one
-from .talk import send, tail
+from .send import send
+from .show import ls, show_chat
+from .tail import tail
 
-app = listing("chat", "Look at chats and mailboxes, write to them, and listen.", ls)
-app.command("show")(show_one)
+app = group("chat", "List chats and mailboxes, write to them, and follow them.", ls)
+app.command("show")(show_chat)
 app.command("send")(send)
 app.command("tail")(tail)
 app.command("explain")(explain)

@@ -1,13 +1,13 @@
-"""`holdfast locks`: look at locks and semaphores, wait for them, run commands under them."""
+"""`holdfast locks`: list locks and semaphores, wait for them, run commands under them."""
 
 from __future__ import annotations
 
-from ..listing import listing
-from .look import ls, show_one
+from ..resources import group
 from .run import run
+from .show import ls, show_lock
 from .wait import wait
 
-app = listing("locks", "Look at locks and semaphores; run commands under them.", ls)
-app.command("show")(show_one)
+app = group("locks", "List locks and semaphores; run commands under them.", ls)
+app.command("show")(show_lock)
 app.command("wait")(wait)
 app.command("run")(run)

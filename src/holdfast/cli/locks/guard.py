@@ -1,11 +1,11 @@
-"""Ends a command whose lock nobody keeps any more: `python guard.py GRACE ENDS_AT`.
+"""The guard of a command whose lock may be lost: `python guard.py GRACE ENDS_AT`.
 
-It reads from its standard input which process that is (negative: which group), then until when the
-lease lasts, again and again, and `done` at the end. If that moment comes, or nobody is there to
-write any more, it ends the command: so also when `holdfast locks run` hangs, was stopped, or was
-killed by `kill -9`.
+It reads lines from its standard input: the process to guard (negative: a process group), then again
+and again the monotonic time at which the lease ends, and `done` at the end. If that time passes, or
+the input ends, it ends the command. So the command also ends when `holdfast locks run` hangs, was
+stopped, or was killed by `kill -9`.
 
-It is a program of its own, of the standard library alone, so that it starts in no time.
+It is a program of its own that imports only the standard library, so that it starts fast.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Final
 
 DONE: Final = b"done"
 ENDED: Final = 1
-"""Exit code: it had to end the command."""
+"""Exit code: the guard ended the command."""
 
 _PIPE: Final = 65_536
-"""What a pipe holds: one read takes all lines of it, and each was written in one piece."""
+"""The capacity of a pipe: one read takes all its lines, and each line was written at once."""
 
 _POLL_S: Final = 0.02
 
 
 def main() -> int:
-    """Wait for the end of the lease, or of the command."""
+    """Wait for the end of the lease or of the command; return the exit code."""
     grace_s, ends_at = float(sys.argv[1]), float(sys.argv[2])
     target = 0
     while select.select([0], [], [], max(0.0, ends_at - time.monotonic()))[0]:
@@ -40,7 +40,7 @@ def main() -> int:
             return 0
         if lines:
             ends_at = float(lines[-1])  # monotonic time is the same for all processes
-    if not target:  # no command was begun
+    if not target:  # no command was started
         return 0
     end(target, grace_s)
     return ENDED
@@ -51,12 +51,12 @@ def end(target: int, grace_s: float) -> None:
     killed_at = time.monotonic() + grace_s
     try:
         os.kill(target, signal.SIGTERM)
-        os.kill(target, signal.SIGCONT)  # who is stopped would not hear it
+        os.kill(target, signal.SIGCONT)  # a stopped process handles no SIGTERM
         while time.monotonic() < killed_at:
             os.kill(target, 0)
             time.sleep(_POLL_S)
         os.kill(target, signal.SIGKILL)
-    except OSError:  # it is gone
+    except OSError:  # it has ended
         return
 
 

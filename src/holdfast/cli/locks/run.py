@@ -1,4 +1,4 @@
-"""`holdfast locks run NAME -- COMMAND` runs a command while a lock is held."""
+"""`holdfast locks run NAME -- COMMAND`: run a command while a lock is held."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from ... import HoldfastError, LeaseLost, LockTimeout, NotDefined
-from ..codes import WRONG_USAGE
 from ..connection import Embedded, Namespace, Url, connected, fail
+from ..exit_codes import (
+    LOST,
+    NO_COMMAND,
+    NOT_EXECUTABLE,
+    SIGNALLED,
+    TIMED_OUT,
+    UNABLE,
+    WRONG_USAGE,
+)
 from ..output import warn
-from .codes import LOST, NO_COMMAND, NOT_EXECUTABLE, SIGNALLED, TIMED_OUT, UNABLE
-from .command import Ended, can_run, run_under
-from .options import Timeout, finite
-from .places import IsSemaphore, Name
-from .signals import Signals
+from .child import ChildExit, is_executable, run_under
+from .show import IsSemaphore, Name
+from .signals import SignalForwarder
+from .wait import Timeout, finite
 
 if TYPE_CHECKING:
     from ... import Holdfast, Lease, Lock, Semaphore
@@ -53,17 +60,17 @@ def run(
     limit: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, max=1_000_000, help="Places of the semaphore, said at least once."
+            metavar="N", min=1, max=1_000_000, help="Permits of the semaphore, given at least once."
         ),
     ] = None,
 ) -> None:
-    """Wait for a lock, run a command while it is held, and give it back.
+    """Acquire a lock, run a command while it is held, and release it.
 
     As in `holdfast locks run nightly --timeout 60 -- ./backup --all`. The
     command finds its fence in HOLDFAST_FENCE. The lease is renewed while it
     runs; when it is lost, the command is ended, by SIGTERM and after the grace
     by SIGKILL, also if this process was killed or stopped. SIGINT, SIGTERM,
-    SIGHUP and SIGQUIT are passed on to it and to what it has started.
+    SIGHUP and SIGQUIT are passed on to it and to the processes it has started.
 
     The exit code is that of the command, or 128 + N if signal N killed it. Of
     its own it has 123: the lease was lost, 124: the lock was not free within
@@ -72,35 +79,35 @@ def run(
     """
     if limit is not None and not semaphore:
         fail("--limit is that of a semaphore: add --semaphore", code=WRONG_USAGE)
-    _check(command[0])
-    with Signals() as signals, connected(url, embedded, namespace, failed=UNABLE) as hf:
-        held = _held(hf, name, lease=lease, semaphore=semaphore, limit=limit)
+    _check_executable(command[0])
+    with SignalForwarder() as signals, connected(url, embedded, namespace, failed=UNABLE) as hf:
+        lock = _lock(hf, name, lease=lease, semaphore=semaphore, limit=limit)
         try:
-            place = held.acquire(timeout=timeout)
+            held = lock.acquire(timeout=timeout)
         except LockTimeout as error:
             fail(str(error), code=TIMED_OUT)
         except NotDefined as error:
             fail(f"{error}, with --limit N", code=UNABLE)
-        signals.keep()
+        signals.keep_for_child()
         try:
-            ended = run_under(place, command, grace_s=grace, signals=signals)
+            child = run_under(held, command, grace_s=grace, signals=signals)
         except OSError as error:
-            _give_back(place)
+            _release(held)
             _not_run(command[0], error)
-        _give_back(place, ended)
-    raise typer.Exit(ended.code if ended.code >= 0 else SIGNALLED - ended.code)
+        _release(held, child)
+    raise typer.Exit(child.code if child.code >= 0 else SIGNALLED - child.code)
 
 
-def _check(program: str) -> None:
-    """End what would wait for its turn in vain."""
-    match can_run(program):
+def _check_executable(program: str) -> None:
+    """End the command before it waits for the lock, if *program* cannot be run."""
+    match is_executable(program):
         case False:
             fail(f"there is no command {program!r}", code=NO_COMMAND)
         case None:
             fail(f"{program!r} cannot be run: it is no program", code=NOT_EXECUTABLE)
 
 
-def _held(
+def _lock(
     hf: Holdfast, name: str, *, lease: float, semaphore: bool, limit: int | None
 ) -> Lock | Semaphore:
     if semaphore:
@@ -113,22 +120,22 @@ def _not_run(program: str, error: OSError) -> NoReturn:
     fail(f"{program!r} cannot be run: {error.strerror}", code=code)
 
 
-def _give_back(place: Lease, ended: Ended | None = None) -> None:
-    """Release it; ends the command line if the command had no right to run as long as it did."""
-    by_force = ended is not None and ended.by_force
-    deed = "the command was ended, as " if by_force else ""
+def _release(held: Lease, child: ChildExit | None = None) -> None:
+    """Release the lock; fail if the command ran longer than the lease lasted."""
+    by_force = child is not None and child.by_force
+    prefix = "the command was ended, as " if by_force else ""
     try:
-        place.release()
+        held.release()
     except LeaseLost as error:
-        fail(f"{deed}{_lost(error)}; check what it has written", code=LOST)
+        fail(f"{prefix}{_loss(error)}; check what it has written", code=LOST)
     except HoldfastError as error:
         warn(f"it is free only when its lease ends: {error}")
     if by_force:
-        fail(f"{deed}nothing was heard of its lease in time", code=LOST)
+        fail(f"{prefix}its lease could not be renewed in time", code=LOST)
 
 
-def _lost(error: LeaseLost) -> str:
-    """What is known of the loss; how the server was asked for it is for programs."""
+def _loss(error: LeaseLost) -> str:
+    """Return what is known of the loss, without the calls that a program would make."""
     when = f" at {error.lost_at:%H:%M:%S} UTC" if error.lost_at else ""
-    whose = f"; {error.taken_by} holds it now" if error.taken_by else ""
-    return f"{error.what} was lost{when} under fence {error.fence}{whose}"
+    taker = f"; {error.taken_by} holds it now" if error.taken_by else ""
+    return f"{error.what} was lost{when} under fence {error.fence}{taker}"

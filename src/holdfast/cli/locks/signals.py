@@ -1,4 +1,4 @@
-"""Signals that `holdfast locks run` gets and that are meant for its command."""
+"""Signals that `holdfast locks run` receives and passes on to its command."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, Final, Self
 
-from .codes import SIGNALLED
+from ..exit_codes import SIGNALLED
 
-PASSED_ON: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+FORWARDED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 FROM_TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)
-"""A terminal sends these to all of its foreground: the command has them already."""
+"""A terminal sends these to its whole foreground group, so the command has them already."""
 
 
-class Signals:
-    """Before there is a command a signal ends the wait for the lock; then the command gets it.
+class SignalForwarder:
+    """Ends the wait for the lock on a signal; passes signals on once the command runs.
 
-    Those that were ignored from the beginning, as by nohup(1), stay so.
+    Signals that were ignored from the beginning, as by nohup(1), stay ignored.
     """
 
     def __init__(self) -> None:
@@ -31,40 +31,40 @@ class Signals:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        for number in PASSED_ON:
+        for number in FORWARDED:
             if signal.getsignal(number) is not signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._come)
+                self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *ended: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def keep(self) -> None:
-        """From now on a signal waits for the command: the lock is there, and must be given back."""
+    def keep_for_child(self) -> None:
+        """Keep signals for the command from now on: the lock is held and must be released."""
         self._waiting = False
 
     @contextlib.contextmanager
-    def passed_on(self, target: int) -> Iterator[None]:
-        """While the context lasts, *target* gets them: a process, or (negative) a group."""
+    def forwarded_to(self, target: int) -> Iterator[None]:
+        """Pass signals on to *target* within the context: a process, or (negative) a group."""
         self._target = target
         for number in self._early:
-            self._pass_on(number)
+            self._forward(number)
         try:
             yield
         finally:
             self._target = None
 
-    def _come(self, number: int, _frame: FrameType | None) -> None:
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
         if self._waiting:
             self._waiting = False
             sys.exit(SIGNALLED + number)
         if self._target is None:
             self._early.append(number)
         else:
-            self._pass_on(number)
+            self._forward(number)
 
-    def _pass_on(self, number: int) -> None:
+    def _forward(self, number: int) -> None:
         target = self._target
         if target is not None and not (target > 0 and number in FROM_TERMINAL):
             with contextlib.suppress(ProcessLookupError):

@@ -1,41 +1,59 @@
-"""`holdfast locks wait` returns when nobody has it."""
+"""`holdfast locks wait`: wait until a lock is free."""
 
 from __future__ import annotations
 
 import math
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from ..connection import Embedded, Namespace, Url, connected, fail
-from .codes import TIMED_OUT
-from .options import Timeout
-from .places import IsSemaphore, Name, Places, told
+import typer
 
-LOOK_S: Final = 0.5
-"""Between two looks: two commands a second are what an idle waiter may cost the server."""
+from ...inspect.permits import process_name
+from ..connection import fail, with_client
+from ..exit_codes import TIMED_OUT
+from .show import LOCKS, SEMAPHORES, IsSemaphore, Name
+
+if TYPE_CHECKING:
+    from ... import Holdfast
+
+POLL_S: Final = 0.5
+"""An idle `wait` costs the server two commands per second."""
 
 
-def wait(
-    name: Name,
-    url: Url = None,
-    embedded: Embedded = None,
-    namespace: Namespace = "holdfast",
-    semaphore: IsSemaphore = False,
-    timeout: Timeout = None,
-) -> None:
-    """Wait until a lock is free: nobody holds it, nobody waits for it.
+def finite(value: float | None) -> float | None:
+    """Return *value*; infinity and not-a-number are wrong usage."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is no number of seconds")
+    return value
 
-    It takes nothing and stands in no line: it looks twice a second, may miss
-    a short moment in which the lock is free, and someone else may take it at
-    once. To do something alone, use `run`.
+
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        min=0.0,
+        callback=finite,
+        help="How long to wait; 0 does not wait. The default is no limit.",
+    ),
+]
+
+
+@with_client()
+def wait(hf: Holdfast, name: Name, semaphore: IsSemaphore = False, timeout: Timeout = None) -> None:
+    """Wait until a lock is free: neither held nor waited for.
+
+    It acquires nothing and is not in the wait queue. It looks twice a second,
+    so it may miss a short moment in which the lock is free, and another process
+    may take the lock at once. To do something exclusively, use `run`.
 
     The exit code is 0 if it is free, 124 if it was not within the timeout.
     """
     ends_at = time.monotonic() + (math.inf if timeout is None else timeout)
-    with connected(url, embedded, namespace, create=False) as hf:
-        while not (places := Places.now(hf, name, semaphore=semaphore)).free:
-            left_s = ends_at - time.monotonic()
-            if left_s <= 0:
-                whose = "".join(f": {told(each.name)} holds it" for each in places.holders[:1])
-                fail(f"{places} was not free within {timeout:g} s{whose}", code=TIMED_OUT)
-            time.sleep(min(LOOK_S, left_s))
+    kind = SEMAPHORES if semaphore else LOCKS
+    while not (permits := kind.find(hf, name)).free:
+        left_s = ends_at - time.monotonic()
+        if left_s <= 0:
+            holder = "".join(f": {process_name(h.name)} holds it" for h in permits.holders[:1])
+            fail(f"{permits} was not free within {timeout:g} s{holder}", code=TIMED_OUT)
+        time.sleep(min(POLL_S, left_s))

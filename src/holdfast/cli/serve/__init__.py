@@ -1,7 +1,7 @@
-"""`holdfast serve`: the gateway, and tokens for it."""
+"""`holdfast serve`: the gateway and the dashboard, and tokens for them."""
 
 from __future__ import annotations
 
-from .command import app
+from .commands import app
 
 __all__ = ["app"]

@@ -11,32 +11,32 @@ from collections.abc import Callable
 from typing import Any, Final, Self
 
 _MOST: Final = 64
-"""Bytes that are read at once."""
+"""Bytes of one read."""
 
 
 class Keyboard:
-    """Hears keys while `with keyboard:` lasts; the terminal is as it was before, afterwards.
+    """Reads keys within `with keyboard:`; then the terminal gets its former settings back.
 
-    Without a terminal nothing is heard. Ctrl-C stays a signal.
+    Without a terminal it reads nothing. Ctrl-C stays a signal.
 
     Args:
-        heard: called with each key.
+        on_key: called with each key.
     """
 
-    def __init__(self, heard: Callable[[str], None]) -> None:
-        self._heard = heard
+    def __init__(self, on_key: Callable[[str], None]) -> None:
+        self._on_key = on_key
         self._before: list[Any] = []
 
     @property
-    def is_there(self) -> bool:
-        """Whether anything can be heard."""
+    def is_available(self) -> bool:
+        """Return whether there is a terminal to read from."""
         return sys.stdin.isatty()
 
     def __enter__(self) -> Self:
-        if self.is_there:
+        if self.is_available:
             self._before = termios.tcgetattr(sys.stdin)
             tty.setcbreak(sys.stdin)
-            self._forbid_stopping()
+            self._disable_suspend()
             asyncio.get_running_loop().add_reader(sys.stdin, self._read)
         return self
 
@@ -45,8 +45,8 @@ class Keyboard:
             asyncio.get_running_loop().remove_reader(sys.stdin)
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
 
-    def _forbid_stopping(self) -> None:
-        """Have Ctrl-Z do nothing: it would leave the terminal as it must not stay."""
+    def _disable_suspend(self) -> None:
+        """Disable Ctrl-Z: it would leave the terminal with these settings."""
         settings = termios.tcgetattr(sys.stdin)
         settings[6][termios.VSUSP] = bytes([os.fpathconf(sys.stdin.fileno(), "PC_VDISABLE")])
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, settings)
@@ -60,4 +60,4 @@ class Keyboard:
             asyncio.get_running_loop().remove_reader(sys.stdin)
         if not typed.startswith(b"\x1b"):  # arrows and the like
             for key in typed.decode(errors="ignore"):
-                self._heard(key)
+                self._on_key(key)

@@ -1,4 +1,4 @@
-"""A look as tables of text, for a screen and for a pipe."""
+"""A snapshot as tables of text, for a screen and for a pipe."""
 
 from __future__ import annotations
 
@@ -8,23 +8,19 @@ from typing import Final
 
 from rich.text import Text
 
-from ..counters.chart import gathered, short
-from ..counters.spans import told as span
-from ..instants import distance, duration
-from ..locks.places import told as who
-from ..log_files.slowest import told as slowest
-from ..output import counted, printable, size
-from ..workers import seen, served
-from .frame import Frame, PlacesLine
+from ...inspect.formats import counted, distance, duration, exact_duration, short_number, size
+from ...inspect.permits import process_name
+from ..bar_chart import summed
+from ..logs.feed_progress import progress_of
+from ..output import printable
+from ..workers import last_seen, weights_text
+from .snapshot import LISTED, Snapshot
 
 TREND: Final = 20
-"""Characters that tell what a counter counted."""
-
-MOST: Final = 40
-"""Workers that are shown; all of them count."""
+"""Characters of the bars of a counter."""
 
 LATE_S: Final = 1.0
-"""Row caches that are late by more are yellow; by less nobody is to blame."""
+"""A row cache that is later than this is yellow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +29,9 @@ class Section:
 
     Attributes:
         titles: of the columns; the first holds the names, of the others the most important come
-            first, and the last are left out where there is no room.
+            first, and the last are left out on a narrow screen.
         rows: as many cells in each.
-        known: how many there are of the kind, as far as the server tells.
+        known: how many of the kind the server lists.
     """
 
     titles: Sequence[str]
@@ -43,59 +39,63 @@ class Section:
     known: int
 
 
-def queues(frame: Frame) -> Section:
-    """The queues, those whose tasks wait longest first."""
+def queues(snapshot: Snapshot) -> Section:
+    """Return the queues, those whose tasks wait longest first."""
     titles = ("queues", "ready", "running", "dead", "tasks/s", "oldest", "delayed", "workers")
-    rows = [
-        (
-            _name(line.queue, "yellow" if line.stats.paused else ""),
-            Text("paused", "yellow") if line.stats.paused else _number(line.stats.ready),
-            _number(line.stats.running),
-            _number(line.stats.dead, "red"),
-            Text(f"{line.per_second:,.1f}"),
-            Text(duration(line.oldest) if line.stats.oldest_at else "-"),
-            _number(line.stats.delayed),
-            _number(line.workers, "" if line.workers or not line.stats.ready else "red", zero=True),
+    rows = []
+    for name in snapshot.queues:
+        stats, workers = snapshot.survey.queues[name], len(snapshot.survey.serving(name))
+        oldest = duration(snapshot.survey.waited(name)) if stats.oldest_at else "-"
+        alarm = "red" if stats.ready and not workers else ""
+        rows.append(
+            (
+                _name(name, "yellow" if stats.paused else ""),
+                Text("paused", "yellow") if stats.paused else _number(stats.ready),
+                _number(stats.running),
+                _number(stats.dead, "red"),
+                Text(f"{snapshot.per_second[name]:,.1f}"),
+                Text(oldest),
+                _number(stats.delayed),
+                Text(f"{workers:,}", alarm),
+            )
         )
-        for line in frame.queues
-    ]
-    return Section(titles, rows, frame.known["queue"])
+    return Section(titles, rows, snapshot.known["queue"])
 
 
-def workers(frame: Frame) -> Section:
-    """The workers, those that give no sign of life first."""
+def workers(snapshot: Snapshot) -> Section:
+    """Return the workers, those without a heartbeat first."""
     rows = [
         (
             _name(each.name),
             Text(f"{each.running:,}/{each.concurrency:,}"),
-            seen(each),
-            _name(served(each.queues)),
+            last_seen(each),
+            _name(weights_text(each.queues)),
             Text(distance(each.started_at)),
         )
-        for each in frame.workers[:MOST]
+        for each in snapshot.workers[:LISTED]
     ]
-    return Section(("workers", "busy", "seen", "queues", "began"), rows, frame.known["worker"])
+    return Section(("workers", "busy", "seen", "queues", "started"), rows, snapshot.known["worker"])
 
 
-def places(frame: Frame) -> Section:
-    """The locks and semaphores, those for which most wait first."""
-    titles = ("locks", "held", "left", "waiting", "holder")
-    rows = [
-        (
-            _name(line.name),
-            Text(_held(line)),
-            Text(f"{line.remaining:.1f} s" if line.holder else "-"),
-            _number(line.waiters, "yellow"),
-            _name(who(line.holder) if line.holder else "-"),
+def locks(snapshot: Snapshot) -> Section:
+    """Return the locks and semaphores, those with most waiters first."""
+    rows = []
+    for permits in snapshot.permits:
+        first = permits.next_free
+        rows.append(
+            (
+                _name(permits.name),
+                Text(permits.held_of_limit),
+                Text(f"{first.remaining:.1f} s" if first else "-"),
+                _number(len(permits.waiters), "yellow"),
+                _name(process_name(first.name) if first else "-"),
+            )
         )
-        for line in frame.places
-    ]
-    return Section(titles, rows, frame.known["lock"])
+    return Section(("locks", "held", "left", "waiting", "holder"), rows, snapshot.known["lock"])
 
 
-def unread(frame: Frame) -> Section:
-    """The mailboxes and chats, those with most unread messages first."""
-    titles = ("messages", "unread", "kind", "seen", "reader")
+def unread(snapshot: Snapshot) -> Section:
+    """Return the mailboxes and chats, those with most unread messages first."""
     rows = [
         (
             _name(line.name),
@@ -104,105 +104,104 @@ def unread(frame: Frame) -> Section:
             Text(distance(line.last_seen_at) if line.last_seen_at else "-"),
             _name(line.reader or "-"),
         )
-        for line in frame.unread
+        for line in snapshot.unread
     ]
-    return Section(titles, rows, frame.known["mailbox"] + frame.known["chat"])
+    known = snapshot.known["mailbox"] + snapshot.known["chat"]
+    return Section(("messages", "unread", "kind", "seen", "reader"), rows, known)
 
 
-def counters(frame: Frame) -> Section:
-    """The counters that were added to last, by name."""
+def counters(snapshot: Snapshot) -> Section:
+    """Return the counters that were added to last, by name."""
     rows = [
         (
-            _name(line.counter),
-            Text(short(line.total)),
-            Text(f"in {span(line.window)}"),
-            Text(gathered(line.samples, TREND)[0].sparkline(), "cyan"),
+            _name(name),
+            Text(short_number(window.total)),
+            Text(f"in {exact_duration(window.seconds)}"),
+            Text(summed(window.samples, TREND)[0].sparkline(), "cyan"),
         )
-        for line in frame.counters
+        for name, window in snapshot.survey.counters.items()
     ]
-    return Section(("counters", "counted", "", ""), rows, frame.known["counter"])
+    return Section(("counters", "counted", "", ""), rows, snapshot.known["counter"])
 
 
-def caches(frame: Frame) -> Section:
-    """The row caches, the latest first."""
+def row_caches(snapshot: Snapshot) -> Section:
+    """Return the row caches, the one with the latest row first."""
     rows = [
         (
-            _name(line.cache),
-            Text(f"{line.status.lag:,.1f} s", "yellow" if line.status.lag > LATE_S else ""),
-            _number(line.status.due),
-            _number(line.status.failing, "red"),
-            _number(line.status.scheduled),
-            _name(line.status.trouble or "-", "red" if line.status.trouble else ""),
+            _name(name),
+            Text(f"{status.lag:,.1f} s", "yellow" if status.lag > LATE_S else ""),
+            _number(status.due),
+            _number(status.failing, "red"),
+            _number(status.scheduled),
+            _name(status.trouble or "-", "red" if status.trouble else ""),
         )
-        for line in frame.caches
+        for name, status in snapshot.row_caches
     ]
     titles = ("row caches", "late by", "due", "failing", "rows", "source")
-    return Section(titles, rows, frame.known["row cache"])
+    return Section(titles, rows, snapshot.known["row cache"])
 
 
-def feeds(frame: Frame) -> Section:
-    """The feeds of files, the one whose slowest consumer is furthest behind first."""
+def feeds(snapshot: Snapshot) -> Section:
+    """Return the feeds, the one whose slowest consumer is furthest behind first."""
     rows = [
         (
             _name(each.name),
-            Text(slowest(each) or "-"),
+            Text(progress_of(each) or "-"),
             _number(each.left),
             Text(f"{size(each.used)} of {size(each.budget)}"),
             Text(each.state),
         )
-        for each in frame.feeds
+        for each in snapshot.feeds
     ]
-    return Section(("feeds", "slowest", "files", "memory", "state"), rows, frame.known["feed"])
+    titles = ("feeds", "slowest", "files", "memory", "state")
+    return Section(titles, rows, snapshot.known["feed"])
 
 
-ALL: Final = (queues, workers, places, unread, counters, caches, feeds)
+ALL: Final = (queues, workers, locks, unread, counters, row_caches, feeds)
 
-VIEWS: Final[dict[str, Sequence[Callable[[Frame], Section]]]] = {
+VIEWS: Final[dict[str, Sequence[Callable[[Snapshot], Section]]]] = {
     "all": ALL,
     "tasks": (queues, workers),
-    "locks": (places,),
+    "locks": (locks,),
     "messages": (unread,),
-    "data": (counters, caches, feeds),
+    "data": (counters, row_caches, feeds),
 }
-"""What a screen may show; the first of them at first."""
+"""Name → sections of a screen; the first view is shown at first."""
 
 
-def seen_in(frame: Frame, view: str) -> list[Section]:
-    """What there is of *view*: what is empty is left out."""
-    return [section for make in VIEWS[view] if (section := make(frame)).rows]
+def sections(snapshot: Snapshot, view: str) -> list[Section]:
+    """Return the sections of *view* that have rows."""
+    return [section for make in VIEWS[view] if (section := make(snapshot)).rows]
 
 
-def server_lines(frame: Frame) -> Iterable[str]:
-    """The servers, one on a line; all of them are primaries, for these hold the data."""
-    for one in frame.servers:
+def server_lines(snapshot: Snapshot) -> Iterable[str]:
+    """Return a line for each server that holds data."""
+    found = snapshot.survey
+    for one in found.servers:
         limit = f" of {size(one.memory_limit)}" if one.memory_limit else ""
-        copies = f", {counted(len(one.replicas), 'replica')}" if one.replicas else ""
-        where = f"{one.address}   " if len(frame.servers) > 1 else ""
+        replicas = f", {counted(len(one.replicas), 'replica')}" if one.replicas else ""
+        address = f"{one.address}   " if len(found.servers) > 1 else ""
         yield (
-            f"{where}{one.software} {one.version}, {frame.topology} primary{copies}   "
+            f"{address}{one.software} {one.version}, {found.topology} primary{replicas}   "
             f"{one.commands_per_second:,.0f} ops/s   {size(one.memory)}{limit}   "
             f"{counted(one.clients, 'client')}   up {duration(one.uptime)}"
         )
 
 
-def sums_line(frame: Frame) -> str:
-    """All tasks, and all workers that live."""
-    alive = [worker for worker in frame.workers if worker.alive]
+def totals_line(snapshot: Snapshot) -> str:
+    """Return all tasks by state, and all running workers."""
+    alive = snapshot.survey.alive
     busy = sum(worker.running for worker in alive)
-    rooms = sum(worker.concurrency for worker in alive)
-    tasks = ", ".join(f"{count:,} {state}" for state, count in frame.sums.items())
-    crew = counted(len(alive), "worker")
-    return f"tasks: {tasks}, {frame.per_second:,.1f}/s   {crew}: {busy:,}/{rooms:,} busy"
-
-
-def _held(line: PlacesLine) -> str:
-    return f"{line.held:,}/{'?' if line.limit is None else f'{line.limit:,}'}"
+    slots = sum(worker.concurrency for worker in alive)
+    tasks = ", ".join(f"{count:,} {state}" for state, count in snapshot.survey.tasks.items())
+    rate = f"{snapshot.total_per_second:,.1f}/s"
+    return f"tasks: {tasks}, {rate}   {counted(len(alive), 'worker')}: {busy:,}/{slots:,} busy"
 
 
 def _name(text: str, style: str = "") -> Text:
-    """Text of a stranger."""
+    """Return untrusted text."""
     return Text(printable(text), style)
 
 
-def _number(count: int, style: str = "", *, zero: bool = False) -> Text:
-    return Text(f"{count:,}", style if count or zero else "")
+def _number(count: int, style: str = "") -> Text:
+    return Text(f"{count:,}", style if count else "")

@@ -1,0 +1,45 @@
+"""Findings of `doctor` and `fsck`: how they are printed, and the exit codes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import typer
+from rich.text import Text
+
+from ..inspect.formats import counted
+from ..inspect.severity import Severity, worst
+from .exit_codes import WARNED, WRONG
+from .output import print_block, untrusted
+
+EXIT_CODES: Final = {
+    Severity.ERROR: WRONG,
+    Severity.WARNING: WARNED,
+    Severity.NOTE: 0,
+    Severity.OK: 0,
+}
+
+STYLES: Final = {
+    Severity.ERROR: "bold red",
+    Severity.WARNING: "bold yellow",
+    Severity.NOTE: "bold cyan",
+}
+
+
+def print_title(level: str, title: str) -> None:
+    """Print the first line of a finding."""
+    print_block(Text.assemble((level, STYLES[Severity(level)]), " ", untrusted(title)))
+
+
+def summary(levels: Iterable[str], *, nothing: str) -> str:
+    """Return how many findings there are of each severity, as in `1 error, 2 warnings`."""
+    counts = Counter(map(Severity, levels))
+    parts = [counted(counts[each], each.value) for each in STYLES if counts[each]]
+    return ", ".join(parts) or nothing
+
+
+def exit_with(levels: Sequence[str]) -> None:
+    """Exit with the code of the worst finding."""
+    raise typer.Exit(EXIT_CODES[worst(levels)])

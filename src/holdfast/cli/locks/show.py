@@ -1,0 +1,138 @@
+"""`holdfast locks ls` and `show`: who holds locks and semaphores, and who waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.text import Text
+
+from ...inspect.permits import Permits, process_name, process_of
+from ..connection import with_client
+from ..exit_codes import NOT_FOUND
+from ..output import AsJson, field_table, print_block, print_json, warn
+from ..resources import Resource, list_command, similar
+
+if TYPE_CHECKING:
+    from ... import Holdfast
+
+SHOWN: Final = 10
+"""Holders and waiters that `show` prints; `--json` has all."""
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The lock.")]
+IsSemaphore = Annotated[bool, typer.Option("--semaphore", help="NAME is a semaphore.")]
+
+
+def _rows(permits: Permits) -> Iterator[tuple[str, str | Text]]:
+    if permits.kind == "semaphore":
+        yield "limit", "not known" if permits.limit is None else f"{permits.limit:,}"
+    is_free = permits.kind == "lock" and permits.free
+    yield "held", "no: it is free" if is_free else permits.held_of_limit
+    holders = [f"{process_name(h.name)}, {h.remaining:.1f} s left" for h in permits.holders]
+    yield from _numbered("holder", holders)
+    if permits.fence is not None:
+        yield "fence", str(permits.fence)
+    yield from _numbered("waiter", [process_name(name) for name in permits.waiters])
+
+
+def _numbered(noun: str, lines: list[str]) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines[:SHOWN], 1):
+        yield (noun if len(lines) == 1 else f"{noun} {number}"), line
+    if len(lines) > SHOWN:
+        yield "", f"… and {len(lines) - SHOWN:,} more {noun}s"
+
+
+def _counts(permits: Permits) -> dict[str, Any]:
+    numbers = {"holders": len(permits.holders), "waiters": len(permits.waiters)}
+    return {"kind": permits.kind, "limit": permits.limit, **numbers}
+
+
+def _json(permits: Permits) -> dict[str, Any]:
+    return {
+        "name": permits.name,
+        "kind": permits.kind,
+        "limit": permits.limit,
+        **({"fence": permits.fence} if permits.kind == "lock" else {}),
+        "holders": [{**process_of(h.name), "remaining": h.remaining} for h in permits.holders],
+        "waiters": [process_of(name) for name in permits.waiters],
+    }
+
+
+def _locks(hf: Holdfast) -> dict[str, Permits]:
+    return {name: Permits.of_lock(name, state) for name, state in hf.locks().items()}
+
+
+def _semaphores(hf: Holdfast) -> dict[str, Permits]:
+    return {name: Permits.of_semaphore(name, state) for name, state in hf.semaphores().items()}
+
+
+COLUMNS: Final = {
+    "kind": lambda permits: permits.kind,
+    "held": lambda permits: permits.held_of_limit,
+    "waiters": lambda permits: f"{len(permits.waiters):,}",
+}
+
+LOCKS: Final = Resource[Permits](
+    noun="lock",
+    key="name",
+    names=lambda hf: hf.locks(),
+    read=lambda hf, name: Permits.of_lock(name, hf.lock(name).inspect()),
+    every=_locks,
+    columns=COLUMNS,
+    left=("kind",),
+    rows=_rows,
+    as_json=_counts,
+    recent="acquired last",
+)
+
+SEMAPHORES: Final = Resource[Permits](
+    noun="semaphore",
+    key="name",
+    names=lambda hf: hf.semaphores(),
+    read=lambda hf, name: Permits.of_semaphore(name, hf.semaphore(name).inspect()),
+    every=_semaphores,
+    columns=COLUMNS,
+    left=("kind",),
+    rows=_rows,
+    as_json=_counts,
+    recent="acquired last",
+)
+
+ls = list_command(
+    """List the locks and semaphores in use: permits held, and how many wait for one.
+
+    A lock that was not held for half a second may be missing.
+    """,
+    LOCKS,
+    SEMAPHORES,
+    nothing="locks or semaphores in use",
+)
+
+
+@with_client()
+def show_lock(
+    hf: Holdfast, name: Name, semaphore: IsSemaphore = False, as_json: AsJson = False
+) -> None:
+    """Show one lock: who holds it, for how long, under which fence, and who is next.
+
+    The exit code is 0 if it is held or waited for, and 3 if it is not.
+    """
+    permits = (SEMAPHORES if semaphore else LOCKS).find(hf, name)
+    if as_json:
+        print_json(_json(permits))
+    else:
+        print_block(field_table([(permits.kind, permits.name), *_rows(permits)]))
+    if not permits.in_use:
+        hint = _hint(hf, name, semaphore=semaphore)
+        warn(f"{permits} is neither held nor waited for in namespace {hf.namespace!r}{hint}")
+        raise typer.Exit(NOT_FOUND)
+
+
+def _hint(hf: Holdfast, name: str, *, semaphore: bool) -> str:
+    """Return what else may have been meant by the name of a free lock or semaphore."""
+    same, other = (hf.semaphores, hf.locks) if semaphore else (hf.locks, hf.semaphores)
+    if name in other():
+        kind, option = ("lock", "leave out") if semaphore else ("semaphore", "add")
+        return f"; a {kind} of that name is in use: {option} --semaphore"
+    return similar(name, same())

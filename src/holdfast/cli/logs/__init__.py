@@ -1,0 +1,20 @@
+"""`holdfast logs`: send files to consumers, count their lines, and show the counts."""
+
+from __future__ import annotations
+
+from ..commands import Commands
+from . import tally, top
+from .feed import ls, retry, show_feed
+from .send import send
+
+app = Commands(
+    name="logs",
+    help="Send files to many consumers; count their lines by country, region and city.",
+    no_args_is_help=True,
+)
+app.command("ls")(ls)
+app.command("send")(send)
+app.command("show")(show_feed)
+app.command("retry")(retry)
+app.command("tally")(tally.tally)
+app.command("top")(top.top)

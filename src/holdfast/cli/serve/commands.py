@@ -1,0 +1,255 @@
+"""`holdfast serve` and its subcommands."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from ... import AsyncHoldfast
+from ..address import server_name
+from ..commands import Commands
+from ..connection import (
+    Embedded,
+    Namespace,
+    Url,
+    client_errors,
+    fail,
+    on_command_line,
+    open_client,
+)
+from ..event_loop import run_async
+from ..exit_codes import WRONG_USAGE
+from ..log_output import log_to_stderr
+from ..output import print_line, warn
+from .gateway_run import bind, check_hosts, end_tokens, origin, run_gateway
+from .secrets_file import (
+    HOW,
+    VARIABLE,
+    Secret,
+    SecretFile,
+    make_pass_text,
+    make_passes,
+    make_token_text,
+    make_tokens,
+    read_secrets,
+    write_secret,
+)
+
+if TYPE_CHECKING:
+    from ...web import Passes
+
+HOST: Final = "127.0.0.1"
+PORT: Final = 8000
+LIFETIME_S: Final = 30 * 86_400.0
+
+HELP: Final = """Serve the dashboard at /dashboard, and mailboxes and chats over HTTP and WebSocket.
+
+There is a page to try the chats with at /chat.
+
+Until Ctrl-C or SIGTERM; requests under way are answered first."""
+
+app = Commands(name="serve", help=HELP, invoke_without_command=True)
+
+
+@app.callback(help=HELP)
+def serve(
+    ctx: typer.Context,
+    url: Url = None,
+    embedded: Embedded = None,
+    namespace: Namespace = "holdfast",
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = HOST,
+    port: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, max=65535, help="The port to listen on; 0 takes a free one."
+        ),
+    ] = PORT,
+    secret_file: SecretFile = None,
+    secret: Secret = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name by which clients reach it. Repeatable."),
+    ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A proxy, or a network of proxies, whose X-Forwarded-… is trusted. Repeatable.",
+        ),
+    ] = None,
+    user: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Print a link for this user. Repeatable."),
+    ] = None,
+    with_dashboard: Annotated[
+        bool, typer.Option("--dashboard/--no-dashboard", help="Serve the dashboard too.")
+    ] = True,
+    arguments: Annotated[
+        bool,
+        typer.Option(
+            "--arguments/--no-arguments",
+            help="Show arguments, messages and rows on the dashboard.",
+        ),
+    ] = True,
+) -> None:
+    """Serve until a signal; see HELP."""
+    if ctx.invoked_subcommand is not None:
+        if any(on_command_line(ctx, param) for param in ctx.params):
+            fail("options come after the command: holdfast serve token …", code=WRONG_USAGE)
+        return
+    kept = read_secrets(secret_file, secret)
+    if not kept and not _is_loopback(host):
+        fail(
+            f"other machines can reach {host}, so tokens need a permanent secret: give "
+            f"--secret-file, or set {VARIABLE}; {HOW}",
+            code=WRONG_USAGE,
+        )
+    hosts = check_hosts([host, *(allow_host or ())] if host else allow_host or (), proxy or ())
+    used = kept or [secrets.token_bytes(32)]
+    tokens, passes = make_tokens(used), make_passes(used) if with_dashboard else None
+    log_to_stderr(logging.WARNING)
+    logging.getLogger("holdfast.audit").setLevel(logging.INFO)
+    with client_errors(url, embedded):
+        hf = open_client(AsyncHoldfast, url, embedded, namespace)
+        bound = bind(host, port)
+        where = origin(host, bound)
+        greeting = [
+            f"{where} serves namespace {namespace!r} of {server_name(url, embedded)}",
+            *_secret_lines(made=not kept, asked=bool(user)),
+            *_dashboard_lines(where, passes, made=not kept),
+            *(
+                f"{name}: {_link(where, make_token_text(tokens, name, LIFETIME_S))}"
+                for name in user or ()
+            ),
+        ]
+        if not (allow_host or _is_loopback(host)):
+            warn(f"clients reach it only by the name {host}; add --allow-host NAME for others")
+        serving = run_gateway(
+            hf,
+            bound,
+            tokens,
+            passes=passes,
+            arguments=arguments,
+            hosts=hosts,
+            proxies=proxy or (),
+            greeting=greeting,
+        )
+        run_async(serving)
+    print_line("stopped", stderr=True)
+
+
+@app.command()
+def token(
+    user: Annotated[
+        str, typer.Argument(metavar="USER", help="The owner of the mailbox and chats.")
+    ],
+    lifetime: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="How long it is valid.", show_default="30 days"),
+    ] = LIFETIME_S,
+    secret_file: SecretFile = None,
+    secret: Secret = None,
+    at: Annotated[
+        str, typer.Option(metavar="URL", help="Where the gateway is.")
+    ] = f"http://{HOST}:{PORT}",
+    bare: Annotated[bool, typer.Option("--bare", help="Print the token only, no link.")] = False,
+) -> None:
+    """Print a token for a user, as a link to the page to try it with."""
+    made = make_token_text(make_tokens(_kept(secret_file, secret)), user, lifetime)
+    typer.echo(made if bare else _link(at.rstrip("/"), made))
+
+
+@app.command("pass")
+def make_pass(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The name of the visitor, for the audit log.")
+    ],
+    role: Annotated[
+        str, typer.Option(metavar="ROLE", help="viewer sees everything; operator changes it.")
+    ] = "viewer",
+    lifetime: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="How long it is valid.", show_default="30 days"),
+    ] = LIFETIME_S,
+    secret_file: SecretFile = None,
+    secret: Secret = None,
+    at: Annotated[
+        str, typer.Option(metavar="URL", help="Where the dashboard is served.")
+    ] = f"http://{HOST}:{PORT}",
+    bare: Annotated[bool, typer.Option("--bare", help="Print the pass only, no link.")] = False,
+) -> None:
+    """Print a pass for the dashboard, as a link to it."""
+    made = make_pass_text(make_passes(_kept(secret_file, secret)), name, role, lifetime)
+    typer.echo(made if bare else _dashboard_link(at.rstrip("/"), made))
+
+
+@app.command("secret")
+def new_secret(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that does not exist yet.")],
+) -> None:
+    """Write a new secret to a file that only you can read."""
+    write_secret(file)
+    print_line(f"a new secret is in {str(file)!r}; serve with --secret-file")
+
+
+@app.command()
+def revoke(
+    user: Annotated[
+        str, typer.Argument(metavar="USER", help="The owner of the tokens and passes.")
+    ],
+    url: Url = None,
+    embedded: Embedded = None,
+    namespace: Namespace = "holdfast",
+) -> None:
+    """End all tokens and passes of a user that were made until now, also on open streams."""
+    with client_errors(url, embedded):
+        run_async(end_tokens(open_client(AsyncHoldfast, url, embedded, namespace), user))
+    print_line(f"all tokens and passes of {user!r} that were made until now are revoked")
+
+
+def _kept(secret_file: Path | None, secret: str | None) -> list[bytes]:
+    kept = read_secrets(secret_file, secret)
+    if not kept:
+        fail(
+            f"which secret has the gateway? Give --secret-file, or set {VARIABLE}",
+            code=WRONG_USAGE,
+        )
+    return kept
+
+
+def _link(where: str, made: str) -> str:
+    """Return a link with the token in its fragment, which browsers do not send."""
+    return f"{where}/chat#token={made}"
+
+
+def _dashboard_link(where: str, made: str) -> str:
+    return f"{where}/dashboard/login#token={made}"
+
+
+def _dashboard_lines(where: str, passes: Passes | None, *, made: bool) -> Iterator[str]:
+    """Return how to log in; without a permanent secret, with a pass that ends with this run."""
+    if passes is not None and made:
+        made_pass = make_pass_text(passes, "me", "operator", LIFETIME_S)
+        yield f"dashboard: {_dashboard_link(where, made_pass)}"
+    elif passes is not None:
+        yield f"dashboard: {where}/dashboard/; `holdfast serve pass YOU` makes a pass for it"
+
+
+def _secret_lines(*, made: bool, asked: bool) -> Iterator[str]:
+    if made:
+        hint = "" if asked else "; add --user NAME for a link to try it with"
+        yield f"no secret was given, so one was made: its tokens end with this run{hint}"
+
+
+def _is_loopback(host: str) -> bool:
+    """Return whether only programs of this machine reach *host*."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

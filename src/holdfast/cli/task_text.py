@@ -1,0 +1,115 @@
+"""Tasks as text: some lines each in a list, or one task with all its fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from ..inspect.formats import counted, distance, instant
+from .output import line_width, print_block, printable, untrusted
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from .. import TaskStatus
+    from .resources import Row
+
+WIDEST: Final = 32
+"""Columns are aligned up to here: one overlong name must not push all others off the screen."""
+
+NOTE_INDENT: Final = 6
+"""Of the lines under a task."""
+
+PIPE_COLUMNS: Final = 120
+"""Columns of arguments in a pipe: they may be a megabyte, which `--json` has whole."""
+
+UNREADABLE: Final = "(unreadable)"
+
+STYLES: Final = {"dead": "red", "running": "green", "done": "green"}
+
+
+def print_tasks(title: str, tasks: Sequence[TaskStatus]) -> None:
+    """Print a title, and each task on one line, its arguments and its reason or worker below."""
+    width = line_width(PIPE_COLUMNS) - NOTE_INDENT
+    rows = [_cells(task) for task in tasks]
+    widths = [min(WIDEST, max(map(cell_len, column))) for column in zip(*rows, strict=True)]
+    lines: list[RenderableType] = [Text(title, "bold")]
+    for task, row in zip(tasks, rows, strict=True):
+        padded = [_padded(cell, width) for cell, width in zip(row, widths, strict=True) if width]
+        lines.append(_indented(2, "  ".join(padded).rstrip()))
+        if arguments := _arguments(task):
+            text = untrusted(arguments)
+            text.truncate(width, overflow="ellipsis")
+            lines.append(_indented(NOTE_INDENT, text.plain))
+        if note := task.reason or task.worker:
+            lines.append(_indented(NOTE_INDENT, note, "red" if task.state == "dead" else "dim"))
+    print_block(Group(*lines))
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - cell_len(text))
+
+
+def _indented(columns: int, text: str, style: str = "") -> Padding:
+    return Padding(untrusted(text, style), (0, 0, 0, columns), expand=False)
+
+
+def _cells(task: TaskStatus) -> list[str]:
+    attempts = counted(task.attempts, "attempt") if task.attempts else ""
+    name = task.task or UNREADABLE
+    cells = [task.task_id, name, task.priority or "", attempts, _since(task)]
+    return list(map(printable, cells))
+
+
+def _arguments(task: TaskStatus) -> str:
+    """Return the arguments, as in `("17", price=97)`; empty if there are none."""
+    named = (f"{name}={_json(value)}" for name, value in task.kwargs.items())
+    arguments = ", ".join([*map(_json, task.args), *named])
+    return arguments and f"({arguments})"
+
+
+def _since(task: TaskStatus) -> str:
+    """Return the instant that matters most in its state."""
+    match task.state:
+        case "delayed":
+            return f"due {_distance(task.due_at)}"
+        case "dead":
+            return f"died {_distance(task.ended_at)}"
+        case _:
+            return f"enqueued {_distance(task.enqueued_at)}"
+
+
+def _distance(at: datetime | None) -> str:
+    return distance(at) if at else "some time ago"
+
+
+def task_rows(task: TaskStatus, queue: str) -> Iterator[Row]:
+    """Return all fields of a task."""
+    yield "task id", task.task_id
+    yield "queue", queue
+    yield "state", Text(task.state, STYLES.get(task.state, ""))
+    if task.state not in ("done", "cancelled"):  # of those only the outcome is kept
+        yield "task", task.task or UNREADABLE
+        yield "args", _json(list(task.args))
+        yield "kwargs", _json(dict(task.kwargs))
+        yield "priority", task.priority or ""
+    yield "attempts", str(task.attempts)
+    yield "crashes", str(task.crashes)
+    if task.worker:
+        yield "worker", task.worker
+    if task.reason:
+        yield "reason", untrusted(task.reason, STYLES.get(task.state, ""))
+    for name in ("enqueued", "due", "ended"):
+        if at := getattr(task, f"{name}_at"):
+            yield name, instant(at)
+
+
+def _json(value: object) -> str:
+    """Return an argument as it was sent: a producer in another language may send any JSON."""
+    return json.dumps(value, ensure_ascii=False, default=str)
