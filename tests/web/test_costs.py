@@ -58,6 +58,39 @@ def test_members_are_paid_for(url: str) -> None:
         assert codes == [201, 429]
 
 
+def test_a_repetition_is_not_charged_for_members(url: str) -> None:
+    """It costs one unit, in any gateway, and neither a chat nor an invitation."""
+    few = Rate(0.001, 1)
+    limits = Limits(user=Rate(0.001, 70), chats=few, invitations=few)
+    body = {"members": [f"user{n}" for n in range(60)], "body": 1}
+    key = {"Idempotency-Key": "k"}
+    with opened(url, "costs-repeat", limits) as house, opened(url, "costs-repeat", limits) as other:
+        jill = house.of("jill")
+        [chat] = {jill.post("/v1/chats", json=body, headers=key).text for _ in range(10)}
+        assert jill.post("/v1/chats", json=body).status_code == 429
+        jill = other.of("jill")
+        assert {jill.post("/v1/chats", json=body, headers=key).text for _ in range(70)} == {chat}
+        assert jill.post("/v1/chats", json=body, headers=key).status_code == 429
+        assert len(house.hf.inbox("jill").chats()) == 1
+
+
+def test_a_repetition_by_another_user_creates_a_chat(url: str) -> None:
+    """As does one under another key, and one after its chat is gone."""
+    with opened(url, "costs-repeat-other") as house:
+        body, key = {"members": [], "body": 1}, {"Idempotency-Key": "k"}
+        answers = [
+            house.of(user).post("/v1/chats", json=body, headers={"Idempotency-Key": key})
+            for user, key in (("jill", "k"), ("jack", "k"), ("jill", "l"))
+        ]
+        assert {answer.status_code for answer in answers} == {201}
+        assert len({answer.json()["id"] for answer in answers}) == 3
+        jill, members = house.of("jill"), f"{answers[0].headers['location']}/members/me"
+        assert jill.delete(members).status_code == 204
+        again = jill.post("/v1/chats", json=body, headers=key)
+        assert (again.status_code, again.json()) == (201, answers[0].json())
+        assert len(house.hf.inbox("jill").chats()) == 1
+
+
 def test_bytes_are_paid_for(url: str) -> None:
     """In requests and in frames."""
     with opened(url, "costs-bytes", Limits(user=SLOW)) as house:
