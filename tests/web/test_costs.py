@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from faults.servers import Server
@@ -121,19 +123,32 @@ def test_chats_that_are_looked_at_are_paid_for(url: str, path: str) -> None:
             assert phone.hear("error")["problem"]["status"] == 429
 
 
-def test_streams_of_many_chats_look_only_so_often(url: str) -> None:
-    """What comes meanwhile waits; the mailbox does not."""
-    limits = Limits(user=Rate(0.001, 4))
-    with opened(url, "costs-looks", limits) as house:
+def test_a_stream_reads_only_the_chats_with_news(url: str) -> None:
+    """A message costs its reader nothing, however many chats there are."""
+    with opened(url, "costs-news", Limits(user=Rate(0.001, 4))) as house:
         chats = [house.hf.create_chat(["jill"], sender="jack", body=n) for n in range(60)]
         with device(house, "jill") as jill:
             assert {jill.hear("batch")["messages"][0]["body"] for _ in chats} == {*range(60)}
-            chats[0].send("paid for", sender="jack")
-            assert jill.hear("batch")["messages"][0]["body"] == "paid for"
-            chats[1].send("one look too many", sender="jack")
-            jill.silent()
+            for n in range(20):
+                chats[n].send(f"news {n}", sender="jack")
+                assert jill.hear("batch")["messages"][0]["body"] == f"news {n}"
+
+
+def test_streams_read_chats_at_a_bounded_rate(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes meanwhile waits; the mailbox does not."""
+    monkeypatch.setattr("holdfast.web.costs.CHATS", 1)
+    with opened(url, "costs-looks", Limits(user=Rate(0.001, 4))) as house:
+        chat = house.hf.create_chat(["jill"], sender="jack", body=0)
+        with device(house, "jill") as jill:
+            assert jill.hear("batch")["messages"][0]["body"] == 0
+            for n in range(1, 6):
+                chat.send(n, sender="jack")
+                time.sleep(0.3)
             house.hf.mailbox("jill").send("mail", sender="jack")
-            assert jill.hear("batch")["source"] == "mailbox"
+            frames = list(iter(lambda: jill.hear("batch")["messages"][0]["body"], "mail"))
+            assert frames == [*range(1, 1 + len(frames))]
+            assert len(frames) <= 4
+            jill.silent()
 
 
 def test_frames_count_for_their_address(url: str) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 LEAST_BITS: Final = 48.0
 """Bits that a secret must have by this estimate, which is far below the truth for random secrets:
-32 random hexadecimal digits have about 118, and none of 20,000 had less than 85."""
+32 random hexadecimal digits have about 118, and none of a million had less than 80."""
 
 LAYOUTS: Final = (
     "`1234567890-=",

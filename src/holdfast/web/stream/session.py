@@ -174,20 +174,25 @@ class Session:
                 after, begins = batch.position, False
 
     async def _chats(self, after: dict[str, Position]) -> None:
-        inbox, allows = self._gate.hf.inbox(self._user), self._gate.permission.allows
-        begins = True
-        while True:
-            if not begins:
-                # Paid apart: what others send may delay deliveries, but not the user's requests.
-                count = await self._patiently(partial(self._gate.inboxes.get, self._user))
-                await self._gate.looks.turn(self._user, costs.of_inbox(count))
-            fetch = partial(inbox.fetch, limit=BATCH, timeout=LOOK_S, after=after)
-            for batch in await self._patiently(fetch):
-                if await allows(self._user, READ, batch.source):
-                    frame = frames.batch(frames.CHAT + batch.source, batch)
-                    await self._deliver(frame, charged=begins)
-                after[batch.source] = batch.position
-            begins = False
+        allows, begins = self._gate.permission.allows, True
+        with self._gate.hf.inbox(self._user).stream(after=after) as inbox:
+            while True:
+                for batch in await self._patiently(partial(inbox.read, limit=BATCH)):
+                    if await allows(self._user, READ, batch.source):
+                        frame = frames.batch(frames.CHAT + batch.source, batch)
+                        await self._deliver(frame, charged=begins)
+                begins = False
+                await inbox.wait()
+                await self._pay_for_reading(inbox.due)
+
+    async def _pay_for_reading(self, chats: int | None) -> None:
+        """Wait until *chats* can be read; None: all.
+
+        Paid apart: what others send may delay deliveries, but not the user's own requests.
+        """
+        if chats is None:
+            chats = await self._patiently(partial(self._gate.inboxes.get, self._user))
+        await self._gate.looks.turn(self._user, costs.of_inbox(chats))
 
     async def _deliver(self, frame: dict[str, Any], *, charged: bool) -> None:
         """Write a batch. What a stream begins with can be asked for again, so the user pays."""
