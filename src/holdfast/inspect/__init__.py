@@ -1,0 +1,1 @@
+"""What the command line, the dashboard and `/metrics` share: one survey, one set of formatters."""

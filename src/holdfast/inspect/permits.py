@@ -1,0 +1,88 @@
+"""The permits of a lock or a semaphore; a lock has one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .. import Holder, LockState, SemaphoreState
+
+
+@dataclass(frozen=True, slots=True)
+class Permits:
+    """Who holds the permits of a lock or a semaphore, and who waits for one.
+
+    Attributes:
+        name: of the lock or semaphore.
+        kind: `lock` or `semaphore`.
+        limit: how many may be held at once; None: not defined yet.
+        fence: of the holder; None for a semaphore.
+        holders: and how long each may still hold.
+        waiters: the next one first.
+    """
+
+    name: str
+    kind: Literal["lock", "semaphore"]
+    limit: int | None
+    fence: int | None
+    holders: Sequence[Holder]
+    waiters: Sequence[str]
+
+    @classmethod
+    def of_lock(cls, name: str, state: LockState) -> Permits:
+        """Return the permit of a lock."""
+        held = () if state.holder is None else (Holder(state.holder, state.remaining),)
+        return cls(name, "lock", 1, state.fence, held, state.waiters)
+
+    @classmethod
+    def of_semaphore(cls, name: str, state: SemaphoreState) -> Permits:
+        """Return the permits of a semaphore."""
+        return cls(name, "semaphore", state.limit, None, state.holders, state.waiters)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name!r}"
+
+    @property
+    def in_use(self) -> bool:
+        """Return whether a permit is held or waited for."""
+        return bool(self.holders or self.waiters)
+
+    @property
+    def free(self) -> bool:
+        """Return whether the next caller gets a permit at once."""
+        return not self.waiters and (self.limit is None or len(self.holders) < self.limit)
+
+    @property
+    def held_of_limit(self) -> str:
+        """Return how many permits are held of how many, as in `2/5`; `?` for an unknown limit."""
+        return f"{len(self.holders):,}/{'?' if self.limit is None else f'{self.limit:,}'}"
+
+    @property
+    def next_free(self) -> Holder | None:
+        """Return the holder whose permit ends first, or None if none is held."""
+        return min(self.holders, key=lambda holder: holder.remaining, default=None)
+
+
+def all_permits(
+    locks: Mapping[str, LockState], semaphores: Mapping[str, SemaphoreState]
+) -> list[Permits]:
+    """Return the permits of *locks* and *semaphores*, by name."""
+    found: Iterable[Permits] = (
+        *(Permits.of_lock(name, state) for name, state in locks.items()),
+        *(Permits.of_semaphore(name, state) for name, state in semaphores.items()),
+    )
+    return sorted(found, key=lambda each: (each.name, each.kind))
+
+
+def process_of(name: str) -> dict[str, Any]:
+    """Return where a holder or waiter runs; its name is `host:process id:number`."""
+    host, _, rest = name.rpartition(":")[0].rpartition(":")
+    known = bool(host) and rest.isdecimal()
+    return {"name": name, "host": host if known else None, "pid": int(rest) if known else None}
+
+
+def process_name(name: str) -> str:
+    """Return where a holder or waiter runs, as in `web-3, process 411`."""
+    found = process_of(name)
+    return name if found["pid"] is None else f"{found['host']}, process {found['pid']}"

@@ -1,0 +1,298 @@
+"""A survey of one namespace: a bounded number of calls, which travel together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, Literal, TypeVar
+
+from .. import (
+    AsyncHoldfast,
+    ChatStatus,
+    FeedStatus,
+    LockState,
+    MailboxStatus,
+    NoSuchChat,
+    Pace,
+    QueueStats,
+    RowCacheStatus,
+    Sample,
+    SemaphoreState,
+    ServerFacts,
+    WorkerStatus,
+)
+from .permits import Permits, all_permits
+
+Kind = Literal[
+    "queue", "lock", "semaphore", "mailbox", "chat",
+    "counter", "row_cache", "file_feed", "tally", "completions",
+]  # fmt: skip
+
+WINDOW_SAMPLES: Final = 60
+"""Samples of the finest precision that are read of a counter."""
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyLimits:
+    """How many units of each kind a survey reads, the last used first; 0 reads none.
+
+    The names of every kind are listed in any case, except of counters if none is read.
+
+    Attributes:
+        queues: their numbers, and what ended in them.
+        minutes: of what ended in a queue, this one included.
+        locks: candidates; those in use are returned. Of semaphores the same.
+        mailboxes: 1 call each.
+        chats: 1 call each.
+        counters: 2 calls each.
+        row_caches: several calls each.
+        file_feeds: 1 call each.
+        tallies: 1 call each, with an answer as long as its days.
+    """
+
+    queues: int = 250
+    minutes: int = 6
+    locks: int = 200
+    mailboxes: int = 100
+    chats: int = 100
+    counters: int = 20
+    row_caches: int = 20
+    file_feeds: int = 50
+    tallies: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class CounterWindow:
+    """The latest samples of a counter, in its finest precision.
+
+    Attributes:
+        precision: seconds of one sample.
+        samples: the oldest first, without gaps.
+    """
+
+    precision: int
+    samples: Sequence[Sample]
+
+    @property
+    def seconds(self) -> int:
+        """Return the length of the window."""
+        return self.precision * len(self.samples)
+
+    @property
+    def total(self) -> int:
+        """Return what was counted in the window."""
+        return sum(sample.value for sample in self.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The state of a namespace and its servers at one moment.
+
+    Attributes:
+        at: when, by the clock of this machine.
+        namespace: that was read.
+        topology: `standalone`, `sentinel` or `cluster`.
+        servers: those that hold data.
+        workers: all that published a heartbeat within five minutes.
+        queues: numbers of each, the last used first.
+        paces: what ended in each queue, by minute, the oldest first.
+        locks: those that are held or waited for.
+        semaphores: those that are held or waited for.
+        mailboxes: the last used first.
+        chats: the last used first, each with the reader who is furthest behind.
+        counters: by name.
+        row_caches: the last used first.
+        file_feeds: the last used first; some may be `undefined`.
+        tallies: how many lines each has.
+        known: by kind, how many names the server lists; a survey reads fewer.
+    """
+
+    at: datetime
+    namespace: str
+    topology: str
+    servers: Sequence[ServerFacts]
+    workers: Sequence[WorkerStatus]
+    queues: Mapping[str, QueueStats]
+    paces: Mapping[str, Sequence[Pace]]
+    locks: Mapping[str, LockState] = field(default_factory=dict)
+    semaphores: Mapping[str, SemaphoreState] = field(default_factory=dict)
+    mailboxes: Mapping[str, MailboxStatus] = field(default_factory=dict)
+    chats: Mapping[str, ChatStatus] = field(default_factory=dict)
+    counters: Mapping[str, CounterWindow] = field(default_factory=dict)
+    row_caches: Mapping[str, RowCacheStatus] = field(default_factory=dict)
+    file_feeds: Mapping[str, FeedStatus] = field(default_factory=dict)
+    tallies: Mapping[str, int] = field(default_factory=dict)
+    known: Mapping[Kind, int] = field(default_factory=dict)
+
+    @property
+    def alive(self) -> list[WorkerStatus]:
+        """Return the workers that run."""
+        return [worker for worker in self.workers if worker.alive]
+
+    @property
+    def tasks(self) -> dict[str, int]:
+        """Return how many tasks are in each state, over all queues that were read."""
+        every = self.queues.values()
+        return {
+            "ready": sum(each.ready for each in every),
+            "running": sum(each.running for each in every),
+            "delayed": sum(each.delayed for each in every),
+            "dead": sum(each.dead for each in every),
+        }
+
+    @property
+    def permits(self) -> list[Permits]:
+        """Return the locks and semaphores in use, those with most waiters first."""
+        found = all_permits(self.locks, self.semaphores)
+        return sorted(found, key=lambda each: -len(each.waiters))
+
+    def serving(self, queue: str) -> list[WorkerStatus]:
+        """Return the running workers that serve *queue*."""
+        return [worker for worker in self.alive if queue in worker.queues]
+
+    def waited(self, queue: str) -> float:
+        """Return how many seconds the longest waiting task of *queue* waits; 0 if none does."""
+        return self.queues[queue].waited(self.at)
+
+
+async def survey(hf: AsyncHoldfast, limits: SurveyLimits | None = None) -> Survey:
+    """Read the state of the namespace of *hf*.
+
+    Raises:
+        HoldfastError: a call failed; the others are not waited for.
+    """
+    limits = limits or SurveyLimits()
+    reader = _Reader(hf, limits)
+    at = datetime.now(UTC)
+    try:
+        async with asyncio.TaskGroup() as group:
+            servers = group.create_task(hf.servers())
+            workers = group.create_task(hf.workers())
+            queues = group.create_task(reader.queues())
+            locks = group.create_task(reader.locks())
+            semaphores = group.create_task(reader.semaphores())
+            mailboxes = group.create_task(reader.mailboxes())
+            chats = group.create_task(reader.chats())
+            counters = group.create_task(reader.counters())
+            row_caches = group.create_task(reader.row_caches())
+            file_feeds = group.create_task(reader.file_feeds())
+            tallies = group.create_task(reader.tallies())
+            group.create_task(reader.completions())
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    stats, paces = queues.result()
+    return Survey(
+        at=at,
+        namespace=hf.namespace,
+        topology=hf.topology,
+        servers=servers.result(),
+        workers=workers.result(),
+        queues=stats,
+        paces=paces,
+        locks=locks.result(),
+        semaphores=semaphores.result(),
+        mailboxes=mailboxes.result(),
+        chats=chats.result(),
+        counters=counters.result(),
+        row_caches=row_caches.result(),
+        file_feeds=file_feeds.result(),
+        tallies=tallies.result(),
+        known=reader.known,
+    )
+
+
+async def for_each(keys: Iterable[K], ask: Callable[[K], Awaitable[V]]) -> dict[K, V]:
+    """Return the answer of *ask* for each of *keys*; all are asked at once."""
+    asked = list(keys)
+    return dict(zip(asked, await asyncio.gather(*map(ask, asked)), strict=True))
+
+
+class _Reader:
+    """Reads each kind within *limits*, and notes in `known` how many names there are."""
+
+    def __init__(self, hf: AsyncHoldfast, limits: SurveyLimits) -> None:
+        self.known: dict[Kind, int] = {}
+        self._hf = hf
+        self._limits = limits
+
+    async def queues(self) -> tuple[dict[str, QueueStats], dict[str, list[Pace]]]:
+        hf, minutes = self._hf, self._limits.minutes
+        names = self._first("queue", await hf.queues(), self._limits.queues)
+        stats, paces = await asyncio.gather(
+            for_each(names, lambda name: hf.queue(name).stats()),
+            for_each(names, lambda name: hf.queue(name).pace(minutes)),
+        )
+        return stats, paces
+
+    async def locks(self) -> dict[str, LockState]:
+        among = self._limits.locks
+        return self._noted("lock", await self._hf.locks(among=among) if among else {})
+
+    async def semaphores(self) -> dict[str, SemaphoreState]:
+        among = self._limits.locks
+        return self._noted("semaphore", await self._hf.semaphores(among=among) if among else {})
+
+    async def mailboxes(self) -> dict[str, MailboxStatus]:
+        hf = self._hf
+        names = self._first("mailbox", await hf.mailboxes(), self._limits.mailboxes)
+        return await for_each(names, lambda name: hf.mailbox(name).status())
+
+    async def chats(self) -> dict[str, ChatStatus]:
+        names = self._first("chat", await self._hf.chats(), self._limits.chats)
+        found = await for_each(names, self._chat)
+        return {name: status for name, status in found.items() if status is not None}
+
+    async def _chat(self, chat_id: str) -> ChatStatus | None:
+        try:
+            return await self._hf.chat(chat_id).status(limit=1)
+        except NoSuchChat:  # it was deleted after the names were listed
+            return None
+
+    async def counters(self) -> dict[str, CounterWindow]:
+        if not self._limits.counters:
+            return {}
+        names = await self._hf.known_counters(among=self._limits.counters)
+        self.known["counter"] = len(names)
+        found = await for_each(names, self._counter)
+        return {name: window for name, window in found.items() if window is not None}
+
+    async def _counter(self, name: str) -> CounterWindow | None:
+        counter = self._hf.counter(name)
+        state = await counter.inspect()
+        if state is None:  # its last sample expired after the names were listed
+            return None
+        finest = state.precisions[0]
+        return CounterWindow(finest, (await counter.samples(finest))[-WINDOW_SAMPLES:])
+
+    async def row_caches(self) -> dict[str, RowCacheStatus]:
+        hf = self._hf
+        names = self._first("row_cache", await hf.row_caches(), self._limits.row_caches)
+        return await for_each(names, lambda name: hf.row_cache(name).status())
+
+    async def file_feeds(self) -> dict[str, FeedStatus]:
+        hf = self._hf
+        names = self._first("file_feed", await hf.file_feeds(), self._limits.file_feeds)
+        return await for_each(names, lambda name: hf.file_feed(name).status())
+
+    async def tallies(self) -> dict[str, int]:
+        names = self._first("tally", await self._hf.tallies(), self._limits.tallies)
+        return await for_each(names, self._lines)
+
+    async def _lines(self, tally: str) -> int:
+        return sum((await self._hf.tally(tally).days()).values())
+
+    async def completions(self) -> None:
+        self.known["completions"] = len(await self._hf.known_completions())
+
+    def _first(self, kind: Kind, names: Sequence[str], most: int) -> Sequence[str]:
+        self.known[kind] = len(names)
+        return names[:most]
+
+    def _noted(self, kind: Kind, states: Mapping[str, V]) -> dict[str, V]:
+        self.known[kind] = len(states)
+        return dict(states)

@@ -1,0 +1,93 @@
+"""Tasks done per second, from what ended in each minute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from .. import Pace
+
+RECENT_MINUTES: Final = 5
+"""Whole minutes that a mean covers."""
+
+_RECENT: Final = timedelta(minutes=RECENT_MINUTES)
+_NO_TIME: Final = timedelta()
+
+
+def merged(paces: Iterable[Sequence[Pace]]) -> list[Pace]:
+    """Return the paces of several queues as one, the oldest minute first."""
+    found: dict[datetime, Pace] = {}
+    for minute in (minute for pace in paces for minute in pace):
+        old = found.get(minute.start, Pace(minute.start))
+        found[minute.start] = Pace(
+            minute.start,
+            old.done + minute.done,
+            old.retried + minute.retried,
+            old.dead + minute.dead,
+        )
+    return [found[start] for start in sorted(found)]
+
+
+def recent(pace: Sequence[Pace]) -> list[Pace]:
+    """Return the last whole minutes of *pace*; its last minute has just begun."""
+    return [minute for minute in pace[:-1] if pace[-1].start - minute.start <= _RECENT]
+
+
+def done_per_second(pace: Sequence[Pace]) -> float:
+    """Return the mean over the last whole minutes."""
+    whole = recent(pace)
+    return sum(minute.done for minute in whole) / (60 * len(whole)) if whole else 0.0
+
+
+def failing_share(pace: Sequence[Pace]) -> float:
+    """Return the share of attempts that failed in the last whole minutes and this one."""
+    minutes = [*recent(pace), *pace[-1:]]
+    failed = sum(minute.retried + minute.dead for minute in minutes)
+    ended = failed + sum(minute.done for minute in minutes)
+    return failed / ended if ended else 0.0
+
+
+class ThroughputMeter:
+    """Measures the tasks done per second between two surveys of the same queues."""
+
+    def __init__(self) -> None:
+        self._at: datetime | None = None
+        self._seen: Mapping[str, Mapping[datetime, int]] = {}
+
+    def measure(self, paces: Mapping[str, Sequence[Pace]], at: datetime) -> dict[str, float]:
+        """Return the throughput of each queue since the last call.
+
+        For a queue that the last call did not have, it is the mean over the minutes given.
+
+        Args:
+            paces: the latest minutes of each queue, this one included.
+            at: when they were read, by the clock of this machine.
+        """
+        done = {name: {each.start: each.done for each in pace} for name, pace in paces.items()}
+        elapsed = at - self._at if self._at else _NO_TIME
+        # Two surveys that are further apart have no minute in common.
+        seen = self._seen if _NO_TIME < elapsed < _RECENT else {}
+        rates = {
+            name: _risen(seen[name], now) / elapsed.total_seconds()
+            if name in seen
+            else _mean(now, at)
+            for name, now in done.items()
+        }
+        self._at, self._seen = at, done
+        return rates
+
+
+def _risen(before: Mapping[datetime, int], now: Mapping[datetime, int]) -> int:
+    return max(0, sum(count - before.get(start, 0) for start, count in now.items()))
+
+
+def _mean(done: Mapping[datetime, int], at: datetime) -> float:
+    """Return the mean over the whole minutes since the first busy one, or over this minute."""
+    *whole, (start, count) = done.items()
+    counts = [count for _, count in whole]
+    while counts and not counts[0]:
+        counts.pop(0)
+    if counts:
+        return sum(counts) / (60 * len(counts))
+    return count / min(60.0, max(1.0, (at - start).total_seconds()))

@@ -1,0 +1,1 @@
+"""Tests of `holdfast.inspect`; a folder of that name would hide the standard module."""
