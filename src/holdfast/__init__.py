@@ -106,6 +106,8 @@ if TYPE_CHECKING:
     from .messages.chat._sync import Chat
     from .messages.inbox._async import AsyncInbox
     from .messages.inbox._sync import Inbox
+    from .messages.inbox.stream._async import AsyncInboxStream
+    from .messages.inbox.stream._sync import InboxStream
     from .messages.message import Batch, Gap, Message, Position, Undecodable
     from .messages.states import ChatStatus, MailboxStatus, Reader
     from .queues._async import AsyncQueue
@@ -147,6 +149,7 @@ __all__ = [
     "AsyncFileFeed",
     "AsyncHoldfast",
     "AsyncInbox",
+    "AsyncInboxStream",
     "AsyncLease",
     "AsyncLocalFile",
     "AsyncLocalFiles",
@@ -210,6 +213,7 @@ __all__ = [
     "Holdfast",
     "HoldfastError",
     "Inbox",
+    "InboxStream",
     "InvalidName",
     "Lease",
     "LeaseLost",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from faults.servers import Server
@@ -58,6 +60,39 @@ def test_members_are_paid_for(url: str) -> None:
         assert codes == [201, 429]
 
 
+def test_a_repetition_is_not_charged_for_members(url: str) -> None:
+    """It costs one unit, in any gateway, and neither a chat nor an invitation."""
+    few = Rate(0.001, 1)
+    limits = Limits(user=Rate(0.001, 70), chats=few, invitations=few)
+    body = {"members": [f"user{n}" for n in range(60)], "body": 1}
+    key = {"Idempotency-Key": "k"}
+    with opened(url, "costs-repeat", limits) as house, opened(url, "costs-repeat", limits) as other:
+        jill = house.of("jill")
+        [chat] = {jill.post("/v1/chats", json=body, headers=key).text for _ in range(10)}
+        assert jill.post("/v1/chats", json=body).status_code == 429
+        jill = other.of("jill")
+        assert {jill.post("/v1/chats", json=body, headers=key).text for _ in range(70)} == {chat}
+        assert jill.post("/v1/chats", json=body, headers=key).status_code == 429
+        assert len(house.hf.inbox("jill").chats()) == 1
+
+
+def test_a_repetition_by_another_user_creates_a_chat(url: str) -> None:
+    """As does one under another key, and one after its chat is gone."""
+    with opened(url, "costs-repeat-other") as house:
+        body, key = {"members": [], "body": 1}, {"Idempotency-Key": "k"}
+        answers = [
+            house.of(user).post("/v1/chats", json=body, headers={"Idempotency-Key": key})
+            for user, key in (("jill", "k"), ("jack", "k"), ("jill", "l"))
+        ]
+        assert {answer.status_code for answer in answers} == {201}
+        assert len({answer.json()["id"] for answer in answers}) == 3
+        jill, members = house.of("jill"), f"{answers[0].headers['location']}/members/me"
+        assert jill.delete(members).status_code == 204
+        again = jill.post("/v1/chats", json=body, headers=key)
+        assert (again.status_code, again.json()) == (201, answers[0].json())
+        assert len(house.hf.inbox("jill").chats()) == 1
+
+
 def test_bytes_are_paid_for(url: str) -> None:
     """In requests and in frames."""
     with opened(url, "costs-bytes", Limits(user=SLOW)) as house:
@@ -88,19 +123,32 @@ def test_chats_that_are_looked_at_are_paid_for(url: str, path: str) -> None:
             assert phone.hear("error")["problem"]["status"] == 429
 
 
-def test_streams_of_many_chats_look_only_so_often(url: str) -> None:
-    """What comes meanwhile waits; the mailbox does not."""
-    limits = Limits(user=Rate(0.001, 4))
-    with opened(url, "costs-looks", limits) as house:
+def test_a_stream_reads_only_the_chats_with_news(url: str) -> None:
+    """A message costs its reader nothing, however many chats there are."""
+    with opened(url, "costs-news", Limits(user=Rate(0.001, 4))) as house:
         chats = [house.hf.create_chat(["jill"], sender="jack", body=n) for n in range(60)]
         with device(house, "jill") as jill:
             assert {jill.hear("batch")["messages"][0]["body"] for _ in chats} == {*range(60)}
-            chats[0].send("paid for", sender="jack")
-            assert jill.hear("batch")["messages"][0]["body"] == "paid for"
-            chats[1].send("one look too many", sender="jack")
-            jill.silent()
+            for n in range(20):
+                chats[n].send(f"news {n}", sender="jack")
+                assert jill.hear("batch")["messages"][0]["body"] == f"news {n}"
+
+
+def test_streams_read_chats_at_a_bounded_rate(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes meanwhile waits; the mailbox does not."""
+    monkeypatch.setattr("holdfast.web.costs.CHATS", 1)
+    with opened(url, "costs-looks", Limits(user=Rate(0.001, 4))) as house:
+        chat = house.hf.create_chat(["jill"], sender="jack", body=0)
+        with device(house, "jill") as jill:
+            assert jill.hear("batch")["messages"][0]["body"] == 0
+            for n in range(1, 6):
+                chat.send(n, sender="jack")
+                time.sleep(0.3)
             house.hf.mailbox("jill").send("mail", sender="jack")
-            assert jill.hear("batch")["source"] == "mailbox"
+            frames = list(iter(lambda: jill.hear("batch")["messages"][0]["body"], "mail"))
+            assert frames == [*range(1, 1 + len(frames))]
+            assert len(frames) <= 4
+            jill.silent()
 
 
 def test_frames_count_for_their_address(url: str) -> None:

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from faults.monitor import watching
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import AsyncHoldfast
 from holdfast.web import Tokens, revoke
+from holdfast.web.revocation import READ_EVERY_S
 from web.house import SECRET, House, opened
 from web.test_stream import PATIENCE_S, closed, device
 
@@ -34,17 +36,18 @@ def no_pings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def end_tokens(house: House, server: Server, user: str) -> None:
-    """Revoke from another process of the application, so to say."""
+    """Revoke from another client, and wait until each gateway has to know it."""
 
     async def run() -> None:
         async with AsyncHoldfast.from_url(server.url, namespace=house.hf.namespace) as hf:
             await revoke(hf, user)
 
     asyncio.run(run())
+    time.sleep(READ_EVERY_S)
 
 
 def test_requests_with_a_revoked_token_are_refused(house: House, standalone: Server) -> None:
-    """At once, and only those of this user; new tokens are good."""
+    """Within a second, and only those of this user; new tokens are good."""
     jill, jack = house.of("jill"), house.of("jack")
     assert jill.get("/v1/mailbox").status_code == 200
     end_tokens(house, standalone, "jill")
@@ -122,6 +125,22 @@ def test_nothing_is_sent_with_a_revoked_token(house: House, standalone: Server, 
         assert jane.hear("error")["problem"]["status"] == 401
         assert closed(jane) == 4401
     assert house.hf.mailbox(user).status().unread == 1
+
+
+def test_revocations_are_read_once_a_second(house: House, standalone: Server) -> None:
+    """Not with each request, frame and delivery."""
+    jill = house.of("jill")
+    with device(house, "jill") as phone, watching(standalone) as watch:
+        began = time.monotonic()
+        for n in range(30):
+            assert jill.get("/v1/mailbox/status").status_code == 200
+            phone.say(type="send", to="mailbox:jack", body=n)
+            phone.hear("sent")
+            house.hf.mailbox("jill").send(n, sender="jack")
+            phone.hear("batch")
+        seconds = time.monotonic() - began
+    reads = [words for _, words in watch.commands if "holdfast-not-before-" in " ".join(words)]
+    assert len(reads) <= seconds / READ_EVERY_S + 2
 
 
 class Clock:

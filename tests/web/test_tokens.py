@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import secrets
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.web import Tokens
+from holdfast.web.secret_strength import LEAST_BITS, estimated_bits
 
 SECRET = b"one secret of these tests, 32 bytes or more"
 OTHER = b"the other secret of the tests, 32 bytes too"
@@ -26,8 +29,34 @@ GUESSED = (
     b"a" * 31 + b"b",
     b"\0" * 64,
     bytes(range(32)),
+    b"0123456789abcdef" * 4,
+    b"zyxwvutsrqponmlkjihgfedcba987654321",
+    b"qwertyuiopasdfghjklzxcvbnm123456",
+    b"QWERTYUIOPASDFGHJKLZXCVBNM!@#$%^",
+    b"qazwsxedcrfvtgbyhnujmikolp123456",
+    b"1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik9",
+    b"qwertzuiopasdfghjklyxcvbnm098765",
+    b"abc123" * 6,
+    b"aaaabbbbccccddddeeeeffffgggghhhh",
+    b"a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6",
+    b"00112233445566778899aabbccddeeff",
+    bytes(range(32)).hex().encode(),
+    b"changeme-changeme-changeme-changeme",
+    b"12341234567856789012901234563456",
+    b"acegikmoqsuwybdfhjlnprtvxz02468135",
 )
-"""Long secrets that hold next to nothing."""
+"""Long secrets that are easy to guess: repetitions, sequences and keyboard rows."""
+
+GENERATORS = {
+    "bytes": bytes,
+    "hex": lambda data: data.hex().encode(),
+    "short hex": lambda data: data[:16].hex().encode(),
+    "base64": b64encode,
+    "base64url": lambda data: urlsafe_b64encode(data).rstrip(b"="),
+    "uuid": lambda data: str(UUID(bytes=data[:16], version=4)).encode(),
+    "digits": lambda data: f"{int.from_bytes(data) % 10**40:040}".encode(),
+}
+"""The usual forms of 32 random bytes."""
 
 
 class Clock:
@@ -106,11 +135,26 @@ def test_secrets_that_can_be_guessed_are_refused(refused: list[bytes]) -> None:
         Tokens(*refused)
 
 
-def test_random_secrets_are_accepted() -> None:
-    """In each usual form."""
-    for _ in range(1000):
-        Tokens(secrets.token_bytes(32), secrets.token_hex(16).encode())
-        Tokens(secrets.token_hex(32).encode(), secrets.token_urlsafe(32).encode())
+@pytest.mark.parametrize("form", GENERATORS)
+def test_generated_secrets_are_never_refused(form: str) -> None:
+    """A property of random bytes, so they are drawn here: a search would find sequences."""
+    seed = secrets.randbits(64)
+    drawn = random.Random(seed)
+    for _ in range(2_000):
+        secret = GENERATORS[form](drawn.randbytes(32))
+        assert estimated_bits(secret) >= LEAST_BITS, (seed, secret)
+
+
+@given(st.binary(max_size=100), st.binary(max_size=40))
+def test_a_longer_secret_is_not_weaker(start: bytes, more: bytes) -> None:
+    """What comes later never makes the characters before it predictable."""
+    assert estimated_bits(start + more) >= estimated_bits(start)
+
+
+@given(st.binary(min_size=1, max_size=8), st.integers(0, 99))
+def test_repeating_a_short_pattern_adds_nothing(pattern: bytes, times: int) -> None:
+    """Two characters of the second round are the most that the estimate counts once more."""
+    assert estimated_bits(pattern * (times + 1)) <= 10 * 3
 
 
 def test_a_token_says_when_it_was_made() -> None:

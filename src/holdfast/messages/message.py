@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
@@ -214,6 +214,30 @@ class Row(NamedTuple):
     def unread(self) -> int:
         """How many messages it can still get."""
         return 0 if self.cursor is None else max(0, self.top - self.read_seq)
+
+
+class InboxNews(NamedTuple):
+    """What one read of several chats found.
+
+    Attributes:
+        batches: what is new.
+        more: chats that have more.
+        damaged: chats that cannot be read, and why.
+    """
+
+    batches: list[Batch]
+    more: set[str]
+    damaged: Mapping[str, DecodeError]
+
+    def checked(self) -> list[Batch]:
+        """Return what is new.
+
+        Raises:
+            DecodeError: what is stored of a chat is damaged, and nothing is new in the others.
+        """
+        if self.damaged and not self.batches:
+            raise next(iter(self.damaged.values()))
+        return self.batches
 
 
 def batch_of(source: str, row: Row, reset: Gap | None) -> Batch:

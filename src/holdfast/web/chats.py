@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 from urllib.parse import quote
 
 import msgspec
 from starlette.responses import Response
 
-from .. import AsyncChat, Message, Undecodable
+from .. import AsyncChat, Message, NoSuchChat, NotAMember, Undecodable
 from . import costs
 from .inbox import allowed_unread
 from .permission import ADD, CREATE, INVITE, LEAVE, MEMBERS, READ, SEND
 from .problems import Problem
 from .visit import Visit, answer, resource
 from .wire import OCTETS, Content, media_type, messages_json
+
+BEYOND: Final = 2**53 - 2
+"""The number of a message that no chat has: reading after it returns nothing."""
 
 
 class NewChat(Content):
@@ -36,20 +40,40 @@ async def listing(visit: Visit) -> Response:
 
 
 async def create(visit: Visit) -> Response:
-    """A new chat. Its id is made here: one that is chosen would tell which chats there are."""
+    """Create a chat. Its id is made here: chosen ids would show which chats exist."""
     wanted = await visit.json(NewChat)
+    await visit.permit(CREATE, visit.user)
+    if await _was_created(visit):
+        return _created(visit, visit.op_id)
     others = sorted({*wanted.members} - {visit.user})
     check_members(visit, len(others) + 1)
     visit.demand(len(others))
-    await visit.permit(CREATE, visit.user)
     for other in others:
         await visit.permit(INVITE, other)
     visit.gate.contacts.create(visit.user, others)
     chat = await visit.hf.create_chat(
         wanted.members, sender=visit.user, body=wanted.content(), op_id=visit.op_id
     )
-    where = f"{visit.request.url.path}/{quote(chat.chat_id, safe='')}"
-    return answer({"id": chat.chat_id}, 201, Location=where)
+    return _created(visit, chat.chat_id)
+
+
+async def _was_created(visit: Visit) -> bool:
+    """Return whether this request repeats one that created a chat.
+
+    The operation names the chat, so one read shows it. Such a repetition changes nothing and is
+    not charged for its members again.
+    """
+    if not visit.has_own_key:
+        return False
+    with suppress(NoSuchChat, NotAMember):
+        await visit.hf.chat(visit.op_id).history(after=BEYOND, limit=1, reader=visit.user)
+        return True
+    return False
+
+
+def _created(visit: Visit, chat_id: str) -> Response:
+    where = f"{visit.request.url.path}/{quote(chat_id, safe='')}"
+    return answer({"id": chat_id}, 201, Location=where)
 
 
 async def send(visit: Visit) -> Response:

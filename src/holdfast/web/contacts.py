@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from typing import Final
 
 from .limits import REMEMBERED_PAIRS, Buckets, Limits
+
+SHOWN: Final = 60
+"""Characters of a name that an error shows."""
 
 
 class Contacts:
@@ -25,9 +29,9 @@ class Contacts:
         """Count a chat that *user* creates with *others*.
 
         Raises:
-            Problem: there were too many lately.
+            Problem: *user* has created too many chats.
         """
-        self._chats.demand(user, "this user: chats are created")
+        self._chats.demand(user, "you have created too many chats")
         for other in others:
             self.invite(user, other)
 
@@ -35,23 +39,23 @@ class Contacts:
         """Count that *user* adds *other* to a chat.
 
         Raises:
-            Problem: that happened too often lately.
+            Problem: *user* has added *other* to too many chats.
         """
         if user != other:
-            whose = "this user: the same user is added to chats"
-            self._invitations.demand(_pair(user, other), whose)
+            detail = f"you have added {other[:SHOWN]!r} to too many chats"
+            self._invitations.demand(_pair(user, other), detail)
 
     def write(self, user: str, to: str) -> None:
         """Count a message from *user* to the mailbox of *to*, unless *to* has written back.
 
         Raises:
-            Problem: too many are unanswered.
+            Problem: *to* has not answered too many messages of *user*.
         """
         if user == to:
             return
         if _pair(to, user) not in self._wrote:
-            whose = "this user: messages are not answered"
-            self._unanswered.demand(_pair(user, to), whose)
+            detail = f"you have sent too many messages to {to[:SHOWN]!r}, who has not answered"
+            self._unanswered.demand(_pair(user, to), detail)
         self._wrote[_pair(user, to)] = None
         self._wrote.move_to_end(_pair(user, to))
         if len(self._wrote) > REMEMBERED_PAIRS:

@@ -11,16 +11,21 @@ from starlette.requests import HTTPConnection
 
 from .. import AsyncHoldfast
 from .audit import NOBODY, record
+from .cache import TimedCache
 from .contacts import Contacts
-from .inboxes import InboxSizes
 from .limits import Buckets, Limits, Places, address_of, too_many
 from .permission import May, Permission
 from .problems import Problem
-from .revocation import Dated, Validity, is_revoked
+from .revocation import Dated, Revocations, Validity
 
 Who = TypeVar("Who")
 
 BEARER = "bearer "
+
+TOO_MANY = "you have sent too many requests"
+
+INBOX_LIFETIME_S = 60.0
+"""Seconds for which a number of chats is not read again."""
 
 
 class Gate(Generic[Who]):
@@ -39,7 +44,7 @@ class Gate(Generic[Who]):
         users: what the requests of each user may cost.
         addresses: how often each address may ask.
         contacts: what each user may do to others who have not agreed.
-        inboxes: how many chats each user has.
+        inboxes: the number of chats of each user, read at most once a minute.
         permission: what the application allows.
         places: how many of each user wait.
         arriving: WebSockets of each address that have not proven a user yet.
@@ -61,14 +66,20 @@ class Gate(Generic[Who]):
         self.looks = Buckets(limits.user)
         self.addresses = Buckets(limits.address)
         self.contacts = Contacts(limits)
-        self.inboxes = InboxSizes(hf)
+        self.inboxes = TimedCache(lambda user: hf.inbox(user).size(), INBOX_LIFETIME_S)
         self.permission = Permission(may)
-        self.places = Places(limits.waiting)
-        self.arriving = Places(limits.arriving, "streams of this address say hello")
+        self.places = Places(
+            limits.waiting, f"you have {limits.waiting} long polls and streams open already"
+        )
+        self.arriving = Places(
+            limits.arriving,
+            f"{limits.arriving} streams from this address have not sent their first frame yet",
+        )
         self.closing = asyncio.Event()
         self._who = who
         self._dated = authenticator if isinstance(authenticator, Dated) else None
         self._failures = Buckets(limits.failures)
+        self._revocations = Revocations(hf)
 
     async def user_of(self, connection: HTTPConnection, token: str | None = None) -> Who:
         """Return the user of a request.
@@ -108,7 +119,7 @@ class Gate(Generic[Who]):
         if validity is None:
             return
         name = user if isinstance(user, str) else str(getattr(user, "name", user))
-        if await is_revoked(self.hf, name, validity.issued_at):
+        if await self._revocations.covers(name, validity.issued_at):
             raise self._refused(connection, token, "revoked")
 
     def validity(self, token: str | None) -> Validity | None:

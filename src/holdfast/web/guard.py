@@ -91,7 +91,8 @@ class Guard:
         if scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS:
             _check_origin(scope, headers, host)
         client = scope.get("client")
-        self._addresses.demand(address_of(client[0] if client else ""), "this address")
+        address = address_of(client[0] if client else "")
+        self._addresses.demand(address, "too many requests from this address")
 
 
 def checked_hosts(hosts: Iterable[str]) -> tuple[str, ...]:

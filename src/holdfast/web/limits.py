@@ -111,14 +111,15 @@ class Buckets:
         left, now = self._now(name)
         self._keep(name, left - cost, now)
 
-    def demand(self, name: str, whose: str, cost: float = 1.0) -> None:
+    def demand(self, name: str, detail: str, cost: float = 1.0) -> None:
         """Take *cost* from the bucket of *name*.
 
         Raises:
-            Problem: the bucket has less; the problem says when it will have enough.
+            Problem: the bucket has less. The problem consists of *detail* and of the time after
+                which there will be enough.
         """
         if wait := self.take(name, cost):
-            raise too_many(f"too many requests of {whose}", wait)
+            raise too_many(detail, wait)
 
     async def turn(self, name: str, cost: float = 1.0) -> None:
         """Take *cost* from the bucket of *name* as soon as it has enough."""
@@ -143,12 +144,12 @@ class Places:
 
     Args:
         most: how many may be open for one name.
-        what: what they are, for the problem.
+        detail: the problem when there are more.
     """
 
-    def __init__(self, most: int, what: str = "long polls and streams of this user wait") -> None:
+    def __init__(self, most: int, detail: str) -> None:
         self._most = most
-        self._what = what
+        self._detail = detail
         self._taken: Counter[str] = Counter()
 
     def take(self, name: str) -> bool:
@@ -172,7 +173,7 @@ class Places:
             Problem: all places of this name are taken.
         """
         if not self.take(name):
-            raise too_many(f"{self._most} {self._what} already", 1.0)
+            raise too_many(self._detail, 1.0)
         try:
             yield
         finally:
@@ -180,11 +181,11 @@ class Places:
 
 
 def too_many(detail: str, wait: float) -> Problem:
-    """429, and when to come again."""
+    """Return a problem with status 429 that says when to try again."""
     seconds = max(1, math.ceil(wait))
     return Problem(
         "too-many-requests",
-        f"{detail}; come again in {seconds} s",
+        f"{detail}; try again in {seconds} s",
         headers={"Retry-After": str(seconds)},
     )
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from .. import AsyncFenced, AsyncHoldfast, StaleFence
+from .cache import TimedCache
+
+READ_EVERY_S: Final = 1.0
+"""Seconds between two reads of the instant of one user, in one process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,8 @@ class Dated(Protocol):
 async def revoke(hf: AsyncHoldfast, user: str, *, clock: Callable[[], float] = time.time) -> None:
     """End all tokens and passes of *user* that were made until now.
 
-    Gateways and dashboards of the same server and namespace refuse them from the next request,
-    frame or delivery on. New ones are valid.
+    Gateways and dashboards of the same server and namespace refuse them in each request, frame and
+    delivery that begins more than one second after this function has returned. New ones are valid.
 
     Args:
         hf: a client of the server and namespace of the gateway.
@@ -55,14 +60,29 @@ async def revoke(hf: AsyncHoldfast, user: str, *, clock: Callable[[], float] = t
         return
 
 
-async def is_revoked(hf: AsyncHoldfast, user: str, issued_at: float) -> bool:
-    """Return whether a token of *user* was made before the user's tokens were revoked."""
-    match await _not_before(hf, user).get():
-        case None:
-            return False
-        case {"not_before": int() | float() as instant}:
-            return issued_at <= instant
-    return True  # damaged: nobody can tell any more since when tokens are valid
+class Revocations:
+    """Knows which tokens are revoked, at most `READ_EVERY_S` late.
+
+    Args:
+        hf: a client of the server and namespace of the gateway.
+    """
+
+    def __init__(self, hf: AsyncHoldfast) -> None:
+        self._hf = hf
+        self._instants = TimedCache(self._instant, READ_EVERY_S)
+
+    async def covers(self, user: str, issued_at: float) -> bool:
+        """Return whether a token of *user* that was made at *issued_at* is revoked."""
+        return issued_at <= await self._instants.get(user)
+
+    async def _instant(self, user: str) -> float:
+        """Return the instant up to which the tokens of *user* are revoked."""
+        match await _not_before(self._hf, user).get():
+            case None:
+                return -math.inf
+            case {"not_before": int() | float() as instant}:
+                return float(instant)
+        return math.inf  # damaged: no token can be shown to be valid
 
 
 def _not_before(hf: AsyncHoldfast, user: str) -> AsyncFenced:

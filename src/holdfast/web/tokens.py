@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import itertools
 import time
-import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,13 +14,9 @@ import msgspec
 from starlette.requests import HTTPConnection
 
 from .revocation import Validity
+from .secret_strength import LEAST_BITS, estimated_bits
 
 LEAST_SECRET_BYTES: Final = 32
-LEAST_DISTINCT: Final = 8
-"""Different bytes in a secret, and different steps from one byte to the next."""
-
-LEAST_COMPRESSED: Final = 32
-"""Bytes of a secret when it is compressed, which makes repetitions short."""
 
 LONGEST_TOKEN: Final = 4096
 LONGEST_LIFETIME_S: Final = 10 * 366 * 86_400.0
@@ -50,9 +44,9 @@ class Tokens:
     signature is their HMAC-SHA256.
 
     Args:
-        secrets: at least 32 bytes each, and random: repetitions and sequences are refused. The
-            first one signs; all are accepted, so that a secret is replaced by putting a new one in
-            front and dropping the old one later.
+        secrets: at least 32 bytes each, and random: repetitions, sequences and keyboard rows are
+            refused. The first one signs; all are accepted, so that a secret is replaced by putting
+            a new one in front and dropping the old one later.
         audience: what the tokens are for. Those for one thing open nothing else, though the secrets
             be the same.
         clock: seconds since 1970.
@@ -144,10 +138,11 @@ def _check_secret(secret: bytes) -> None:
             f"a secret of {len(secret)} bytes can be guessed: "
             f"it must have at least {LEAST_SECRET_BYTES}"
         )
-    steps = {(later - byte) % 256 for byte, later in itertools.pairwise(secret)}
-    repeats = len(zlib.compress(secret)) < LEAST_COMPRESSED
-    if repeats or min(len(set(secret)), len(steps)) < LEAST_DISTINCT:
-        raise ValueError("a secret that repeats or counts can be guessed: it must be random")
+    if estimated_bits(secret) < LEAST_BITS:
+        raise ValueError(
+            "a secret that consists of repetitions, sequences or keyboard rows can be guessed: "
+            "make a random one, for example with `holdfast serve secret FILE`"
+        )
 
 
 def _key_id(secret: bytes) -> str:

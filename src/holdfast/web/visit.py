@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from .. import AsyncHoldfast, TraceContext, use_trace
 from . import costs
-from .gate import Gate, new_key
+from .gate import TOO_MANY, Gate, new_key
 from .problems import Problem, problem_of
 from .waiting import unless_over
 
@@ -27,6 +27,7 @@ T = TypeVar("T")
 MOST_MESSAGES: Final = 500
 """In one answer."""
 
+KEY_HEADER: Final = "idempotency-key"
 LONGEST_KEY: Final = 200
 
 JSON: Final = "application/json"
@@ -47,6 +48,11 @@ class Visit:
     request: Request
     user: str
     key: str
+
+    @property
+    def has_own_key(self) -> bool:
+        """Return whether the client gave the key, so that this may repeat an earlier request."""
+        return KEY_HEADER in self.request.headers
 
     @property
     def hf(self) -> AsyncHoldfast:
@@ -107,7 +113,7 @@ class Visit:
 
     def demand(self, cost: float) -> None:
         """Refuse the request if the user has spent too much lately to pay *cost* as well."""
-        self.gate.users.demand(self.user, "this user", cost)
+        self.gate.users.demand(self.user, TOO_MANY, cost)
 
     def charge(self, cost: float) -> None:
         """Add *cost*, which is only known afterwards, to what the user has spent."""
@@ -115,7 +121,7 @@ class Visit:
 
     async def demand_inbox(self) -> None:
         """Refuse the request if looking at all chats of the user costs too much now."""
-        self.demand(costs.of_inbox(await self.gate.inboxes.of(self.user)))
+        self.demand(costs.of_inbox(await self.gate.inboxes.get(self.user)))
 
     async def permit(self, action: str, target: str) -> str:
         """Return *target*, if the application allows the user to do *action* to it.
@@ -204,8 +210,8 @@ def resource(path: str, **handlers: Handler) -> Route:
         key = None
         try:
             user = await gate.user_of(request)
-            gate.users.demand(user, "this user")
-            key = key_of(request.headers.get("idempotency-key"))
+            gate.users.demand(user, TOO_MANY)
+            key = key_of(request.headers.get(KEY_HEADER))
             with use_trace(trace_of(request.headers)):
                 return await _answered(handlers[request.method], Visit(gate, request, user, key))
         except ClientDisconnect:

@@ -31,7 +31,7 @@ class Watch:
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         room = limits.all_connections if files == resource.RLIM_INFINITY else files - OWN_FILES
         self.most = max(1, min(limits.all_connections, room))
-        self._places = Places(limits.connections)
+        self._places = Places(limits.connections, "too many connections from this address")
         self._proxies = [ipaddress.ip_network(proxy, strict=False) for proxy in proxies]
 
     def admit(self, transport: Transport, count: int) -> str | None:

@@ -7,7 +7,7 @@ enqueue was called. What lies within that doubt is not held against the queue.
 
 Mails are sent side by side, so nothing is concluded from when they were begun or stored. A claim
 of a mail that never reached the mail server left no record: if it was the first one, how long the
-mail waited is unknown. A claim that was given back does not even count as an attempt, so those are an
+mail waited is unknown. A claim that was given back does not count as an attempt, so those are an
 argument (`given_back`).
 """
 

@@ -3,25 +3,23 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from ...core.call._sync import Step
 from ...core.clock import Duration
 from ...core.names import Unit
 from ...core.script import Script
-from ...errors import DecodeError, HoldfastError
-from ..index._sync import FRESH_MS
-from ..index.listing import Listing, News
-from ..log._sync import FETCH, REPLY_BYTES, Log
-from ..memory import batch_position, position_text, reset
-from ..message import Batch, Gap, Position, Row, batch_of
+from ...errors import HoldfastError
+from ..index.listing import Listing
+from ..memory import batch_position
+from ..message import Batch, Position
 from ..post._sync import Post
 from ..reader._sync import Reader
-from ..sharing import LOGS_PER_CALL, in_order, share
 from ..states import Unread
 from ..terms import checked_name, checked_positions
+from .chats._sync import InboxChats
+from .stream._sync import InboxStream
 
 UNREAD: Final = Script.load("holdfast.messages", "unread")
 
@@ -41,6 +39,7 @@ class Inbox(Reader):
     def __init__(self, post: Post, user: str) -> None:
         self.user = checked_name(user, "a user")
         super().__init__(post, post.index.unit(user))
+        self._chats = InboxChats(post, self.user, self._memory)
         self._listing = Listing(0, {})
 
     def __repr__(self) -> str:
@@ -76,6 +75,17 @@ class Inbox(Reader):
             DecodeError: what is stored of a chat is damaged, and nothing is new in the others.
         """
         return self._news(limit, timeout, checked_positions(after or {}))
+
+    def stream(self, *, after: Mapping[str, Position] | None = None) -> InboxStream:
+        """Return a stream of what comes into the inbox, for one device that stays connected.
+
+        It reads all chats once, and later only those of which the server says that something is
+        new. `fetch` reads all chats each time.
+
+        Args:
+            after: chat → position of the last batch that this device has of it, as in `fetch`.
+        """
+        return InboxStream(self.user, self._post, self._chats, checked_positions(after or {}))
 
     def ack(self, batch: Batch) -> None:
         """Be done with all messages of a batch, and all before them in its chat.
@@ -121,7 +131,7 @@ class Inbox(Reader):
     def _standing(self) -> list[tuple[str, Unread]]:
         """Return the chats of which the user is a member, the one with the newest message first."""
         listing = self._post.index.read(self.user)
-        groups = self._grouped(listing.chats)
+        groups = self._chats.grouped(listing.chats)
         steps: list[Step] = []
         for group in groups:
             units = [log.unit for _, log in group]
@@ -143,107 +153,10 @@ class Inbox(Reader):
     ) -> tuple[list[Batch], frozenset[Unit]]:
         seen, before = self._memory.snapshot() | dict(after), self._listing
         listing = self._post.index.read(self.user)
-        groups = self._grouped(filter(listing.is_own, listing.chats))
-        groups += self._grouped(itertools.filterfalse(listing.is_own, listing.chats))
-        rows, damaged = self._rows(groups, limit, seen, after)
-        known = {chat: at for chat, at in seen.items() if chat not in damaged}
-        gone = list(self._gone(rows, known, listing.since(before, assumed=after)))
+        found = self._chats.read(
+            listing, listing.chats, seen, limit, after, news=listing.since(before, assumed=after)
+        )
         self._listing = listing
-        self._repair(listing, rows)
-        mine = {chat: row for chat, row in rows.items() if row.epoch and row.cursor is not None}
-        ordered = in_order(mine, listing)
-        oldest = next((chat for chat in ordered if mine[chat].oldest_ms is not None), None)
-        if oldest is not None and not mine[oldest].entries:  # it did not fit with the others
-            mine |= (self._rows(self._grouped([oldest]), limit, seen, after))[0]
-        batches = [*gone, *self._batches(mine, ordered, seen, limit, after)]
-        if damaged and not batches:
-            raise next(iter(damaged.values()))
-        self._shown(batches)
         # Also those that the user is about to join: whoever takes it in may die before it says so.
         units = frozenset([self._unit, *(self._post.chat(chat).unit for chat in listing.chats)])
-        return batches, units
-
-    def _batches(
-        self,
-        rows: dict[str, Row],
-        ordered: Iterable[str],
-        seen: dict[str, Position],
-        limit: int,
-        after: Container[str],
-    ) -> Iterator[Batch]:
-        """What is new, until *limit* is used up."""
-        for chat in ordered:
-            row = rows[chat].first(limit)
-            if row.waits:
-                continue
-            lost = reset(row, seen.get(chat), own=chat in after)
-            if lost:
-                self._memory.cut(chat, row)
-            else:
-                self._memory.note(chat, Position(row.epoch, 0))
-                if row.is_read:
-                    continue
-            batch = batch_of(chat, row, lost)
-            limit -= len(batch.messages)
-            if batch:
-                yield batch
-
-    def _gone(self, rows: dict[str, Row], seen: dict[str, Position], news: News) -> Iterator[Batch]:
-        """Chats that were seen and are lost. Those that were left are just forgotten."""
-        for chat, position in seen.items():
-            row = rows.get(chat)
-            if row is not None and row.cursor is not None:
-                continue
-            self._memory.forget(chat)
-            if not position.epoch:
-                continue
-            # A chat that is still on the list was not left. One that is on it anew was: somebody
-            # was about to join it again, when it was no more.
-            if news.list_is_lost if row is None else not row.epoch and chat in news.unchanged:
-                yield Batch(chat, (), Gap(1, position.seq, "reset"), 0, 0)
-
-    def _repair(self, listing: Listing, rows: dict[str, Row]) -> None:
-        """Take off the list what is not the user's, unless somebody may be about to join."""
-        strange = {chat: listing.chats[chat] for chat, row in rows.items() if row.cursor is None}
-        if strange:
-            self._post.index.strike(self.user, strange, age_ms=FRESH_MS)
-
-    def _rows(
-        self,
-        groups: list[Sequence[tuple[str, Log]]],
-        limit: int,
-        seen: Mapping[str, Position],
-        after: Container[str],
-    ) -> tuple[dict[str, Row], dict[str, DecodeError]]:
-        """Where the user stands in these chats, and what comes next there; and what is damaged."""
-        messages, size = share(limit, REPLY_BYTES, len(groups))
-        steps: list[Step] = []
-        for group in groups:
-            names = [name for _, log in group for name in log.fetch_keys]
-            has = [position_text(seen.get(chat), own=chat in after) for chat, _ in group]
-            steps.append((group[0][1].unit, names, [self.user, messages, size, len(group), *has]))
-        rows: dict[str, Row] = {}
-        damaged: dict[str, DecodeError] = {}
-        answers = self._post.caller.call_many(FETCH, steps)
-        for group, answer in zip(groups, answers, strict=True):
-            if isinstance(answer, HoldfastError):
-                raise answer
-            for (chat, log), reply in zip(group, answer, strict=True):
-                try:
-                    rows[chat] = Row.of(log.unit, reply)
-                except DecodeError as error:
-                    damaged[chat] = error
-        return rows, damaged
-
-    def _grouped(self, chats: Iterable[str]) -> list[Sequence[tuple[str, Log]]]:
-        """Chats that one call may ask for: of one slot, where there are slots."""
-        in_slots = self._post.caller.settings.topology == "cluster"
-        by_slot: dict[int, list[tuple[str, Log]]] = {}
-        for chat in chats:
-            log = self._post.chat(chat)
-            by_slot.setdefault(log.unit.slot if in_slots else 0, []).append((chat, log))
-        return [
-            logs[i : i + LOGS_PER_CALL]
-            for logs in by_slot.values()
-            for i in range(0, len(logs), LOGS_PER_CALL)
-        ]
+        return found.checked(), units

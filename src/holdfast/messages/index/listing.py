@@ -49,6 +49,10 @@ class Listing(NamedTuple):
         """Return whether the user created, joined, wrote or acknowledged something in *chat*."""
         return not self.chats[chat].startswith(b"-")
 
+    def changed_since(self, before: Listing) -> set[str]:
+        """Return the chats that were added, noted anew, or taken off since *before*."""
+        return {chat for chat, _ in self.chats.items() ^ before.chats.items()}
+
     def since(self, before: Listing, *, assumed: Iterable[str]) -> News:
         """What became of the list *before*, in which the chats *assumed* stood as they do now."""
         same = {

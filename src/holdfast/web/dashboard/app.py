@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from ... import AsyncHoldfast
 from ..audit import Reads, record
-from ..gate import Gate, new_key
+from ..gate import TOO_MANY, Gate, new_key
 from ..guard import LOOPBACK_HOSTS, Guard, checked_hosts
 from ..limits import Limits
 from ..problems import Problem, http_problem
@@ -154,7 +154,7 @@ def _for_visitors(serve: Served) -> Endpoint:
         try:
             visitor = await visitor_of(gate, request)
             await gate.check_not_revoked(request, visitor, pass_of(request))
-            gate.users.demand(visitor.name, "this visitor")
+            gate.users.demand(visitor.name, TOO_MANY)
             return await serve(request, visitor)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it

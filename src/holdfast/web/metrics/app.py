@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from ... import AsyncHoldfast
 from ..dashboard import Access, Visitor
-from ..gate import Gate
+from ..gate import TOO_MANY, Gate
 from ..guard import LOOPBACK_HOSTS, Guard, checked_hosts
 from ..limits import Limits
 from ..problems import answer_http_exception, problem_of
@@ -69,7 +69,7 @@ async def _show(request: Request) -> Response:
     gate: Gate[Visitor] = state.gate
     try:
         visitor = await gate.user_of(request)
-        gate.users.demand(visitor.name, "this visitor")
+        gate.users.demand(visitor.name, TOO_MANY)
         survey = await surveyed(gate.hf, state.counters)
         text, media = exposition(survey, state.most, request.headers.get("accept", ""))
         return Response(text, headers={"Content-Type": media})

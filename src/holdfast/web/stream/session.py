@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from ... import ClientClosed, HoldfastError, Position, ServerUnavailable, use_trace
 from .. import costs
 from ..connection import HELLO_S, connection_of
-from ..gate import Gate, bearer, client_address, new_key
+from ..gate import TOO_MANY, Gate, bearer, client_address, new_key
 from ..inbox import acknowledge
 from ..mailbox import PER_SENDER
 from ..permission import ACK, READ, SEND, SEND_MAIL
@@ -89,13 +89,13 @@ async def _introduced(gate: Gate[str], socket: WebSocket) -> tuple[frames.Hello,
             user = await gate.user_of(socket, token)
     except TimeoutError:
         raise Problem("bad-request", f"no hello came within {HELLO_S:g} s") from None
-    gate.users.demand(user, "this user", await _cost(gate, user, hello))
+    gate.users.demand(user, TOO_MANY, await _cost(gate, user, hello))
     return hello, token, user
 
 
 async def _cost(gate: Gate[str], user: str, hello: frames.Hello) -> int:
     """Return what a stream costs at its beginning: it looks at all chats of the user."""
-    return 1 + (costs.of_inbox(await gate.inboxes.of(user)) if "chats" in hello.sources else 0)
+    return 1 + (costs.of_inbox(await gate.inboxes.get(user)) if "chats" in hello.sources else 0)
 
 
 class Session:
@@ -174,20 +174,25 @@ class Session:
                 after, begins = batch.position, False
 
     async def _chats(self, after: dict[str, Position]) -> None:
-        inbox, allows = self._gate.hf.inbox(self._user), self._gate.permission.allows
-        begins = True
-        while True:
-            if not begins:
-                # Paid apart: what others send may delay deliveries, but not the user's requests.
-                count = await self._patiently(partial(self._gate.inboxes.of, self._user))
-                await self._gate.looks.turn(self._user, costs.of_inbox(count))
-            fetch = partial(inbox.fetch, limit=BATCH, timeout=LOOK_S, after=after)
-            for batch in await self._patiently(fetch):
-                if await allows(self._user, READ, batch.source):
-                    frame = frames.batch(frames.CHAT + batch.source, batch)
-                    await self._deliver(frame, charged=begins)
-                after[batch.source] = batch.position
-            begins = False
+        allows, begins = self._gate.permission.allows, True
+        with self._gate.hf.inbox(self._user).stream(after=after) as inbox:
+            while True:
+                for batch in await self._patiently(partial(inbox.read, limit=BATCH)):
+                    if await allows(self._user, READ, batch.source):
+                        frame = frames.batch(frames.CHAT + batch.source, batch)
+                        await self._deliver(frame, charged=begins)
+                begins = False
+                await inbox.wait()
+                await self._pay_for_reading(inbox.due)
+
+    async def _pay_for_reading(self, chats: int | None) -> None:
+        """Wait until *chats* can be read; None: all.
+
+        Paid apart: what others send may delay deliveries, but not the user's own requests.
+        """
+        if chats is None:
+            chats = await self._patiently(partial(self._gate.inboxes.get, self._user))
+        await self._gate.looks.turn(self._user, costs.of_inbox(chats))
 
     async def _deliver(self, frame: dict[str, Any], *, charged: bool) -> None:
         """Write a batch. What a stream begins with can be asked for again, so the user pays."""

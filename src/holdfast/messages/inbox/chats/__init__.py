@@ -1,0 +1,1 @@
+"""Reads several chats of one user at once."""

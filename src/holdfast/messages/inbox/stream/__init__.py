@@ -1,0 +1,1 @@
+"""A stream of what comes into an inbox."""
