@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import hiredis
 
-from holdfast.core.call._async import AsyncCaller
-from holdfast.core.call._sync import Caller
-from holdfast.core.connections.lane._async import AsyncLane
-from holdfast.core.connections.lane._sync import Lane
-from holdfast.core.connections.outcome import outcome_of
-from holdfast.core.connections.request import Request
-from holdfast.core.connections.settings import Settings
+from holdfast.core._async.caller import AsyncCaller
+from holdfast.core._sync.caller import Caller
+from holdfast.core.transport._async.connection import AsyncLane
+from holdfast.core.transport._sync.connection import Lane
+from holdfast.core.transport.outcome import outcome_of
+from holdfast.core.transport.request import Request
+from holdfast.core.transport.settings import Settings
 
 from .calls import KEY, SCRIPT, UNIT
 from .harness import Bench, Case, interleaved

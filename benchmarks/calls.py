@@ -16,11 +16,11 @@ from typing import Any, Final
 import redis
 import redis.asyncio
 
-from holdfast.core.call._async import AsyncCaller
-from holdfast.core.call._sync import Caller
-from holdfast.core.connections.settings import Settings
+from holdfast.core._async.caller import AsyncCaller
+from holdfast.core._sync.caller import Caller
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
+from holdfast.core.transport.settings import Settings
 
 from .bare import BareLane
 from .harness import Bench, Case

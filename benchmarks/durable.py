@@ -16,8 +16,8 @@ from typing import Any, Final
 import redis.asyncio
 
 from holdfast import Replicated
-from holdfast.core.call._async import AsyncCaller
-from holdfast.core.connections.settings import Settings
+from holdfast.core._async.caller import AsyncCaller
+from holdfast.core.transport.settings import Settings
 
 from .calls import KEY, SCRIPT, UNIT, in_coroutines
 from .harness import Bench, Case

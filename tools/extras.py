@@ -33,7 +33,7 @@ with Holdfast.embedded() as hf:
     feed.publish(io.BytesIO(b"line" * 1000), name="a", compress="zstd")
 """
 UVLOOP: Final = """
-from holdfast.core.runtime.loops import new_loop
+from holdfast.core.concurrency.event_loop import new_loop
 assert type(new_loop()).__module__.startswith("uvloop")
 """
 MISSING: Final = """
@@ -55,7 +55,7 @@ for use in (
 """
 LAZY: Final = """
 import sys
-import holdfast.rows.sql, holdfast.rows.commits
+import holdfast.rows.sql, holdfast.rows.commit_hook
 assert "sqlalchemy" not in sys.modules
 import sqlalchemy.ext.asyncio
 """

@@ -1,9 +1,9 @@
 """Write the blocking half from the asyncio half; `--check` fails when the two differ.
 
-Every `_async.py` in `src/holdfast` becomes a `_sync.py` beside it, and every `*_async.py` in
-`tests` a `*_sync.py`. It works on tokens: comments, layout and strings stay as they are, `async`
-and `await` go, and the names below change. A rule that is never used is an error, so the table
-cannot rot.
+Each file of a folder `_async` becomes a file of the same name in the folder `_sync` beside it, and
+each `*_async.py` in `tests` a `*_sync.py`. It works on tokens: comments,
+layout and strings stay as they are, `async` and `await` disappear, and the names below change. A
+rule that is never used is an error, so that the table stays true.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HAND_WRITTEN = {
-    "src/holdfast/core/runtime/_async.py",
-    "src/holdfast/core/runtime/company/_async.py",
-    "src/holdfast/core/runtime/repeating/_async.py",
-    "src/holdfast/core/connections/lane/_async.py",
-    "src/holdfast/core/connections/stream/_async.py",
+    "src/holdfast/core/concurrency/_async/waiting.py",
+    "src/holdfast/core/concurrency/_async/batcher.py",
+    "src/holdfast/core/concurrency/_async/periodic_task.py",
+    "src/holdfast/core/transport/_async/connection.py",
+    "src/holdfast/core/transport/_async/stream.py",
 }
 DROPPED = {"async", "await"}
 RENAMED = {
@@ -33,18 +33,30 @@ RENAMED = {
     "running_async": "running",
 }
 CLASS_PREFIX = re.compile(r"\bAsync(?=[A-Z])")
-HEADER = "# Generated from {source} by tools/unasync.py: edit that one, then `make sync`.\n"
+HEADER = "# Generated from {source} by tools/unasync.py: edit that, then run `make sync`.\n"
 
 
-def sources() -> list[Path]:
-    """Every file that has a generated twin."""
-    found = [*ROOT.glob("src/holdfast/**/_async.py"), *ROOT.glob("tests/**/*_async.py")]
-    return sorted(path for path in found if str(path.relative_to(ROOT)) not in HAND_WRITTEN)
+def files_of(half: str) -> list[Path]:
+    """Return the files of one half, `async` or `sync`, except those written by hand."""
+    found = [
+        *ROOT.glob(f"src/holdfast/**/_{half}/*.py"),
+        *ROOT.glob(f"tests/**/_{half}/*.py"),
+        *ROOT.glob(f"tests/**/*_{half}.py"),
+    ]
+    written = HAND_WRITTEN | {name.replace("_async", "_sync") for name in HAND_WRITTEN}
+    return sorted(
+        path
+        for path in found
+        if path.name != "__init__.py" and path.relative_to(ROOT).as_posix() not in written
+    )
 
 
-def twin(source: Path) -> Path:
-    """Where the blocking half of *source* goes."""
-    return source.with_name(source.name.replace("_async.py", "_sync.py"))
+def twin(path: Path, half: str = "sync") -> Path:
+    """Return where the other half of *path* is, which is the *half* named."""
+    other = "async" if half == "sync" else "sync"
+    if path.parent.name == f"_{other}":
+        return path.parent.with_name(f"_{half}") / path.name
+    return path.with_name(path.name.replace(f"_{other}.py", f"_{half}.py"))
 
 
 def unasync(source: Path, used: set[str]) -> str:
@@ -70,7 +82,12 @@ def unasync(source: Path, used: set[str]) -> str:
         if not dropped:
             out.append(_translated(token.string, used))
     out.append(CLASS_PREFIX.sub("", text[position:]))
-    return HEADER.format(source=source.name) + "".join(out).replace("redis.asyncio", "redis")
+    return HEADER.format(source=_shown(source)) + "".join(out).replace("redis.asyncio", "redis")
+
+
+def _shown(source: Path) -> str:
+    """Return *source* as its twin names it: short, so that the line fits."""
+    return f"_async/{source.name}" if source.parent.name == "_async" else source.name
 
 
 def _translated(name: str, used: set[str]) -> str:
@@ -98,18 +115,15 @@ def main() -> int:
     check = "--check" in sys.argv
     used: set[str] = set()
     differing = []
-    for source in sources():
+    for source in files_of("async"):
         target = twin(source)
         text = formatted(unasync(source, used), str(target.relative_to(ROOT)))
         if not target.exists() or target.read_text() != text:
             differing.append(target)
             if not check:
+                target.parent.mkdir(exist_ok=True)
                 target.write_text(text)
-    orphans = {
-        path
-        for path in [*ROOT.glob("src/holdfast/**/_sync.py"), *ROOT.glob("tests/**/*_sync.py")]
-        if not path.with_name(path.name.replace("_sync.py", "_async.py")).exists()
-    }
+    orphans = {path for path in files_of("sync") if not twin(path, "async").exists()}
     for path in orphans:
         print(f"{path.relative_to(ROOT)} has no asyncio half")
     if unused := set(RENAMED) - used:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast import Holdfast
-from holdfast.messages.terms import Keep
+from holdfast.messages.options import Keep
 
 from ..harness import Bench
 from ..report import Cell, Table, Target

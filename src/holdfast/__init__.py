@@ -10,29 +10,29 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .homes import HOMES
+from .exports import HOMES
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .client._async import AsyncHoldfast
-    from .client._sync import Holdfast
+    from .client._async.client import AsyncHoldfast
+    from .client._sync.client import Holdfast
     from .client.acl import acl_rule
-    from .client.audit.report import AuditReport, Damage
-    from .client.diagnosis.finding import Finding
-    from .client.operations.facts import Replica, ServerFacts, SlowCommand
-    from .completions._async import AsyncCompletions
-    from .completions._sync import Completions
+    from .client.audit_report import AuditReport, Damage
+    from .client.doctor.finding import Finding
+    from .client.server_facts import Replica, ServerFacts, SlowCommand
+    from .completions._async.completions import AsyncCompletions
+    from .completions._async.recent import AsyncRecent
+    from .completions._sync.completions import Completions
+    from .completions._sync.recent import Recent
     from .completions.match import Match
-    from .completions.recent._async import AsyncRecent
-    from .completions.recent._sync import Recent
     from .core.codec import JSON, Codec
     from .core.durability import Fsynced, Replicated
     from .core.telemetry import Telemetry
     from .core.trace import TraceContext, current_trace, use_trace
-    from .counters._async import AsyncCounter
-    from .counters._sync import Counter
-    from .counters.buffer._async import AsyncCounterBuffer
-    from .counters.buffer._sync import CounterBuffer
+    from .counters._async.buffer import AsyncCounterBuffer
+    from .counters._async.counter import AsyncCounter
+    from .counters._sync.buffer import CounterBuffer
+    from .counters._sync.counter import Counter
     from .counters.sample import Sample, Samples
     from .counters.state import CounterState
     from .errors import (
@@ -82,53 +82,53 @@ if TYPE_CHECKING:
         UnknownTask,
         Unsupported,
     )
-    from .files._async import AsyncFileFeed
-    from .files._sync import FileFeed
-    from .files.consumer._async import AsyncConsumer
-    from .files.consumer._sync import Consumer
+    from .files._async.consumer import AsyncConsumer
+    from .files._async.feed import AsyncFileFeed
+    from .files._async.feed_file import AsyncFeedFile
+    from .files._async.local_files import AsyncLocalFile, AsyncLocalFiles
+    from .files._sync.consumer import Consumer
+    from .files._sync.feed import FileFeed
+    from .files._sync.feed_file import FeedFile
+    from .files._sync.local_files import LocalFile, LocalFiles
     from .files.file_status import FileStatus
     from .files.lines import Block
-    from .files.local._async import AsyncLocalFile, AsyncLocalFiles
-    from .files.local._sync import LocalFile, LocalFiles
-    from .files.reading._async import AsyncFeedFile
-    from .files.reading._sync import FeedFile
     from .files.states import ConsumerStatus, FeedStatus, PublishedFile, PublishedFolder
-    from .locks._async import AsyncLock, AsyncLockAll, AsyncSemaphore
-    from .locks._sync import Lock, LockAll, Semaphore
-    from .locks.fenced._async import AsyncFenced
-    from .locks.fenced._sync import Fenced
-    from .locks.lease._async import AsyncLease
-    from .locks.lease._sync import Lease
+    from .locks._async.fenced import AsyncFenced
+    from .locks._async.lease import AsyncLease
+    from .locks._async.lock import AsyncLock, AsyncLockAll, AsyncSemaphore
+    from .locks._sync.fenced import Fenced
+    from .locks._sync.lease import Lease
+    from .locks._sync.lock import Lock, LockAll, Semaphore
     from .locks.states import Holder, LockState, SemaphoreState
-    from .messages._async import AsyncMailbox
-    from .messages._sync import Mailbox
-    from .messages.chat._async import AsyncChat
-    from .messages.chat._sync import Chat
-    from .messages.inbox._async import AsyncInbox
-    from .messages.inbox._sync import Inbox
-    from .messages.inbox.stream._async import AsyncInboxStream
-    from .messages.inbox.stream._sync import InboxStream
+    from .messages._async.chat import AsyncChat
+    from .messages._async.inbox import AsyncInbox
+    from .messages._async.inbox_stream import AsyncInboxStream
+    from .messages._async.mailbox import AsyncMailbox
+    from .messages._sync.chat import Chat
+    from .messages._sync.inbox import Inbox
+    from .messages._sync.inbox_stream import InboxStream
+    from .messages._sync.mailbox import Mailbox
     from .messages.message import Batch, Gap, Message, Position, Undecodable
     from .messages.states import ChatStatus, MailboxStatus, Reader
-    from .queues._async import AsyncQueue
-    from .queues._sync import Queue
-    from .queues.handle._async import AsyncTaskHandle
-    from .queues.handle._sync import TaskHandle
-    from .queues.presence import WorkerStatus
+    from .queues._async.handle import AsyncTaskHandle
+    from .queues._async.queue import AsyncQueue
+    from .queues._sync.handle import TaskHandle
+    from .queues._sync.queue import Queue
     from .queues.registry import Task, TaskRegistry
-    from .queues.status import TaskStatus
     from .queues.task import Call, Pace, QueueStats, Retry
-    from .queues.worker.context import RunningTask, current_task
+    from .queues.task_status import TaskStatus
+    from .queues.worker.running_task import RunningTask, current_task
     from .queues.worker.worker import AsyncWorker, Worker
-    from .rows._async import AsyncRowCache
-    from .rows._sync import RowCache
-    from .rows.commits import CommitHook
+    from .queues.worker_status import WorkerStatus
+    from .rows._async.row_cache import AsyncRowCache
+    from .rows._sync.row_cache import RowCache
+    from .rows.commit_hook import CommitHook
     from .rows.report import RefreshReport, RowCacheStatus, RowExplanation
     from .rows.row import CachedRow
     from .rows.source import RowSource
     from .rows.sql import SqlRows
-    from .tallies._async import AsyncTally
-    from .tallies._sync import Tally
+    from .tallies._async.tally import AsyncTally
+    from .tallies._sync.tally import Tally
     from .tallies.counted import Counted
     from .tallies.geo.key import GeoKey
     from .tallies.geo.table import GeoTable

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from client.uses._async import Rows, work
+from client._async.uses import Rows, work
 from faults.proxy import Proxy
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, ResultTimeout
-from holdfast.core.runtime._async import sleep
+from holdfast.core.concurrency._async.waiting import sleep
 
 pytestmark = pytest.mark.filterwarnings("ignore:a client of:ResourceWarning")
 

@@ -1,4 +1,4 @@
-# Generated from test_abandoned_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_abandoned_async.py by tools/unasync.py: edit that, then run `make sync`.
 """A client that nobody closes and nobody has any more leaves no connection and no thread."""
 
 import gc
@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from client.uses._sync import Rows, work
+from client._sync.uses import Rows, work
 from faults.proxy import Proxy
 from faults.waiting import eventually
 from holdfast import Holdfast, ResultTimeout
-from holdfast.core.runtime._sync import sleep
+from holdfast.core.concurrency._sync.waiting import sleep
 
 pytestmark = pytest.mark.filterwarnings("ignore:a client of:ResourceWarning")
 

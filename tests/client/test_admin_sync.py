@@ -1,4 +1,4 @@
-# Generated from test_admin_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_admin_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Listing, auditing and erasing what a namespace holds."""
 
 import secrets

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from client.uses._async import work
+from client._async.uses import work
 from conftest import Site
 from holdfast import AsyncHoldfast
 

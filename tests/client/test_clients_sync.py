@@ -1,4 +1,4 @@
-# Generated from test_clients_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_clients_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Every way to get a client leads to the same server."""
 
 import secrets

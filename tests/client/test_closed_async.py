@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from client.uses._async import Rows, by_word, tasks, work
+from client._async.uses import Rows, by_word, tasks, work
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async

@@ -1,4 +1,4 @@
-# Generated from test_closed_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_closed_async.py by tools/unasync.py: edit that, then run `make sync`.
 """A closed client answers every call with `ClientClosed`, and opens no connection any more."""
 
 import io
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from client.uses._sync import Rows, by_word, tasks, work
+from client._sync.uses import Rows, by_word, tasks, work
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually

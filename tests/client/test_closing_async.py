@@ -8,7 +8,7 @@ from typing import Any
 from conftest import Site
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, AsyncLease, ClientClosed, Counted, Retry, TaskRegistry
-from holdfast.core.runtime._async import Beside, sleep
+from holdfast.core.concurrency._async.waiting import Beside, sleep
 
 tasks = TaskRegistry()
 started: list[int] = []

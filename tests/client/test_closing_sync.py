@@ -1,4 +1,4 @@
-# Generated from test_closing_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_closing_async.py by tools/unasync.py: edit that, then run `make sync`.
 """A client that is closed while others wait: each of them ends with `ClientClosed`."""
 
 import io
@@ -9,7 +9,7 @@ from typing import Any
 from conftest import Site
 from faults.waiting import eventually
 from holdfast import ClientClosed, Counted, Holdfast, Lease, Retry, TaskRegistry
-from holdfast.core.runtime._sync import Beside, sleep
+from holdfast.core.concurrency._sync.waiting import Beside, sleep
 
 tasks = TaskRegistry()
 started: list[int] = []

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from client._async.uses import READS, WRITES
 from client.bounded import problem
-from client.uses._async import READS, WRITES
 from faults.monitor import watching
 from faults.servers import Server
 from holdfast import AsyncHoldfast

@@ -1,4 +1,4 @@
-# Generated from test_commands_sent_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_commands_sent_async.py by tools/unasync.py: edit that, then run `make sync`.
 """What each block has the server do, in scripts and beside them, is bounded, each command."""
 
 import secrets
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from client._sync.uses import READS, WRITES
 from client.bounded import problem
-from client.uses._sync import READS, WRITES
 from faults.monitor import watching
 from faults.servers import Server
 from holdfast import Holdfast

@@ -9,7 +9,7 @@ import pytest
 from conftest import Site
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, DecodeError, Retry, TaskRegistry
-from holdfast.core.runtime._async import Beside
+from holdfast.core.concurrency._async.waiting import Beside
 
 tasks = TaskRegistry()
 ran: list[int] = []

@@ -1,4 +1,4 @@
-# Generated from test_damaged_ledger_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_damaged_ledger_async.py by tools/unasync.py: edit that, then run `make sync`.
 """A damaged entry of a ledger ends one write, with the name of the key; the next ones work."""
 
 import secrets
@@ -10,7 +10,7 @@ import pytest
 from conftest import Site
 from faults.waiting import eventually
 from holdfast import DecodeError, Holdfast, Retry, TaskRegistry
-from holdfast.core.runtime._sync import Beside
+from holdfast.core.concurrency._sync.waiting import Beside
 
 tasks = TaskRegistry()
 ran: list[int] = []

@@ -16,9 +16,9 @@ from typing import Any, Final
 import pytest
 import redis
 
+from client._async import operations as of_async
+from client._sync import operations as of_sync
 from client.hostile import Damage, damages
-from client.operations import _async as of_async
-from client.operations import _sync as of_sync
 from client.units import BUILDERS, Place
 from faults.halves import HALVES
 from faults.servers import Server

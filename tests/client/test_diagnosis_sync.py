@@ -1,4 +1,4 @@
-# Generated from test_diagnosis_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_diagnosis_async.py by tools/unasync.py: edit that, then run `make sync`.
 """What `diagnose` finds on real servers."""
 
 from collections.abc import Iterator

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from client.uses._async import WRITES
+from client._async.uses import WRITES
 from faults.monitor import watching
 from faults.replicas import Crew
 from holdfast import AsyncHoldfast, Replicated

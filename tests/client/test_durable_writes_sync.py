@@ -1,4 +1,4 @@
-# Generated from test_durable_writes_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_durable_writes_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Every write of every block waits for its replicas; what only reads, leases or hints does not."""
 
 import secrets
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from client.uses._sync import WRITES
+from client._sync.uses import WRITES
 from faults.monitor import watching
 from faults.replicas import Crew
 from holdfast import Holdfast, Replicated

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from holdfast import Finding, Replica, ServerFacts, SlowCommand
-from holdfast.client.diagnosis.examined import Delay, Examined, Login, Ping
-from holdfast.client.diagnosis.finding import worst_first
-from holdfast.client.diagnosis.health import health
-from holdfast.client.diagnosis.holes import holes, open_holes, version_of
-from holdfast.client.diagnosis.security import rights, security
-from holdfast.client.diagnosis.settings import settings
-from holdfast.client.diagnosis.standing import SLOTS, coverage, of_cluster, standing
-from holdfast.client.diagnosis.timing import drift, timing
+from holdfast.client.doctor.finding import worst_first
+from holdfast.client.doctor.health import health
+from holdfast.client.doctor.replication import SLOTS, coverage, of_cluster, standing
+from holdfast.client.doctor.security import rights, security
+from holdfast.client.doctor.server_settings import settings
+from holdfast.client.doctor.snapshots import Delay, Examined, Login, Ping
+from holdfast.client.doctor.timing import drift, timing
+from holdfast.client.doctor.vulnerabilities import holes, open_holes, version_of
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 AT = NOW.timestamp()

@@ -1,4 +1,4 @@
-# Generated from test_operations_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_operations_async.py by tools/unasync.py: edit that, then run `make sync`.
 """What operators ask of a client: workers, servers, and the pace of queues."""
 
 import itertools

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from client.uses._async import READS, WRITES
+from client._async.uses import READS, WRITES
 from faults.clusters import Cluster
 from faults.sentinels import Watched
 from faults.servers import Server

@@ -1,4 +1,4 @@
-# Generated from test_rights_of_many_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_rights_of_many_async.py by tools/unasync.py: edit that, then run `make sync`.
 """The user of `holdfast acl` may do all of Holdfast where servers are many, if each knows it."""
 
 import secrets
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from client.uses._sync import READS, WRITES
+from client._sync.uses import READS, WRITES
 from faults.clusters import Cluster
 from faults.sentinels import Watched
 from faults.servers import Server

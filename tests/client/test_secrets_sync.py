@@ -1,4 +1,4 @@
-# Generated from test_secrets_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_secrets_async.py by tools/unasync.py: edit that, then run `make sync`.
 """What nobody may read who only looks on: passwords in errors, logs and representations."""
 
 import logging

@@ -1,4 +1,4 @@
-# Generated from test_completions_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_completions_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Completions and recent names, as one user sees them."""
 
 import pytest

@@ -4,7 +4,7 @@ import secrets
 
 from faults.proxy import Proxy
 from holdfast import Holdfast
-from holdfast.completions._sync import ADD
+from holdfast.completions._sync.completions import ADD
 
 
 def test_adding_many_asks_again_by_itself(proxy: Proxy) -> None:

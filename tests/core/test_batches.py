@@ -6,11 +6,11 @@ import random
 from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import OutcomeUnknown, ServerUnavailable
-from holdfast.core.call._async import AsyncCaller
-from holdfast.core.connections.lane._async import MAX_BYTES_UNDER_WAY, MAX_UNDER_WAY
-from holdfast.core.connections.settings import Settings
+from holdfast.core._async.caller import AsyncCaller
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
+from holdfast.core.transport._async.connection import MAX_BYTES_UNDER_WAY, MAX_UNDER_WAY
+from holdfast.core.transport.settings import Settings
 
 ADD = Script.of("test/add-and-echo", "#!lua\nredis.call('SADD', KEYS[1], ARGV[1])\nreturn ARGV[1]")
 

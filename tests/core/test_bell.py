@@ -12,12 +12,12 @@ from conftest import Site
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
-from holdfast.core.bell import Bell
-from holdfast.core.call._sync import Caller
-from holdfast.core.connections.settings import Settings
+from holdfast.core._sync.caller import Caller
+from holdfast.core.concurrency._sync.waiting import Event
 from holdfast.core.names import Namespace, Unit
-from holdfast.core.runtime._sync import Event
+from holdfast.core.notifier import Bell
 from holdfast.core.script import Script
+from holdfast.core.transport.settings import Settings
 
 RING = Script.of(
     "test/ring", "#!lua\nreturn redis.call('SPUBLISH', ARGV[1], redis.call('EXISTS', KEYS[1]))"

@@ -10,14 +10,14 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import ClientClosed, DecodeError, OutcomeUnknown, ServerRefused, ServerUnavailable
-from holdfast.core.call._async import AsyncCaller
-from holdfast.core.call.attempt import Tried
-from holdfast.core.connections.outcome import Lost
-from holdfast.core.connections.request import CallKind, Request
-from holdfast.core.connections.settings import Settings
+from holdfast.core._async.caller import AsyncCaller
+from holdfast.core.attempt import Tried
+from holdfast.core.concurrency._async.waiting import Beside
 from holdfast.core.names import Namespace, Unit
-from holdfast.core.runtime._async import Beside
 from holdfast.core.script import Script
+from holdfast.core.transport.outcome import Lost
+from holdfast.core.transport.request import CallKind, Request
+from holdfast.core.transport.settings import Settings
 
 
 def script(source: str) -> Script:

@@ -1,4 +1,4 @@
-# Generated from test_call_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_call_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Calls: each ends in exactly one of three ways, whatever happens on the way."""
 
 import time
@@ -11,14 +11,14 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import ClientClosed, DecodeError, OutcomeUnknown, ServerRefused, ServerUnavailable
-from holdfast.core.call._sync import Caller
-from holdfast.core.call.attempt import Tried
-from holdfast.core.connections.outcome import Lost
-from holdfast.core.connections.request import CallKind, Request
-from holdfast.core.connections.settings import Settings
+from holdfast.core._sync.caller import Caller
+from holdfast.core.attempt import Tried
+from holdfast.core.concurrency._sync.waiting import Beside
 from holdfast.core.names import Namespace, Unit
-from holdfast.core.runtime._sync import Beside
 from holdfast.core.script import Script
+from holdfast.core.transport.outcome import Lost
+from holdfast.core.transport.request import CallKind, Request
+from holdfast.core.transport.settings import Settings
 
 
 def script(source: str) -> Script:

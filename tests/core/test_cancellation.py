@@ -9,11 +9,11 @@ import pytest
 
 from faults.servers import Server
 from faults.waiting import eventually_async
-from holdfast.core.call._async import AsyncCaller
-from holdfast.core.connections.settings import Settings
+from holdfast.core._async.caller import AsyncCaller
+from holdfast.core.concurrency._async.waiting import Event, Revocation, in_time
 from holdfast.core.names import Namespace
-from holdfast.core.runtime._async import Event, Revocation, in_time
 from holdfast.core.script import Script
+from holdfast.core.transport.settings import Settings
 
 # Cancelling an asyncio call anywhere never gives its reply to another call
 

@@ -5,7 +5,7 @@ import pytest
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, TaskRegistry
-from holdfast.core.catalog import _async as catalog
+from holdfast.core._async import catalog
 
 tasks = TaskRegistry()
 

@@ -1,4 +1,4 @@
-# Generated from test_catalog_again_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_catalog_again_async.py by tools/unasync.py: edit that, then run `make sync`.
 """A server that lost its list of units, as by a restart from an older state, gets it again."""
 
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, TaskRegistry
-from holdfast.core.catalog import _sync as catalog
+from holdfast.core._sync import catalog
 
 tasks = TaskRegistry()
 

@@ -8,11 +8,11 @@ import pytest
 
 from faults.clusters import Cluster
 from holdfast import AsyncHoldfast, Call, Holdfast, ServerUnavailable, TaskRegistry
-from holdfast.core.call._async import AsyncCaller
-from holdfast.core.call._sync import Caller
-from holdfast.core.connections.settings import Settings
+from holdfast.core._async.caller import AsyncCaller
+from holdfast.core._sync.caller import Caller
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
+from holdfast.core.transport.settings import Settings
 
 INCREMENT = Script.of("test/incr", "#!lua\nreturn redis.call('INCR', KEYS[1])")
 BOTH = Script.of(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from faults.waiting import eventually_async
-from holdfast.core.runtime.company._async import Company
+from holdfast.core.concurrency._async.batcher import Company
 
 MOST = 4
 

@@ -16,10 +16,10 @@ from faults.servers import Server
 from faults.tls import Tls
 from faults.waiting import eventually
 from holdfast import AsyncHoldfast, ServerUnavailable
-from holdfast.core.call._async import AsyncCaller
-from holdfast.core.connections.settings import Settings
+from holdfast.core._async.caller import AsyncCaller
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
+from holdfast.core.transport.settings import Settings
 
 # A password that changes while calls are made: redis-py asks its provider at each connection
 

@@ -1,4 +1,4 @@
-# Generated from test_credentials_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_credentials_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Passwords and certificates of connections."""
 
 import shutil
@@ -17,10 +17,10 @@ from faults.servers import Server
 from faults.tls import Tls
 from faults.waiting import eventually
 from holdfast import Holdfast, ServerUnavailable
-from holdfast.core.call._sync import Caller
-from holdfast.core.connections.settings import Settings
+from holdfast.core._sync.caller import Caller
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
+from holdfast.core.transport.settings import Settings
 
 # A password that changes while calls are made: redis-py asks its provider at each connection
 

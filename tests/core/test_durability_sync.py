@@ -1,4 +1,4 @@
-# Generated from test_durability_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_durability_async.py by tools/unasync.py: edit that, then run `make sync`.
 """What `Replicated` and `Fsynced` wait for, and what is told when that does not come."""
 
 import secrets

@@ -21,11 +21,11 @@ from holdfast import (
     TaskRegistry,
     Unsupported,
 )
-from holdfast.core.call._sync import Caller
-from holdfast.core.connections.outcome import ErrorReply, Lost, Replied, outcome_of_all
-from holdfast.core.connections.settings import Settings
+from holdfast.core._sync.caller import Caller
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
+from holdfast.core.transport.outcome import ErrorReply, Lost, Replied, outcome_of_all
+from holdfast.core.transport.settings import Settings
 
 PATIENT = Replicated(1, timeout=60.0)
 INCREMENT = Script.of("test/incr", "#!lua\nreturn redis.call('INCR', KEYS[1])")

@@ -8,10 +8,10 @@ import pytest
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
-from holdfast.core.call._async import AsyncCaller
-from holdfast.core.connections.settings import Settings
-from holdfast.core.eviction import Lookout
+from holdfast.core._async.caller import AsyncCaller
+from holdfast.core.maxmemory import Lookout
 from holdfast.core.names import Namespace
+from holdfast.core.transport.settings import Settings
 
 POLICY = "maxmemory-policy"
 

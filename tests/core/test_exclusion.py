@@ -16,11 +16,11 @@ from faults.clusters import Cluster
 from faults.interrupts import SOURCE, interrupted_at
 from faults.proxy import Proxy
 from faults.waiting import eventually
-from holdfast.core.call._sync import Caller
-from holdfast.core.connections.settings import Settings
+from holdfast.core._sync.caller import Caller
+from holdfast.core.concurrency.semaphore import Mutex, Semaphore
 from holdfast.core.names import Namespace
-from holdfast.core.runtime.exclusion import Mutex, Semaphore
 from holdfast.core.script import Script
+from holdfast.core.transport.settings import Settings
 
 # Semaphores and mutexes that an exception cannot leave acquired
 

@@ -10,9 +10,9 @@ import pytest
 
 from faults.servers import Server
 from holdfast import Holdfast, TaskRegistry
-from holdfast.core.runtime._async import Local as AsyncLocal
-from holdfast.core.runtime._sync import Local
-from holdfast.core.runtime.forks import begins_anew, process_id
+from holdfast.core.concurrency._async.waiting import Local as AsyncLocal
+from holdfast.core.concurrency._sync.waiting import Local
+from holdfast.core.concurrency.fork_hooks import begins_anew, process_id
 
 # A fork starts afresh: the child opens its own connections, the parent's stay untouched
 

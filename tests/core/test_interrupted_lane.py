@@ -16,10 +16,10 @@ import pytest
 from faults.interrupts import SOURCE, Interrupt, handler, interrupted_at
 from faults.proxy import Proxy
 from faults.waiting import eventually
-from holdfast.core.connections.lane._async import AsyncLane
-from holdfast.core.connections.outcome import Replied
-from holdfast.core.connections.request import Request
-from holdfast.core.connections.settings import Settings
+from holdfast.core.transport._async.connection import AsyncLane
+from holdfast.core.transport.outcome import Replied
+from holdfast.core.transport.request import Request
+from holdfast.core.transport.settings import Settings
 
 CALLBACKS = str(Path(SOURCE) / "core" / "connections")
 TIMEOUT_S = 0.4

@@ -17,14 +17,14 @@ from faults.servers import Server
 from faults.tls import Tls
 from faults.waiting import eventually, eventually_async
 from holdfast import ClientClosed, OutcomeUnknown
-from holdfast.core.call._async import AsyncCaller
-from holdfast.core.connections.lane._async import AsyncLane
-from holdfast.core.connections.outcome import Replied, Unsent
-from holdfast.core.connections.request import Request
-from holdfast.core.connections.settings import Settings
-from holdfast.core.connections.stream._async import AsyncStream
+from holdfast.core._async.caller import AsyncCaller
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
+from holdfast.core.transport._async.connection import AsyncLane
+from holdfast.core.transport._async.stream import AsyncStream
+from holdfast.core.transport.outcome import Replied, Unsent
+from holdfast.core.transport.request import Request
+from holdfast.core.transport.settings import Settings
 
 ECHO = Script.of("test/echo", "#!lua\nredis.call('INCR', KEYS[1])\nreturn ARGV[1]")
 PING = Request.of("PING")

@@ -12,11 +12,11 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.tls import Tls
 from holdfast import AsyncHoldfast, OutcomeUnknown, ServerRefused, ServerUnavailable
-from holdfast.core.call._async import AsyncCaller
-from holdfast.core.connections.settings import Settings
-from holdfast.core.connections.stream.redispy import native
+from holdfast.core._async.caller import AsyncCaller
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
+from holdfast.core.transport.redispy import native
+from holdfast.core.transport.settings import Settings
 
 ECHO = Script.of("test/echo", "#!lua\nreturn {ARGV[1], {1, ARGV[1]}, redis.call('INCR', KEYS[1])}")
 FAIL = Script.of("test/fail", "#!lua\nredis.call('INCR', KEYS[1])\nreturn redis.call('NONSENSE')")

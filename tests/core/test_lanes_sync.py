@@ -1,4 +1,4 @@
-# Generated from test_lanes_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_lanes_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Lanes: many calls on one connection, whatever it is made of and wherever it breaks."""
 
 import random
@@ -13,11 +13,11 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.tls import Tls
 from holdfast import Holdfast, OutcomeUnknown, ServerRefused, ServerUnavailable
-from holdfast.core.call._sync import Caller
-from holdfast.core.connections.settings import Settings
-from holdfast.core.connections.stream.redispy import native
+from holdfast.core._sync.caller import Caller
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
+from holdfast.core.transport.redispy import native
+from holdfast.core.transport.settings import Settings
 
 ECHO = Script.of("test/echo", "#!lua\nreturn {ARGV[1], {1, ARGV[1]}, redis.call('INCR', KEYS[1])}")
 FAIL = Script.of("test/fail", "#!lua\nredis.call('INCR', KEYS[1])\nreturn redis.call('NONSENSE')")

@@ -9,9 +9,9 @@ import hiredis
 import pytest
 from redis.crc import key_slot
 
-from holdfast.core.connections.settings import Settings
-from holdfast.core.line import Line
-from holdfast.core.runtime._async import cancelled
+from holdfast.core.concurrency._async.waiting import cancelled
+from holdfast.core.pubsub import Line
+from holdfast.core.transport.settings import Settings
 
 CONFIRMED = b"*3\r\n$%d\r\n%b\r\n$%d\r\n%b\r\n:1\r\n"
 

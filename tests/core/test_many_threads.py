@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from faults.processes import Process
 from faults.servers import Server
 from holdfast import Holdfast
-from holdfast.core.call._sync import Caller
-from holdfast.core.connections.settings import Settings
+from holdfast.core._sync.caller import Caller
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
+from holdfast.core.transport.settings import Settings
 
 ECHO = Script.of("test/echo", "#!lua flags=no-writes\nreturn ARGV[1]")
 THREADS = 64

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.core.connections.outcome import Busy, ErrorReply, Moved, Outcome, outcome_of
+from holdfast.core.transport.outcome import Busy, ErrorReply, Moved, Outcome, outcome_of
 
 ASKED = ("asked", 7000)
 

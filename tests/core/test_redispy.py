@@ -9,8 +9,8 @@ from redis.asyncio import connection as flavour
 
 from faults.servers import Server
 from faults.waiting import eventually_async
-from holdfast.core.connections.settings import Settings
-from holdfast.core.connections.stream.redispy import native, socket_of, taken_over
+from holdfast.core.transport.redispy import native, socket_of, taken_over
+from holdfast.core.transport.settings import Settings
 
 
 async def test_the_transport_of_an_asyncio_connection(standalone: Server) -> None:

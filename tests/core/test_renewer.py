@@ -12,13 +12,13 @@ from conftest import Site
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
-from holdfast.core.call._sync import Caller
+from holdfast.core._sync.caller import Caller
 from holdfast.core.clock import since_boot
-from holdfast.core.connections.settings import Settings
+from holdfast.core.concurrency._sync.waiting import Event
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.renewer import Lease, Renewer, _Rounds
-from holdfast.core.runtime._sync import Event
 from holdfast.core.script import Script
+from holdfast.core.transport.settings import Settings
 
 RENEW = Script.of(
     "test/renew",

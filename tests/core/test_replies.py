@@ -17,16 +17,16 @@ from redis import connection as flavour
 
 from faults.servers import Server
 from holdfast import OutcomeUnknown
-from holdfast.core.call._sync import Caller
-from holdfast.core.connections.outcome import ErrorReply
-from holdfast.core.connections.request import Request
-from holdfast.core.connections.settings import Settings
-from holdfast.core.connections.stream import _sync
-from holdfast.core.connections.stream._async import AsyncStream, open_stream
-from holdfast.core.connections.stream._sync import Stream
-from holdfast.core.connections.stream.redispy import socket_of
+from holdfast.core._sync.caller import Caller
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
+from holdfast.core.transport._async.stream import AsyncStream, open_stream
+from holdfast.core.transport._sync import stream as _sync
+from holdfast.core.transport._sync.stream import Stream
+from holdfast.core.transport.outcome import ErrorReply
+from holdfast.core.transport.redispy import socket_of
+from holdfast.core.transport.request import Request
+from holdfast.core.transport.settings import Settings
 
 # The bytes of blocking connections
 

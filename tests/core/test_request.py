@@ -6,8 +6,8 @@ import sys
 import pytest
 from redis import connection as flavour
 
-from holdfast.core.connections.request import Form, Packer, Request, packed
-from holdfast.core.connections.settings import Settings
+from holdfast.core.transport.request import Form, Packer, Request, packed
+from holdfast.core.transport.settings import Settings
 
 SHA1 = "a" * 40
 
@@ -26,7 +26,7 @@ import signal
 import sys
 import time
 
-from holdfast.core.connections.request import Form, Packer, Request
+from holdfast.core.transport.request import Form, Packer, Request
 
 def interrupt(*_):
     raise KeyboardInterrupt

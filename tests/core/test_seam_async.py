@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from faults.waiting import eventually_async
-from holdfast.core.runtime._async import (
+from holdfast.core.concurrency._async.waiting import (
     Aside,
     Beside,
     Event,

@@ -1,4 +1,4 @@
-# Generated from test_seam_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_seam_async.py by tools/unasync.py: edit that, then run `make sync`.
 """The seam: what both halves wait and clean up with."""
 
 import threading
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from faults.waiting import eventually
-from holdfast.core.runtime._sync import (
+from holdfast.core.concurrency._sync.waiting import (
     Aside,
     Beside,
     Event,

@@ -17,7 +17,7 @@ from redis.sentinel import Sentinel
 
 from faults.clusters import Cluster
 from faults.servers import Server
-from holdfast.core.connections.settings import DEFAULT_TIMEOUT_S, Settings
+from holdfast.core.transport.settings import DEFAULT_TIMEOUT_S, Settings
 
 FLAVOURS = pytest.mark.parametrize("flavour", [blocking, asynchronous], ids=["sync", "async"])
 HALVES = pytest.mark.parametrize("half", [redis.Redis, redis.asyncio.Redis], ids=["sync", "async"])

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.connections.settings import Address
-from holdfast.core.connections.slots import SLOTS, SlotMap
+from holdfast.core.transport.settings import Address
+from holdfast.core.transport.slots import SLOTS, SlotMap
 
 ASKED = ("asked", 7000)
 THREE = [

@@ -19,17 +19,17 @@ from faults.ports import LOOPBACK
 from faults.servers import Server
 from faults.tls import Tls
 from faults.waiting import eventually_async
-from holdfast.core.connections._async import AsyncRoutes
-from holdfast.core.connections.lane._async import AsyncLane
-from holdfast.core.connections.outcome import Replied, Unsent
-from holdfast.core.connections.request import Request
-from holdfast.core.connections.settings import Settings
-from holdfast.core.connections.stream._async import open_stream
-from holdfast.core.eviction import Lookout
+from holdfast.core._async.router import AsyncRoutes
+from holdfast.core.concurrency.event_loop import new_loop
+from holdfast.core.concurrency.loop_thread import LoopThread
+from holdfast.core.maxmemory import Lookout
 from holdfast.core.names import Namespace
 from holdfast.core.renewer import _Rounds
-from holdfast.core.runtime.loops import new_loop
-from holdfast.core.runtime.thread import LoopThread
+from holdfast.core.transport._async.connection import AsyncLane
+from holdfast.core.transport._async.stream import open_stream
+from holdfast.core.transport.outcome import Replied, Unsent
+from holdfast.core.transport.request import Request
+from holdfast.core.transport.settings import Settings
 
 PING = Request.of("PING")
 CALL_S = 0.05

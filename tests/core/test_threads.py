@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.runtime.threads import Interrupted, Threads
+from holdfast.core.concurrency.thread_pool import Interrupted, Threads
 
 PATIENCE_S = 30.0  # against hanging only
 NAME = "pool of a test"
@@ -387,7 +387,7 @@ def test_functions_may_outlive_their_loop() -> None:
 def test_a_process_ends_though_a_function_hangs() -> None:
     program = """
 import asyncio, threading, time
-from holdfast.core.runtime.threads import Threads
+from holdfast.core.concurrency.thread_pool import Threads
 
 async def main():
     threads = Threads(4, "hung")

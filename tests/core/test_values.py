@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from holdfast import DamagedData, DecodeError
-from holdfast.core.call.attempt import Attempt, value
+from holdfast.core.attempt import Attempt, value
 from holdfast.core.checks import checked_int
-from holdfast.core.connections.outcome import Damaged, ErrorReply, Refused, outcome_of_all
-from holdfast.core.connections.request import CallKind
 from holdfast.core.names import Namespace
 from holdfast.core.stored import MAX_EXACT, stored_int, stored_score, stored_text
+from holdfast.core.transport.outcome import Damaged, ErrorReply, Refused, outcome_of_all
+from holdfast.core.transport.request import CallKind
 
 # Whole numbers as users give them
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable
 import pytest
 
 from faults.waiting import eventually, eventually_async
-from holdfast.core.runtime.watchdog import Blockage, Watchdog
+from holdfast.core.concurrency.watchdog import Blockage, Watchdog
 
 LIMIT_S = 0.2
 AGAIN_S = 3 * LIMIT_S  # within that, it has told once more, if it does

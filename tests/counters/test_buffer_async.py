@@ -16,9 +16,9 @@ from holdfast import (
     OutcomeUnknown,
     ServerUnavailable,
 )
-from holdfast.core.runtime._async import sleep
-from holdfast.counters._async import ADD
-from holdfast.counters.buffer import _async as buffers
+from holdfast.core.concurrency._async.waiting import sleep
+from holdfast.counters._async.counter import ADD
+from holdfast.counters._async.counter import buffer as buffers
 
 
 async def test_counts_arrive_by_themselves(hf: AsyncHoldfast) -> None:

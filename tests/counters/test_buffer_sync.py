@@ -1,4 +1,4 @@
-# Generated from test_buffer_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_buffer_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Counts that are collected first."""
 
 import logging
@@ -17,9 +17,9 @@ from holdfast import (
     OutcomeUnknown,
     ServerUnavailable,
 )
-from holdfast.core.runtime._sync import sleep
-from holdfast.counters._sync import ADD
-from holdfast.counters.buffer import _sync as buffers
+from holdfast.core.concurrency._sync.waiting import sleep
+from holdfast.counters._sync.counter import ADD
+from holdfast.counters._sync.counter import buffer as buffers
 
 
 def test_counts_arrive_by_themselves(hf: Holdfast) -> None:

@@ -9,7 +9,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, OutcomeUnknown
-from holdfast.counters._async import ADD
+from holdfast.counters._async.counter import ADD
 
 
 @pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])

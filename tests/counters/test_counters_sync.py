@@ -1,4 +1,4 @@
-# Generated from test_counters_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_counters_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Counters, as one user sees them."""
 
 import math
@@ -19,7 +19,7 @@ from holdfast import (
     InvalidName,
     TimeOutOfRange,
 )
-from holdfast.core.runtime._sync import sleep
+from holdfast.core.concurrency._sync.waiting import sleep
 
 PRECISIONS = (1, 5, 60, 300, 3600, 18_000, 86_400)
 

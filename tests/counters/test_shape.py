@@ -13,7 +13,7 @@ from faults.clock import Clock, needs_faketime
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, Sample, Samples, ServerUnavailable
-from holdfast.counters._sync import checked_count
+from holdfast.counters._sync.counter import checked_count
 from holdfast.counters.shape import Given, Shape
 
 # Shapes and samples: pure decisions

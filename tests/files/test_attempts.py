@@ -26,7 +26,7 @@ from holdfast import (
     Holdfast,
     UnknownConsumer,
 )
-from holdfast.files.definition import MIN_BUDGET
+from holdfast.files.options import MIN_BUDGET
 
 ATTEMPTS = 10
 PAUSE_S = 1.0

@@ -24,7 +24,7 @@ from holdfast import (
     FileTaken,
     Holdfast,
 )
-from holdfast.files.definition import MIN_BUDGET
+from holdfast.files.options import MIN_BUDGET
 
 WINDOW = 8 * 2**17
 """Bytes of 8 chunks."""

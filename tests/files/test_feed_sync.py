@@ -1,4 +1,4 @@
-# Generated from test_feed_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_feed_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Feeds, as publishers and consumers see them."""
 
 import gzip

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import AsyncLocalFiles, Block, DamagedFile
+from holdfast.files._async.feed import local_files as local
 from holdfast.files.chunk import zstd
 from holdfast.files.lines import lines_of
-from holdfast.files.local import _async as local
 
 LINES = b"".join(b"line %d\n" % n for n in range(40_000))
 

@@ -1,4 +1,4 @@
-# Generated from test_local_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_local_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Files of this machine, read as those of a feed are."""
 
 import gzip
@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Block, DamagedFile, LocalFiles
+from holdfast.files._sync.feed import local_files as local
 from holdfast.files.chunk import zstd
 from holdfast.files.lines import lines_of
-from holdfast.files.local import _sync as local
 
 LINES = b"".join(b"line %d\n" % n for n in range(40_000))
 

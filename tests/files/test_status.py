@@ -14,9 +14,9 @@ import redis
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import DefinitionConflict, FeedCrowded, FeedSealed, FileFeed, FilesMissed, Holdfast
+from holdfast.files._sync.session import LEAVE
 from holdfast.files.chunk import BLOCK
-from holdfast.files.definition import MIN_BUDGET
-from holdfast.files.session._sync import LEAVE
+from holdfast.files.options import MIN_BUDGET
 
 NOISE = random.Random(9).randbytes(3 * MIN_BUDGET)
 LOOKED_AT = 1_000

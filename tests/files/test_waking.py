@@ -12,7 +12,7 @@ import redis
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import BudgetExceeded, FileFeed, Holdfast
-from holdfast.files.definition import MIN_BUDGET
+from holdfast.files.options import MIN_BUDGET
 
 NOISE = random.Random(8).randbytes(3 * MIN_BUDGET)
 NEVER_S = 1000.0

@@ -9,13 +9,13 @@ import pytest
 
 from conftest import Site
 from holdfast.core import ledger
-from holdfast.core.call._sync import Caller
-from holdfast.core.connections.settings import Settings
+from holdfast.core._sync.caller import Caller
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
+from holdfast.core.transport.settings import Settings
 from holdfast.locks import keys
-from holdfast.locks._sync import INSPECT
-from holdfast.locks.places._sync import ACQUIRE, RELEASE, RENEW
+from holdfast.locks._sync.lock import INSPECT
+from holdfast.locks._sync.permits import ACQUIRE, RELEASE, RENEW
 
 LEASE_MS = 600_000
 STEPS = 150

@@ -14,8 +14,8 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, AsyncLock
-from holdfast.locks._async import INSPECT
-from holdfast.locks.places._async import ACQUIRE, RELEASE
+from holdfast.locks._async.lock import INSPECT
+from holdfast.locks._async.permits import ACQUIRE, RELEASE
 
 Work = Callable[[AsyncLock], Coroutine[Any, Any, None]]
 

@@ -1,4 +1,4 @@
-# Generated from test_lease_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_lease_async.py by tools/unasync.py: edit that, then run `make sync`.
 """A lease and its end: renewed too late, given back, given back again, used after that."""
 
 import secrets

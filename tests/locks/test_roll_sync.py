@@ -1,4 +1,4 @@
-# Generated from test_roll_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_roll_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Which locks and semaphores are in use: `hf.locks()` and `hf.semaphores()`."""
 
 import secrets
@@ -11,7 +11,7 @@ from conftest import Site
 from faults.proxy import Proxy
 from faults.waiting import eventually
 from holdfast import Holdfast
-from holdfast.core.runtime._sync import sleep
+from holdfast.core.concurrency._sync.waiting import sleep
 
 
 def noted(listing: Callable[[], Any]) -> None:

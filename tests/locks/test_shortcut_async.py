@@ -13,7 +13,7 @@ from holdfast import (
     LockTimeout,
     NotDefined,
 )
-from holdfast.core.runtime._async import Beside
+from holdfast.core.concurrency._async.waiting import Beside
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-# Generated from test_shortcut_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_shortcut_async.py by tools/unasync.py: edit that, then run `make sync`.
 """The short way to a free place and back, and where it leads on to the long one."""
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from holdfast import (
     LockTimeout,
     NotDefined,
 )
-from holdfast.core.runtime._sync import Beside
+from holdfast.core.concurrency._sync.waiting import Beside
 
 
 @pytest.fixture

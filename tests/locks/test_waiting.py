@@ -13,7 +13,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, AsyncLock, AsyncSemaphore, DefinitionConflict, LeaseLost
-from holdfast.locks import lobby
+from holdfast.locks import waiters as lobby
 
 
 @pytest.fixture

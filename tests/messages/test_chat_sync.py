@@ -1,4 +1,4 @@
-# Generated from test_chat_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_chat_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Chats and inboxes, as their members see them."""
 
 import secrets
@@ -20,7 +20,7 @@ from holdfast import (
     StaleBatch,
     TooManyMembers,
 )
-from holdfast.core.runtime._sync import sleep
+from holdfast.core.concurrency._sync.waiting import sleep
 
 
 def bodies(batch: Batch) -> list[Any]:

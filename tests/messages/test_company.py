@@ -28,8 +28,8 @@ from holdfast import (
 )
 from holdfast.core.names import Namespace
 from holdfast.messages import keys
-from holdfast.messages.outbox._async import SEND
-from holdfast.messages.outbox.letter import MOST_BYTES, MOST_TOGETHER
+from holdfast.messages._async.sender import SEND
+from holdfast.messages.outgoing import MOST_BYTES, MOST_TOGETHER
 
 CROWD = 1_000
 

@@ -1,4 +1,4 @@
-# Generated from test_crowded_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_crowded_async.py by tools/unasync.py: edit that, then run `make sync`.
 """What others can put into an inbox or a mailbox, and what they cannot."""
 
 from typing import Any

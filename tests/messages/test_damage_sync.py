@@ -1,4 +1,4 @@
-# Generated from test_damage_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_damage_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Damaged messages cost nobody another message."""
 
 import json

@@ -1,4 +1,4 @@
-# Generated from test_history_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_history_async.py by tools/unasync.py: edit that, then run `make sync`.
 """The history of a chat: pages, positions, and what new members see."""
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-# Generated from test_inbox_stream_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_inbox_stream_async.py by tools/unasync.py: edit that, then run `make sync`.
 """An inbox as a stream: it reads the chats that were notified, and misses nothing."""
 
 from __future__ import annotations

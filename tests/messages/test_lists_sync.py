@@ -1,4 +1,4 @@
-# Generated from test_lists_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_lists_async.py by tools/unasync.py: edit that, then run `make sync`.
 """The lists of users' chats, when those who write them repeat themselves, or may not."""
 
 import pytest

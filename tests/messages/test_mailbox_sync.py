@@ -1,4 +1,4 @@
-# Generated from test_mailbox_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_mailbox_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Mailboxes, as their senders and their owner see them."""
 
 import secrets

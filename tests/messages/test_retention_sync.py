@@ -1,4 +1,4 @@
-# Generated from test_retention_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_retention_async.py by tools/unasync.py: edit that, then run `make sync`.
 """How long a chat keeps its messages, and who holds them back."""
 
 from datetime import timedelta

@@ -1,4 +1,4 @@
-# Generated from test_rollback_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_rollback_async.py by tools/unasync.py: edit that, then run `make sync`.
 """After the server has lost the newest messages, and given their numbers to others."""
 
 import pytest

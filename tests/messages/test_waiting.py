@@ -12,7 +12,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, Batch, Holdfast
-from holdfast.core.runtime._async import cancelled, sleep, spawn
+from holdfast.core.concurrency._async.waiting import cancelled, sleep, spawn
 from messages.waiting import Waiting
 
 WOKEN_S = 20.0

@@ -9,10 +9,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "holdfast"
 DEMOS = ROOT / "src" / "holdfast_demo"
 
-SEAM = PACKAGE / "core" / "runtime"
-BYTES = PACKAGE / "core" / "connections"
-BY_HAND = (SEAM, SEAM / "company", SEAM / "repeating", BYTES / "lane", BYTES / "stream")
-"""Where the two halves differ: how they wait, and how their bytes move."""
+CONCURRENCY = PACKAGE / "core" / "concurrency" / "_async"
+BYTES = PACKAGE / "core" / "transport" / "_async"
+BY_HAND = {half for path in (CONCURRENCY, BYTES) for half in (path, path.with_name("_sync"))}
+"""Where the blocking half is not generated: how the halves wait, and how their bytes move."""
 
 
 def relative(path: Path) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 import holdfast
 from holdfast import errors
-from holdfast.homes import HOMES
+from holdfast.exports import HOMES
 from project.sources import PACKAGE, tree
 
 PUBLIC = [name for name in holdfast.__all__ if not name.startswith("_")]

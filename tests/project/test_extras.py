@@ -101,7 +101,7 @@ USES: Final = {
         table.create(engine)
         rows = holdfast.SqlRows(engine, table, key="id")
         assert rows.load([1]) == {}
-        from holdfast.rows.commits import CommitHook
+        from holdfast.rows.commit_hook import CommitHook
         from sqlalchemy.orm import sessionmaker
         CommitHook(print, rows, sessionmaker(engine)).remove()
         assert "sqlalchemy.ext.asyncio" not in sys.modules
@@ -121,7 +121,7 @@ USES: Final = {
             assert not ended.code, ended
         """,
     "uvloop": """
-        from holdfast.core.runtime.loops import new_loop
+        from holdfast.core.concurrency.event_loop import new_loop
         assert type(new_loop()).__module__.startswith("uvloop")
         """,
     "server": """

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from project.sources import BY_HAND, PACKAGE, ROOT, SEAM, classes, modules, relative, tree
+from project.sources import BY_HAND, CONCURRENCY, PACKAGE, ROOT, classes, modules, relative, tree
 
 KEY_TYPES = ("HASH", "LIST", "SET", "STREAM", "STRING", "ZSET")
 
@@ -22,8 +22,8 @@ def problems(block: Path) -> Iterator[str]:
         "__init__.py": "a docstring that says what the block is",
         "keys.py": "every key: type, content, lifetime",
         "audit.py": "what has to hold between them",
-        "_async.py": "the block itself",
-        "_sync.py": "its blocking half: run `make sync`",
+        "_async/__init__.py": "the folder of the block itself",
+        "_sync/__init__.py": "the folder of its blocking half: run `make sync`",
     }.items():
         if not (block / name).is_file():
             yield f"{block.name}/{name} is missing: {purpose}"
@@ -31,12 +31,12 @@ def problems(block: Path) -> Iterator[str]:
         yield f"{block.name}/lua/ holds no script: one atomic step per file"
     if not list((ROOT / "tests" / block.name).glob("test_*.py")):
         yield f"tests/{block.name}/ holds no test"
-    if (block / "_async.py").is_file():
+    if (block / "_async").is_dir():
         yield from _factory_problems(block)
 
 
 def _factory_problems(block: Path) -> Iterator[str]:
-    defined = set(classes(block / "_async.py"))
+    defined = {name for path in block.glob("_async/*.py") for name in classes(path)}
     made = {name for name in returned_by_the_client() if name in defined}
     if not made:
         yield f"AsyncHoldfast has no factory for {block.name}: a method that returns its class"
@@ -50,7 +50,7 @@ def returned_by_the_client() -> set[str]:
     """Names of the classes in the annotations of what `AsyncHoldfast` returns."""
     methods = [
         node
-        for path in (PACKAGE / "client").rglob("_async.py")
+        for path in (PACKAGE / "client" / "_async").glob("*.py")
         for part in tree(path).body
         if isinstance(part, ast.ClassDef)
         for node in part.body
@@ -59,7 +59,7 @@ def returned_by_the_client() -> set[str]:
     return {
         node.id
         for method in methods
-        if method.returns is not None
+        if method.returns is not None and not method.name.startswith("_")
         for node in ast.walk(method.returns)
         if isinstance(node, ast.Name)
     }
@@ -79,11 +79,13 @@ def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
     block = tmp_path / "gadgets"
     block.mkdir()
     (block / "keys.py").touch()
-    (block / "_async.py").write_text("class AsyncGadget: ...\n")
+    (block / "_async").mkdir()
+    (block / "_async" / "gadget.py").write_text("class AsyncGadget: ...\n")
     assert list(problems(block)) == [
         "gadgets/__init__.py is missing: a docstring that says what the block is",
         "gadgets/audit.py is missing: what has to hold between them",
-        "gadgets/_sync.py is missing: its blocking half: run `make sync`",
+        "gadgets/_async/__init__.py is missing: the folder of the block itself",
+        "gadgets/_sync/__init__.py is missing: the folder of its blocking half: run `make sync`",
         "gadgets/lua/ holds no script: one atomic step per file",
         "tests/gadgets/ holds no test",
         "AsyncHoldfast has no factory for gadgets: a method that returns its class",
@@ -99,7 +101,7 @@ def test_every_key_says_its_type(block: Path) -> None:
             assert first in KEY_TYPES, f"{block.name}/keys.py: {node.name} begins with {first!r}"
 
 
-HALVES = [path for path in modules() if path.name == "_async.py" and path.parent not in BY_HAND]
+HALVES = [path for path in modules() if path.parent.name == "_async" and path.parent not in BY_HAND]
 
 
 @pytest.mark.parametrize("path", HALVES, ids=relative)
@@ -110,10 +112,9 @@ def test_classes_of_the_asyncio_half_are_named_so(path: Path) -> None:
 
 @pytest.mark.parametrize("path", HALVES, ids=relative)
 def test_the_blocking_half_is_generated(path: Path) -> None:
-    first = path.with_name("_sync.py").read_text().splitlines()[0]
-    assert (
-        first == "# Generated from _async.py by tools/unasync.py: edit that one, then `make sync`."
-    )
+    if path.name != "__init__.py":
+        twin = path.parent.with_name("_sync") / path.name
+        assert twin.read_text().startswith(f"# Generated from _async/{path.name} by tools/unasync")
 
 
 def test_the_two_seams_have_the_same_names() -> None:
@@ -127,23 +128,26 @@ def test_the_two_seams_have_the_same_names() -> None:
                     found.add(name)
         return found
 
-    assert names(SEAM / "_sync.py") - names(SEAM / "_async.py") == set()
+    blocking = names(CONCURRENCY.with_name("_sync") / "waiting.py")
+    assert blocking - names(CONCURRENCY / "waiting.py") == set()
     generated = [
-        path for path in modules() if path.name == "_sync.py" and path.parent not in BY_HAND
+        path for path in modules() if path.parent.name == "_sync" and path.parent not in BY_HAND
     ]
     used = {
         alias.name
         for path in generated
         for node in ast.walk(tree(path))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("runtime._sync")
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").endswith("concurrency._sync.waiting")
         for alias in node.names
     }
-    assert used <= names(SEAM / "_sync.py")
+    assert "Event" in used
+    assert used <= blocking
 
 
 @pytest.mark.parametrize("path", modules(), ids=relative)
 def test_every_module_says_what_it_is_for(path: Path) -> None:
-    assert ast.get_docstring(tree(path))
+    assert ast.get_docstring(tree(path)) or (path.name == "__init__.py" and not path.read_text())
 
 
 LONGEST_FILE = 400

@@ -7,7 +7,7 @@ import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, HoldfastError, Retry, TaskRegistry
-from holdfast.queues.status import LISTED_STATES
+from holdfast.queues.task_status import LISTED_STATES
 
 tasks = TaskRegistry()
 

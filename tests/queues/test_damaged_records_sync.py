@@ -1,4 +1,4 @@
-# Generated from test_damaged_records_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_damaged_records_async.py by tools/unasync.py: edit that, then run `make sync`.
 """What another program writes into the keys of a queue is a `DecodeError`, or shown as damaged."""
 
 from collections.abc import Awaitable, Callable
@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Site
 from holdfast import Holdfast, HoldfastError, Retry, TaskRegistry
-from holdfast.queues.status import LISTED_STATES
+from holdfast.queues.task_status import LISTED_STATES
 
 tasks = TaskRegistry()
 

@@ -1,4 +1,4 @@
-# Generated from test_enqueue_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_enqueue_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Enqueueing: what is stored, in which order, and exactly once."""
 
 from collections.abc import Iterator

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Call, DecodeError, PayloadTooLarge, TaskRegistry
+from holdfast.queues.enqueue_batch import BATCH_BYTES, BATCH_TASKS, batched, packed
 from holdfast.queues.envelope import VERSION, Envelope
-from holdfast.queues.packing import BATCH_BYTES, BATCH_TASKS, batched, packed
 
 TEXT = st.text(max_size=30)
 VALUES = st.recursive(

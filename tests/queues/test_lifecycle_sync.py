@@ -1,4 +1,4 @@
-# Generated from test_lifecycle_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_lifecycle_async.py by tools/unasync.py: edit that, then run `make sync`.
 """The life of a task as its producer and its operator see it, with real workers."""
 
 import math

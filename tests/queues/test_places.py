@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.queues.worker.places import PATIENCE_S, Places
+from holdfast.queues.worker.fair_share import PATIENCE_S, Places
 
 MOST = 64
 WEIGHTS = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 9), min_size=1)

@@ -1,4 +1,4 @@
-# Generated from test_worker_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_worker_async.py by tools/unasync.py: edit that, then run `make sync`.
 """The worker: runs each task, tries again what fails, and buries what keeps failing."""
 
 import json

@@ -12,7 +12,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown
-from holdfast.rows.shelf import _sync as shelf
+from holdfast.rows._sync.row_cache import row_store as shelf
 from rows.running import running
 from rows.table import Table
 

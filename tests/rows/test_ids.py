@@ -14,7 +14,7 @@ from faults.hostile import KINDS
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, InvalidName, LoadFailed, OutcomeUnknown, ServerUnavailable
-from holdfast.rows.ids import id_of, member_of, shard_of
+from holdfast.rows.row_ids import id_of, member_of, shard_of
 from rows.table import Table
 
 # Ids as JSON

@@ -11,7 +11,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, AsyncRowCache, DefinitionConflict
-from holdfast.core.runtime._async import Event, in_time, sleep
+from holdfast.core.concurrency._async.waiting import Event, in_time, sleep
 from rows.running import running_async
 from rows.table import Table
 

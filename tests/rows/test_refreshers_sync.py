@@ -1,4 +1,4 @@
-# Generated from test_refreshers_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_refreshers_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Those who keep rows fresh, as long as they run."""
 
 import secrets
@@ -12,7 +12,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import DefinitionConflict, Holdfast, RowCache
-from holdfast.core.runtime._sync import Event, in_time, sleep
+from holdfast.core.concurrency._sync.waiting import Event, in_time, sleep
 from rows.running import running
 from rows.table import Table
 

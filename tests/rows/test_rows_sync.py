@@ -1,4 +1,4 @@
-# Generated from test_rows_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_rows_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Cached rows, as one user sees them."""
 
 import re
@@ -24,7 +24,7 @@ from holdfast import (
     RefreshReport,
     RowCacheStatus,
 )
-from holdfast.core.runtime._sync import sleep
+from holdfast.core.concurrency._sync.waiting import sleep
 from rows.table import Table
 
 

@@ -25,9 +25,9 @@ from holdfast import (
     TallyReport,
 )
 from holdfast.tallies import keys, parts
-from holdfast.tallies.book._sync import COMMIT, SAMPLE, SETTLE, STAGE, Book
+from holdfast.tallies._sync.tally import aggregation as reading
+from holdfast.tallies._sync.writer import COMMIT, SAMPLE, SETTLE, STAGE, Book
 from holdfast.tallies.counted import Sums
-from holdfast.tallies.reading import _sync as reading
 from tallies.tables import small_table
 
 DAY = "2011-10-10"

@@ -12,7 +12,7 @@ from faults.servers import Server
 from holdfast import Counted, Holdfast, LocalFiles
 from holdfast.tallies.choice import counter_of
 from holdfast.tallies.geo.records import BadRecord, Records
-from holdfast.tallies.linecounter import LineCounter
+from holdfast.tallies.line_counter import LineCounter
 from tallies.reference import SPAN
 
 # Records made to do harm: the work for a file is bounded by its size

@@ -1,4 +1,4 @@
-# Generated from test_rotation_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_rotation_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Logs that are rotated, truncated, packed or replaced: each line counts once."""
 
 import gzip
@@ -9,7 +9,7 @@ import pytest
 
 from conftest import Site
 from holdfast import Counted, Holdfast, LocalFiles, Tally
-from holdfast.files.local import _sync as local
+from holdfast.files._sync.feed import local_files as local
 
 DAY = "2011-10-10"
 HEADER = b"time,word\n"

@@ -1,4 +1,4 @@
-# Generated from test_tally_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_tally_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Tallies, as one user sees them."""
 
 import gzip

@@ -1,4 +1,4 @@
-# Generated from test_spans_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_spans_async.py by tools/unasync.py: edit that, then run `make sync`.
 """What a client does, as spans and metrics of a real SDK."""
 
 import secrets

@@ -17,8 +17,8 @@ from faults.processes import Process
 from faults.servers import Server
 from holdfast import TraceContext, current_trace, use_trace
 from holdfast.core.trace import restored, stored
+from holdfast.queues.enqueue_batch import BATCH_BYTES, batched
 from holdfast.queues.envelope import Envelope
-from holdfast.queues.packing import BATCH_BYTES, batched
 from holdfast.queues.task import Call
 from holdfast.telemetry import conventions
 

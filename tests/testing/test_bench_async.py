@@ -8,7 +8,7 @@ import pytest
 from conftest import Site
 from holdfast import AsyncHoldfast, ResultTimeout, Retry, TaskFailed, TaskRegistry
 from holdfast.testing import AsyncTaskBench, Drained
-from holdfast.testing.inline._async import AsyncInlineHoldfast
+from holdfast.testing._async.inline_client import AsyncInlineHoldfast
 
 tasks = TaskRegistry()
 

@@ -1,4 +1,4 @@
-# Generated from test_bench_async.py by tools/unasync.py: edit that one, then `make sync`.
+# Generated from test_bench_async.py by tools/unasync.py: edit that, then run `make sync`.
 """What a test sees of its tasks, and having them done, on real servers."""
 
 import threading
@@ -9,7 +9,7 @@ import pytest
 from conftest import Site
 from holdfast import Holdfast, ResultTimeout, Retry, TaskFailed, TaskRegistry
 from holdfast.testing import Drained, TaskBench
-from holdfast.testing.inline._sync import InlineHoldfast
+from holdfast.testing._sync.inline_client import InlineHoldfast
 
 tasks = TaskRegistry()
 

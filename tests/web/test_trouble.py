@@ -10,9 +10,9 @@ import pytest
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
-from holdfast.messages._sync import DELIVER
-from holdfast.messages.chat._sync import CREATE
-from holdfast.messages.outbox._sync import SEND
+from holdfast.messages._sync.chat import CREATE
+from holdfast.messages._sync.mailbox import DELIVER
+from holdfast.messages._sync.sender import SEND
 from web.house import House, opened
 from web.test_stream import device
 

@@ -73,7 +73,7 @@ class Room:
 
 def rooms() -> list[Room]:
     """Every room that shows something."""
-    homes: dict[str, str] = runpy.run_path(str(SOURCE / "holdfast" / "homes.py"))["HOMES"]
+    homes: dict[str, str] = runpy.run_path(str(SOURCE / "holdfast" / "exports.py"))["HOMES"]
     package = griffe.load(
         "holdfast",
         search_paths=[SOURCE],
@@ -82,7 +82,7 @@ def rooms() -> list[Room]:
     )
     found: dict[str, list[griffe.Object]] = {name: [] for name in TITLES}
     for name, home in homes.items():
-        if home.endswith("._async") and name.removeprefix("Async") in homes:
+        if "._async." in home and name.removeprefix("Async") in homes:
             continue  # its twin says the same
         found.setdefault(_room(home), []).append(_target(package[f"{home}.{name}"]))
     return [Room(name, sorted(members, key=_rank)) for name, members in found.items() if members]

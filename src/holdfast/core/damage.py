@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from ..errors import DecodeError, HoldfastError
-from .interruption import raise_interruption
+from .concurrency.interruption import raise_interruption
 
 _RAW: Final = (
     *(ValueError, TypeError, ArithmeticError, AttributeError, LookupError),

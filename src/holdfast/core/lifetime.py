@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from ..errors import ClientClosed
-from .runtime.forks import begins_anew
+from .concurrency.fork_hooks import begins_anew
 
 
 class Flag(Protocol):

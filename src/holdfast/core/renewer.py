@@ -26,16 +26,16 @@ import msgspec
 
 from ..errors import HoldfastError
 from ..errors.records import logger_of
-from .call._async import AsyncCaller, CallKind
-from .catalog._async import AsyncCatalog
+from ._async.caller import AsyncCaller, CallKind
+from ._async.catalog import AsyncCatalog
 from .clock import since_boot
-from .connections.settings import Settings
-from .eviction import Lookout
+from .concurrency._async.waiting import Event, spawn
+from .concurrency.fork_hooks import process_id
+from .concurrency.loop_thread import LoopThread, Submitted
+from .maxmemory import Lookout
 from .names import Namespace, Unit
-from .runtime._async import Event, spawn
-from .runtime.forks import process_id
-from .runtime.thread import LoopThread, Submitted
 from .script import Script
+from .transport.settings import Settings
 
 logger: Final = logger_of("holdfast.renewer")
 

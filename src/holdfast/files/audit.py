@@ -11,8 +11,8 @@ import msgspec
 
 from ..core.audit import Fault, Part, Snapshot, number, shown
 from ..errors import DecodeError
-from .definition import Definition
 from .keys import KIND
+from .options import Definition
 
 KINDS = (KIND,)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from .definition import Definition
+from .options import Definition
 
 _PARTS: Final = 8
 """Of each file in what `lua/listed.lua` answers."""

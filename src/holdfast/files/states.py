@@ -13,7 +13,7 @@ from ..core.clock import from_epoch_ms
 from ..core.damage import decoding
 from ..core.names import Unit
 from . import keys
-from .definition import Definition, Mode
+from .options import Definition, Mode
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from ..core.clock import from_epoch_ms
 from ..errors import DecodeError
-from .terms import UNTIL_READ, Keep, Overflow
+from .options import UNTIL_READ, Keep, Overflow
 
 _LATEST_MS: Final = 253_402_300_799_000
 """The end of the year 9999, the latest instant that Python has."""

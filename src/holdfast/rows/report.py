@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from ..core.stored import stored_int, stored_score
 from ..errors import DecodeError
-from .ids import RowId
 from .row import Copy, State
+from .row_ids import RowId
 
 
 @dataclass(frozen=True, slots=True)

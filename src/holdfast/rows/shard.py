@@ -10,7 +10,7 @@ from ..core.names import Unit
 from ..errors import DecodeError
 from ..errors.records import logger_of
 from . import keys
-from .ids import id_of
+from .row_ids import id_of
 
 logger: Final = logger_of("holdfast.rows")
 

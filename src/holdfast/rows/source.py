@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from ..core.codec import Codec, encoded
 from ..core.error_text import error_text, type_name
 from ..errors import PayloadTooLarge
-from .ids import RowId
+from .row_ids import RowId
 
 _TOLD: Final = 300
 

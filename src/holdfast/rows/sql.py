@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from .ids import RowId
+from .row_ids import RowId
 from .source import Unreadable
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from ..core.connections.request import Packer
+from ..core.transport.request import Packer
 
 ANSWER_S: Final = 1.0
 """How long an answer may take."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .counted import Counted, Counter
 from .geo.key import GeoKey
-from .linecounter import LineCounter
+from .line_counter import LineCounter
 
 Key = GeoKey | Callable[[bytes], Counted | None]
 

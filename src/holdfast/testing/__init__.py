@@ -10,16 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from .bench._async import AsyncTaskBench
-    from .bench._sync import TaskBench
-    from .drained import Drained
+    from ._async.task_bench import AsyncTaskBench
+    from ._sync.task_bench import TaskBench
+    from .drain_result import Drained
 
 __all__ = ["AsyncTaskBench", "Drained", "TaskBench"]
 
 _HOMES: Final = {
-    "AsyncTaskBench": "bench._async",
-    "Drained": "drained",
-    "TaskBench": "bench._sync",
+    "AsyncTaskBench": "_async.task_bench",
+    "Drained": "drain_result",
+    "TaskBench": "_sync.task_bench",
 }
 
 if not TYPE_CHECKING:  # or a type checker would believe in any name

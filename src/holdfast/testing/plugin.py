@@ -61,7 +61,7 @@ def holdfast_inline(
     holdfast_url: str, holdfast_namespace: str
 ) -> Iterator[Callable[[TaskRegistry], Holdfast]]:
     """Makes a blocking client whose tasks run at once: `hf = holdfast_inline(tasks)`."""
-    from .inline._sync import InlineHoldfast
+    from ._sync.inline_client import InlineHoldfast
 
     with InlineHoldfast.from_url(holdfast_url, namespace=holdfast_namespace) as hf:
         yield hf.inline
@@ -91,7 +91,7 @@ async def async_holdfast_inline(
     holdfast_url: str, holdfast_namespace: str
 ) -> AsyncIterator[Callable[[TaskRegistry], AsyncHoldfast]]:
     """As `holdfast_inline`, for asyncio."""
-    from .inline._async import AsyncInlineHoldfast
+    from ._async.inline_client import AsyncInlineHoldfast
 
     async with AsyncInlineHoldfast.from_url(holdfast_url, namespace=holdfast_namespace) as hf:
         yield hf.inline

@@ -4,7 +4,7 @@ import redis
 
 from holdfast.core.names import Namespace
 from holdfast.files import keys
-from holdfast.files.desk._async import ALL_KEYS
+from holdfast.files._async.feed_store import ALL_KEYS
 
 
 def memory(client: redis.Redis, namespace: str) -> int:

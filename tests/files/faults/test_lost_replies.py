@@ -10,11 +10,11 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import AsyncHoldfast, FileFeed, Holdfast
 from holdfast.core.script import Script
-from holdfast.files._sync import ABORT, REDEFINE, SEAL
-from holdfast.files.desk._sync import STATUS
-from holdfast.files.publisher._sync import PUT
-from holdfast.files.reading._sync import READ, SETTLE
-from holdfast.files.session._sync import CLAIM, LEAVE
+from holdfast.files._sync.feed import ABORT, REDEFINE, SEAL
+from holdfast.files._sync.feed_file import READ, SETTLE
+from holdfast.files._sync.feed_store import STATUS
+from holdfast.files._sync.publisher import PUT
+from holdfast.files._sync.session import CLAIM, LEAVE
 
 WAYS = ["drop_reply", "drop_request"]
 LINES = b"".join(b"line %d\n" % n for n in range(150_000))

@@ -17,8 +17,8 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast
-from holdfast.locks.fenced._sync import SET
-from holdfast.locks.places._sync import ACQUIRE, RELEASE, RENEW
+from holdfast.locks._sync.fenced import SET
+from holdfast.locks._sync.permits import ACQUIRE, RELEASE, RENEW
 from locks.faults.contest import (
     Contest,
     check,

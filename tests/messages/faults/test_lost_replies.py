@@ -11,10 +11,10 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import Holdfast, OutcomeUnknown
 from holdfast.core.script import Script
-from holdfast.messages._sync import FETCH
-from holdfast.messages.chat._sync import CREATE
-from holdfast.messages.index._sync import ENLIST, STRIKE
-from holdfast.messages.log._sync import ACK, PAGE
+from holdfast.messages._sync.chat import CREATE
+from holdfast.messages._sync.log import ACK, PAGE
+from holdfast.messages._sync.mailbox import FETCH
+from holdfast.messages._sync.membership import ENLIST, STRIKE
 
 WAYS = ["drop_reply", "drop_request"]
 

@@ -11,13 +11,13 @@ import pytest
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
-from holdfast.core.bell import Bell
-from holdfast.core.eviction import Lookout
+from holdfast.core.maxmemory import Lookout
+from holdfast.core.notifier import Bell
 from holdfast.core.renewer import Renewer
 from holdfast.queues.worker.claimer import Claimer
-from holdfast.queues.worker.places import Places
-from holdfast.queues.worker.shift import Shift
-from holdfast.queues.worker.sign import Sign
+from holdfast.queues.worker.fair_share import Places
+from holdfast.queues.worker.heartbeat import Sign
+from holdfast.queues.worker.loop import Shift
 
 ENDED_S = 30
 tasks = TaskRegistry()

@@ -14,7 +14,7 @@ import pytest
 from faults.interrupts import Interrupt, handler, interrupted_at
 from faults.servers import Server
 from holdfast import Holdfast, TaskRegistry, Worker
-from holdfast.core.runtime.apart import ENDING_S
+from holdfast.core.concurrency.uninterrupted import ENDING_S
 
 tasks = TaskRegistry()
 

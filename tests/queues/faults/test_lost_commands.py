@@ -9,8 +9,8 @@ import pytest
 from faults.fixtures import LOST, REPEATED
 from faults.servers import Server
 from holdfast import Holdfast, TaskRegistry
-from holdfast.queues._sync import PURGE
-from holdfast.queues.handle._sync import CANCEL
+from holdfast.queues._sync.handle import CANCEL
+from holdfast.queues._sync.queue import PURGE
 
 tasks = TaskRegistry()
 ran: list[object] = []

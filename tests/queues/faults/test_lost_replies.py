@@ -18,8 +18,9 @@ from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, Queue, TaskRegistry, current_task
 from holdfast.core import ledger
 from holdfast.core.names import Namespace
-from holdfast.queues import keys, packing
-from holdfast.queues.producer._sync import ENQUEUE
+from holdfast.queues import enqueue_batch as packing
+from holdfast.queues import keys
+from holdfast.queues._sync.producer import ENQUEUE
 from holdfast.queues.worker.claimer import RENEW, STEP
 
 tasks = TaskRegistry()

@@ -14,7 +14,7 @@ from faults.servers import Server
 from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, OutcomeUnknown, ServerUnavailable, TaskHandle
 from holdfast.queues import keys
-from holdfast.queues.handle._sync import AWAIT
+from holdfast.queues._sync.handle import AWAIT
 from queues.faults import chores
 from queues.faults.crew import Crew
 

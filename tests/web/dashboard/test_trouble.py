@@ -7,7 +7,7 @@ from html import unescape
 
 from faults.proxy import Proxy
 from faults.servers import Server
-from holdfast.queues._sync import REPLAY
+from holdfast.queues._sync.queue import REPLAY
 from holdfast.web import Limits, Rate
 from web.dashboard.world import HOSTILE, PAGES, QUERIES, fill
 from web.house import House, opened

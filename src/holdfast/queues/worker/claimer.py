@@ -13,13 +13,13 @@ from itertools import islice
 from typing import Any, Final
 
 from ...core import ledger
-from ...core.bell import RECHECK_S, Bell
-from ...core.call._async import AsyncCaller
+from ...core._async.caller import AsyncCaller
 from ...core.clock import Deadline, backoff_s, since_boot
+from ...core.concurrency._async.waiting import Event, sleep
+from ...core.concurrency.loop_thread import OwnLoop
 from ...core.names import Unit
+from ...core.notifier import RECHECK_S, Bell
 from ...core.renewer import Lease, Renewer
-from ...core.runtime._async import Event, sleep
-from ...core.runtime.thread import OwnLoop
 from ...core.script import Script
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
 from ...errors.records import logger_of

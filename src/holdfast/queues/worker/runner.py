@@ -13,16 +13,16 @@ from types import TracebackType
 from typing import Any, Final
 
 from ...core.codec import JSON, encoded
-from ...core.error_text import described, error_text, log_safely, type_name
-from ...core.names import Unit
-from ...core.runtime._async import (
+from ...core.concurrency._async.waiting import (
     Cancelled,
     being_cancelled,
     current_running,
     is_current,
     time_limit,
 )
-from ...core.runtime.threads import Threads
+from ...core.concurrency.thread_pool import Threads
+from ...core.error_text import described, error_text, log_safely, type_name
+from ...core.names import Unit
 from ...core.telemetry import Activity, Fact, Telemetry, during
 from ...core.trace import TraceContext, current_trace, enter_trace
 from ...errors import DecodeError, PayloadTooLarge, UnknownTask, on_one_line
@@ -30,7 +30,7 @@ from ...errors.records import logger_of
 from ..envelope import Envelope, is_newer
 from ..registry import Task, TaskRegistry
 from .claim import Claim, Verb, Verdict
-from .context import RunningTask, enter
+from .running_task import RunningTask, enter
 
 logger = logger_of("holdfast.worker")
 

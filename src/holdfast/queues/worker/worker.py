@@ -7,15 +7,15 @@ import secrets
 import socket
 from collections.abc import Callable
 
-from ...core.call._async import AsyncCaller
-from ...core.call._sync import Caller
+from ...core._async.caller import AsyncCaller
+from ...core._sync.caller import Caller
 from ...core.clock import Duration, to_seconds
-from ...core.eviction import Lookout
-from ...core.runtime._async import run_loop
-from ...core.runtime.apart import run_apart
+from ...core.concurrency._async.waiting import run_loop
+from ...core.concurrency.uninterrupted import run_apart
+from ...core.maxmemory import Lookout
 from ...errors import ClientClosed
-from .plan import Plan
-from .shift import Shift
+from .loop import Shift
+from .options import Plan
 from .signals import stopping_on_signals
 
 AnyCaller = AsyncCaller | Caller

@@ -14,7 +14,7 @@ from typing import Final
 from ..addresses import parsed
 from ..counted import FAR_DAY, MALFORMED, NO_ADDRESS, NO_DAY, SAMPLES, Sums
 from ..days import Span, checked_day
-from ..linecounter import lines_of
+from ..line_counter import lines_of
 from .atlas import Atlas
 from .key import DIMENSIONS
 

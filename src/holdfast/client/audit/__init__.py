@@ -1,1 +1,0 @@
-"""A whole namespace, looked at key by key: nothing is written."""

@@ -1,0 +1,89 @@
+"""Which keys there are, and whose: no I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ..completions import audit as completions
+from ..core import catalog_audit as catalog
+from ..core import ledger
+from ..core.audit import LEDGER, Part
+from ..core.names import Namespace, Unit, decode_name, encode_name
+from ..counters import audit as counters
+from ..errors import InvalidName
+from ..files import audit as files
+from ..locks import audit as locks
+from ..messages import audit as messages
+from ..queues import audit as queues
+from ..rows import audit as rows
+from ..tallies import audit as tallies
+from .audit_report import Damage
+
+_BLOCKS: Final[tuple[Any, ...]] = (
+    catalog, completions, counters, files, locks, messages, queues, rows, tallies,
+)  # fmt: skip
+
+AUDITS: Final[Mapping[str, Any]] = {kind: audit for audit in _BLOCKS for kind in audit.KINDS}
+"""By kind of unit: who knows its keys; see `core/audit.py`."""
+
+_KEY: Final = re.compile(r"\{([a-z_]+):([^{}:]+)\}:(.+)", re.DOTALL)
+
+
+class Census:
+    """The keys of a namespace, as they come by.
+
+    Args:
+        namespace: whose keys.
+    """
+
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
+        self.keys = 0
+        self.units: dict[Unit, dict[str, Part]] = {}
+
+    def judged(self, key: bytes, held: bytes, ttl_ms: int) -> Iterator[Damage]:
+        """Note a key, of the type *held*, and say what is wrong with it by itself."""
+        if held == b"none" or ttl_ms == -2:
+            return  # it has expired meanwhile
+        self.keys += 1
+        text = key.decode(errors="backslashreplace")
+        unit, name = self._owner(text)
+        part = None if unit is None else _part(unit, name)
+        if unit is None or part is None:
+            what = f"no key of Holdfast is called so; it holds a {held.decode()}"
+            yield Damage("warning", "", "", text, what)
+        elif held.decode() != part.type:
+            what = f"it holds a {held.decode()}, and should hold a {part.type}"
+            yield Damage("error", unit.kind, unit.name, text, what)
+        else:
+            parts = self.units.setdefault(unit, {})
+            if part.reading != "nothing":
+                parts[name] = part
+            if part.expires and ttl_ms == -1:
+                what = "it never expires, and should: it stays when nobody needs it any more"
+                yield Damage("error", unit.kind, unit.name, text, what)
+            elif not part.expires and ttl_ms >= 0:
+                what = f"it expires in {ttl_ms / 1000:.0f} s, and should stay"
+                yield Damage("error", unit.kind, unit.name, text, what)
+
+    def _owner(self, key: str) -> tuple[Unit | None, str]:
+        found = _KEY.fullmatch(key.removeprefix(self._namespace.prefix))
+        if found is None or found[1] not in AUDITS:
+            return None, ""
+        kind, encoded, part = found.groups()
+        name = decode_name(encoded)
+        try:
+            if encode_name(name) != encoded:
+                return None, ""
+        except InvalidName:
+            return None, ""
+        return self._namespace.unit(kind, name), part
+
+
+def _part(unit: Unit, name: str) -> Part | None:
+    if unit.key(name) in ledger.keys(unit):
+        return LEDGER
+    part: Part | None = AUDITS[unit.kind].part(unit.kind, name)
+    return part

@@ -1,1 +1,0 @@
-"""Autocomplete, counters and row caches of a client."""

@@ -1,1 +1,0 @@
-"""Removes all of a namespace."""

@@ -1,1 +1,0 @@
-"""The blocks for logs: files and tallies."""

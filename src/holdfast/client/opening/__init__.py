@@ -1,1 +1,0 @@
-"""What a client opens when it begins, and closes when it ends."""

@@ -1,1 +1,0 @@
-"""What operators ask of a client: which workers there are, and how its servers are."""

@@ -1,1 +1,0 @@
-"""The names that somebody used lately."""

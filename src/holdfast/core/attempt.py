@@ -1,0 +1,118 @@
+"""What one call remembers between its tries, and what its outcome means to the caller."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any, Final
+
+import msgspec
+
+from ..errors import (
+    DamagedData,
+    DecodeError,
+    OutcomeUnknown,
+    ServerRefused,
+    ServerUnavailable,
+    Unsupported,
+)
+from .names import Unit
+from .transport.barrier import mark
+from .transport.outcome import Damaged, Lost, Moved, Outcome, Refused, Replied, Unable
+from .transport.request import ASKING, CallKind, Request
+
+PLAIN_REDIRECTS: Final = 5
+"""Redirections followed at once; after that the cluster is rearranging itself, so pause."""
+
+
+_MIDWAY: Final = "may have been applied in part, and another program has changed its keys"
+
+
+class Attempt(msgspec.Struct):
+    """One call under way.
+
+    Attributes:
+        verb: what it does.
+        unit: to what.
+        kind: of lane.
+        until: the local monotonic time from which on it is not sent again.
+        reading: whether it changes nothing.
+        harmless: whether running it several times changes no more than once.
+        durable: whether it waits for its seal.
+        redirects: how often it was sent to another server.
+        pauses: how often it waited before it was sent again.
+    """
+
+    verb: str
+    unit: Unit
+    kind: CallKind
+    until: float
+    reading: bool
+    harmless: bool
+    durable: bool = False
+    redirects: int = 0
+    pauses: int = 0
+
+    def left_s(self) -> float:
+        """Seconds left, never below 0."""
+        return max(0.0, self.until - monotonic())
+
+    def whole(self, request: Request, *, asked: bool) -> Request:
+        """What is sent for its *request*; *asked* when an `ASK` redirected it."""
+        whole = ASKING + request if asked else request
+        if not self.durable:
+            return whole
+        return whole.marked(ASKING + mark(self.unit) if asked else mark(self.unit))
+
+    @property
+    def action(self) -> str:
+        """What it does, for messages."""
+        if self.reading:
+            return f"reading {self.unit} ({self.verb})"
+        return f"{self.verb} on {self.unit}"
+
+
+class Tried(msgspec.Struct):
+    """A call that was sent once.
+
+    Attributes:
+        outcome: what became of it.
+        since: by the local monotonic clock, when that was.
+        routes: by which it went: those of a client that was closed since open nothing any more.
+    """
+
+    outcome: Outcome
+    since: float
+    routes: Any
+
+
+def value(outcome: Outcome, attempt: Attempt) -> Any:
+    """The answer, or the error that the outcome is to the user."""
+    if isinstance(outcome, Replied):
+        return outcome.value
+    match outcome:
+        case Damaged(reason, applied=True) if not attempt.harmless:
+            raise DecodeError(f"a key of {attempt.unit}", f"{reason}; {attempt.action} {_MIDWAY}")
+        case Damaged(reason):
+            raise DamagedData(attempt.action, str(attempt.unit), reason)
+        case Lost(reason) | Refused(reason, applied=True) if not attempt.harmless:
+            raise OutcomeUnknown(attempt.action, reason)
+        case Unable(reason):
+            raise Unsupported(attempt.action, reason, harmless=attempt.harmless)
+        case Refused(reason):
+            raise ServerRefused(attempt.action, reason, harmless=attempt.harmless)
+        case _:
+            raise ServerUnavailable(attempt.action, said(outcome), harmless=attempt.harmless)
+
+
+def not_applied(outcome: Outcome, attempt: Attempt) -> bool:
+    """Return whether *outcome* changed nothing, or nothing that a repeated call would double."""
+    return not isinstance(outcome, Replied | Lost | Refused) or (
+        isinstance(outcome, Lost) and attempt.harmless
+    )
+
+
+def said(outcome: Outcome) -> str:
+    """Why it was not answered, and surely not applied."""
+    if isinstance(outcome, Moved):
+        return f"slot {outcome.slot} kept moving, last to {outcome.address}"
+    return getattr(outcome, "reason", None) or "the server forgot the script just sent"

@@ -1,1 +1,0 @@
-"""One call: an atomic step on the unit's server, with exactly three ways to end."""

@@ -1,1 +1,0 @@
-"""What calls of one process share."""

@@ -1,1 +1,0 @@
-"""The catalog: which units of a kind exist. A hint for listings, repaired on reading."""

@@ -1,1 +1,0 @@
-"""Connections of our own, opened like those of the user's client but with retries off."""

@@ -1,1 +1,0 @@
-"""The way of one kind of call to one server."""

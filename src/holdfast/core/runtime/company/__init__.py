@@ -1,1 +1,0 @@
-"""Those who want the same at the same moment."""

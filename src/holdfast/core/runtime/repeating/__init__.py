@@ -1,1 +1,0 @@
-"""Work that is repeated beside the caller."""

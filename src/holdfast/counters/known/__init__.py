@@ -1,1 +1,0 @@
-"""Which counters there are."""

@@ -1,0 +1,183 @@
+# Generated from _async/feed_store.py by tools/unasync.py: edit that, then run `make sync`.
+"""What all who publish to a feed or read it share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn
+
+from ...core._sync.caller import Argument, Caller, CallKind
+from ...core._sync.catalog import Catalog
+from ...core.damage import decoding
+from ...core.names import Unit
+from ...core.notifier import Bell
+from ...core.renewer import Renewer
+from ...core.script import Script
+from ...errors import (
+    DefinitionConflict,
+    FeedAborted,
+    FeedCrowded,
+    FeedLost,
+    FeedSealed,
+    NotDefined,
+)
+from .. import keys
+from ..file_status import FileStatus, file_statuses
+from ..options import Definition
+from ..states import FeedStatus
+
+LISTED: Final = Script.load("holdfast.files", "listed")
+STATUS: Final = Script.load("holdfast.files", "status")
+
+FILES_AT_ONCE: Final = 1000
+"""Looked at in one step of the server."""
+
+
+class Desk:
+    """The calls about one feed.
+
+    Args:
+        caller: how to reach the server.
+        bell: how to wait for it.
+        renewer: keeps the sessions of consumers alive.
+        catalog: lists the feeds.
+        unit: the feed.
+        given: what the user says it is to be; None: what it is.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        bell: Bell,
+        renewer: Renewer,
+        catalog: Catalog,
+        unit: Unit,
+        given: Definition | None,
+    ) -> None:
+        self.unit = unit
+        self.bell = bell
+        self.renewer = renewer
+        self.channel = unit.key("bell")
+        self.given = given
+        self._caller = caller
+        self._catalog = catalog
+
+    @property
+    def name(self) -> str:
+        """Of the feed."""
+        return self.unit.name
+
+    @property
+    def packed(self) -> bytes:
+        """What the user says, as the scripts take it."""
+        return b"" if self.given is None else self.given.packed()
+
+    def ask(
+        self,
+        script: Script,
+        *args: Argument,
+        kind: CallKind = CallKind.ORDINARY,
+        durable: bool = True,
+    ) -> Any:
+        """One step that may be repeated at will, and so is when its reply is lost."""
+        with decoding(self.unit):
+            names = script.keys(self.unit)
+            return self._caller.call(
+                script, self.unit, names, args, kind=kind, harmless=True, durable=durable
+            )
+
+    def chunks(self, number: int, index: int, count: int) -> list[bytes | None]:
+        """Chunks of a file as they are stored; None for one that is not there."""
+        # Not by a script, which would copy them twice.
+        fields = [f"{number}:{i}" for i in range(index, index + count)]
+        with decoding(self.unit):
+            found: list[bytes | None] = self._caller.read(
+                self.unit, "HMGET", keys.chunks(self.unit), *fields, kind=CallKind.BULK
+            )
+        return found
+
+    def settle(
+        self,
+        script: Script,
+        args: Sequence[Argument],
+        *,
+        again: Callable[..., Any],
+        op_id: str | None = None,
+    ) -> Any:
+        """One step that counts once, and whose reply is asked for again.
+
+        Args:
+            script: the step.
+            args: its arguments, after those of the ledger.
+            again: does it once more under the id that it is given.
+            op_id: names the operation that is repeated.
+        """
+        with decoding(self.unit):
+            return self._caller.write(
+                script, self.unit, *args, op_id=op_id, repeat=again, harmless=True
+            )
+
+    def note(self) -> None:
+        """The feed is in use."""
+        self._catalog.note(self.unit)
+
+    def definition(self) -> Definition | None:
+        """What the server keeps; None: nothing."""
+        with decoding(self.unit):
+            packed = self._caller.read(self.unit, "HGET", keys.meta(self.unit), "definition")
+        return None if packed is None else Definition.parse(packed, keys.meta(self.unit))
+
+    def status(self) -> FeedStatus:
+        """How the feed stands."""
+        with decoding(self.unit):
+            reply = self._caller.call(STATUS, self.unit, STATUS.keys(self.unit), [])
+        return FeedStatus.parse(self.unit, reply)
+
+    def files(self, limit: int) -> list[FileStatus]:
+        """Those of the last *limit* files that are there, the newest first."""
+        found, _ = self._listed(limit, 0, failed=False)
+        return found
+
+    def failed_files(self, limit: int) -> list[FileStatus]:
+        """Return the newest *limit* files that are not handed out any more."""
+        found: list[FileStatus] = []
+        below = 0
+        while len(found) < limit:
+            some, below = self._listed(FILES_AT_ONCE, below, failed=True)
+            found += some
+            if not below:
+                break
+        return found[:limit]
+
+    def _listed(self, limit: int, below: int, *, failed: bool) -> tuple[list[FileStatus], int]:
+        args = [limit, below, int(failed)]
+        reply = self._caller.call(LISTED, self.unit, LISTED.keys(self.unit), args)
+        with decoding(keys.files(self.unit)):
+            return file_statuses(reply, keys.meta(self.unit))
+
+    def replace(self, script: Script, before: bytes, definition: bytes) -> Any:
+        """Change the definition, if it still is *before*."""
+        with decoding(self.unit):
+            return self._caller.call(
+                script, self.unit, script.keys(self.unit), [before, definition], harmless=True
+            )
+
+    def refuse(self, reply: Any) -> NoReturn:
+        """Raise what a verdict means that is no answer."""
+        match bytes(reply[0]):
+            case b"undefined":
+                raise NotDefined(f"what {self.unit} is to be")
+            case b"conflict":
+                stored = Definition.parse(reply[1], keys.meta(self.unit))
+                what = f"the definition of {self.unit}"
+                fixed = self.given is not None and not stored.becomes(self.given)
+                raise DefinitionConflict(what, str(stored), str(self.given), fixed=fixed)
+            case b"sealed":
+                raise FeedSealed(self.name)
+            case b"aborted":
+                raise FeedAborted(self.name)
+            case b"crowded":
+                raise FeedCrowded(self.name, "consumers")
+            case b"many":
+                raise FeedCrowded(self.name, "files")
+        raise FeedLost(self.name)

@@ -1,1 +1,0 @@
-"""Consumers: who gets which file."""

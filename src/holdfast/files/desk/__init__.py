@@ -1,1 +1,0 @@
-"""The calls about one feed, and what their verdicts mean."""

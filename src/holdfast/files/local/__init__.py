@@ -1,1 +1,0 @@
-"""Files of this machine, read like those of a feed."""

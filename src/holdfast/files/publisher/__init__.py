@@ -1,1 +1,0 @@
-"""Publishing: a file becomes chunks, sent as the budget allows."""

@@ -1,1 +1,0 @@
-"""Reading one file of a feed."""

@@ -1,1 +1,0 @@
-"""A run of a consumer through the files of a feed."""

@@ -1,0 +1,307 @@
+"""One acquisition."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any, Final, Literal, overload
+
+from ...core.attempt import Tried
+from ...core.clock import Deadline, since_boot
+from ...core.concurrency._async.waiting import Nudge, shielded
+from ...core.renewer import LONGEST_NAP_S
+from ...core.stored import stored_score
+from ...core.telemetry import during
+from ...errors import (
+    DefinitionConflict,
+    HoldfastError,
+    LockTimeout,
+    NotDefined,
+    OutcomeUnknown,
+    ServerUnavailable,
+)
+from .. import keys
+from ..waiters import Waiter
+from .lease import AsyncLease
+from .permits import AsyncPlaces
+
+LOOK_S: Final = 0.8
+"""A waiter looks this often whether it missed its ring: within the second that a claim lives."""
+
+_SHORTEST_LOOK_S: Final = 0.01
+
+_IN_LINE_EVERY: Final = 4
+"""Every so many looks it asks whether it still stands in line, instead of who has the places."""
+
+_ASK_EVERY: Final = 40
+"""Every so many looks (half a minute) it asks for its place whatever it sees: that tells the time
+anew, keeps the line from expiring, and puts right what nobody thought of."""
+
+_CLAIM_S: Final = 1.0
+"""A claim lives no longer, whatever the clock of the server does."""
+
+_CLAIM_MARGIN_S: Final = 0.05
+_SHORT_CLAIM_S: Final = 2 * LONGEST_NAP_S
+"""With less left of its claim than this, an heir confirms before it begins: the renewer might not
+look at it in time, and needs a round trip."""
+
+_ANCHOR_S: Final = 60.0
+"""So long the server's clock can be told from ours: until then they cannot have parted by more
+than the margin."""
+
+_OPEN_S: Final = 1.0
+"""Patience with the subscription of a room; without it a waiter looks by itself."""
+
+
+@overload
+async def take(places: AsyncPlaces, timeout_s: float | None) -> AsyncLease: ...
+
+
+@overload
+async def take(
+    places: AsyncPlaces, timeout_s: float | None, *, waits: Literal[False]
+) -> AsyncLease | None: ...
+
+
+async def take(
+    places: AsyncPlaces, timeout_s: float | None, *, waits: bool = True
+) -> AsyncLease | None:
+    """Ask for a place by the shortest way, and go on with a turn when that is not enough.
+
+    An exception leaves neither a place nor a waiter behind, wherever it interrupts this.
+    """
+    member, turn, lease = places.lobby.name(), None, None
+    try:
+        asked_at = since_boot()
+        places.lobby.arrive(places.unit, member, asked_at)
+        answer = await places.shortly(places.taking, member)
+        if isinstance(answer, bytes):
+            lease = AsyncLease(places, member, int(answer), asked_at, uncertain=False)
+        else:
+            turn = AsyncTurn(places, timeout_s, member, asked_at, answer)
+            lease = await (turn.lease() if waits else turn.lease_at_once())
+        places.lobby.depart(places.unit, member)
+        return lease  # noqa: TRY300 (an exception may interrupt this line, too)
+    except BaseException as error:
+        try:
+            if lease is not None:
+                await shielded(lease.give_up)
+            elif turn is None:
+                await shielded(partial(give_up, places, member, over=True))
+            else:
+                await turn.leave(error)
+        finally:
+            places.lobby.depart(places.unit, member)
+        raise
+
+
+async def give_up(places: AsyncPlaces, member: str, waiter: str = "", *, over: bool) -> bool:
+    """Leave neither a place nor a waiter behind; False when the server cannot be told."""
+    try:
+        await places.give_back(member, waiter, over=over, durable=False)
+    except HoldfastError:  # what is there ends by itself
+        return False
+    return True
+
+
+class AsyncTurn:
+    """The wish for a place: asks, waits in line, and leaves no trace when it is given up.
+
+    The acquisition has its name before the first byte is sent, so whatever is lost can be asked
+    again or given up, without ever being granted twice.
+
+    Args:
+        places: of what.
+        timeout_s: how long to wait; None for ever.
+        member: the acquisition.
+        asked_at: by `since_boot`, before it was *tried*.
+        tried: what became of the first try; None: there was none.
+    """
+
+    def __init__(
+        self,
+        places: AsyncPlaces,
+        timeout_s: float | None,
+        member: str,
+        asked_at: float,
+        tried: Tried | None,
+    ) -> None:
+        self._places = places
+        self._began = time.monotonic() if tried is None else tried.since
+        self._deadline = Deadline(timeout_s, self._began)
+        self._member = member
+        self._tried, self._tried_at = tried, asked_at
+        self._holder = ""
+        self._ticket = ""
+        self._waiter = ""  # as it stands in line
+        self._uncertain = False  # a call may still be on its way
+        self._asked_at = 0.0  # the anchor: the local time, and the server's not before it
+        self._asked_ms = 0
+        self._first_end_ms = 0
+        self._looks = 0
+
+    async def leave(self, error: BaseException) -> None:
+        """Leave neither a place nor a waiter behind after *error*."""
+        # What is no error of ours has interrupted this anywhere, also after a place was granted.
+        over = self._uncertain or not isinstance(error, HoldfastError)
+        if over or self._waiter:
+            await shielded(partial(give_up, self._places, self._member, self._waiter, over=over))
+
+    async def lease(self) -> AsyncLease:
+        """The place.
+
+        Raises:
+            LockTimeout: none was free in time.
+        """
+        with during(self._places.caller.settings.telemetry, "wait", self._places.unit) as waiting:
+            lease = await self._outcome(waits=True)
+            waiting.ended("timeout" if lease is None else "granted")
+        if lease is None:
+            waited_s = time.monotonic() - self._began
+            raise LockTimeout(str(self._places.unit), waited_s, self._holder)
+        return lease
+
+    async def lease_at_once(self) -> AsyncLease | None:
+        """The place, if one is free and nobody waits for it."""
+        return await self._outcome(waits=False)
+
+    async def _outcome(self, *, waits: bool) -> AsyncLease | None:
+        at_once = not waits or self._deadline.passed
+        if at_once or self._tried or not self._places.lobby.channel(self._places.unit):
+            lease = await self._ask()
+            if lease is not None or at_once:
+                return lease
+        return await self._wait()
+
+    async def _ask(self) -> AsyncLease | None:
+        """Ask for a place, or for the same place again."""
+        uncertain, self._uncertain = self._uncertain, True  # a cancelled call may yet arrive
+        tried, self._tried = self._tried, None
+        asked_at = since_boot() if tried is None else self._tried_at
+        try:
+            reply = await self._places.ask(self._member, self._ticket, again=False, tried=tried)
+            self._uncertain = uncertain
+        except ServerUnavailable:
+            self._uncertain = uncertain
+            raise
+        except OutcomeUnknown:
+            asked_at = since_boot()
+            reply = await self._places.ask(self._member, self._ticket, again=True)
+        match reply[0]:
+            case fence if len(reply) == 1:
+                return self._lease(int(fence), asked_at)
+            case b"granted":
+                return self._lease(int(reply[2]), asked_at)
+            case b"queued":
+                self._ticket = reply[2].decode()
+                self._asked_at, self._asked_ms = asked_at, int(reply[3])
+                self._first_end_ms = stored_score(reply[4], keys.holders(self._places.unit))
+                self._holder = reply[5].decode(errors="backslashreplace")
+            case b"busy":
+                self._holder = reply[2].decode(errors="backslashreplace")
+            case b"conflict":
+                what = f"the limit of {self._places.unit}"
+                raise DefinitionConflict(what, int(reply[2]), self._places.terms.limit)
+            case b"undefined":
+                raise NotDefined(f"the limit of {self._places.unit}")
+            case _:
+                action, reason = f"locks/acquire on {self._places.unit}", "the answer was too late"
+                raise ServerUnavailable(action, reason)
+        return None
+
+    def _lease(self, fence: int, taken_at: float) -> AsyncLease:
+        return AsyncLease(self._places, self._member, fence, taken_at, uncertain=self._uncertain)
+
+    async def _wait(self) -> AsyncLease | None:
+        """Stand in line until there is a place, or no time is left."""
+        flag = Nudge()
+        waiter = Waiter(flag)
+        trouble: Deadline | None = None
+        with self._places.lobby.waiting(self._places.unit, self._member, waiter) as room:
+            if not room.heard:  # whom no ring can reach is taken for dead
+                await flag.wait(min(_OPEN_S, self._deadline.left_s()))
+                waiter.stirred = False
+            await self._wait_for_earlier(flag)
+            self._ticket, self._waiter = "0", f"{self._member} {room.channel}"
+            lease = await self._ask()
+            while lease is None and not self._deadline.passed:
+                await flag.wait(self._next_look_s(waiter))
+                try:
+                    lease = self._inherited(waiter) or await self._look(waiter)
+                    trouble = None
+                except ServerUnavailable:
+                    waiter.stirred = True
+                    trouble = trouble or Deadline(self._places.caller.settings.timeout_s)
+                    if trouble.passed:
+                        raise
+        if lease is None:
+            await give_up(self._places, self._member, self._waiter, over=self._uncertain)
+            self._waiter = ""
+        return lease
+
+    async def _wait_for_earlier(self, flag: Nudge) -> None:
+        """Wait until all acquisitions that began earlier in this process have asked to queue."""
+        lobby, unit, member = self._places.lobby, self._places.unit, self._member
+        while lobby.is_preceded(unit, member) and not self._deadline.passed:
+            await flag.wait(min(_OPEN_S, self._deadline.left_s()))
+        lobby.depart(unit, member)  # the next one wakes in a later turn of the loop: after the ask
+
+    def _inherited(self, waiter: Waiter) -> AsyncLease | None:
+        """The place that was handed over, if enough is left of the claim to begin at once."""
+        if waiter.grant is None:
+            return None
+        fence, ends_ms = waiter.grant
+        now = since_boot()
+        if now - self._asked_at > _ANCHOR_S:
+            return None
+        # The server's clock was not yet at `asked_ms` when ours was at `asked_at`.
+        ends_at = min(self._asked_at + (ends_ms - self._asked_ms) / 1000, now + _CLAIM_S)
+        if ends_at - now < _SHORT_CLAIM_S:
+            return None
+        terms = self._places.terms
+        left_s = (terms.lease_ms - terms.margin_ms) / 1000
+        return self._lease(fence, ends_at - _CLAIM_MARGIN_S - left_s)
+
+    async def _look(self, waiter: Waiter) -> AsyncLease | None:
+        """See whether something was missed; the cheaper way first."""
+        missed = waiter.grant is not None or waiter.stirred
+        waiter.grant, waiter.stirred = None, False
+        if missed or self._is_over(self._first_end_ms) or self._is_over(waiter.look_ms):
+            waiter.look_ms = 0
+            return await self._ask()
+        self._looks += 1
+        if self._looks % _ASK_EVERY == 0:
+            missed = True
+        elif self._looks % _IN_LINE_EVERY == 0:
+            missed = not await self._still_in_line()
+        else:
+            missed = not await self._still_taken()
+        return await self._ask() if missed else None
+
+    async def _still_taken(self) -> bool:
+        """Whether others have the places, as far as the first of these tell."""
+        held = await self._read("ZRANGE", keys.holders(self._places.unit), 0, 3, "WITHSCORES")
+        if not held or b"?" + self._member.encode() in held:
+            return False
+        self._first_end_ms = stored_score(held[1], keys.holders(self._places.unit))
+        return True
+
+    async def _still_in_line(self) -> bool:
+        """Whether nobody took it for dead."""
+        ticket = await self._read("ZSCORE", keys.line(self._places.unit), self._waiter)
+        return ticket is not None
+
+    async def _read(self, *command: str | int) -> Any:
+        return await self._places.caller.read(self._places.unit, *command)
+
+    def _next_look_s(self, waiter: Waiter) -> float:
+        ends_ms = min(filter(None, (self._first_end_ms, waiter.look_ms)), default=0)
+        until_s = (ends_ms - self._latest_ms()) / 1000 if ends_ms else LOOK_S
+        return min(max(until_s, _SHORTEST_LOOK_S), LOOK_S, self._deadline.left_s())
+
+    def _is_over(self, ends_ms: int) -> bool:
+        return 0 < ends_ms <= self._latest_ms()
+
+    def _latest_ms(self) -> float:
+        """What the server's clock shows now at the latest."""
+        return self._asked_ms + (since_boot() - self._asked_at) * 1000

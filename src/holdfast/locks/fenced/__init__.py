@@ -1,1 +1,0 @@
-"""Values that are written under a fence."""

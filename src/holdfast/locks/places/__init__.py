@@ -1,1 +1,0 @@
-"""Takes places and gives them back: the protocol of one unit."""

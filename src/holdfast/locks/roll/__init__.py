@@ -1,1 +1,0 @@
-"""Which locks and semaphores are in use."""

@@ -1,0 +1,55 @@
+"""What all mailboxes, chats and inboxes of a client share."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...core._async.caller import AsyncCaller
+from ...core._async.catalog import AsyncCatalog
+from ...core.names import Namespace
+from ...core.notifier import Bell
+from .. import keys
+from ..options import checked_name
+from .log import AsyncLog
+from .membership import AsyncIndex
+from .sender import AsyncOutbox
+
+_REMEMBERED: Final = 4096
+"""Chats whose keys are remembered; of more, they are just made again."""
+
+
+class AsyncPost:
+    """The ways to the server, and the names of things there.
+
+    Args:
+        caller: how to reach it.
+        bell: how to hear of news.
+        catalog: where mailboxes and chats in use are noted.
+        namespace: whose they are.
+    """
+
+    def __init__(
+        self, caller: AsyncCaller, bell: Bell, catalog: AsyncCatalog, namespace: Namespace
+    ) -> None:
+        self.caller = caller
+        self.bell = bell
+        self.catalog = catalog
+        self.index = AsyncIndex(caller, namespace)
+        self.outbox = AsyncOutbox(caller)
+        self._namespace = namespace
+        self._chats: dict[str, AsyncLog] = {}
+
+    def mailbox(self, name: str) -> AsyncLog:
+        """The log of a mailbox."""
+        unit = self._namespace.unit(keys.MAILBOX, checked_name(name, "a mailbox"))
+        return AsyncLog(self.caller, unit)
+
+    def chat(self, chat_id: str) -> AsyncLog:
+        """The log of a chat."""
+        log = self._chats.get(chat_id)
+        if log is None:
+            if len(self._chats) >= _REMEMBERED:
+                self._chats.clear()
+            unit = self._namespace.unit(keys.CHAT, checked_name(chat_id, "a chat"))
+            log = self._chats[chat_id] = AsyncLog(self.caller, unit)
+        return log

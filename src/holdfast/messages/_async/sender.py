@@ -1,0 +1,65 @@
+"""Where messages to chats leave from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...core._async.caller import Argument, AsyncCaller
+from ...core.concurrency._async.batcher import Company
+from ...core.concurrency._async.waiting import Local
+from ...core.telemetry import during
+from ...core.trace import stored
+from ...errors import HoldfastError
+from ..outgoing import MOST_BYTES, MOST_TOGETHER, Letter, shared
+from .log import SEND, AsyncLog
+
+
+class AsyncOutbox:
+    """Sends to the chats of a client.
+
+    What coroutines send to one chat at one moment shares a call, and so most of its price: the way,
+    the clock, the ledger, the bell. Each keeps an identity, a trace and an answer of its own.
+
+    Args:
+        caller: how to reach the server.
+    """
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+        self._company: Local[Company[AsyncLog, Letter, bytes]] = Local(
+            lambda: Company(self._sent, MOST_TOGETHER, MOST_BYTES)
+        )
+
+    async def send(self, log: AsyncLog, letter: Letter, op_id: str | None) -> bytes:
+        """Send to the chat with that *log*: the number of the message; or missing, stranger."""
+        telemetry = self._caller.settings.telemetry
+        with during(telemetry, "send", log.unit) as sending:
+            letter.trace = stored(sending.trace).encode()  # what cannot be said, it alone hears of
+            # A repeated one may still be under way; and whoever is told hears of each call.
+            if op_id is None and telemetry is None:
+                reply = await self._company.here().go(log, letter, len(letter.body))
+            else:
+                [reply] = await self._sent(log, [letter], op_id)
+            if not reply.isdigit():
+                sending.ended("refused", reply.decode())
+        return reply
+
+    async def _sent(
+        self, log: AsyncLog, letters: Sequence[Letter], op_id: str | None = None
+    ) -> Sequence[Any]:
+        """What the server says of each of *letters*; or, of several, the error of each."""
+        again = letters[0].again
+        try:
+            with self._caller.operation(op_id, again, verb="send") as write:
+                said: list[Argument] = [write.writer, write.number, log.bell]
+                for place, letter in enumerate(letters, write.place):
+                    said += (place, letter.sender, letter.body, letter.trace)
+                reply: Sequence[bytes] = await self._caller.call(
+                    SEND, log.unit, log.send_keys, said
+                )
+                return reply
+        except HoldfastError as error:
+            if len(letters) == 1:
+                raise
+            return shared(error, letters)

@@ -1,0 +1,226 @@
+# Generated from _async/mailbox.py by tools/unasync.py: edit that, then run `make sync`.
+"""The mailbox as its senders and its owner see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from ...core.checks import checked_int
+from ...core.clock import Duration
+from ...core.names import Unit
+from ...core.script import Script
+from ...errors import DecodeError, DefinitionConflict, MailboxFull
+from ..body import encoded_body
+from ..message import Batch, Message, Position, Row, Undecodable, batch_of
+from ..options import (
+    MAX_KEPT,
+    MAX_LIMIT,
+    Overflow,
+    check_edges,
+    checked_name,
+    checked_overflow,
+    checked_positions,
+    checked_seq,
+)
+from ..seen_positions import batch_position, position_text, reset
+from ..states import MailboxStatus, instant, mailbox_status
+from .log import FETCH, REPLY_BYTES
+from .messaging import Post
+from .reader import Reader
+
+DELIVER: Final = Script.load("holdfast.messages", "deliver")
+STATUS: Final = Script.load("holdfast.messages", "status")
+
+
+class Mailbox(Reader):
+    """A mailbox by name: anybody sends, its owner reads and acknowledges.
+
+    Made by `Holdfast.mailbox`. One object serves all tasks and threads. It remembers what it
+    has handed out, so that it notices when the server loses that.
+    """
+
+    def __init__(
+        self, post: Post, name: str, capacity: int | None, overflow: Overflow | None
+    ) -> None:
+        self.name = checked_name(name, "a mailbox")
+        self._log = post.mailbox(name)
+        super().__init__(post, self._log.unit)
+        self._units = frozenset([self._log.unit])
+        if capacity is not None:
+            capacity = checked_int(capacity, "capacity", 1, MAX_KEPT)
+        self._capacity = capacity
+        self._overflow = None if overflow is None else checked_overflow(overflow)
+
+    def __repr__(self) -> str:
+        return f"Mailbox({self.name!r})"
+
+    def send(
+        self,
+        body: Any,
+        *,
+        sender: str,
+        per_sender: int | None = None,
+        op_id: str | None = None,
+    ) -> int:
+        """Put a message into the mailbox.
+
+        Args:
+            body: a JSON value, or bytes; at most 1 MiB, and no empty text.
+            sender: who sends it.
+            per_sender: refuse the message if this many messages that the sender sent with this
+                option are unread; at most half of the capacity counts. None: no such bound.
+            op_id: see `OutcomeUnknown`.
+
+        Returns:
+            Its number: 1 for the first message, and one more for each.
+
+        Raises:
+            MailboxFull: it was not put there: too much is unread, in all or of this sender.
+            DefinitionConflict: it was not put there: the mailbox is defined otherwise.
+            PayloadTooLarge: the body is over the limit.
+        """
+        checked_name(sender, "a sender")
+        stored = encoded_body(body, self._log.message)
+        if per_sender is not None:
+            per_sender = checked_int(per_sender, "per_sender", 1, MAX_KEPT)
+        again = partial(self.send, body, sender=sender, per_sender=per_sender)
+        with self._post.caller.operation(op_id, again, verb="send") as write:
+            capacity, overflow = self._capacity or "", self._overflow or ""
+            said = (self._log.bell, self.name, sender, stored, capacity, overflow, per_sender or "")
+            reply = self._log.send(DELIVER, write, *said)
+        match reply:
+            case [b"full", stored_capacity, since_ms]:
+                raise MailboxFull(self.name, int(stored_capacity), instant(since_ms))
+            case [b"crowded", most]:
+                raise MailboxFull(self.name, int(most), None, sender=sender)
+            case [b"conflict", stored_capacity, stored_overflow]:
+                raise self._conflict(int(stored_capacity), stored_overflow.decode())
+        if not reply.isdigit():
+            raise DecodeError(f"the ledger of {self._log.unit}", f"{reply[:40]!r} is no number")
+        self._post.catalog.note(self._log.unit)
+        return int(reply)
+
+    def fetch(
+        self,
+        *,
+        limit: int = 100,
+        timeout: Duration | None = 0.0,
+        after: Position | None = None,
+    ) -> Batch:
+        """What is not acknowledged, the oldest first. Changes nothing: `ack` it when it is done.
+
+        Args:
+            limit: messages at most, 1 to 1,000; fewer come if they take more than 4 MiB.
+            timeout: seconds to wait for the first one (or a timedelta); 0 not at all, None for
+                ever.
+            after: the position of the last batch that this device has: what comes next is read from
+                there on, not from what the user has acknowledged, perhaps on another device. If
+                the server has lost what the device has, a `Gap` with the reason `reset` says so,
+                and all messages that are kept come again.
+
+        Returns:
+            The batch; false if there is nothing.
+        """
+        known = {} if after is None else {self.name: after}
+        [batch] = self._news(limit, timeout, checked_positions(known))
+        return batch
+
+    def ack(self, batch: Batch | int) -> None:
+        """Be done with all messages of a batch, and all before them.
+
+        Acknowledging twice, or late, changes nothing: it never goes back.
+
+        Args:
+            batch: as fetched; or the number of a message: it and all before it.
+
+        Raises:
+            StaleBatch: the server lost the mailbox, or what the batch ends with, and has given the
+                number to another message; fetch again. Of a number, what this object was shown.
+            NoSuchMessage: no message has that number yet.
+        """
+        if isinstance(batch, Batch):
+            checked_source(batch, self.name)
+            position, read = batch.position, batch_position(batch)
+        else:
+            seen = self._memory.of(self.name)
+            position = Position(seen.epoch if seen else 0, checked_seq(batch))
+            read = position_text(seen, own=False)
+        if position.seq:
+            self._log.ack(self.name, read, position)
+            self._memory.note(self.name, position)
+
+    def latest(
+        self, limit: int = 10, *, before: int | None = None, after: int | None = None
+    ) -> list[Message | Undecodable]:
+        """The newest messages, acknowledged or not; the oldest of them first.
+
+        Args:
+            limit: how many at most, 1 to 1,000; fewer come if they take more than 4 MiB.
+            before: of those before this number, to go back page by page.
+            after: instead the oldest ones after this number, to follow what is sent.
+        """
+        limit = checked_int(limit, "limit", 1, MAX_LIMIT)
+        check_edges(before, after)
+        return self._log.page(limit, before=before, after=after)
+
+    def status(self) -> MailboxStatus:
+        """Whether the owner has been here, and how much waits."""
+        log = self._log
+        return mailbox_status(
+            self._post.caller.call(STATUS, log.unit, STATUS.keys(log.unit), [self.name])
+        )
+
+    def redefine(
+        self,
+        *,
+        capacity: int | None = None,
+        overflow: Overflow | None = None,
+        op_id: str | None = None,
+    ) -> None:
+        """Change what was said about the mailbox, for everyone, from the next message on.
+
+        Args:
+            capacity: how many messages may be unread, 1 to 100,000; None leaves it as it is.
+            overflow: what happens to more; None leaves it as it is.
+            op_id: see `OutcomeUnknown`.
+        """
+        settings: list[tuple[str, str | bytes | int]] = []
+        if capacity is not None:
+            settings.append(("capacity", checked_int(capacity, "capacity", 1, MAX_KEPT)))
+        if overflow is not None:
+            settings.append(("overflow", checked_overflow(overflow)))
+        if not settings:
+            raise ValueError("say what is to change: capacity, overflow or both")
+        again = partial(self.redefine, capacity=capacity, overflow=overflow)
+        self._log.redefine(self.name, settings, op_id=op_id, repeat=again)
+        self._capacity, self._overflow = capacity or self._capacity, overflow or self._overflow
+        self._post.catalog.note(self._log.unit)
+
+    def _look(
+        self, limit: int, after: Mapping[str, Position]
+    ) -> tuple[list[Batch], frozenset[Unit]]:
+        own, log = self.name in after, self._log
+        seen = after.get(self.name) or self._memory.of(self.name)
+        args = (self.name, limit, REPLY_BYTES, 1, position_text(seen, own=own))
+        [reply] = self._post.caller.call(FETCH, log.unit, log.fetch_keys, args)
+        row = Row.of(log.unit, reply)
+        lost = reset(row, seen, own=own)
+        if lost:
+            self._memory.cut(self.name, row)
+        batch = batch_of(self.name, row, lost)
+        self._shown([batch])
+        return [batch], self._units
+
+    def _conflict(self, capacity: int, overflow: str) -> DefinitionConflict:
+        what = str(self._log.unit)
+        if self._capacity not in (None, capacity):
+            return DefinitionConflict(f"the capacity of {what}", capacity, self._capacity)
+        return DefinitionConflict(f"the overflow of {what}", overflow, self._overflow)
+
+
+def checked_source(batch: Batch, source: str) -> None:
+    """Refuse a batch of something else."""
+    if batch.source != source:
+        raise ValueError(f"this batch is of {batch.source!r}, not of {source!r}")

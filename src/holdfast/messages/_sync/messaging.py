@@ -1,0 +1,54 @@
+# Generated from _async/messaging.py by tools/unasync.py: edit that, then run `make sync`.
+"""What all mailboxes, chats and inboxes of a client share."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...core._sync.caller import Caller
+from ...core._sync.catalog import Catalog
+from ...core.names import Namespace
+from ...core.notifier import Bell
+from .. import keys
+from ..options import checked_name
+from .log import Log
+from .membership import Index
+from .sender import Outbox
+
+_REMEMBERED: Final = 4096
+"""Chats whose keys are remembered; of more, they are just made again."""
+
+
+class Post:
+    """The ways to the server, and the names of things there.
+
+    Args:
+        caller: how to reach it.
+        bell: how to hear of news.
+        catalog: where mailboxes and chats in use are noted.
+        namespace: whose they are.
+    """
+
+    def __init__(self, caller: Caller, bell: Bell, catalog: Catalog, namespace: Namespace) -> None:
+        self.caller = caller
+        self.bell = bell
+        self.catalog = catalog
+        self.index = Index(caller, namespace)
+        self.outbox = Outbox(caller)
+        self._namespace = namespace
+        self._chats: dict[str, Log] = {}
+
+    def mailbox(self, name: str) -> Log:
+        """The log of a mailbox."""
+        unit = self._namespace.unit(keys.MAILBOX, checked_name(name, "a mailbox"))
+        return Log(self.caller, unit)
+
+    def chat(self, chat_id: str) -> Log:
+        """The log of a chat."""
+        log = self._chats.get(chat_id)
+        if log is None:
+            if len(self._chats) >= _REMEMBERED:
+                self._chats.clear()
+            unit = self._namespace.unit(keys.CHAT, checked_name(chat_id, "a chat"))
+            log = self._chats[chat_id] = Log(self.caller, unit)
+        return log

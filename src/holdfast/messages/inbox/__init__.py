@@ -1,1 +1,0 @@
-"""The inbox: all chats of one user."""

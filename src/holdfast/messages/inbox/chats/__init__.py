@@ -1,1 +1,0 @@
-"""Reads several chats of one user at once."""

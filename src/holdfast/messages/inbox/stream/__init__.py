@@ -1,1 +1,0 @@
-"""A stream of what comes into an inbox."""

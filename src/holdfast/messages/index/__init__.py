@@ -1,1 +1,0 @@
-"""Which chats a user has: a hint, repaired on reading."""

@@ -1,1 +1,0 @@
-"""One log: what is written to the server about a mailbox or a chat, and read from there."""

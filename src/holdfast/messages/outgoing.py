@@ -1,0 +1,47 @@
+"""A message on its way, and what becomes of it if the way breaks."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from ..errors import HoldfastError, OutcomeUnknown
+
+MOST_TOGETHER: Final = 64
+"""Messages in one call: of more, each costs no less, and the others on that server would wait."""
+
+MOST_BYTES: Final = 256 << 10
+"""Of bodies in one call; a larger message goes alone."""
+
+
+class Letter(msgspec.Struct, eq=False):
+    """A message to a chat.
+
+    Attributes:
+        sender: a member.
+        body: as stored.
+        trace: in which it is sent, as stored.
+        again: sends it once more under the given `op_id`.
+    """
+
+    sender: str
+    body: bytes
+    trace: bytes
+    again: Callable[..., Any]
+
+
+def shared(error: HoldfastError, letters: Sequence[Letter]) -> list[Exception]:
+    """What *error* of a call is to each of the *letters* in it: unknown to all, or to none."""
+    return [_own(error, letter, place) for place, letter in enumerate(letters, 1)]
+
+
+def _own(error: HoldfastError, letter: Letter, place: int) -> Exception:
+    own = copy.copy(error)
+    if isinstance(own, OutcomeUnknown):
+        op_id = f"{own.op_id}:{place}"
+        own.repeatable(op_id, partial(letter.again, op_id=op_id))
+    return own

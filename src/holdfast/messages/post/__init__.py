@@ -1,1 +1,0 @@
-"""What all mailboxes, chats and inboxes of a client share."""

@@ -1,1 +1,0 @@
-"""Reading: what a reader remembers and how it waits."""

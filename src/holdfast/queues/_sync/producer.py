@@ -1,0 +1,149 @@
+# Generated from _async/producer.py by tools/unasync.py: edit that, then run `make sync`.
+"""Puts tasks in line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
+
+from ...core import ledger
+from ...core._sync.caller import Caller
+from ...core._sync.catalog import Catalog
+from ...core.damage import decoding
+from ...core.names import Namespace, Unit
+from ...core.notifier import Bell
+from ...core.script import Script
+from ...core.telemetry import during
+from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable
+from .. import keys
+from ..enqueue_batch import Batch, Packed, batched, packed
+from ..task import Call, checked_call, checked_calls
+from .handle import TaskHandle
+
+ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
+
+TARGETS_LIMIT: Final = 4096
+"""Queues whose keys are remembered; of more, they are just made again."""
+
+R = TypeVar("R")
+
+
+class _Target(NamedTuple):
+    """A queue, and the keys for putting something into it."""
+
+    unit: Unit
+    keys: tuple[str | bytes, ...]
+
+
+class Producer:
+    """Puts tasks in line, in the queues that they name.
+
+    Made by `Holdfast`, which passes its methods on.
+
+    Args:
+        caller: how to reach the server.
+        bell: how handles hear of the end of their tasks.
+        catalog: where queues in use are noted.
+        namespace: whose queues.
+    """
+
+    def __init__(self, caller: Caller, bell: Bell, catalog: Catalog, namespace: Namespace) -> None:
+        self._caller = caller
+        self._telemetry = caller.settings.telemetry
+        self._bell = bell
+        self._catalog = catalog
+        self._namespace = namespace
+        self._targets: dict[str, _Target] = {}
+        self._capacities: dict[str, int] = {}
+
+    def define(self, queue: str, capacity: int | None) -> None:
+        """Say with each task for *queue* how many may wait there; None says nothing."""
+        if capacity is None:
+            self._capacities.pop(queue, None)
+        else:
+            self._capacities[queue] = capacity
+
+    def enqueue(self, call: Call[R], op_id: str | None) -> TaskHandle[R]:
+        """Put one task in line; see `Holdfast.enqueue`."""
+        checked_call(call)
+        with self._caller.operation(
+            op_id, partial(self.enqueue, call), verb="enqueue"
+        ) as operation:
+            task_id = call.task_id or operation.label
+            unit, facts = self._target(call.queue).unit, {"id": task_id, "task": call.task}
+            with during(self._telemetry, "send", unit, facts=facts) as sent:
+                task = packed(call, task_id, sent.trace)
+                self._store(call.queue, operation.writer, operation.number, [task], 1, 0)
+        return self._handle(call, task_id)
+
+    def enqueue_many(self, calls: Iterable[Call[R]], op_id: str | None) -> list[TaskHandle[R]]:
+        """Put tasks in line in few steps; see `Holdfast.enqueue_many`."""
+        calls = checked_calls(calls)
+        again = partial(self.enqueue_many, calls)
+        with self._caller.operation(op_id, again, verb="enqueue_many") as operation:
+            ids = [call.task_id or f"{operation.label}.{i}" for i, call in enumerate(calls)]
+            with during(self._telemetry, "send", self._common(calls), amount=len(calls)) as sent:
+                self._store_all(operation, list(batched(calls, ids, sent.trace)))
+        return [self._handle(call, task_id) for call, task_id in zip(calls, ids, strict=True)]
+
+    def _store_all(self, operation: ledger.Operation, batches: Sequence[Batch]) -> None:
+        """Put batches in line, a step for each."""
+        stored = 0
+        for i, batch in enumerate(batches):
+            # Each step is an operation of its own: repeating the whole repeats what is missing.
+            try:
+                writer, number = operation.part(i), operation.number
+                self._store(batch.queue, writer, number, batch.tasks, batch.room, stored)
+            except ServerUnavailable as error:
+                if i == 0:
+                    raise
+                done = f"{stored} of {sum(len(batch.tasks) for batch in batches)} tasks are stored"
+                raise ledger.partly(error, done) from error
+            stored += len(batch.tasks)
+
+    def _store(
+        self,
+        queue: str,
+        writer: str,
+        number: int,
+        tasks: Sequence[Packed],
+        room: int,
+        before: int,
+    ) -> None:
+        """Put packed tasks in line, in one step; *before* tells how many went before them."""
+        unit, names = self._target(queue)
+        defined = self._capacities.get(queue, "")
+        parts = [part for task in tasks for part in task]
+        reply: bytes = self._caller.call(
+            ENQUEUE, unit, names, [writer, number, defined, room, *parts]
+        )
+        verdict, _, said = reply.partition(b" ")
+        capacity = 0
+        if said:
+            with decoding(keys.settings(unit)):
+                capacity = int(said)
+        if verdict == b"full":
+            raise QueueAtCapacity(queue, capacity, before)
+        if verdict == b"conflict":
+            what, stored = f"the capacity of queue {queue!r}", capacity or None
+            raise DefinitionConflict(what, stored, defined, before)
+        self._catalog.note(unit)
+
+    def _common(self, calls: Sequence[Call[Any]]) -> Unit:
+        """The queue that all of *calls* name; if there is no such one, that without a name."""
+        queues = {call.queue for call in calls}
+        return self._namespace.unit(keys.KIND, queues.pop() if len(queues) == 1 else "")
+
+    def _target(self, queue: str) -> _Target:
+        target = self._targets.get(queue)
+        if target is None:
+            if len(self._targets) >= TARGETS_LIMIT:
+                self._targets.clear()
+            unit = self._namespace.unit(keys.KIND, queue)
+            target = self._targets[queue] = _Target(unit, ENQUEUE.keys(unit))
+        return target
+
+    def _handle(self, call: Call[Any], task_id: str) -> TaskHandle[Any]:
+        unit = self._target(call.queue).unit
+        return TaskHandle(task_id, call.queue, unit, self._caller, self._bell, call.returns)

@@ -1,1 +1,0 @@
-"""Lists the workers of a namespace."""

@@ -1,1 +1,0 @@
-"""The producer: puts tasks in line."""

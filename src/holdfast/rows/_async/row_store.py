@@ -1,0 +1,326 @@
+"""The rows of one cache on the server."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ...core import ledger
+from ...core._async.caller import Argument, AsyncCaller, Step
+from ...core._async.catalog import AsyncCatalog
+from ...core.names import Namespace, Unit
+from ...core.script import Script
+from ...core.stored import stored_int, stored_score
+from ...errors import DecodeError, DefinitionConflict, HoldfastError, ServerUnavailable
+from .. import keys
+from ..options import MAX_BATCH, MAX_SHARDS, Terms, jitter_permille
+from ..row import Copy, named
+from ..row_ids import shard_of
+from ..shard import CALL_BYTES, Claims, Committed, Lease, Shard, Taken
+from ..source import Verdict
+
+CLAIM: Final = Script.load("holdfast.rows", "claim")
+COMMIT: Final = Script.load("holdfast.rows", "commit")
+DEFINE: Final = Script.load("holdfast.rows", "define")
+EXPLAIN: Final = Script.load("holdfast.rows", "explain")
+GET: Final = Script.load("holdfast.rows", "get")
+GET_MANY: Final = Script.load("holdfast.rows", "get_many")
+INVALIDATE: Final = Script.load("holdfast.rows", "invalidate")
+SCHEDULE: Final = Script.load("holdfast.rows", "schedule")
+SCHEDULED: Final = Script.load("holdfast.rows", "scheduled")
+STATUS: Final = Script.load("holdfast.rows", "status")
+TAKE: Final = Script.load("holdfast.rows", "take")
+UNSCHEDULE: Final = Script.load("holdfast.rows", "unschedule")
+
+QUIET_MS: Final = 1000
+"""What could not be loaded is not tried again by readers for so long."""
+
+USUAL_SHARDS: Final = 1
+
+_KEPT_S: Final = 400 * 86_400
+_LEARNT_S: Final = 3600.0
+"""After this long the server is asked again how many shards there are."""
+
+
+class AsyncShelf:
+    """Every call to the server about one cache.
+
+    Args:
+        caller: how to reach the server.
+        catalog: where caches in use are noted.
+        namespace: whose cache.
+        name: of the cache.
+        terms: what this program says about it.
+    """
+
+    def __init__(
+        self,
+        caller: AsyncCaller,
+        catalog: AsyncCatalog,
+        namespace: Namespace,
+        name: str,
+        terms: Terms,
+    ) -> None:
+        self.name = name
+        self.terms = terms
+        self._caller = caller
+        self._catalog = catalog
+        self._namespace = namespace
+        self._cache = namespace.unit(keys.CACHE, name)
+        self._shards: tuple[Shard, ...] = ()
+        self._learnt_at = self._used_at = -_LEARNT_S
+
+    async def shards(self, *, create: bool = True) -> tuple[Shard, ...]:
+        """All shards; none if nobody has said how many, and *create* is false: that writes nothing.
+
+        Raises:
+            DefinitionConflict: there are not as many as this program says.
+        """
+        now = time.monotonic()
+        if now - (self._used_at if create else self._learnt_at) < _LEARNT_S:
+            return self._shards
+        definition = keys.definition(self._cache)
+        if create:
+            args: list[Argument] = [self.terms.shards or USUAL_SHARDS, _KEPT_S]
+            told = await self._caller.call(
+                DEFINE, self._cache, DEFINE.keys(self._cache), args, harmless=True
+            )
+        else:
+            told = await self._caller.read(self._cache, "GET", definition)
+        if told is None:
+            return ()
+        number = stored_int(told, f"{definition}, how many shards it has,", 1, MAX_SHARDS)
+        if self.terms.shards not in (None, number):
+            what = f"the shards of {self._cache}"
+            raise DefinitionConflict(what, number, self.terms.shards, fixed=True)
+        if number != len(self._shards):
+            names = [f"{self.name}/{i}" for i in range(number)]
+            units = [self._namespace.unit(keys.SHARD, name) for name in names]
+            self._shards = tuple(map(Shard, units))
+        self._learnt_at = now
+        if create:
+            self._used_at = now
+            await self._catalog.note(self._cache)
+        return self._shards
+
+    async def get_one(self, member: str) -> Copy | None:
+        """What the cache has of a row."""
+        shards = await self.shards(create=False)
+        if not shards:
+            return None
+        shard = shards[shard_of(member, len(shards))]
+        names = GET.keys(shard.unit, *shard.rows((member,)))
+        clock, stored, planned = await self._caller.call(GET, shard.unit, names, [member])
+        if stored is None:
+            return None
+        now_ms = int(clock[0]) * 1000 + int(clock[1]) // 1000
+        try:
+            return Copy.of(now_ms, stored, planned or b"")
+        except DecodeError as error:
+            raise named(error, member, self.name) from error
+
+    async def get(self, members: Sequence[str]) -> dict[str, Copy]:
+        """What the cache has of rows."""
+        shards = await self.shards(create=False)
+        found: dict[str, Copy] = {}
+        left = list(_parted(shards, members))
+        while left:
+            steps: list[Step] = [
+                (shard.unit, GET_MANY.keys(shard.unit, *shard.rows(part)), shard.reading(len(part)))
+                for shard, part in left
+            ]
+            rest: list[tuple[Shard, Sequence[str]]] = []
+            for (shard, part), reply in zip(left, await self._run(GET_MANY, steps), strict=True):
+                now_ms, told = int(reply[0]), reply[1:]
+                for member, stored, planned in zip(part, told[::2], told[1::2], strict=False):
+                    try:
+                        copy = Copy.of(now_ms, stored, planned)
+                    except DecodeError as error:
+                        raise named(error, member, self.name) from error
+                    if copy is not None:
+                        found[member] = copy
+                if len(told) // 2 < len(part):
+                    rest.append((shard, part[len(told) // 2 :]))
+            left = rest
+        return found
+
+    async def arrivals(self, members: Iterable[str]) -> set[Unit]:
+        """What those follow who wait for rows."""
+        shards = await self.shards()
+        return {shards[shard_of(member, len(shards))].arrivals for member in members}
+
+    async def claim(self, limit: int) -> list[Claims]:
+        """Lease at most *limit* rows that are due, from all shards alike."""
+        shards = await self.shards()
+        share, rest = divmod(limit, len(shards))
+        chance = random.randrange(len(shards))  # where shards get one more than others, or none
+        steps: list[Step] = [
+            (
+                shard.unit,
+                CLAIM.keys(shard.unit),
+                [share + ((i - chance) % len(shards) < rest), self.terms.lease_ms],
+            )
+            for i, shard in enumerate(shards)
+        ]
+        # What a lost reply has leased comes again when that lease ends.
+        replies = await self._run(CLAIM, steps, harmless=True, durable=False)
+        return [Claims.of(shard, reply) for shard, reply in zip(shards, replies, strict=True)]
+
+    async def take(self, wanted: Mapping[str, int]) -> list[Taken]:
+        """Lease rows for a reader: row → when the copy was read that it has seen (ms), 0 none."""
+        parts = list(_parted(await self.shards(), list(wanted)))
+        steps: list[Step] = []
+        for shard, part in parts:
+            names = TAKE.keys(shard.unit, *shard.rows(part))
+            pairs = [word for member in part for word in (member, wanted[member])]
+            steps.append((shard.unit, names, [self.terms.lease_ms, QUIET_MS, *pairs]))
+        replies = await self._run(TAKE, steps, harmless=True, durable=False)
+        return [
+            Taken.of(shard, part, reply)
+            for (shard, part), reply in zip(parts, replies, strict=True)
+        ]
+
+    async def commit(
+        self, leases: Iterable[tuple[Lease, Mapping[str, Verdict]]], trouble: str
+    ) -> Committed:
+        """Store what was loaded, as far as the leases still stand."""
+        steps: list[Step] = []
+        told: list[tuple[Lease, list[tuple[str, Verdict]]]] = []
+        for lease, verdicts in leases:
+            for part in _chunks(verdicts):
+                steps.append(self._commit(lease, part, trouble))
+                told.append((lease, part))
+        # What is lost is loaded again.
+        replies = await self._run(COMMIT, steps, harmless=True, durable=False)
+        committed = Committed({}, {})
+        for (lease, part), (digits, wait_ms) in zip(told, replies, strict=True):
+            committed.waits_ms[lease.shard] = int(wait_ms)
+            for (member, _), digit in zip(part, digits.decode(), strict=True):
+                committed.digits[member] = digit
+        return committed
+
+    def _commit(self, lease: Lease, part: list[tuple[str, Verdict]], trouble: str) -> Step:
+        shard, terms = lease.shard, self.terms
+        names = COMMIT.keys(shard.unit, *shard.rows(member for member, _ in part))
+        args: list[Argument] = [lease.token, lease.read_ms, shard.arrivals.key("bell"), trouble]
+        args += [terms.stale_ms, terms.absent_ttl_ms, terms.ttl_ms]
+        for member, verdict in part:
+            args += [member, verdict.verb, verdict.body, jitter_permille()]
+        return shard.unit, names, args
+
+    async def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> None:
+        """Have rows refreshed: row → period (ms)."""
+        steps: list[Step] = []
+        for number, (shard, part) in enumerate(_parted(await self.shards(), list(periods))):
+            unit = shard.unit
+            pairs = [word for member in part for word in (member, periods[member])]
+            args: list[Argument] = [write.part(number), write.number, unit.key("bell"), *pairs]
+            steps.append((unit, SCHEDULE.keys(unit), args))
+        await self._apply(SCHEDULE, steps)
+
+    async def unschedule(self, members: Sequence[str], write: ledger.Operation) -> None:
+        """Have rows refreshed no more, and drop their copies."""
+        steps: list[Step] = []
+        for number, (shard, part) in enumerate(_parted(await self.shards(), members)):
+            unit = shard.unit
+            names = UNSCHEDULE.keys(unit, *shard.rows(part))
+            writer = f"{write.part(number)}-"
+            args: list[Argument] = [writer, write.number, shard.arrivals.key("bell"), *part]
+            steps.append((unit, names, args))
+        await self._apply(UNSCHEDULE, steps)
+
+    async def invalidate(self, members: Sequence[str]) -> int:
+        """Drop copies, and have nothing stored that was read before; how many there were."""
+        steps: list[Step] = []
+        for shard, part in _parted(await self.shards(create=False), members):
+            names = INVALIDATE.keys(shard.unit, *shard.rows(part))
+            bells = [shard.unit.key("bell"), shard.arrivals.key("bell")]
+            steps.append((shard.unit, names, [*bells, *part]))
+        return sum(await self._run(INVALIDATE, steps, harmless=True))
+
+    async def explain(self, member: str) -> list[bytes]:
+        """What `lua/explain.lua` answers; nothing if there is no such cache."""
+        for shard, part in _parted(await self.shards(create=False), [member]):
+            names = EXPLAIN.keys(shard.unit, *shard.rows(part))
+            reply: list[bytes] = await self._caller.call(EXPLAIN, shard.unit, names, [member])
+            return reply
+        return []
+
+    async def scheduled(self, limit: int) -> list[bytes]:
+        """The scheduled rows that are due first."""
+        shards = await self.shards(create=False)
+        steps: list[Step] = [(shard.unit, SCHEDULED.keys(shard.unit), [limit]) for shard in shards]
+        found: list[tuple[int, bytes]] = []
+        for flat in await self._run(SCHEDULED, steps):
+            dues = (stored_score(due, f"when a row of {self.name!r} is due") for due in flat[1::2])
+            found += zip(dues, flat[::2], strict=True)
+        return [member for _, member in sorted(found)[:limit]]
+
+    async def status(self) -> list[Any]:
+        """What `lua/status.lua` answers for each shard."""
+        shards = await self.shards(create=False)
+        steps: list[Step] = [(shard.unit, STATUS.keys(shard.unit), []) for shard in shards]
+        return await self._run(STATUS, steps)
+
+    async def _apply(self, script: Script, steps: Sequence[Step]) -> None:
+        """Make *steps* of one operation; raises what it is to its user if one is not made."""
+        answers = await self._caller.call_many(script, steps)
+        problems = [answer for answer in answers if isinstance(answer, HoldfastError)]
+        for problem in problems:
+            if not isinstance(problem, ServerUnavailable):
+                raise problem
+            if len(problems) < len(answers):
+                done = f"{len(answers) - len(problems)} of {len(answers)} steps are made"
+                raise ledger.partly(problem, done) from problem
+        if problems:
+            raise problems[0]
+
+    async def _run(
+        self,
+        script: Script,
+        steps: Sequence[Step],
+        *,
+        harmless: bool = False,
+        durable: bool = True,
+    ) -> list[Any]:
+        """The answers of all *steps*; raises the error of the first that has none."""
+        if len(steps) == 1:
+            unit, names, args = steps[0]
+            only = self._caller.call(script, unit, names, args, harmless=harmless, durable=durable)
+            return [await only]
+        answers = await self._caller.call_many(script, steps, harmless=harmless, durable=durable)
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
+
+
+def _parted(
+    shards: Sequence[Shard], members: Sequence[str]
+) -> Iterator[tuple[Shard, Sequence[str]]]:
+    """*members* by their shard, at most `MAX_BATCH` of them together."""
+    parts: Mapping[int, Sequence[str]] = {0: members}
+    if len(shards) != 1:
+        by_shard: dict[int, list[str]] = {}
+        for member in members if shards else ():
+            by_shard.setdefault(shard_of(member, len(shards)), []).append(member)
+        parts = by_shard
+    for number, part in parts.items():
+        for start in range(0, len(part), MAX_BATCH):
+            yield shards[number], part[start : start + MAX_BATCH]
+
+
+def _chunks(verdicts: Mapping[str, Verdict]) -> Iterator[list[tuple[str, Verdict]]]:
+    """*verdicts* in parts of at most `CALL_BYTES` and `MAX_BATCH`."""
+    part: list[tuple[str, Verdict]] = []
+    size = 0
+    for member, verdict in verdicts.items():
+        if part and (size + len(verdict.body) > CALL_BYTES or len(part) == MAX_BATCH):
+            yield part
+            part, size = [], 0
+        part.append((member, verdict))
+        size += len(verdict.body)
+    if part:
+        yield part

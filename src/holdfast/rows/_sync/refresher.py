@@ -1,0 +1,142 @@
+# Generated from _async/refresher.py by tools/unasync.py: edit that, then run `make sync`.
+"""Keeps scheduled rows fresh."""
+
+from __future__ import annotations
+
+import logging
+import random
+from typing import Final
+
+from ...core.clock import Deadline, backoff_s
+from ...core.concurrency._sync.waiting import Event
+from ...core.notifier import Bell
+from ...errors import DecodeError, OutcomeUnknown, ServerUnavailable
+from ...errors.records import logger_of
+from ..options import MAX_BATCH
+from ..report import RefreshReport
+from ..source import NOT_SCHEDULED, Verdict
+from .loader import Loader
+from .row_store import Shelf
+
+logger: Final = logger_of("holdfast.rows")
+
+LOOK_S: Final = 300.0
+"""About so often one with nothing to do looks by itself. It knows what is due next, and is rung
+when that changes; as long as the line holds it misses nothing."""
+
+_FIRST_PAUSE_S: Final = 0.5
+_LONGEST_PAUSE_S: Final = 15.0
+"""Between two tries while the source, or the server, does not answer."""
+
+
+class Refresher:
+    """Loads rows when they are due, a batch at a time. Any number of them share the work.
+
+    Args:
+        shelf: where the rows lie.
+        loader: asks the source.
+        bell: how it hears of rows that are due earlier than it knew.
+    """
+
+    def __init__(self, shelf: Shelf, loader: Loader, bell: Bell) -> None:
+        self._shelf = shelf
+        self._loader = loader
+        self._bell = bell
+        self._flag: Event | None = None  # while it runs
+        self._stopped = False
+        self._failures = 0
+
+    def step(self, limit: int) -> RefreshReport:
+        """Refresh what is due, at most *limit* rows."""
+        claims = self._shelf.claim(limit)
+        due = [member for claim in claims for member in claim.members]
+        loaded = self._loader.load(due, self._shelf.terms.lease_ms / 1000)
+        verdicts = {
+            claim.lease: {
+                **dict.fromkeys(claim.lost, NOT_SCHEDULED),
+                **{member: loaded.verdicts[member] for member in claim.members},
+            }
+            for claim in claims
+        }
+        leases = [(lease, rows) for lease, rows in verdicts.items() if rows]
+        waits_ms = {claim.lease.shard: claim.wait_ms for claim in claims}
+        digits: dict[str, str] = {}
+        if leases:
+            committed = self._shelf.commit(leases, loaded.trouble)
+            waits_ms |= committed.waits_ms
+            digits = committed.digits
+        report = RefreshReport.of(
+            [
+                (loaded.verdicts.get(member, NOT_SCHEDULED).verb, digits[member])
+                for member in digits
+            ],
+            loaded.trouble,
+            waits_ms.values(),
+        )
+        if report.failed:
+            self._tell(loaded.verdicts)
+        return report
+
+    def run(self) -> None:
+        """Go on until `stop`, whatever the source and the server do."""
+        if self._flag is not None:
+            raise RuntimeError(f"row cache {self._shelf.name!r} is being refreshed by this already")
+        try:
+            self._flag = flag = Event()
+            self._go_on(flag)
+        finally:
+            self._flag, self._stopped = None, False
+
+    def _go_on(self, flag: Event) -> None:
+        with self._bell.lifetime.wakes(flag):
+            while not self._stopped:
+                try:
+                    units = [shard.unit for shard in self._shelf.shards()]
+                    with self._bell.follows(units, flag):
+                        self._work(flag)
+                except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
+                    self._pause(flag, str(error))
+
+    def stop(self) -> None:
+        """Finish the batch that is being loaded, and end. From any thread or signal handler."""
+        self._stopped = True
+        if self._flag is not None:
+            self._flag.set_from_handler()
+
+    def _work(self, flag: Event) -> None:
+        while not self._stopped:
+            flag.clear()
+            report = self.step(MAX_BATCH)
+            if report.trouble:
+                self._pause(flag, f"its source cannot be asked: {report.trouble}")
+                continue
+            if self._failures:
+                logger.warning("row cache %r is refreshed again", self._shelf.name)
+                self._failures = 0
+            # Rows that others load look due when their leases end: then this one looks, whatever
+            # has become of the others, and no row is later than its period and the lease.
+            pause_s = LOOK_S * random.uniform(0.75, 1.25)
+            wait_s = pause_s if report.next_due is None else min(report.next_due, pause_s)
+            if wait_s > 0 and not self._stopped:
+                flag.wait(wait_s)
+
+    def _pause(self, flag: Event, why: str) -> None:
+        """Wait longer with every failure; a ring changes nothing about that."""
+        self._failures += 1
+        level = logging.WARNING if self._failures == 1 else logging.DEBUG
+        logger.log(level, "row cache %r is not refreshed: %s", self._shelf.name, why)
+        over = Deadline(backoff_s(self._failures, _FIRST_PAUSE_S, _LONGEST_PAUSE_S))
+        while not (over.passed or self._stopped or self._bell.lifetime.closed):
+            flag.clear()
+            if not self._stopped:
+                flag.wait(over.left_s())
+
+    def _tell(self, verdicts: dict[str, Verdict]) -> None:
+        failed = [member for member, verdict in verdicts.items() if verdict.verb == "!"]
+        logger.warning(
+            "%d rows of row cache %r could not be loaded, such as %s: %s",
+            len(failed),
+            self._shelf.name,
+            failed[0],
+            verdicts[failed[0]].why,
+        )

@@ -1,1 +1,0 @@
-"""Loading rows from their source."""

@@ -1,1 +1,0 @@
-"""Readers who find nothing: one of them loads, the others wait."""

@@ -1,1 +1,0 @@
-"""Whoever keeps the rows fresh."""

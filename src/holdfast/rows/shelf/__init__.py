@@ -1,1 +1,0 @@
-"""The rows of a cache on the server: every call to it."""

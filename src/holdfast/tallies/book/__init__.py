@@ -1,1 +1,0 @@
-"""How counts get into a tally, each once."""

@@ -1,1 +1,0 @@
-"""Reads files and commits what is in them."""

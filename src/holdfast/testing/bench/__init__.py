@@ -1,1 +1,0 @@
-"""The tasks of a test: what is in line, and having it done."""

@@ -1,1 +1,0 @@
-"""A client whose tasks run as soon as they are enqueued."""

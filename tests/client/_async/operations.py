@@ -1,0 +1,254 @@
+"""Every public operation on one unit of each kind, for tests that damage what it reads."""
+
+import io
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast import AsyncHoldfast, AsyncLocalFiles, Counted, Retry, TaskRegistry
+from holdfast.queues.task_status import LISTED_STATES
+
+NAME: Final = "victim"
+
+SHORT_S: Final = 0.02
+"""How long an operation waits that may wait."""
+
+STOP_S: Final = 0.1
+
+Operation = Callable[[AsyncHoldfast, Path, str | None], Awaitable[Any]]
+"""With a client, a folder of its own, and the `op_id` of writes."""
+
+tasks = TaskRegistry()
+
+
+@tasks.task(queue=NAME, retry=Retry(attempts=1))
+def fail() -> None:
+    raise ValueError("as it was told to")
+
+
+class Source:
+    """Rows for all ids."""
+
+    def load(self, ids: list[Any]) -> dict[Any, Any]:
+        return {row_id: {"n": row_id} for row_id in ids}
+
+
+def by_who(line: bytes) -> Counted:
+    return Counted("2011-10-10", {"who": line.decode()})
+
+
+async def _hold(held: Any) -> None:
+    """Take a place of a lock or semaphore, renew it, and give it back."""
+    lease = await held.try_acquire()
+    if lease is not None:
+        async with lease:
+            await lease.renew()
+
+
+async def _wait(held: Any) -> None:
+    """Wait for a place, and give it back."""
+    async with held.hold(timeout=SHORT_S):
+        pass
+
+
+async def _read_feed(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
+    async for file in hf.file_feed(NAME).consumer("g").files(timeout=SHORT_S):
+        async with file:
+            await file.save_to(folder / "read")
+
+
+async def _publish(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
+    feed = hf.file_feed(NAME)
+    await feed.publish(io.BytesIO(b"line\n" * 50_000), name="new.log", timeout=SHORT_S)
+
+
+async def _aggregate(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
+    lines = folder / "lines"
+    lines.mkdir(exist_ok=True)
+    (lines / "b.log").write_bytes(b"a\nb\na\n")
+    await hf.tally(NAME).aggregate(AsyncLocalFiles(lines), key=by_who)
+
+
+async def _list_tasks(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
+    for state in LISTED_STATES:
+        await hf.queue(NAME).tasks(state)
+
+
+async def _work(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
+    """Run a worker that is told to stop: it must end, whatever it finds."""
+    worker = hf.worker(tasks)
+    stopping = threading.Timer(STOP_S, worker.stop)
+    stopping.start()
+    try:
+        await worker.run(until_idle=True)
+    finally:
+        stopping.join()
+
+
+async def _flush(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
+    async with hf.counter_buffer(flush_every=3600.0) as buffer:
+        buffer.add(NAME)
+
+
+async def _fetch_inbox(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
+    inbox = hf.inbox(NAME)
+    for batch in await inbox.fetch(timeout=SHORT_S):
+        await inbox.ack(batch)
+
+
+async def _fetch_mailbox(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
+    box = hf.mailbox(NAME)
+    await box.ack(await box.fetch(timeout=SHORT_S))
+
+
+def _of_lock(hf: AsyncHoldfast) -> Any:
+    return hf.lock(NAME, lease=60.0)
+
+
+def _of_semaphore(hf: AsyncHoldfast) -> Any:
+    return hf.semaphore(NAME, lease=60.0)
+
+
+def _rows(hf: AsyncHoldfast) -> Any:
+    return hf.row_cache(NAME, source=Source())
+
+
+_OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
+    "queue": {
+        "stats": lambda hf, _, op: hf.queue(NAME).stats(),
+        "pace": lambda hf, _, op: hf.queue(NAME).pace(),
+        "tasks": _list_tasks,
+        "dead": lambda hf, _, op: hf.queue(NAME).dead(),
+        "pause": lambda hf, _, op: hf.queue(NAME).pause(op_id=op),
+        "resume": lambda hf, _, op: hf.queue(NAME).resume(op_id=op),
+        "redefine": lambda hf, _, op: hf.queue(NAME).redefine(capacity=9, op_id=op),
+        "replay": lambda hf, _, op: hf.queue(NAME).replay(op_id=op),
+        "purge": lambda hf, _, op: hf.queue(NAME).purge(op_id=op),
+        "purge dead": lambda hf, _, op: hf.queue(NAME).purge(dead=True, op_id=op),
+        "enqueue": lambda hf, _, op: hf.enqueue(fail.call(), op_id=op),
+        "status": lambda hf, _, op: hf.queue(NAME).handle("dead").status(),
+        "result": lambda hf, _, op: hf.queue(NAME).handle("waiting").result(timeout=SHORT_S),
+        "cancel": lambda hf, _, op: hf.queue(NAME).handle("waiting").cancel(op_id=op),
+        "worker": _work,
+        "queues": lambda hf, _, op: hf.queues(),
+        "workers": lambda hf, _, op: hf.workers(),
+    },
+    "lock": {
+        "hold": lambda hf, _, op: _hold(_of_lock(hf)),
+        "wait": lambda hf, _, op: _wait(_of_lock(hf)),
+        "inspect": lambda hf, _, op: _of_lock(hf).inspect(),
+        "locks": lambda hf, _, op: hf.locks(),
+    },
+    "semaphore": {
+        "hold": lambda hf, _, op: _hold(_of_semaphore(hf)),
+        "wait": lambda hf, _, op: _wait(_of_semaphore(hf)),
+        "inspect": lambda hf, _, op: _of_semaphore(hf).inspect(),
+        "redefine": lambda hf, _, op: _of_semaphore(hf).redefine(limit=3, op_id=op),
+        "semaphores": lambda hf, _, op: hf.semaphores(),
+    },
+    "fenced": {
+        "get": lambda hf, _, op: hf.fenced(NAME).get(),
+        "set": lambda hf, _, op: hf.fenced(NAME).set("v", 10, op_id=op),
+    },
+    "mailbox": {
+        "fetch": _fetch_mailbox,
+        "ack": lambda hf, _, op: hf.mailbox(NAME).ack(3),
+        "latest": lambda hf, _, op: hf.mailbox(NAME).latest(10),
+        "status": lambda hf, _, op: hf.mailbox(NAME).status(),
+        "send": lambda hf, _, op: hf.mailbox(NAME).send(1, sender="jill", op_id=op),
+        "redefine": lambda hf, _, op: hf.mailbox(NAME).redefine(capacity=9, op_id=op),
+        "mailboxes": lambda hf, _, op: hf.mailboxes(),
+    },
+    "chat": {
+        "history": lambda hf, _, op: hf.chat(NAME).history(),
+        "members": lambda hf, _, op: hf.chat(NAME).members(),
+        "read_by": lambda hf, _, op: hf.chat(NAME).read_by(1),
+        "status": lambda hf, _, op: hf.chat(NAME).status(),
+        "send": lambda hf, _, op: hf.chat(NAME).send(1, sender="a", op_id=op),
+        "join": lambda hf, _, op: hf.chat(NAME).join("c", op_id=op),
+        "leave": lambda hf, _, op: hf.chat(NAME).leave("b", op_id=op),
+        "redefine": lambda hf, _, op: hf.chat(NAME).redefine(keep=9, op_id=op),
+        "create": lambda hf, _, op: hf.create_chat(["a"], sender="a", body="x", chat_id=NAME),
+        "inbox": lambda hf, _, op: hf.inbox("a").fetch(timeout=SHORT_S),
+        "unread": lambda hf, _, op: hf.inbox("a").unread(),
+        "chats": lambda hf, _, op: hf.chats(),
+    },
+    "inbox": {
+        "fetch": _fetch_inbox,
+        "unread": lambda hf, _, op: hf.inbox(NAME).unread(),
+        "chats": lambda hf, _, op: hf.inbox(NAME).chats(),
+        "create": lambda hf, _, op: hf.create_chat([NAME], sender=NAME, body="x"),
+    },
+    "recent": {
+        "all": lambda hf, _, op: hf.recent(NAME).all(),
+        "match": lambda hf, _, op: hf.recent(NAME).match("a"),
+        "touch": lambda hf, _, op: hf.recent(NAME).touch("jill", op_id=op),
+        "touch limited": lambda hf, _, op: hf.recent(NAME, limit=5).touch("jill", op_id=op),
+        "remove": lambda hf, _, op: hf.recent(NAME).remove("anna", op_id=op),
+        "redefine": lambda hf, _, op: hf.recent(NAME).redefine(limit=9, op_id=op),
+    },
+    "completions": {
+        "search": lambda hf, _, op: hf.completions(NAME).search("s"),
+        "search all": lambda hf, _, op: hf.completions(NAME).search(""),
+        "has": lambda hf, _, op: hf.completions(NAME).has("Santiago"),
+        "count": lambda hf, _, op: hf.completions(NAME).count(),
+        "add": lambda hf, _, op: hf.completions(NAME).add("Jill", op_id=op),
+        "add_many": lambda hf, _, op: hf.completions(NAME).add_many(["Jill", "Jack"]),
+        "remove": lambda hf, _, op: hf.completions(NAME).remove("Santiago", op_id=op),
+        "known": lambda hf, _, op: hf.known_completions(),
+    },
+    "counter": {
+        "samples": lambda hf, _, op: hf.counter(NAME).samples(60),
+        "total": lambda hf, _, op: hf.counter(NAME).total(60.0),
+        "rate": lambda hf, _, op: hf.counter(NAME).rate(3600.0),
+        "inspect": lambda hf, _, op: hf.counter(NAME).inspect(),
+        "add": lambda hf, _, op: hf.counter(NAME).add(op_id=op),
+        "add precise": lambda hf, _, op: hf.counter(NAME, precisions=[60], keep=9).add(op_id=op),
+        "redefine": lambda hf, _, op: hf.counter(NAME).redefine(keep=9, op_id=op),
+        "flush": _flush,
+        "known": lambda hf, _, op: hf.known_counters(),
+    },
+    "rows": {
+        "get": lambda hf, _, op: _rows(hf).get(1, timeout=SHORT_S),
+        "get young": lambda hf, _, op: _rows(hf).get(1, max_age=0.0, timeout=SHORT_S),
+        "get_many": lambda hf, _, op: _rows(hf).get_many([1, 2], timeout=SHORT_S),
+        "get only": lambda hf, _, op: hf.row_cache(NAME).get(1),
+        "explain": lambda hf, _, op: _rows(hf).explain(1),
+        "scheduled": lambda hf, _, op: _rows(hf).scheduled(),
+        "status": lambda hf, _, op: _rows(hf).status(),
+        "schedule": lambda hf, _, op: _rows(hf).schedule(1, every=60.0, op_id=op),
+        "unschedule": lambda hf, _, op: _rows(hf).unschedule(1, op_id=op),
+        "invalidate": lambda hf, _, op: _rows(hf).invalidate(1),
+        "refresh": lambda hf, _, op: _rows(hf).refresh_due(),
+        "caches": lambda hf, _, op: hf.row_caches(),
+    },
+    "feed": {
+        "status": lambda hf, _, op: hf.file_feed(NAME).status(),
+        "files": lambda hf, _, op: hf.file_feed(NAME).files(),
+        "redefine": lambda hf, _, op: hf.file_feed(NAME).redefine(lease=60.0),
+        "publish": _publish,
+        "read": _read_feed,
+        "seal": lambda hf, _, op: hf.file_feed(NAME).seal(),
+        "abort": lambda hf, _, op: hf.file_feed(NAME).abort(),
+        "feeds": lambda hf, _, op: hf.file_feeds(),
+    },
+    "tally": {
+        "total": lambda hf, _, op: hf.tally(NAME).total("2011-10-10"),
+        "days": lambda hf, _, op: hf.tally(NAME).days(),
+        "dimensions": lambda hf, _, op: hf.tally(NAME).dimensions("2011-10-10"),
+        "top": lambda hf, _, op: hf.tally(NAME).top("who", day="2011-10-10"),
+        "count": lambda hf, _, op: hf.tally(NAME).count("who", "a", day="2011-10-10"),
+        "share_of": lambda hf, _, op: hf.tally(NAME).share_of("who", "a", day="2011-10-10"),
+        "rejected": lambda hf, _, op: hf.tally(NAME).rejected("2011-10-10"),
+        "aggregate": _aggregate,
+        "tallies": lambda hf, _, op: hf.tallies(),
+    },
+}
+
+_OF_ALL: Final[Mapping[str, Operation]] = {
+    "audit": lambda hf, _, op: hf.audit(),
+}
+
+OPERATIONS: Final = {kind: {**each, **_OF_ALL} for kind, each in _OF_KINDS.items()}
+"""By kind of unit, as in `units.py`, and by what it does."""

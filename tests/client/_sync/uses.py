@@ -1,0 +1,239 @@
+# Generated from _async/uses.py by tools/unasync.py: edit that, then run `make sync`.
+"""The writes and the reads of each block."""
+
+import io
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from holdfast import (
+    Counted,
+    Holdfast,
+    LocalFiles,
+    LockTimeout,
+    ResultTimeout,
+    Retry,
+    TaskRegistry,
+)
+from holdfast.queues.task_status import LISTED_STATES
+
+tasks = TaskRegistry()
+
+
+@tasks.task(queue="work", retry=Retry(attempts=1))
+def work(n: int) -> int:
+    if n < 0:
+        raise ValueError(n)
+    return n
+
+
+class Rows:
+    """A source of rows."""
+
+    def load(self, ids: list[int]) -> dict[int, dict[str, int]]:
+        return {each: {"id": each} for each in ids}
+
+
+def by_word(line: bytes) -> Counted:
+    """Ten thousand values are more than one step takes."""
+    return Counted("2011-10-10", {"word": line.decode()})
+
+
+def lock_writes(hf: Holdfast, folder: Path) -> None:
+    lease = hf.lock("l").acquire()
+    hf.fenced("l").set("v", lease.fence)
+    lease.release()
+    with hf.semaphore("s", limit=2).hold():
+        pass
+    hf.semaphore("s").redefine(limit=3)
+
+
+def queue_writes(hf: Holdfast, folder: Path) -> None:
+    queue = hf.queue("work", capacity=100)
+    hf.enqueue(work.call(1))
+    [handle, _] = hf.enqueue_many([work.call(2), work.call(-1)])
+    handle.cancel()
+    queue.pause()
+    queue.resume()
+    queue.redefine(capacity=None)
+    hf.worker(tasks).run(until_idle=True)
+    assert len(queue.dead()) == 1
+    queue.replay()
+    queue.purge()
+
+
+def message_writes(hf: Holdfast, folder: Path) -> None:
+    box = hf.mailbox("jack")
+    box.send("hi", sender="jill")
+    box.ack(box.fetch())
+    box.redefine(capacity=10)
+    chat = hf.create_chat(["jason", "jeff"], sender="jason", body="hello")
+    chat.send("hi", sender="jason")
+    chat.join("jill")
+    chat.leave("jeff")
+
+
+def completion_writes(hf: Holdfast, folder: Path) -> None:
+    recent = hf.recent("player")
+    recent.touch("jill")
+    recent.remove("jill")
+    recent.redefine(limit=10)
+    names = hf.completions("guild")
+    names.add("jill")
+    names.add_many(["jack", "jeff"])
+    names.remove("jill")
+
+
+def counter_writes(hf: Holdfast, folder: Path) -> None:
+    hf.counter("hits").add()
+    hf.counter("hits").redefine(precisions=(1, 60), keep=10)
+    buffer = hf.counter_buffer()
+    buffer.add("hits")
+    buffer.add("misses")
+    buffer.close()
+
+
+def row_writes(hf: Holdfast, folder: Path) -> None:
+    cache = hf.row_cache("stock", source=Rows(), shards=2)
+    cache.schedule(1, every=60.0)
+    cache.refresh_due()
+    cache.get(2)
+    cache.invalidate(1)
+    cache.unschedule(1)
+
+
+def file_writes(hf: Holdfast, folder: Path) -> None:
+    feed = hf.file_feed("logs", consumers=["geo"])
+    feed.publish(io.BytesIO(b"line\n" * 100_000), name="a.log")
+    for file in feed.consumer("geo").files(timeout=0):
+        with file:
+            assert b"".join([block.data for block in file.blocks()]) == b"line\n" * 100_000
+    feed.redefine(lease=60.0)
+    feed.retry()
+    feed.seal()
+    hf.file_feed("other", mode="share").publish(io.BytesIO(b""), name="b.log")
+    hf.file_feed("other").abort()
+
+
+def tally_writes(hf: Holdfast, folder: Path) -> None:
+    (folder / "a.log").write_text("".join(f"w{n}\n" for n in range(6_000)))
+    hf.tally("daily").aggregate(LocalFiles(folder), key=by_word)
+
+
+WRITES: Final[Mapping[str, Callable[[Holdfast, Path], Awaitable[None]]]] = {
+    "locks": lock_writes,
+    "queues": queue_writes,
+    "messages": message_writes,
+    "completions": completion_writes,
+    "counters": counter_writes,
+    "rows": row_writes,
+    "files": file_writes,
+    "tallies": tally_writes,
+}
+"""By block: every write that it has. What is left in the namespace does not matter."""
+
+
+def lock_reads(hf: Holdfast) -> None:
+    with hf.lock("l", lease=60.0).hold():
+        with pytest.raises(LockTimeout):
+            hf.lock("l").acquire(timeout=0.01)
+        hf.lock("l").inspect()
+    hf.semaphore("s").inspect()
+    hf.fenced("l").get()
+    hf.locks()
+    hf.semaphores()
+
+
+def queue_reads(hf: Holdfast) -> None:
+    handle = hf.enqueue(work.call(1))
+    handle.status()
+    with pytest.raises(ResultTimeout):
+        handle.result(timeout=0.01)
+    queue = hf.queue("work")
+    queue.stats()
+    queue.pace()
+    for state in LISTED_STATES:
+        queue.tasks(state)
+    hf.queues()
+    hf.workers()
+
+
+def message_reads(hf: Holdfast) -> None:
+    box = hf.mailbox("jack")
+    box.fetch(timeout=0.01)
+    box.latest(10)
+    box.status()
+    chat = hf.create_chat(["jason", "jeff"], sender="jason", body="hello")
+    chat.history()
+    chat.members()
+    chat.read_by(1)
+    chat.status()
+    inbox = hf.inbox("jeff")
+    inbox.ack((inbox.fetch())[0])
+    inbox.fetch(timeout=0.01)
+    inbox.unread()
+    inbox.chats()
+    hf.mailboxes()
+    hf.chats()
+
+
+def completion_reads(hf: Holdfast) -> None:
+    hf.recent("player").all()
+    hf.recent("player").match("j")
+    names = hf.completions("guild")
+    names.search("j")
+    names.has("jill")
+    names.count()
+
+
+def counter_reads(hf: Holdfast) -> None:
+    hits = hf.counter("hits")
+    hits.samples(60)
+    hits.total(60)
+    hits.inspect()
+    hf.known_counters()
+
+
+def row_reads(hf: Holdfast) -> None:
+    cache = hf.row_cache("stock")
+    cache.get(1)
+    cache.get_many([1, 2, 3])
+    cache.explain(1)
+    cache.scheduled()
+    cache.status()
+
+
+def file_reads(hf: Holdfast) -> None:
+    feed = hf.file_feed("more", consumers=["geo"])
+    feed.publish(io.BytesIO(b"line\n"), name="a.log")
+    feed.status()
+    feed.files()
+    feed.files(failed=True)
+    for file in feed.consumer("geo").files(timeout=0.01):
+        with file:
+            assert [line.decode() for line in file.lines()] == ["line"]
+
+
+def tally_reads(hf: Holdfast) -> None:
+    tally, day = hf.tally("daily"), "2011-10-10"
+    tally.days()
+    tally.dimensions(day)
+    tally.total(day)
+    tally.top("word", day=day)
+    tally.count("word", "w1", day=day)
+    tally.rejected(day)
+
+
+READS: Final[Mapping[str, Callable[[Holdfast], Awaitable[None]]]] = {
+    "locks": lock_reads,
+    "queues": queue_reads,
+    "messages": message_reads,
+    "completions": completion_reads,
+    "counters": counter_reads,
+    "rows": row_reads,
+    "files": file_reads,
+    "tallies": tally_reads,
+}
+"""By block: what reads, and what waits. It expects what `WRITES` has left."""

@@ -1,1 +1,0 @@
-"""Every public operation of each kind of unit: `_async.py`, and its blocking half."""
