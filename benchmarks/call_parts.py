@@ -15,7 +15,7 @@ import hiredis
 
 from holdfast.core._async.caller import AsyncCaller
 from holdfast.core._sync.caller import Caller
-from holdfast.core.transport._async.connection import AsyncLane
+from holdfast.core.transport._async.connection import AsyncConnection
 from holdfast.core.transport._sync.connection import Lane
 from holdfast.core.transport.outcome import outcome_of
 from holdfast.core.transport.request import Request
@@ -68,7 +68,7 @@ class _OnLoop:
     def __init__(self, runner: asyncio.Runner, settings: Settings) -> None:
         self._runner = runner
         self._caller = AsyncCaller(settings)
-        self._lane: AsyncLane = runner.run(_lane_of(settings))
+        self._lane: AsyncConnection = runner.run(_lane_of(settings))
 
     def lanes(self, count: int, together: int) -> None:
         """Submit requests to a lane, so many at a time."""
@@ -96,8 +96,8 @@ class _OnLoop:
         self._runner.run(self._caller.close())
 
 
-async def _lane_of(settings: Settings) -> AsyncLane:
-    return AsyncLane(settings, settings.addresses[0])
+async def _lane_of(settings: Settings) -> AsyncConnection:
+    return AsyncConnection(settings, settings.addresses[0])
 
 
 async def _side_by_side(

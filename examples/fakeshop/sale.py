@@ -122,7 +122,7 @@ class Sale:
             if time.monotonic() > limit:
                 failed = ", ".join(Snapshot(False, 0, staff.told()).failed) or "no error either"
                 raise PeopleFailed(f"nobody has read anything for {BEGIN_S:.0f} s: {failed}")
-        staff.begin_anew()
+        staff.after_fork()
         return time.monotonic()
 
     def _schedule(self) -> None:

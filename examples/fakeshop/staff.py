@@ -79,7 +79,7 @@ class Staff:
         """The processes, by what is done there, numbered."""
         return {f"{each.role}-{n}": each.process.pid for n, each in enumerate(self._hired, 1)}
 
-    def begin_anew(self) -> None:
+    def after_fork(self) -> None:
         """Forget what was done so far, but for what was sold (`sold before` as well)."""
         with self._guard:
             sold = self._counts.get("sold", 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .exports import HOMES
+from .exports import EXPORTS
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -302,9 +302,9 @@ if not TYPE_CHECKING:  # or a type checker would believe in any name
 
     def __getattr__(name: str) -> object:
         """A public name that is used for the first time."""
-        if name not in HOMES:
+        if name not in EXPORTS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f".{HOMES[name]}", __name__), name)
+        value = getattr(import_module(f".{EXPORTS[name]}", __name__), name)
         globals()[name] = value
         return value
 

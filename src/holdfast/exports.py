@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-HOMES: Final = {
+EXPORTS: Final = {
     "JSON": "core.codec",
     "AsyncChat": "messages._async.chat",
     "AsyncCompletions": "completions._async.completions",

@@ -8,7 +8,7 @@ from typing import Any
 from conftest import Site
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, AsyncLease, ClientClosed, Counted, Retry, TaskRegistry
-from holdfast.core.concurrency._async.waiting import Beside, sleep
+from holdfast.core.concurrency._async.waiting import BackgroundTask, sleep
 
 tasks = TaskRegistry()
 started: list[int] = []
@@ -165,10 +165,10 @@ async def test_all_who_wait_end_with_their_client(site: Site) -> None:
     source = Loading()
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as owner:
         leases = await prepare(owner)
-        loading = Beside(owner.row_cache("loading", source=source, lease=120.0).get, "1")
+        loading = BackgroundTask(owner.row_cache("loading", source=source, lease=120.0).get, "1")
         await eventually_async(lambda: source.asked)
         hf = AsyncHoldfast.from_url(site.url, namespace=site.namespace)
-        waits = {name: Beside(wait, hf) for name, wait in WAITS.items()}
+        waits = {name: BackgroundTask(wait, hf) for name, wait in WAITS.items()}
         await eventually_async(lambda: started)
         await sleep(0.5)  # so that all others have begun to wait as well
         began, ends = time.monotonic(), dict[str, str]()

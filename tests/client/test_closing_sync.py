@@ -9,7 +9,7 @@ from typing import Any
 from conftest import Site
 from faults.waiting import eventually
 from holdfast import ClientClosed, Counted, Holdfast, Lease, Retry, TaskRegistry
-from holdfast.core.concurrency._sync.waiting import Beside, sleep
+from holdfast.core.concurrency._sync.waiting import BackgroundTask, sleep
 
 tasks = TaskRegistry()
 started: list[int] = []
@@ -166,10 +166,10 @@ def test_all_who_wait_end_with_their_client(site: Site) -> None:
     source = Loading()
     with Holdfast.from_url(site.url, namespace=site.namespace) as owner:
         leases = prepare(owner)
-        loading = Beside(owner.row_cache("loading", source=source, lease=120.0).get, "1")
+        loading = BackgroundTask(owner.row_cache("loading", source=source, lease=120.0).get, "1")
         eventually(lambda: source.asked)
         hf = Holdfast.from_url(site.url, namespace=site.namespace)
-        waits = {name: Beside(wait, hf) for name, wait in WAITS.items()}
+        waits = {name: BackgroundTask(wait, hf) for name, wait in WAITS.items()}
         eventually(lambda: started)
         sleep(0.5)  # so that all others have begun to wait as well
         began, ends = time.monotonic(), dict[str, str]()

@@ -9,7 +9,7 @@ import pytest
 from conftest import Site
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, DecodeError, Retry, TaskRegistry
-from holdfast.core.concurrency._async.waiting import Beside
+from holdfast.core.concurrency._async.waiting import BackgroundTask
 
 tasks = TaskRegistry()
 ran: list[int] = []
@@ -119,7 +119,7 @@ async def test_a_worker_goes_on(site: Site) -> None:
     ran.clear()
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         worker = hf.worker(tasks)
-        running = Beside(worker.run)
+        running = BackgroundTask(worker.run)
         for n, value in enumerate(DAMAGES[:3]):
             async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as other:
                 await other.enqueue(work.call(n))

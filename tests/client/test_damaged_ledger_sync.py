@@ -10,7 +10,7 @@ import pytest
 from conftest import Site
 from faults.waiting import eventually
 from holdfast import DecodeError, Holdfast, Retry, TaskRegistry
-from holdfast.core.concurrency._sync.waiting import Beside
+from holdfast.core.concurrency._sync.waiting import BackgroundTask
 
 tasks = TaskRegistry()
 ran: list[int] = []
@@ -120,7 +120,7 @@ def test_a_worker_goes_on(site: Site) -> None:
     ran.clear()
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         worker = hf.worker(tasks)
-        running = Beside(worker.run)
+        running = BackgroundTask(worker.run)
         for n, value in enumerate(DAMAGES[:3]):
             with Holdfast.from_url(site.url, namespace=site.namespace) as other:
                 other.enqueue(work.call(n))

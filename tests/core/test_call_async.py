@@ -11,8 +11,8 @@ from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import ClientClosed, DecodeError, OutcomeUnknown, ServerRefused, ServerUnavailable
 from holdfast.core._async.caller import AsyncCaller
-from holdfast.core.attempt import Tried
-from holdfast.core.concurrency._async.waiting import Beside
+from holdfast.core.attempt import FirstAttempt
+from holdfast.core.concurrency._async.waiting import BackgroundTask
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
 from holdfast.core.transport.outcome import Lost
@@ -78,14 +78,14 @@ async def test_scripts_are_sent_again_when_the_server_forgot_them(
     assert await increment(caller, unit) == 2
 
 
-async def tried(caller: AsyncCaller, unit: Unit) -> Tried:
+async def tried(caller: AsyncCaller, unit: Unit) -> FirstAttempt:
     """A call that was sent by the straight way."""
     routes = caller.straight
     assert routes is not None
     lane = routes.beaten(unit, CallKind.ORDINARY)
     assert lane is not None
     request = Request.of_script(INCREMENT.sha1, [unit.key("n")], [1])
-    return Tried(await lane.submit(request), time.monotonic(), routes)
+    return FirstAttempt(await lane.submit(request), time.monotonic(), routes)
 
 
 async def test_what_was_tried_is_not_sent_again(
@@ -105,11 +105,13 @@ async def test_what_was_tried_may_be_lost(caller: AsyncCaller, unit: Unit) -> No
     assert await increment(caller, unit) == 1
     keys, lost, routes = [unit.key("n")], Lost("the line broke"), caller.straight
     with pytest.raises(OutcomeUnknown, match="the line broke"):
-        await caller.call(INCREMENT, unit, keys, [1], tried=Tried(lost, time.monotonic(), routes))
-    late = Tried(lost, time.monotonic() - 3600, routes)
+        await caller.call(
+            INCREMENT, unit, keys, [1], tried=FirstAttempt(lost, time.monotonic(), routes)
+        )
+    late = FirstAttempt(lost, time.monotonic() - 3600, routes)
     with pytest.raises(ServerUnavailable, match="the line broke"):
         await caller.call(INCREMENT, unit, keys, [1], harmless=True, tried=late)
-    now = Tried(lost, time.monotonic(), routes)
+    now = FirstAttempt(lost, time.monotonic(), routes)
     assert await caller.call(INCREMENT, unit, keys, [1], harmless=True, tried=now) == 2
 
 
@@ -204,7 +206,7 @@ async def test_a_call_that_bides_its_time_ends_with_its_client(
         caller = AsyncCaller(Settings.from_url(f"{proxy.url}?socket_timeout=60"))
         await increment(caller, lone)
         fresh_server.execute("REPLICAOF", "127.0.0.1", "1")
-        call = Beside(increment, caller, lone)
+        call = BackgroundTask(increment, caller, lone)
         await eventually_async(lambda: proxy.commands["EVALSHA"] > 3)
         opened = proxy.connections
         await caller.close()

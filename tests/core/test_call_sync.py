@@ -12,8 +12,8 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import ClientClosed, DecodeError, OutcomeUnknown, ServerRefused, ServerUnavailable
 from holdfast.core._sync.caller import Caller
-from holdfast.core.attempt import Tried
-from holdfast.core.concurrency._sync.waiting import Beside
+from holdfast.core.attempt import FirstAttempt
+from holdfast.core.concurrency._sync.waiting import BackgroundTask
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
 from holdfast.core.transport.outcome import Lost
@@ -79,14 +79,14 @@ def test_scripts_are_sent_again_when_the_server_forgot_them(
     assert increment(caller, unit) == 2
 
 
-def tried(caller: Caller, unit: Unit) -> Tried:
+def tried(caller: Caller, unit: Unit) -> FirstAttempt:
     """A call that was sent by the straight way."""
     routes = caller.straight
     assert routes is not None
     lane = routes.beaten(unit, CallKind.ORDINARY)
     assert lane is not None
     request = Request.of_script(INCREMENT.sha1, [unit.key("n")], [1])
-    return Tried(lane.submit(request), time.monotonic(), routes)
+    return FirstAttempt(lane.submit(request), time.monotonic(), routes)
 
 
 def test_what_was_tried_is_not_sent_again(site: Site, caller: Caller, unit: Unit) -> None:
@@ -104,11 +104,11 @@ def test_what_was_tried_may_be_lost(caller: Caller, unit: Unit) -> None:
     assert increment(caller, unit) == 1
     keys, lost, routes = [unit.key("n")], Lost("the line broke"), caller.straight
     with pytest.raises(OutcomeUnknown, match="the line broke"):
-        caller.call(INCREMENT, unit, keys, [1], tried=Tried(lost, time.monotonic(), routes))
-    late = Tried(lost, time.monotonic() - 3600, routes)
+        caller.call(INCREMENT, unit, keys, [1], tried=FirstAttempt(lost, time.monotonic(), routes))
+    late = FirstAttempt(lost, time.monotonic() - 3600, routes)
     with pytest.raises(ServerUnavailable, match="the line broke"):
         caller.call(INCREMENT, unit, keys, [1], harmless=True, tried=late)
-    now = Tried(lost, time.monotonic(), routes)
+    now = FirstAttempt(lost, time.monotonic(), routes)
     assert caller.call(INCREMENT, unit, keys, [1], harmless=True, tried=now) == 2
 
 
@@ -195,7 +195,7 @@ def test_a_call_that_bides_its_time_ends_with_its_client(fresh_server: Server, l
         caller = Caller(Settings.from_url(f"{proxy.url}?socket_timeout=60"))
         increment(caller, lone)
         fresh_server.execute("REPLICAOF", "127.0.0.1", "1")
-        call = Beside(increment, caller, lone)
+        call = BackgroundTask(increment, caller, lone)
         eventually(lambda: proxy.commands["EVALSHA"] > 3)
         opened = proxy.connections
         caller.close()

@@ -10,7 +10,7 @@ import pytest
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast.core._async.caller import AsyncCaller
-from holdfast.core.concurrency._async.waiting import Event, Revocation, in_time
+from holdfast.core.concurrency._async.waiting import CancelScope, Event, in_time
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
 from holdfast.core.transport.settings import Settings
@@ -90,7 +90,7 @@ def cancelling() -> int:
 
 
 async def test_what_is_revoked_is_cancelled() -> None:
-    revocation = Revocation()
+    revocation = CancelScope()
     threads = [threading.Thread(target=revocation.revoke) for _ in range(2)]
     for thread in threads:
         thread.start()
@@ -102,7 +102,7 @@ async def test_what_is_revoked_is_cancelled() -> None:
 
 
 async def test_who_is_cancelled_by_somebody_else_as_well_ends() -> None:
-    revocation, task = Revocation(), asyncio.current_task()
+    revocation, task = CancelScope(), asyncio.current_task()
     assert task is not None
     revocation.revoke()
     task.cancel()
@@ -116,7 +116,7 @@ async def test_who_is_cancelled_by_somebody_else_as_well_ends() -> None:
 async def test_who_ignores_it_is_not_cancelled_any_more() -> None:
     """The body ended well, or by an error of its own."""
     for ending in (None, KeyError()):
-        revocation = Revocation()
+        revocation = CancelScope()
         revocation.revoke()
         await interrupted()
         assert not revocation.end(ending)
@@ -124,7 +124,7 @@ async def test_who_ignores_it_is_not_cancelled_any_more() -> None:
 
 
 async def test_the_word_that_comes_too_late_cancels_nobody() -> None:
-    revocation = Revocation()
+    revocation = CancelScope()
     revocation.revoke()
     assert not revocation.end(None)
     await asyncio.sleep(0)
@@ -132,8 +132,8 @@ async def test_the_word_that_comes_too_late_cancels_nobody() -> None:
 
 
 def test_after_its_loop_it_is_harmless() -> None:
-    async def made() -> Revocation:
-        return Revocation()
+    async def made() -> CancelScope:
+        return CancelScope()
 
     asyncio.run(made()).revoke()
 
@@ -144,7 +144,7 @@ async def test_only_a_task_can_be_cancelled() -> None:
 
     def called() -> None:
         try:
-            Revocation()
+            CancelScope()
         except RuntimeError as error:
             problems.append(error)
         done.set()

@@ -12,7 +12,7 @@ from faults.servers import Server
 from holdfast import Holdfast, TaskRegistry
 from holdfast.core.concurrency._async.waiting import Local as AsyncLocal
 from holdfast.core.concurrency._sync.waiting import Local
-from holdfast.core.concurrency.fork_hooks import begins_anew, process_id
+from holdfast.core.concurrency.fork_hooks import process_id, register_after_fork
 
 # A fork starts afresh: the child opens its own connections, the parent's stay untouched
 
@@ -85,15 +85,15 @@ class Holder:
     def __init__(self) -> None:
         self.held = "something"
 
-    def begin_anew(self) -> None:
+    def after_fork(self) -> None:
         self.held = ""
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_child_begins_anew() -> None:
     holder, gone = Holder(), Holder()
-    begins_anew(holder)
-    begins_anew(gone)
+    register_after_fork(holder)
+    register_after_fork(gone)
     del gone
     gc.collect()
     child = os.fork()

@@ -16,7 +16,7 @@ import pytest
 from faults.interrupts import SOURCE, Interrupt, handler, interrupted_at
 from faults.proxy import Proxy
 from faults.waiting import eventually
-from holdfast.core.transport._async.connection import AsyncLane
+from holdfast.core.transport._async.connection import AsyncConnection
 from holdfast.core.transport.outcome import Replied
 from holdfast.core.transport.request import Request
 from holdfast.core.transport.settings import Settings
@@ -49,8 +49,8 @@ class Program:
         self._tasks: list[asyncio.Task[bool]] = []
         self.lane = loop.run_until_complete(self._opened())
 
-    async def _opened(self) -> AsyncLane:
-        return AsyncLane(self._settings, self._settings.addresses[0])
+    async def _opened(self) -> AsyncConnection:
+        return AsyncConnection(self._settings, self._settings.addresses[0])
 
     def use(self, callers: int = 2, calls: int = 2) -> None:
         """Have *callers* make so many calls each, one after another."""

@@ -20,7 +20,7 @@ from holdfast import ClientClosed, OutcomeUnknown
 from holdfast.core._async.caller import AsyncCaller
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
-from holdfast.core.transport._async.connection import AsyncLane
+from holdfast.core.transport._async.connection import AsyncConnection
 from holdfast.core.transport._async.stream import AsyncStream
 from holdfast.core.transport.outcome import Replied, Unsent
 from holdfast.core.transport.request import Request
@@ -41,9 +41,9 @@ async def echo(caller: AsyncCaller, unit: Unit, word: str) -> None:
     assert await caller.call(ECHO, unit, [unit.key("k")], [word]) == word.encode()
 
 
-def lane_to(url: str) -> AsyncLane:
+def lane_to(url: str) -> AsyncConnection:
     settings = Settings.from_url(url)
-    return AsyncLane(settings, settings.addresses[0])
+    return AsyncConnection(settings, settings.addresses[0])
 
 
 async def test_calls_are_sent_however_long_a_turn_of_the_loop_takes(standalone: Server) -> None:

@@ -6,7 +6,7 @@ import sys
 import pytest
 from redis import connection as flavour
 
-from holdfast.core.transport.request import Form, Packer, Request, packed
+from holdfast.core.transport.request import Packer, PreparedCommand, Request, packed
 from holdfast.core.transport.settings import Settings
 
 SHA1 = "a" * 40
@@ -18,7 +18,9 @@ SHA1 = "a" * 40
 def test_a_filled_form_is_a_packed_call(
     keys: list[str | bytes], rest: list[str | bytes | int], first: str
 ) -> None:
-    assert Form(SHA1, keys, *rest).filled(first) == Request.of_script(SHA1, keys, [first, *rest])
+    assert PreparedCommand(SHA1, keys, *rest).filled(first) == Request.of_script(
+        SHA1, keys, [first, *rest]
+    )
 
 
 INTERRUPTED = """

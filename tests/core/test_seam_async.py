@@ -7,11 +7,11 @@ import pytest
 
 from faults.waiting import eventually_async
 from holdfast.core.concurrency._async.waiting import (
-    Aside,
-    Beside,
+    AutoResetEvent,
+    BackgroundTask,
+    CallbackRunner,
+    CancelScope,
     Event,
-    Nudge,
-    Revocation,
     in_time,
     runs_here,
     seen_through,
@@ -19,7 +19,7 @@ from holdfast.core.concurrency._async.waiting import (
 
 
 async def test_a_nudge_is_lowered_by_the_wait_that_it_ends() -> None:
-    nudge = Nudge()
+    nudge = AutoResetEvent()
     assert not await nudge.wait(0.01)
     nudge.set()
     nudge.set()
@@ -32,20 +32,20 @@ async def test_a_nudge_is_lowered_by_the_wait_that_it_ends() -> None:
 async def test_a_callback_runs_aside() -> None:
     """Soon, and not within the call that asks for it."""
     ran = Event()
-    Aside().run(ran.set)
+    CallbackRunner().run(ran.set)
     assert await ran.wait(5)
 
 
 async def test_a_body_that_is_not_revoked_is_left_alone() -> None:
-    revocation = Revocation()
+    revocation = CancelScope()
     assert not revocation.end(None)
     revocation.revoke()
-    assert not await Nudge().wait(0.01)  # nobody is cancelled here
+    assert not await AutoResetEvent().wait(0.01)  # nobody is cancelled here
     assert not revocation.end(None)
 
 
 async def test_what_a_revoked_body_raises_is_its_own() -> None:
-    assert not Revocation().end(KeyError())
+    assert not CancelScope().end(KeyError())
 
 
 async def answer(value: int) -> int:
@@ -93,12 +93,12 @@ async def test_work_goes_on_beside_who_asks_later() -> None:
         await go_on.wait(30)
         return 10 // outcome
 
-    beside = Beside(work, 5)
+    beside = BackgroundTask(work, 5)
     assert await begun.wait(30)
     go_on.set()
     assert await beside.outcome() == 2
-    failing = Beside(work, 0)
+    failing = BackgroundTask(work, 0)
     with pytest.raises(ZeroDivisionError):
         await failing.outcome()
-    unasked = Beside(work, 0)
+    unasked = BackgroundTask(work, 0)
     await unasked.end()

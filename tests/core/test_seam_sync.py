@@ -8,11 +8,11 @@ import pytest
 
 from faults.waiting import eventually
 from holdfast.core.concurrency._sync.waiting import (
-    Aside,
-    Beside,
+    AutoResetEvent,
+    BackgroundTask,
+    CallbackRunner,
+    CancelScope,
     Event,
-    Nudge,
-    Revocation,
     in_time,
     runs_here,
     seen_through,
@@ -20,7 +20,7 @@ from holdfast.core.concurrency._sync.waiting import (
 
 
 def test_a_nudge_is_lowered_by_the_wait_that_it_ends() -> None:
-    nudge = Nudge()
+    nudge = AutoResetEvent()
     assert not nudge.wait(0.01)
     nudge.set()
     nudge.set()
@@ -33,20 +33,20 @@ def test_a_nudge_is_lowered_by_the_wait_that_it_ends() -> None:
 def test_a_callback_runs_aside() -> None:
     """Soon, and not within the call that asks for it."""
     ran = Event()
-    Aside().run(ran.set)
+    CallbackRunner().run(ran.set)
     assert ran.wait(5)
 
 
 def test_a_body_that_is_not_revoked_is_left_alone() -> None:
-    revocation = Revocation()
+    revocation = CancelScope()
     assert not revocation.end(None)
     revocation.revoke()
-    assert not Nudge().wait(0.01)  # nobody is cancelled here
+    assert not AutoResetEvent().wait(0.01)  # nobody is cancelled here
     assert not revocation.end(None)
 
 
 def test_what_a_revoked_body_raises_is_its_own() -> None:
-    assert not Revocation().end(KeyError())
+    assert not CancelScope().end(KeyError())
 
 
 def answer(value: int) -> int:
@@ -94,12 +94,12 @@ def test_work_goes_on_beside_who_asks_later() -> None:
         go_on.wait(30)
         return 10 // outcome
 
-    beside = Beside(work, 5)
+    beside = BackgroundTask(work, 5)
     assert begun.wait(30)
     go_on.set()
     assert beside.outcome() == 2
-    failing = Beside(work, 0)
+    failing = BackgroundTask(work, 0)
     with pytest.raises(ZeroDivisionError):
         failing.outcome()
-    unasked = Beside(work, 0)
+    unasked = BackgroundTask(work, 0)
     unasked.end()

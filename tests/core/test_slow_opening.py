@@ -19,13 +19,13 @@ from faults.ports import LOOPBACK
 from faults.servers import Server
 from faults.tls import Tls
 from faults.waiting import eventually_async
-from holdfast.core._async.router import AsyncRoutes
+from holdfast.core._async.router import AsyncRouter
 from holdfast.core.concurrency.event_loop import new_loop
 from holdfast.core.concurrency.loop_thread import LoopThread
-from holdfast.core.maxmemory import Lookout
+from holdfast.core.maxmemory import MaxmemoryCheck
 from holdfast.core.names import Namespace
 from holdfast.core.renewer import _Rounds
-from holdfast.core.transport._async.connection import AsyncLane
+from holdfast.core.transport._async.connection import AsyncConnection
 from holdfast.core.transport._async.stream import open_stream
 from holdfast.core.transport.outcome import Replied, Unsent
 from holdfast.core.transport.request import Request
@@ -96,7 +96,7 @@ def hasty(url: str) -> Settings:
     return replace(Settings.from_url(url), timeout_s=CALL_S, opening_s=60.0)
 
 
-def patient(*lanes: AsyncLane) -> None:
+def patient(*lanes: AsyncConnection) -> None:
     """Have calls wait from now on: one that gives up once it is sent takes the connection along."""
     for lane in lanes:
         lane._settings = replace(lane._settings, timeout_s=60.0)
@@ -107,7 +107,7 @@ async def test_a_handshake_goes_on_behind_the_calls_that_gave_up(standalone: Ser
     with Tls(standalone.address) as tls:
         async with gate_to(tls.port) as gate:
             settings = hasty(tls.url.replace(str(tls.port), str(gate.port)))
-            lane = AsyncLane(settings, settings.addresses[0])
+            lane = AsyncConnection(settings, settings.addresses[0])
             together = [lane.submit(PING), lane.submit(PING)]
             for outcome in [*await asyncio.gather(*together), await lane.submit(PING)]:
                 assert isinstance(outcome, Unsent)
@@ -129,7 +129,7 @@ async def test_a_handshake_goes_on_behind_the_calls_that_gave_up(standalone: Ser
 async def test_what_nobody_waits_for_any_more_is_closed_at_once(standalone: Server) -> None:
     async with gate_to(standalone.port) as gate:
         settings = hasty(f"redis://{LOOPBACK}:{gate.port}")
-        lane = AsyncLane(settings, settings.addresses[0])
+        lane = AsyncConnection(settings, settings.addresses[0])
         assert isinstance(await lane.submit(PING), Unsent)
         assert lane.opening
         async with asyncio.timeout(30):
@@ -174,7 +174,7 @@ def test_a_loop_may_end_in_the_midst_of_an_opening(
 async def test_a_map_is_asked_for_on_the_connection_that_was_begun(cluster: Cluster) -> None:
     unit = Namespace.of("slow").unit("echo", "x")
     async with gate_to(cluster.nodes[0].port) as gate:
-        routes = AsyncRoutes(hasty(f"redis+cluster://{LOOPBACK}:{gate.port}"))
+        routes = AsyncRouter(hasty(f"redis+cluster://{LOOPBACK}:{gate.port}"))
         assert await routes.address(unit) is None
         assert await routes.address(unit) is None
         assert gate.visitors == 1
@@ -193,7 +193,7 @@ async def test_renewals_are_hasty_and_their_connections_are_not() -> None:
     """A lease of 6 s is asked for again after a second, on the connection that was begun."""
     settings = replace(Settings.from_url("redis://localhost"), timeout_s=5.0)
     thread = LoopThread.enter()
-    rounds = _Rounds(settings, None, Lookout(), thread)
+    rounds = _Rounds(settings, None, MaxmemoryCheck(), thread)
     renewing = rounds._caller(6000).settings
     thread.leave()
     assert (renewing.timeout_s, renewing.patience_s) == (1.0, 5.0)

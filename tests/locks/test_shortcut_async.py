@@ -13,7 +13,7 @@ from holdfast import (
     LockTimeout,
     NotDefined,
 )
-from holdfast.core.concurrency._async.waiting import Beside
+from holdfast.core.concurrency._async.waiting import BackgroundTask
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ async def test_who_is_refused_by_the_short_way_stands_in_line(hf: AsyncHoldfast)
     with pytest.raises(LockTimeout) as caught:
         await lock.acquire(timeout=0)
     assert caught.value.holder == first.holder
-    waiting = Beside(lock.acquire)
+    waiting = BackgroundTask(lock.acquire)
     await eventually_async(lambda: waiters(hf, 1))
     await first.release()
     second = await waiting.outcome()

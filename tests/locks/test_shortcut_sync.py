@@ -14,7 +14,7 @@ from holdfast import (
     LockTimeout,
     NotDefined,
 )
-from holdfast.core.concurrency._sync.waiting import Beside
+from holdfast.core.concurrency._sync.waiting import BackgroundTask
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_who_is_refused_by_the_short_way_stands_in_line(hf: Holdfast) -> None:
     with pytest.raises(LockTimeout) as caught:
         lock.acquire(timeout=0)
     assert caught.value.holder == first.holder
-    waiting = Beside(lock.acquire)
+    waiting = BackgroundTask(lock.acquire)
     eventually(lambda: waiters(hf, 1))
     first.release()
     second = waiting.outcome()

@@ -13,7 +13,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, AsyncLock, AsyncSemaphore, DefinitionConflict, LeaseLost
-from holdfast.locks import waiters as lobby
+from holdfast.locks import waiters
 
 
 @pytest.fixture
@@ -199,14 +199,14 @@ async def test_locks_of_two_orders_do_not_deadlock(hf: AsyncHoldfast, other: Asy
 async def test_rooms_are_closed_again(
     hf: AsyncHoldfast, other: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lobby, "IDLE_ROOMS", 3)
+    monkeypatch.setattr(waiters, "IDLE_ROOMS", 3)
     for n in range(8):
         lease = await hf.lock(f"l{n}").acquire()
         task = asyncio.create_task(other.lock(f"l{n}").acquire())
         await eventually_async(lambda n=n: waiting(hf.lock(f"l{n}"), 1))
         await lease.release()
         await (await task).release()
-    assert [unit.name for unit in other._lobby._rooms._rooms] == ["l5", "l6", "l7"]
+    assert [unit.name for unit in other._waiters._rooms._rooms] == ["l5", "l6", "l7"]
 
 
 async def test_an_idle_waiter_costs_at_most_two_commands_a_second(standalone: Server) -> None:

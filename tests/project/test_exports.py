@@ -10,7 +10,7 @@ import pytest
 
 import holdfast
 from holdfast import errors
-from holdfast.exports import HOMES
+from holdfast.exports import EXPORTS
 from project.sources import PACKAGE, tree
 
 PUBLIC = [name for name in holdfast.__all__ if not name.startswith("_")]
@@ -52,8 +52,8 @@ def test_all_is_what_the_package_declares() -> None:
 
 
 def test_a_name_is_loaded_from_where_it_is_declared() -> None:
-    assert declared() == HOMES
-    assert list(HOMES) == in_order(HOMES)
+    assert declared() == EXPORTS
+    assert list(EXPORTS) == in_order(EXPORTS)
 
 
 def test_what_is_not_public_is_not_there() -> None:

@@ -71,7 +71,7 @@ class Attempt(msgspec.Struct):
         return f"{self.verb} on {self.unit}"
 
 
-class Tried(msgspec.Struct):
+class FirstAttempt(msgspec.Struct):
     """A call that was sent once.
 
     Attributes:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from ..errors import ClientClosed
-from .concurrency.fork_hooks import begins_anew
+from .concurrency.fork_hooks import register_after_fork
 
 
 class Flag(Protocol):
@@ -27,7 +27,7 @@ class Lifetime:
     def __init__(self) -> None:
         self.closed = False
         self._flags: set[Flag] = set()
-        begins_anew(self)
+        register_after_fork(self)
 
     def check(self, action: str) -> None:
         """Raise `ClientClosed` if the client was closed; *action* is what was to be done."""
@@ -52,6 +52,6 @@ class Lifetime:
         for flag in list(self._flags):
             flag.set()
 
-    def begin_anew(self) -> None:
+    def after_fork(self) -> None:
         """Forget, in a forked child, who waits in the parent."""
         self._flags = set()

@@ -23,7 +23,7 @@ logger = logger_of("holdfast")
 _FACT: Final = re.compile(rb"^(maxmemory|maxmemory_policy):(\S+)", re.MULTILINE)
 
 
-class Lookout:
+class MaxmemoryCheck:
     """Warns of servers that may drop keys: once of each, whoever of a client's looks."""
 
     def __init__(self) -> None:

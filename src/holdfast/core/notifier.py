@@ -7,7 +7,7 @@ from the unit's waiting list and publishes to it (`SPUBLISH`, in the unit's slot
 A ring is a hint and may be lost. So every waiter is also woken after each (re)subscription, and
 looks at the state again at least every `RECHECK_S`: a lost ring costs a second, never a message.
 
-What concerns all who wait for a unit is published on a channel of the unit's own, `bell`; a process
+What concerns all who wait for a unit is published on a channel of its own, `bell`; a process
 subscribes to it once. There may be thousands of such followers, too many to look every second. They
 are patient instead: nothing is lost as long as the line holds, so the line is asked every
 `RECHECK_S` whether it does, and they are woken whenever it may not have.
@@ -26,14 +26,14 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from ._async.router import AsyncRoutes
+from ._async.router import AsyncRouter
 from .clock import backoff_s
 from .concurrency._async.waiting import Mutex, Running, cancelled, sleep, spawn
 from .concurrency.loop_thread import LoopThread, OwnLoop
 from .lifetime import Flag, Lifetime
 from .names import Unit
 from .pubsub import Line
-from .subscriptions import Rooms
+from .subscriptions import SubscriptionCache
 from .transport.settings import Address, Settings
 
 RECHECK_S: Final = 1.0
@@ -43,7 +43,7 @@ IDLE_AUDIENCES: Final = 1024
 """Broadcasts that a process goes on to hear though nobody follows them now."""
 
 
-class Bell:
+class Notifier:
     """Hears the rings that are meant for this process.
 
     Args:
@@ -194,10 +194,10 @@ class _Exchange:
         self.name = secrets.token_hex(6)
         self.numbers = count()
         self.loop = loop
-        self.audiences = Rooms(self._audience, IDLE_AUDIENCES)
+        self.audiences = SubscriptionCache(self._audience, IDLE_AUDIENCES)
         self._settings = settings
         self._listening: dict[str, Running[None]] = {}
-        self._routes = AsyncRoutes(settings)
+        self._routes = AsyncRouter(settings)
         self._lines: dict[Address, Line] = {}
         self._closed = False
         self._dialling: defaultdict[Address, Mutex] = defaultdict(Mutex)

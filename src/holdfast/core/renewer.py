@@ -32,7 +32,7 @@ from .clock import since_boot
 from .concurrency._async.waiting import Event, spawn
 from .concurrency.fork_hooks import process_id
 from .concurrency.loop_thread import LoopThread, Submitted
-from .maxmemory import Lookout
+from .maxmemory import MaxmemoryCheck
 from .names import Namespace, Unit
 from .script import Script
 from .transport.settings import Settings
@@ -141,11 +141,11 @@ class Renewer:
         self,
         settings: Settings,
         namespace: Namespace | None = None,
-        lookout: Lookout | None = None,
+        maxmemory_check: MaxmemoryCheck | None = None,
     ) -> None:
         self._settings = settings
         self._namespace = namespace
-        self._lookout = lookout or Lookout()
+        self._maxmemory_check = maxmemory_check or MaxmemoryCheck()
         self._rounds: dict[int, _Rounds] = {}
         self._closed = False
 
@@ -194,7 +194,7 @@ class Renewer:
         return rounds is not None
 
     def _begun(self) -> _Rounds:
-        made = _Rounds(self._settings, self._namespace, self._lookout, LoopThread.enter())
+        made = _Rounds(self._settings, self._namespace, self._maxmemory_check, LoopThread.enter())
         rounds = self._rounds.setdefault(process_id(), made)
         if rounds is not made:  # another thread was faster
             made.thread.leave()
@@ -208,7 +208,7 @@ class _Rounds:
         self,
         settings: Settings,
         namespace: Namespace | None,
-        lookout: Lookout,
+        maxmemory_check: MaxmemoryCheck,
         thread: LoopThread,
     ) -> None:
         self.thread = thread
@@ -217,7 +217,7 @@ class _Rounds:
         self.leases: dict[int, ref[Lease]] = {}
         self.asleep = True
         self._settings = settings
-        self._lookout = lookout
+        self._maxmemory_check = maxmemory_check
         self._callers: dict[float, AsyncCaller] = {}
         self._catalog: AsyncCatalog | None = None
         if namespace is not None:
@@ -287,7 +287,9 @@ class _Rounds:
         try:
             for unit in news:
                 await catalog.note(unit)
-            await self._lookout.look(self._caller(_NOTING_LEASE_MS), news, kind=CallKind.RENEWAL)
+            await self._maxmemory_check.look(
+                self._caller(_NOTING_LEASE_MS), news, kind=CallKind.RENEWAL
+            )
         finally:
             del self._under_way[_NOTING]
 

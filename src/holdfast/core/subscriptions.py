@@ -29,7 +29,7 @@ class Room(Protocol):
 R = TypeVar("R", bound=Room)
 
 
-class Rooms(Generic[R]):
+class SubscriptionCache(Generic[R]):
     """The rooms of one process, by unit. For all threads.
 
     Args:

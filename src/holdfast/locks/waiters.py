@@ -20,11 +20,11 @@ from itertools import count
 from typing import Final
 
 from ..core.clock import since_boot
-from ..core.concurrency.fork_hooks import begins_anew
+from ..core.concurrency.fork_hooks import register_after_fork
 from ..core.lifetime import Flag
 from ..core.names import Unit
-from ..core.notifier import Bell
-from ..core.subscriptions import Rooms
+from ..core.notifier import Notifier
+from ..core.subscriptions import SubscriptionCache
 
 LONGEST_ARRIVAL_S: Final = 5.0
 """An acquisition that has neither queued nor ended for longer does not delay later ones."""
@@ -73,10 +73,10 @@ class Room:
         heard: whether its bell has ever been heard to work.
     """
 
-    def __init__(self, bell: Bell, unit: Unit) -> None:
+    def __init__(self, notifier: Notifier, unit: Unit) -> None:
         self.channel = ""
         self.heard = False
-        self._bell = bell
+        self._notifier = notifier
         self._unit = unit
         self._rung = False
         self._waiters: dict[bytes, Waiter] = {}
@@ -124,7 +124,7 @@ class Room:
 
     def open(self) -> None:
         """Hear what is rung."""
-        ears = self._bell.heard(self._unit, self, self._ring)
+        ears = self._notifier.heard(self._unit, self, self._ring)
         self.channel = self._stack.enter_context(ears)
 
     def close(self) -> None:
@@ -136,18 +136,18 @@ class Room:
         self.hear(word)
 
 
-class Lobby:
+class WaiterRegistry:
     """The rooms of a client, and the names of its acquisitions; a forked child has its own.
 
     Args:
         bell: how rings are heard.
     """
 
-    def __init__(self, bell: Bell) -> None:
-        self._bell = bell
-        self._inherited: list[Rooms[Room]] = []
+    def __init__(self, notifier: Notifier) -> None:
+        self._notifier = notifier
+        self._inherited: list[SubscriptionCache[Room]] = []
         self._settle()
-        begins_anew(self)
+        register_after_fork(self)
 
     def name(self) -> str:
         """A new name for one acquisition: `host:process id:number`."""
@@ -217,7 +217,7 @@ class Lobby:
         """Close the rooms. Idempotent."""
         self._rooms.close()
 
-    def begin_anew(self) -> None:
+    def after_fork(self) -> None:
         """In a forked child: the rooms are its parent's, and to let go of them might do it harm."""
         self._inherited.append(self._rooms)
         self._settle()
@@ -226,7 +226,7 @@ class Lobby:
         """In this process."""
         self._process = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._numbers = count(1)
-        self._rooms = Rooms(lambda unit: Room(self._bell, unit), IDLE_ROOMS)
+        self._rooms = SubscriptionCache(lambda unit: Room(self._notifier, unit), IDLE_ROOMS)
         self._arrivals: dict[str, OrderedDict[str, float]] = {}  # by the prefix of the unit
 
 

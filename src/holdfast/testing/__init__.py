@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncTaskBench", "Drained", "TaskBench"]
 
-_HOMES: Final = {
+_EXPORTS: Final = {
     "AsyncTaskBench": "_async.task_bench",
     "Drained": "drain_result",
     "TaskBench": "_sync.task_bench",
@@ -26,6 +26,6 @@ if not TYPE_CHECKING:  # or a type checker would believe in any name
 
     def __getattr__(name: str) -> object:
         """A public name that is used for the first time."""
-        if name not in _HOMES:
+        if name not in _EXPORTS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        return getattr(import_module(f".{_EXPORTS[name]}", __name__), name)

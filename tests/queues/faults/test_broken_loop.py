@@ -11,8 +11,8 @@ import pytest
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
-from holdfast.core.maxmemory import Lookout
-from holdfast.core.notifier import Bell
+from holdfast.core.maxmemory import MaxmemoryCheck
+from holdfast.core.notifier import Notifier
 from holdfast.core.renewer import Renewer
 from holdfast.queues.worker.claimer import Claimer
 from holdfast.queues.worker.fair_share import Places
@@ -79,7 +79,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "a start": (Shift, "_start"),
     "an end": (Shift, "_finish"),
     "the sign of life": (Sign, "give"),
-    "the look at the server": (Lookout, "look"),
+    "the look at the server": (MaxmemoryCheck, "look"),
     "a lease": (Renewer, "keep"),
 }
 
@@ -193,7 +193,7 @@ def _break(
 
 
 @pytest.mark.parametrize("run", [run_sync, run_async])
-@pytest.mark.parametrize("owner", [Renewer, Bell])
+@pytest.mark.parametrize("owner", [Renewer, Notifier])
 def test_a_worker_closes_the_rest_when_a_part_of_it_cannot_be_closed(
     standalone: Server,
     namespace: str,

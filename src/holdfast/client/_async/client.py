@@ -159,7 +159,7 @@ class AsyncHoldfast(AsyncOperations):
         from holdfast.locks._async.permits import AsyncPlaces
 
         unit = self._namespace.unit(kind, name)
-        return AsyncPlaces(self._caller, self._renewer, self._lobby, unit, terms)
+        return AsyncPlaces(self._caller, self._renewer, self._waiters, unit, terms)
 
     # Task queues
 
@@ -178,7 +178,7 @@ class AsyncHoldfast(AsyncOperations):
         if checked_capacity(capacity) is not None:
             self._producer.define(name, capacity)
         return AsyncQueue(
-            self._caller, self._bell, self._catalog, self._producer, self._namespace, name
+            self._caller, self._notifier, self._catalog, self._producer, self._namespace, name
         )
 
     async def queues(self, *, limit: int = LISTED) -> list[str]:
@@ -260,7 +260,7 @@ class AsyncHoldfast(AsyncOperations):
             grace=grace,
             unknown_timeout=unknown_timeout,
         )
-        return AsyncWorker(self._caller, plan, self._lookout)
+        return AsyncWorker(self._caller, plan, self._maxmemory_check)
 
     # Mailboxes and chats
 

@@ -145,7 +145,7 @@ class AsyncData(AsyncLogs):
         from holdfast.rows.options import Terms
 
         terms = Terms.checked(shards, lease, ttl, stale_for, codec or self._codec, into)
-        here = (self._caller, self._bell, self._catalog, self._namespace)
+        here = (self._caller, self._notifier, self._catalog, self._namespace)
         return AsyncRowCache(*here, name, source=source, terms=terms)
 
     async def row_caches(self, *, limit: int = LISTED) -> list[str]:

@@ -52,7 +52,7 @@ class AsyncLogs(AsyncOpening):
         given = Definition.checked(consumers, budget, mode, lease)
         unit = self._namespace.unit(KIND, name)
         return AsyncFileFeed(
-            AsyncDesk(self._caller, self._bell, self._renewer, self._catalog, unit, given)
+            AsyncDesk(self._caller, self._notifier, self._renewer, self._catalog, unit, given)
         )
 
     async def file_feeds(self, *, limit: int = LISTED) -> list[str]:

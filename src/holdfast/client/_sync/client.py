@@ -160,7 +160,7 @@ class Holdfast(Operations):
         from holdfast.locks._sync.permits import Places
 
         unit = self._namespace.unit(kind, name)
-        return Places(self._caller, self._renewer, self._lobby, unit, terms)
+        return Places(self._caller, self._renewer, self._waiters, unit, terms)
 
     # Task queues
 
@@ -178,7 +178,9 @@ class Holdfast(Operations):
 
         if checked_capacity(capacity) is not None:
             self._producer.define(name, capacity)
-        return Queue(self._caller, self._bell, self._catalog, self._producer, self._namespace, name)
+        return Queue(
+            self._caller, self._notifier, self._catalog, self._producer, self._namespace, name
+        )
 
     def queues(self, *, limit: int = LISTED) -> list[str]:
         """Names of the task queues, the latest used first.
@@ -259,7 +261,7 @@ class Holdfast(Operations):
             grace=grace,
             unknown_timeout=unknown_timeout,
         )
-        return Worker(self._caller, plan, self._lookout)
+        return Worker(self._caller, plan, self._maxmemory_check)
 
     # Mailboxes and chats
 

@@ -146,7 +146,7 @@ class Data(Logs):
         from holdfast.rows.options import Terms
 
         terms = Terms.checked(shards, lease, ttl, stale_for, codec or self._codec, into)
-        here = (self._caller, self._bell, self._catalog, self._namespace)
+        here = (self._caller, self._notifier, self._catalog, self._namespace)
         return RowCache(*here, name, source=source, terms=terms)
 
     def row_caches(self, *, limit: int = LISTED) -> list[str]:

@@ -52,7 +52,9 @@ class Logs(Opening):
 
         given = Definition.checked(consumers, budget, mode, lease)
         unit = self._namespace.unit(KIND, name)
-        return FileFeed(Desk(self._caller, self._bell, self._renewer, self._catalog, unit, given))
+        return FileFeed(
+            Desk(self._caller, self._notifier, self._renewer, self._catalog, unit, given)
+        )
 
     def file_feeds(self, *, limit: int = LISTED) -> list[str]:
         """Names of the feeds that were published to within the month.

@@ -18,9 +18,9 @@ from ...core.codec import JSON, Codec
 from ...core.concurrency._sync.waiting import at_construction, in_full, in_thread
 from ...core.durability import Durability
 from ...core.lifetime import Lifetime
-from ...core.maxmemory import Lookout
+from ...core.maxmemory import MaxmemoryCheck
 from ...core.names import Namespace
-from ...core.notifier import Bell
+from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...core.telemetry import Telemetry
 from ...core.transport.settings import Client, Settings
@@ -31,7 +31,7 @@ from ..shared import shared
 if TYPE_CHECKING:
     from ...counters._sync.buffer import CounterBuffer
     from ...locks._sync.listing import Roll
-    from ...locks.waiters import Lobby
+    from ...locks.waiters import WaiterRegistry
     from ...messages._sync.messaging import Post
     from ...queues._sync.producer import Producer
 
@@ -140,22 +140,22 @@ class Opening:
         self._lifetime = Lifetime()
         self._caller = Caller(settings, self._lifetime)
         self._catalog = Catalog(self._caller, self._namespace)
-        self._bell = Bell(settings, lifetime=self._lifetime)
-        self._lookout = Lookout()
-        self._renewer = Renewer(settings, self._namespace, self._lookout)
+        self._notifier = Notifier(settings, lifetime=self._lifetime)
+        self._maxmemory_check = MaxmemoryCheck()
+        self._renewer = Renewer(settings, self._namespace, self._maxmemory_check)
         self._buffers: set[CounterBuffer] = set()
         self._opened = ExitStack()
         # Every object that this client makes has the caller, so nothing is in use without it.
-        parts = (settings, self._caller.sessions, self._renewer, self._bell)
+        parts = (settings, self._caller.sessions, self._renewer, self._notifier)
         self._abandoned = weakref.finalize(self._caller, _abandon, *parts)
         self._abandoned.atexit = False  # the end of the process closes everything
         at_construction(self._caller.check_durability)
 
     @shared
-    def _lobby(self) -> Lobby:
-        from holdfast.locks.waiters import Lobby
+    def _waiters(self) -> WaiterRegistry:
+        from holdfast.locks.waiters import WaiterRegistry
 
-        return Lobby(self._bell)
+        return WaiterRegistry(self._notifier)
 
     @shared
     def _roll(self) -> Roll:
@@ -167,13 +167,13 @@ class Opening:
     def _producer(self) -> Producer:
         from holdfast.queues._sync.producer import Producer
 
-        return Producer(self._caller, self._bell, self._catalog, self._namespace)
+        return Producer(self._caller, self._notifier, self._catalog, self._namespace)
 
     @shared
     def _post(self) -> Post:
         from holdfast.messages._sync.messaging import Post
 
-        return Post(self._caller, self._bell, self._catalog, self._namespace)
+        return Post(self._caller, self._notifier, self._catalog, self._namespace)
 
     @property
     def namespace(self) -> str:
@@ -196,8 +196,8 @@ class Opening:
         self._close_buffers()  # of which another thread has made one meanwhile
         in_thread(self._renewer.close)
         if "_lobby" in vars(self):  # somebody has used locks
-            self._lobby.close()
-        in_thread(self._bell.close)
+            self._waiters.close()
+        in_thread(self._notifier.close)
         self._caller.close()
         in_thread(self._opened.close)
         self._abandoned.detach()
@@ -224,12 +224,14 @@ class Opening:
         self.close()
 
 
-def _abandon(settings: Settings, sessions: CallSessions, renewer: Renewer, bell: Bell) -> None:
+def _abandon(
+    settings: Settings, sessions: CallSessions, renewer: Renewer, notifier: Notifier
+) -> None:
     """Close what a client that was never closed has opened. The garbage collector calls this.
 
     It may interrupt any line of any thread, so nothing here takes a lock or waits.
     """
-    parts = [hang_up(sessions), renewer.abandon(), bell.abandon()]
+    parts = [hang_up(sessions), renewer.abandon(), notifier.abandon()]
     if any(parts):
         where = ", ".join(map(settings.where, settings.addresses))
         warnings.warn(

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any, Final
 
 from ...errors import ClientClosed, HoldfastError, ServerUnavailable, Unsupported
-from ..attempt import PLAIN_REDIRECTS, Attempt, Tried, not_applied, said, value
+from ..attempt import PLAIN_REDIRECTS, Attempt, FirstAttempt, not_applied, said, value
 from ..clock import backoff_s
 from ..concurrency._async.waiting import Gate, Local, sleep
 from ..ledger import Operation, Writers
@@ -33,7 +33,7 @@ from ..transport.outcome import (
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
 from .first_attempts import Argument, Step, first_outcomes, problem_at
-from .router import AsyncRoutes
+from .router import AsyncRouter
 from .session import AsyncCallSession, hang_up
 
 __all__ = ["Argument", "AsyncCaller", "CallKind", "Step"]
@@ -71,7 +71,7 @@ class AsyncCaller:
         return self.sessions.here().crowd
 
     @property
-    def straight(self) -> AsyncRoutes | None:
+    def straight(self) -> AsyncRouter | None:
         """The ways of calls that are just sent and answered; None where there is more to a call."""
         routes = self.sessions.here().routes if self.settings.plain else None
         return None if self.lifetime.closed else routes
@@ -86,7 +86,7 @@ class AsyncCaller:
         kind: CallKind = CallKind.ORDINARY,
         harmless: bool = False,
         durable: bool = True,
-        tried: Tried | None = None,
+        tried: FirstAttempt | None = None,
     ) -> Any:
         """Run *script* once on the server of *unit*.
 
@@ -221,7 +221,7 @@ class AsyncCaller:
         return answers
 
     def _give_up(
-        self, routes: AsyncRoutes, outcome: Outcome, script: Script, unit: Unit, *, harmless: bool
+        self, routes: AsyncRouter, outcome: Outcome, script: Script, unit: Unit, *, harmless: bool
     ) -> None:
         """Raise what *outcome* is to the user, unless another try does no harm and may end better.
 
@@ -303,7 +303,7 @@ class AsyncCaller:
         if session is not None:
             await session.routes.close()
 
-    def _routes(self, verb: str, unit: Unit) -> AsyncRoutes:
+    def _routes(self, verb: str, unit: Unit) -> AsyncRouter:
         """Return the routes of this process and loop, for the call that does *verb* to *unit*.
 
         Raises:
@@ -331,7 +331,7 @@ class AsyncCaller:
 
     async def _attempt(
         self,
-        routes: AsyncRoutes,
+        routes: AsyncRouter,
         attempt: Attempt,
         request: Request,
         outcome: Outcome | None = None,
@@ -366,7 +366,7 @@ class AsyncCaller:
 
     async def _sent(
         self,
-        routes: AsyncRoutes,
+        routes: AsyncRouter,
         attempt: Attempt,
         request: Request,
         asked: Address | None = None,
@@ -406,7 +406,7 @@ class AsyncCaller:
                 await self._hang_up()
                 raise Unsupported("opening the client", problem.reason, harmless=True)
 
-    def _worth_waiting(self, routes: AsyncRoutes, outcome: Outcome, attempt: Attempt) -> bool:
+    def _worth_waiting(self, routes: AsyncRouter, outcome: Outcome, attempt: Attempt) -> bool:
         """Whether another try does no harm and may end better."""
         if routes.closed or self.lifetime.closed:
             return False
@@ -418,7 +418,7 @@ class AsyncCaller:
             case _:
                 return isinstance(outcome, Busy)
 
-    async def _pause(self, routes: AsyncRoutes, attempt: Attempt) -> None:
+    async def _pause(self, routes: AsyncRouter, attempt: Attempt) -> None:
         attempt.pauses += 1
         pause_s = backoff_s(attempt.pauses, _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         generation = routes.generation

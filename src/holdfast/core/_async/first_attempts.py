@@ -11,7 +11,7 @@ from ..transport.barrier import is_for_good, mark
 from ..transport.outcome import Busy, Lost, Outcome, Refused, Replied, Unable, Unsent
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
-from .router import AsyncRoutes
+from .router import AsyncRouter
 
 Argument = str | bytes | int
 Step = tuple[Unit, Sequence[str | bytes], Sequence[Argument]]
@@ -20,7 +20,7 @@ _PENDING: Final = Busy("")
 
 
 async def first_outcomes(
-    settings: Settings, routes: AsyncRoutes, script: Script, steps: Sequence[Step], *, durable: bool
+    settings: Settings, routes: AsyncRouter, script: Script, steps: Sequence[Step], *, durable: bool
 ) -> list[Outcome]:
     """The first outcome of each of *steps*, which travel together where they can."""
     requests: list[Request] = []
@@ -55,7 +55,7 @@ async def first_outcomes(
     return outcomes
 
 
-async def problem_at(settings: Settings, routes: AsyncRoutes, address: Address) -> Outcome | None:
+async def problem_at(settings: Settings, routes: AsyncRouter, address: Address) -> Outcome | None:
     """Why no durable call can be made at *address* now; None: one can."""
     seal = routes.seal
     if seal is None or address in routes.sealing:

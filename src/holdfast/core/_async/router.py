@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from ..concurrency._async.waiting import Mutex
 from ..names import Unit
-from ..transport._async.connection import AsyncLane
-from ..transport.barrier import Seal
+from ..transport._async.connection import AsyncConnection
+from ..transport.barrier import DurabilityBarrier
 from ..transport.outcome import Moved, Outcome, Replied
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
 from ..transport.slots import SlotMap
 
 
-class AsyncRoutes:
+class AsyncRouter:
     """Where each unit lives now: follows Sentinel, and the slots of a cluster.
 
     Attributes:
@@ -25,10 +25,12 @@ class AsyncRoutes:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.seal = None if settings.durability is None else Seal.of(settings.durability)
+        self.seal = (
+            None if settings.durability is None else DurabilityBarrier.of(settings.durability)
+        )
         self.sealing: set[Address] = set()
-        self._lanes: dict[tuple[Address, CallKind, bool], AsyncLane] = {}
-        self._asking: dict[Address, AsyncLane] = {}
+        self._lanes: dict[tuple[Address, CallKind, bool], AsyncConnection] = {}
+        self._asking: dict[Address, AsyncConnection] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
         self._discovery = Mutex()
@@ -52,7 +54,7 @@ class AsyncRoutes:
             await self.discover(self._generation)
         return self.known(unit)
 
-    def beaten(self, unit: Unit, kind: CallKind) -> AsyncLane | None:
+    def beaten(self, unit: Unit, kind: CallKind) -> AsyncConnection | None:
         """The lane of this *kind* of call to where *unit* lives; None unless both are known."""
         address = self.known(unit)
         return None if address is None else self._lanes.get((address, kind, False))
@@ -65,22 +67,22 @@ class AsyncRoutes:
             return list(self._slots.owners())
         return [] if self._primary is None else [self._primary]
 
-    def lane(self, address: Address, kind: CallKind, *, durable: bool = False) -> AsyncLane:
+    def lane(self, address: Address, kind: CallKind, *, durable: bool = False) -> AsyncConnection:
         """The lane of this *kind* of call to *address*; *durable* ones do not delay others."""
         lane = self._lanes.get((address, kind, durable))
         if lane is None:
-            made = self._sealed(address) if durable else AsyncLane(self._settings, address)
+            made = self._sealed(address) if durable else AsyncConnection(self._settings, address)
             lane = self._lanes.setdefault((address, kind, durable), made)
             if self.closed:
                 lane.abort()
         return lane
 
-    def _sealed(self, address: Address) -> AsyncLane:
+    def _sealed(self, address: Address) -> AsyncConnection:
         """A lane on which calls also wait for their seal."""
         assert self.seal is not None
         settings = self._settings
         patient = replace(settings, timeout_s=settings.timeout_s + self.seal.timeout_s)
-        return AsyncLane(patient, address, seal=self.seal)
+        return AsyncConnection(patient, address, seal=self.seal)
 
     def moved(self, redirection: Moved) -> Address:
         """Learn from a `MOVED`, or just follow an `ASK`: the address to go to."""
@@ -141,7 +143,7 @@ class AsyncRoutes:
         """Ask on a connection of its own; one that is still opening is kept for the next time."""
         lane = self._asking.pop(address, None)
         if lane is None:
-            lane = AsyncLane(self._settings, address, sentinel=sentinel)
+            lane = AsyncConnection(self._settings, address, sentinel=sentinel)
         try:
             return await lane.submit(request)
         finally:

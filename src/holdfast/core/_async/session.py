@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from ..concurrency._async.waiting import Gate, Local
 from ..ledger import Writers
 from ..transport.settings import Settings
-from .router import AsyncRoutes
+from .router import AsyncRouter
 
 CROWD: Final = 64
 """Of those who are in no hurry, so many make their calls at a time."""
@@ -19,7 +19,7 @@ class AsyncCallSession:
     __slots__ = ("crowd", "routes", "writers")
 
     def __init__(self, settings: Settings) -> None:
-        self.routes = AsyncRoutes(settings)
+        self.routes = AsyncRouter(settings)
         self.writers = Writers()
         self.crowd = Gate(CROWD)
 

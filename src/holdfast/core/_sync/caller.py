@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any, Final
 
 from ...errors import ClientClosed, HoldfastError, ServerUnavailable, Unsupported
-from ..attempt import PLAIN_REDIRECTS, Attempt, Tried, not_applied, said, value
+from ..attempt import PLAIN_REDIRECTS, Attempt, FirstAttempt, not_applied, said, value
 from ..clock import backoff_s
 from ..concurrency._sync.waiting import Gate, Local, sleep
 from ..ledger import Operation, Writers
@@ -34,7 +34,7 @@ from ..transport.outcome import (
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
 from .first_attempts import Argument, Step, first_outcomes, problem_at
-from .router import Routes
+from .router import Router
 from .session import CallSession, hang_up
 
 __all__ = ["Argument", "CallKind", "Caller", "Step"]
@@ -72,7 +72,7 @@ class Caller:
         return self.sessions.here().crowd
 
     @property
-    def straight(self) -> Routes | None:
+    def straight(self) -> Router | None:
         """The ways of calls that are just sent and answered; None where there is more to a call."""
         routes = self.sessions.here().routes if self.settings.plain else None
         return None if self.lifetime.closed else routes
@@ -87,7 +87,7 @@ class Caller:
         kind: CallKind = CallKind.ORDINARY,
         harmless: bool = False,
         durable: bool = True,
-        tried: Tried | None = None,
+        tried: FirstAttempt | None = None,
     ) -> Any:
         """Run *script* once on the server of *unit*.
 
@@ -222,7 +222,7 @@ class Caller:
         return answers
 
     def _give_up(
-        self, routes: Routes, outcome: Outcome, script: Script, unit: Unit, *, harmless: bool
+        self, routes: Router, outcome: Outcome, script: Script, unit: Unit, *, harmless: bool
     ) -> None:
         """Raise what *outcome* is to the user, unless another try does no harm and may end better.
 
@@ -304,7 +304,7 @@ class Caller:
         if session is not None:
             session.routes.close()
 
-    def _routes(self, verb: str, unit: Unit) -> Routes:
+    def _routes(self, verb: str, unit: Unit) -> Router:
         """Return the routes of this process and loop, for the call that does *verb* to *unit*.
 
         Raises:
@@ -332,7 +332,7 @@ class Caller:
 
     def _attempt(
         self,
-        routes: Routes,
+        routes: Router,
         attempt: Attempt,
         request: Request,
         outcome: Outcome | None = None,
@@ -367,7 +367,7 @@ class Caller:
 
     def _sent(
         self,
-        routes: Routes,
+        routes: Router,
         attempt: Attempt,
         request: Request,
         asked: Address | None = None,
@@ -407,7 +407,7 @@ class Caller:
                 self._hang_up()
                 raise Unsupported("opening the client", problem.reason, harmless=True)
 
-    def _worth_waiting(self, routes: Routes, outcome: Outcome, attempt: Attempt) -> bool:
+    def _worth_waiting(self, routes: Router, outcome: Outcome, attempt: Attempt) -> bool:
         """Whether another try does no harm and may end better."""
         if routes.closed or self.lifetime.closed:
             return False
@@ -419,7 +419,7 @@ class Caller:
             case _:
                 return isinstance(outcome, Busy)
 
-    def _pause(self, routes: Routes, attempt: Attempt) -> None:
+    def _pause(self, routes: Router, attempt: Attempt) -> None:
         attempt.pauses += 1
         pause_s = backoff_s(attempt.pauses, _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         generation = routes.generation

@@ -12,7 +12,7 @@ from ..transport.barrier import is_for_good, mark
 from ..transport.outcome import Busy, Lost, Outcome, Refused, Replied, Unable, Unsent
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
-from .router import Routes
+from .router import Router
 
 Argument = str | bytes | int
 Step = tuple[Unit, Sequence[str | bytes], Sequence[Argument]]
@@ -21,7 +21,7 @@ _PENDING: Final = Busy("")
 
 
 def first_outcomes(
-    settings: Settings, routes: Routes, script: Script, steps: Sequence[Step], *, durable: bool
+    settings: Settings, routes: Router, script: Script, steps: Sequence[Step], *, durable: bool
 ) -> list[Outcome]:
     """The first outcome of each of *steps*, which travel together where they can."""
     requests: list[Request] = []
@@ -56,7 +56,7 @@ def first_outcomes(
     return outcomes
 
 
-def problem_at(settings: Settings, routes: Routes, address: Address) -> Outcome | None:
+def problem_at(settings: Settings, routes: Router, address: Address) -> Outcome | None:
     """Why no durable call can be made at *address* now; None: one can."""
     seal = routes.seal
     if seal is None or address in routes.sealing:

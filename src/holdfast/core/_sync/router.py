@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from ..concurrency._sync.waiting import Mutex
 from ..names import Unit
-from ..transport._sync.connection import Lane
-from ..transport.barrier import Seal
+from ..transport._sync.connection import Connection
+from ..transport.barrier import DurabilityBarrier
 from ..transport.outcome import Moved, Outcome, Replied
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
 from ..transport.slots import SlotMap
 
 
-class Routes:
+class Router:
     """Where each unit lives now: follows Sentinel, and the slots of a cluster.
 
     Attributes:
@@ -26,10 +26,12 @@ class Routes:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.seal = None if settings.durability is None else Seal.of(settings.durability)
+        self.seal = (
+            None if settings.durability is None else DurabilityBarrier.of(settings.durability)
+        )
         self.sealing: set[Address] = set()
-        self._lanes: dict[tuple[Address, CallKind, bool], Lane] = {}
-        self._asking: dict[Address, Lane] = {}
+        self._lanes: dict[tuple[Address, CallKind, bool], Connection] = {}
+        self._asking: dict[Address, Connection] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
         self._discovery = Mutex()
@@ -53,7 +55,7 @@ class Routes:
             self.discover(self._generation)
         return self.known(unit)
 
-    def beaten(self, unit: Unit, kind: CallKind) -> Lane | None:
+    def beaten(self, unit: Unit, kind: CallKind) -> Connection | None:
         """The lane of this *kind* of call to where *unit* lives; None unless both are known."""
         address = self.known(unit)
         return None if address is None else self._lanes.get((address, kind, False))
@@ -66,22 +68,22 @@ class Routes:
             return list(self._slots.owners())
         return [] if self._primary is None else [self._primary]
 
-    def lane(self, address: Address, kind: CallKind, *, durable: bool = False) -> Lane:
+    def lane(self, address: Address, kind: CallKind, *, durable: bool = False) -> Connection:
         """The lane of this *kind* of call to *address*; *durable* ones do not delay others."""
         lane = self._lanes.get((address, kind, durable))
         if lane is None:
-            made = self._sealed(address) if durable else Lane(self._settings, address)
+            made = self._sealed(address) if durable else Connection(self._settings, address)
             lane = self._lanes.setdefault((address, kind, durable), made)
             if self.closed:
                 lane.abort()
         return lane
 
-    def _sealed(self, address: Address) -> Lane:
+    def _sealed(self, address: Address) -> Connection:
         """A lane on which calls also wait for their seal."""
         assert self.seal is not None
         settings = self._settings
         patient = replace(settings, timeout_s=settings.timeout_s + self.seal.timeout_s)
-        return Lane(patient, address, seal=self.seal)
+        return Connection(patient, address, seal=self.seal)
 
     def moved(self, redirection: Moved) -> Address:
         """Learn from a `MOVED`, or just follow an `ASK`: the address to go to."""
@@ -142,7 +144,7 @@ class Routes:
         """Ask on a connection of its own; one that is still opening is kept for the next time."""
         lane = self._asking.pop(address, None)
         if lane is None:
-            lane = Lane(self._settings, address, sentinel=sentinel)
+            lane = Connection(self._settings, address, sentinel=sentinel)
         try:
             return lane.submit(request)
         finally:

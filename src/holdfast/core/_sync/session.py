@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from ..concurrency._sync.waiting import Gate, Local
 from ..ledger import Writers
 from ..transport.settings import Settings
-from .router import Routes
+from .router import Router
 
 CROWD: Final = 64
 """Of those who are in no hurry, so many make their calls at a time."""
@@ -20,7 +20,7 @@ class CallSession:
     __slots__ = ("crowd", "routes", "writers")
 
     def __init__(self, settings: Settings) -> None:
-        self.routes = Routes(settings)
+        self.routes = Router(settings)
         self.writers = Writers()
         self.crowd = Gate(CROWD)
 

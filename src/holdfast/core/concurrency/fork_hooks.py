@@ -11,11 +11,11 @@ from weakref import WeakSet
 class Renewable(Protocol):
     """What a child inherits in the midst of something."""
 
-    def begin_anew(self) -> None:
+    def after_fork(self) -> None:
         """Forget what belongs to the parent. Called before anything else runs in the child."""
 
 
-def begins_anew(thing: Renewable) -> None:
+def register_after_fork(thing: Renewable) -> None:
     """Have `thing.begin_anew()` called in every forked child, as long as *thing* lives.
 
     So it need not ask at every turn which process it is in: that is a system call.
@@ -32,10 +32,10 @@ class _Process:
     """The one that this code runs in."""
 
     def __init__(self) -> None:
-        self.begin_anew()
-        begins_anew(self)
+        self.after_fork()
+        register_after_fork(self)
 
-    def begin_anew(self) -> None:
+    def after_fork(self) -> None:
         self.id = os.getpid()
 
 
@@ -48,10 +48,10 @@ def _process() -> _Process:
 def _inherited() -> WeakSet[Renewable]:
     things: WeakSet[Renewable] = WeakSet()
 
-    def begin_anew() -> None:
+    def after_fork() -> None:
         for thing in list(things):
-            thing.begin_anew()
+            thing.after_fork()
 
     if hasattr(os, "register_at_fork"):  # not where nobody can fork
-        os.register_at_fork(after_in_child=begin_anew)
+        os.register_at_fork(after_in_child=after_fork)
     return things

@@ -26,7 +26,7 @@ _FOR_GOOD: Final = ("unknown command", "appendonly is disabled", "NOPERM")
 """What an error says that is there to stay; others pass, as while a server fails over."""
 
 
-class Seal(msgspec.Struct, frozen=True):
+class DurabilityBarrier(msgspec.Struct, frozen=True):
     """The end of a batch of writes.
 
     Attributes:

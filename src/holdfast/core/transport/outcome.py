@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .barrier import Seal
+from .barrier import DurabilityBarrier
 from .settings import Address
 from .slots import UNKNOWN_HOSTS
 
@@ -118,7 +118,7 @@ def outcome_of_all(replies: list[Any], asked: Address, marks: int) -> Outcome:
     return Replied(answers if len(answers) > 1 else answers[0])
 
 
-def unsafe(outcome: Outcome, seal: Seal) -> str:
+def unsafe(outcome: Outcome, seal: DurabilityBarrier) -> str:
     """Why writes are not safe whose *seal* has this outcome; empty: they are."""
     if isinstance(outcome, Replied):
         return seal.missing(outcome.value)

@@ -94,7 +94,7 @@ class Request(msgspec.Struct, frozen=True):
         return Request(whole.payload, whole.replies, mark.replies)
 
 
-class Form:
+class PreparedCommand:
     """A call of a script, packed but for its first argument: so each costs a fifth of packing it.
 
     Args:

@@ -10,9 +10,9 @@ from typing import Final, Self
 from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
 from ...core.clock import Duration, to_seconds
-from ...core.concurrency._async.periodic_task import Repeating
+from ...core.concurrency._async.periodic_task import PeriodicTask
 from ...core.concurrency._async.waiting import Mutex
-from ...core.concurrency.fork_hooks import begins_anew
+from ...core.concurrency.fork_hooks import register_after_fork
 from ...core.ledger import Operation, Writers
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
 from ...errors.records import logger_of
@@ -67,8 +67,8 @@ class AsyncCounterBuffer:
         self._collected = Collected()
         self._closed = False
         self._ended = False
-        self._flushes = Repeating(self._flush_quietly, flush_every_s, "holdfast counters")
-        begins_anew(self)
+        self._flushes = PeriodicTask(self._flush_quietly, flush_every_s, "holdfast counters")
+        register_after_fork(self)
 
     def __repr__(self) -> str:
         return f"<buffer with counts for {len(self._collected.counts):,} counters>"
@@ -230,7 +230,7 @@ class AsyncCounterBuffer:
         if names >= MAX_NAMES:
             self._flushes.hurry()
 
-    def begin_anew(self) -> None:
+    def after_fork(self) -> None:
         """In a forked child: what is here belongs to the parent."""
         self._flushing = Mutex()
         self._counters, self._collected = {}, Collected()

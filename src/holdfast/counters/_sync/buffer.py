@@ -11,9 +11,9 @@ from typing import Final, Self
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
 from ...core.clock import Duration, to_seconds
-from ...core.concurrency._sync.periodic_task import Repeating
+from ...core.concurrency._sync.periodic_task import PeriodicTask
 from ...core.concurrency._sync.waiting import Mutex
-from ...core.concurrency.fork_hooks import begins_anew
+from ...core.concurrency.fork_hooks import register_after_fork
 from ...core.ledger import Operation, Writers
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
 from ...errors.records import logger_of
@@ -68,8 +68,8 @@ class CounterBuffer:
         self._collected = Collected()
         self._closed = False
         self._ended = False
-        self._flushes = Repeating(self._flush_quietly, flush_every_s, "holdfast counters")
-        begins_anew(self)
+        self._flushes = PeriodicTask(self._flush_quietly, flush_every_s, "holdfast counters")
+        register_after_fork(self)
 
     def __repr__(self) -> str:
         return f"<buffer with counts for {len(self._collected.counts):,} counters>"
@@ -231,7 +231,7 @@ class CounterBuffer:
         if names >= MAX_NAMES:
             self._flushes.hurry()
 
-    def begin_anew(self) -> None:
+    def after_fork(self) -> None:
         """In a forked child: what is here belongs to the parent."""
         self._flushing = Mutex()
         self._counters, self._collected = {}, Collected()

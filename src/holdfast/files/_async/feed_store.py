@@ -9,7 +9,7 @@ from ...core._async.caller import Argument, AsyncCaller, CallKind
 from ...core._async.catalog import AsyncCatalog
 from ...core.damage import decoding
 from ...core.names import Unit
-from ...core.notifier import Bell
+from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...core.script import Script
 from ...errors import (
@@ -47,14 +47,14 @@ class AsyncDesk:
     def __init__(
         self,
         caller: AsyncCaller,
-        bell: Bell,
+        notifier: Notifier,
         renewer: Renewer,
         catalog: AsyncCatalog,
         unit: Unit,
         given: Definition | None,
     ) -> None:
         self.unit = unit
-        self.bell = bell
+        self.notifier = notifier
         self.renewer = renewer
         self.channel = unit.key("bell")
         self.given = given

@@ -9,7 +9,7 @@ import msgspec
 
 from ...core._async.caller import CallKind
 from ...core.clock import Deadline
-from ...core.concurrency._async.waiting import Nudge, in_thread
+from ...core.concurrency._async.waiting import AutoResetEvent, in_thread
 from ...core.damage import decoding
 from ...core.notifier import RECHECK_S
 from ...core.script import Script
@@ -78,8 +78,8 @@ class AsyncPublishing:
         answer = self._told(await self._put(load, ""))
         if answer.verdict != b"full":
             return answer
-        flag = Nudge()
-        with self._desk.bell.heard(self._desk.unit, flag) as channel:
+        flag = AutoResetEvent()
+        with self._desk.notifier.heard(self._desk.unit, flag) as channel:
             deadline = Deadline(self._timeout_s)
             while answer.verdict == b"full":
                 if answer.count > load.at:

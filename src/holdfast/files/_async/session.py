@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
 from ...core.clock import Deadline, since_boot
-from ...core.concurrency._async.waiting import Nudge
+from ...core.concurrency._async.waiting import AutoResetEvent
 from ...core.damage import decoding
 from ...core.ledger import new_writer
 from ...core.notifier import RECHECK_S
@@ -201,8 +201,8 @@ class AsyncSession:
 
     async def _news(self, deadline: Deadline) -> Any:
         """Wait for a change, then return the answer to the next claim."""
-        flag = Nudge()
-        with self._desk.bell.follows([self._desk.unit], flag):
+        flag = AutoResetEvent()
+        with self._desk.notifier.follows([self._desk.unit], flag):
             while True:
                 again = await self._claimed()  # the change may be older than the subscription
                 if not isinstance(again, _Nothing) or again.is_final or deadline.passed:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ...core.clock import since_boot
-from ...core.concurrency._sync.waiting import Nudge, in_thread, seen_through
+from ...core.concurrency._sync.waiting import AutoResetEvent, in_thread, seen_through
 from ...core.damage import decoding
 from ...core.renewer import Lease
 from ...core.script import Script
@@ -371,8 +371,8 @@ class FeedFile:
 
     def _news(self, index: int) -> None:
         """Wait until it has more than *index* chunks, or is complete."""
-        flag = Nudge()
-        with self._desk.bell.follows([self._desk.unit], flag):
+        flag = AutoResetEvent()
+        with self._desk.notifier.follows([self._desk.unit], flag):
             while not self._look(index):
                 flag.wait(LOOK_S)
 

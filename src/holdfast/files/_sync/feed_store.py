@@ -10,7 +10,7 @@ from ...core._sync.caller import Argument, Caller, CallKind
 from ...core._sync.catalog import Catalog
 from ...core.damage import decoding
 from ...core.names import Unit
-from ...core.notifier import Bell
+from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...core.script import Script
 from ...errors import (
@@ -48,14 +48,14 @@ class Desk:
     def __init__(
         self,
         caller: Caller,
-        bell: Bell,
+        notifier: Notifier,
         renewer: Renewer,
         catalog: Catalog,
         unit: Unit,
         given: Definition | None,
     ) -> None:
         self.unit = unit
-        self.bell = bell
+        self.notifier = notifier
         self.renewer = renewer
         self.channel = unit.key("bell")
         self.given = given

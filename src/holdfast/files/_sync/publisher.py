@@ -10,7 +10,7 @@ import msgspec
 
 from ...core._sync.caller import CallKind
 from ...core.clock import Deadline
-from ...core.concurrency._sync.waiting import Nudge, in_thread
+from ...core.concurrency._sync.waiting import AutoResetEvent, in_thread
 from ...core.damage import decoding
 from ...core.notifier import RECHECK_S
 from ...core.script import Script
@@ -79,8 +79,8 @@ class Publishing:
         answer = self._told(self._put(load, ""))
         if answer.verdict != b"full":
             return answer
-        flag = Nudge()
-        with self._desk.bell.heard(self._desk.unit, flag) as channel:
+        flag = AutoResetEvent()
+        with self._desk.notifier.heard(self._desk.unit, flag) as channel:
             deadline = Deadline(self._timeout_s)
             while answer.verdict == b"full":
                 if answer.count > load.at:

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
 from ...core.clock import Deadline, since_boot
-from ...core.concurrency._sync.waiting import Nudge
+from ...core.concurrency._sync.waiting import AutoResetEvent
 from ...core.damage import decoding
 from ...core.ledger import new_writer
 from ...core.notifier import RECHECK_S
@@ -202,8 +202,8 @@ class Session:
 
     def _news(self, deadline: Deadline) -> Any:
         """Wait for a change, then return the answer to the next claim."""
-        flag = Nudge()
-        with self._desk.bell.follows([self._desk.unit], flag):
+        flag = AutoResetEvent()
+        with self._desk.notifier.follows([self._desk.unit], flag):
             while True:
                 again = self._claimed()  # the change may be older than the subscription
                 if not isinstance(again, _Nothing) or again.is_final or deadline.passed:

@@ -9,7 +9,13 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ...core.clock import MAX_MS, Duration, from_epoch_ms, since_boot, to_timeout_s
-from ...core.concurrency._async.waiting import Aside, Event, Revocation, afterwards, shielded
+from ...core.concurrency._async.waiting import (
+    CallbackRunner,
+    CancelScope,
+    Event,
+    afterwards,
+    shielded,
+)
 from ...core.concurrency.fork_hooks import process_id
 from ...core.stored import stored_score
 from ...errors import HoldfastError, LeaseLost
@@ -59,7 +65,7 @@ class AsyncLease:
         self._pid = process_id()
         self._released = True  # by its holder; until it is whole there is nothing to release
         self._given_back = False  # as the server knows
-        self._revocation: Revocation | None = None
+        self._revocation: CancelScope | None = None
         self._watchers: set[Event] = set()
         self._loss = Loss()
         self._releases: list[bytes] = []  # b"" when one begins; what the server said of it
@@ -114,7 +120,7 @@ class AsyncLease:
 
         In asyncio it is called by the event loop; in the blocking half in a thread of its own.
         """
-        aside = Aside()
+        aside = CallbackRunner()
         self._loss.heard_by(lambda: aside.run(callback))
 
     async def renew(self) -> None:
@@ -219,7 +225,7 @@ class AsyncLease:
     async def __aenter__(self) -> Self:
         if self._released:
             raise self._lost("it was released")
-        self._revocation = Revocation()
+        self._revocation = CancelScope()
         self._loss.heard_by(self._revocation.revoke)
         return self
 

@@ -7,9 +7,9 @@ import time
 from functools import partial
 from typing import Any, Final, Literal, overload
 
-from ...core.attempt import Tried
+from ...core.attempt import FirstAttempt
 from ...core.clock import Deadline, since_boot
-from ...core.concurrency._sync.waiting import Nudge, shielded
+from ...core.concurrency._sync.waiting import AutoResetEvent, shielded
 from ...core.renewer import LONGEST_NAP_S
 from ...core.stored import stored_score
 from ...core.telemetry import during
@@ -67,17 +67,17 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
 
     An exception leaves neither a place nor a waiter behind, wherever it interrupts this.
     """
-    member, turn, lease = places.lobby.name(), None, None
+    member, turn, lease = places.waiters.name(), None, None
     try:
         asked_at = since_boot()
-        places.lobby.arrive(places.unit, member, asked_at)
+        places.waiters.arrive(places.unit, member, asked_at)
         answer = places.shortly(places.taking, member)
         if isinstance(answer, bytes):
             lease = Lease(places, member, int(answer), asked_at, uncertain=False)
         else:
             turn = Turn(places, timeout_s, member, asked_at, answer)
             lease = turn.lease() if waits else turn.lease_at_once()
-        places.lobby.depart(places.unit, member)
+        places.waiters.depart(places.unit, member)
         return lease  # noqa: TRY300 (an exception may interrupt this line, too)
     except BaseException as error:
         try:
@@ -88,7 +88,7 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
             else:
                 turn.leave(error)
         finally:
-            places.lobby.depart(places.unit, member)
+            places.waiters.depart(places.unit, member)
         raise
 
 
@@ -121,7 +121,7 @@ class Turn:
         timeout_s: float | None,
         member: str,
         asked_at: float,
-        tried: Tried | None,
+        tried: FirstAttempt | None,
     ) -> None:
         self._places = places
         self._began = time.monotonic() if tried is None else tried.since
@@ -164,7 +164,7 @@ class Turn:
 
     def _outcome(self, *, waits: bool) -> Lease | None:
         at_once = not waits or self._deadline.passed
-        if at_once or self._tried or not self._places.lobby.channel(self._places.unit):
+        if at_once or self._tried or not self._places.waiters.channel(self._places.unit):
             lease = self._ask()
             if lease is not None or at_once:
                 return lease
@@ -211,10 +211,10 @@ class Turn:
 
     def _wait(self) -> Lease | None:
         """Stand in line until there is a place, or no time is left."""
-        flag = Nudge()
+        flag = AutoResetEvent()
         waiter = Waiter(flag)
         trouble: Deadline | None = None
-        with self._places.lobby.waiting(self._places.unit, self._member, waiter) as room:
+        with self._places.waiters.waiting(self._places.unit, self._member, waiter) as room:
             if not room.heard:  # whom no ring can reach is taken for dead
                 flag.wait(min(_OPEN_S, self._deadline.left_s()))
                 waiter.stirred = False
@@ -236,12 +236,14 @@ class Turn:
             self._waiter = ""
         return lease
 
-    def _wait_for_earlier(self, flag: Nudge) -> None:
+    def _wait_for_earlier(self, flag: AutoResetEvent) -> None:
         """Wait until all acquisitions that began earlier in this process have asked to queue."""
-        lobby, unit, member = self._places.lobby, self._places.unit, self._member
-        while lobby.is_preceded(unit, member) and not self._deadline.passed:
+        waiters, unit, member = self._places.waiters, self._places.unit, self._member
+        while waiters.is_preceded(unit, member) and not self._deadline.passed:
             flag.wait(min(_OPEN_S, self._deadline.left_s()))
-        lobby.depart(unit, member)  # the next one wakes in a later turn of the loop: after the ask
+        waiters.depart(
+            unit, member
+        )  # the next one wakes in a later turn of the loop: after the ask
 
     def _inherited(self, waiter: Waiter) -> Lease | None:
         """The place that was handed over, if enough is left of the claim to begin at once."""

@@ -10,7 +10,13 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ...core.clock import MAX_MS, Duration, from_epoch_ms, since_boot, to_timeout_s
-from ...core.concurrency._sync.waiting import Aside, Event, Revocation, afterwards, shielded
+from ...core.concurrency._sync.waiting import (
+    CallbackRunner,
+    CancelScope,
+    Event,
+    afterwards,
+    shielded,
+)
 from ...core.concurrency.fork_hooks import process_id
 from ...core.stored import stored_score
 from ...errors import HoldfastError, LeaseLost
@@ -60,7 +66,7 @@ class Lease:
         self._pid = process_id()
         self._released = True  # by its holder; until it is whole there is nothing to release
         self._given_back = False  # as the server knows
-        self._revocation: Revocation | None = None
+        self._revocation: CancelScope | None = None
         self._watchers: set[Event] = set()
         self._loss = Loss()
         self._releases: list[bytes] = []  # b"" when one begins; what the server said of it
@@ -115,7 +121,7 @@ class Lease:
 
         In asyncio it is called by the event loop; in the blocking half in a thread of its own.
         """
-        aside = Aside()
+        aside = CallbackRunner()
         self._loss.heard_by(lambda: aside.run(callback))
 
     def renew(self) -> None:
@@ -220,7 +226,7 @@ class Lease:
     def __enter__(self) -> Self:
         if self._released:
             raise self._lost("it was released")
-        self._revocation = Revocation()
+        self._revocation = CancelScope()
         self._loss.heard_by(self._revocation.revoke)
         return self
 

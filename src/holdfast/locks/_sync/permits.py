@@ -9,18 +9,18 @@ from time import monotonic
 from typing import Any, Final
 
 from ...core._sync.caller import Argument, Caller, CallKind
-from ...core.attempt import Tried
+from ...core.attempt import FirstAttempt
 from ...core.clock import since_boot
 from ...core.names import Unit
 from ...core.renewer import Lease as Kept
 from ...core.renewer import Renewer
 from ...core.script import Script
 from ...core.transport.outcome import Replied
-from ...core.transport.request import Form
+from ...core.transport.request import PreparedCommand
 from ...errors import OutcomeUnknown, ServerUnavailable
 from ..lost_signal import Loss
 from ..options import Terms
-from ..waiters import Lobby
+from ..waiters import WaiterRegistry
 
 ACQUIRE: Final = Script.load("holdfast.locks", "acquire")
 RELEASE: Final = Script.load("holdfast.locks", "release")
@@ -39,10 +39,15 @@ class Places:
     """
 
     def __init__(
-        self, caller: Caller, renewer: Renewer, lobby: Lobby, unit: Unit, terms: Terms
+        self,
+        caller: Caller,
+        renewer: Renewer,
+        waiters: WaiterRegistry,
+        unit: Unit,
+        terms: Terms,
     ) -> None:
         self.caller = caller
-        self.lobby = lobby
+        self.waiters = waiters
         self.unit = unit
         self.terms = terms
         self.keep = renewer.keep
@@ -54,15 +59,15 @@ class Places:
         self._longest_hold_s = terms.longest_hold_s
         self._renewed = RENEW.keys(unit)
         self._limit: Argument = "" if terms.limit is None else terms.limit
-        self.taking = Form(ACQUIRE.sha1, self._acquire_keys, terms.lease_ms, self._limit)
-        self.giving = Form(RELEASE.sha1, self._release_keys)
+        self.taking = PreparedCommand(ACQUIRE.sha1, self._acquire_keys, terms.lease_ms, self._limit)
+        self.giving = PreparedCommand(RELEASE.sha1, self._release_keys)
 
     def limited(self, limit: int) -> Places:
         """The same places, for who says that there are *limit*."""
         terms = replace(self.terms, limit=limit)
-        return Places(self.caller, self._renewer, self.lobby, self.unit, terms)
+        return Places(self.caller, self._renewer, self.waiters, self.unit, terms)
 
-    def shortly(self, form: Form, member: str) -> bytes | Tried | None:
+    def shortly(self, form: PreparedCommand, member: str) -> bytes | FirstAttempt | None:
         """Ask for a place (`taking`), or give it back (`giving`), as it is nearly always enough.
 
         Returns:
@@ -70,7 +75,7 @@ class Places:
             became of the call, for `ask` or `give_back` to go on from. None when it was not sent,
             because somebody waits in this process, or there is more to a call.
         """
-        routes = None if self.lobby.channel(self.unit) else self.caller.straight
+        routes = None if self.waiters.channel(self.unit) else self.caller.straight
         lane = None if routes is None else routes.beaten(self.unit, CallKind.ORDINARY)
         if lane is None:
             return None
@@ -78,9 +83,11 @@ class Places:
         outcome = lane.submit(form.filled(member))
         if isinstance(outcome, Replied) and isinstance(outcome.value, bytes):
             return outcome.value
-        return Tried(outcome, since, routes)
+        return FirstAttempt(outcome, since, routes)
 
-    def ask(self, member: str, ticket: str, *, again: bool, tried: Tried | None = None) -> Any:
+    def ask(
+        self, member: str, ticket: str, *, again: bool, tried: FirstAttempt | None = None
+    ) -> Any:
         """One call of `acquire.lua`: its reply; just the fence if nobody else is there.
 
         Args:
@@ -90,7 +97,7 @@ class Places:
             tried: what became of it `shortly` before.
         """
         args: list[Argument] = [member, self.terms.lease_ms, self._limit]
-        channel = self.lobby.channel(self.unit)
+        channel = self.waiters.channel(self.unit)
         if channel or ticket:
             args += [channel, ticket]
         return self._call(ACQUIRE, self._acquire_keys, args, harmless=again, tried=tried)
@@ -102,7 +109,7 @@ class Places:
         *,
         over: bool,
         durable: bool = True,
-        tried: Tried | None = None,
+        tried: FirstAttempt | None = None,
     ) -> Any:
         """End an acquisition, whatever has become of it: the reply of `release.lua`.
 
@@ -114,7 +121,7 @@ class Places:
             tried: what became of it `shortly` before.
         """
         args: list[Argument] = [member]
-        channel = self.lobby.channel(self.unit)
+        channel = self.waiters.channel(self.unit)
         if over or channel or waiter:
             args += [int(over), channel, waiter]
         try:
@@ -167,7 +174,7 @@ class Places:
         *,
         harmless: bool = False,
         durable: bool = True,
-        tried: Tried | None = None,
+        tried: FirstAttempt | None = None,
     ) -> Any:
         """Run *script*, and pass on what it says to waiters of this process."""
         missed = True  # a reply that is lost may have spared somebody here a ring
@@ -184,12 +191,12 @@ class Places:
             if isinstance(reply, bytes):  # nobody else is there
                 reply = [reply]
             else:
-                self.lobby.hear(self.unit, reply[1])
+                self.waiters.hear(self.unit, reply[1])
             missed = harmless  # it repeats what was lost before
         except ServerUnavailable:  # else it did not run
             missed = harmless
             raise
         finally:
             if missed:
-                self.lobby.stir(self.unit)
+                self.waiters.stir(self.unit)
         return reply

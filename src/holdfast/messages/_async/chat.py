@@ -315,7 +315,7 @@ async def create_chat(
         log = post.chat(chat_id)
         # Before the chat: whoever is a member of it must find it.
         await post.index.enlist(founding.members, chat_id, by=founding.sender)
-        settings = (founding.keep, founding.idle_ms, log.bell, founding.history)
+        settings = (founding.keep, founding.idle_ms, log.channel, founding.history)
         said = (founding.sender, stored, *settings)
         answer = await log.send(CREATE, write, *said, then=founding.members)
     if answer == b"exists":

@@ -35,7 +35,7 @@ class AsyncLog:
 
     def __init__(self, caller: AsyncCaller, unit: Unit) -> None:
         self.unit = unit
-        self.bell = unit.key("bell")
+        self.channel = unit.key("bell")
         self.message = f"a message to {unit}"
         self.send_keys = SEND.keys(unit)
         self.fetch_keys = FETCH.keys(unit)

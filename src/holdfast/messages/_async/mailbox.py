@@ -87,7 +87,15 @@ class AsyncMailbox(AsyncReader):
         again = partial(self.send, body, sender=sender, per_sender=per_sender)
         with self._post.caller.operation(op_id, again, verb="send") as write:
             capacity, overflow = self._capacity or "", self._overflow or ""
-            said = (self._log.bell, self.name, sender, stored, capacity, overflow, per_sender or "")
+            said = (
+                self._log.channel,
+                self.name,
+                sender,
+                stored,
+                capacity,
+                overflow,
+                per_sender or "",
+            )
             reply = await self._log.send(DELIVER, write, *said)
         match reply:
             case [b"full", stored_capacity, since_ms]:

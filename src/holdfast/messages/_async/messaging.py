@@ -7,7 +7,7 @@ from typing import Final
 from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
 from ...core.names import Namespace
-from ...core.notifier import Bell
+from ...core.notifier import Notifier
 from .. import keys
 from ..options import checked_name
 from .log import AsyncLog
@@ -29,10 +29,10 @@ class AsyncPost:
     """
 
     def __init__(
-        self, caller: AsyncCaller, bell: Bell, catalog: AsyncCatalog, namespace: Namespace
+        self, caller: AsyncCaller, notifier: Notifier, catalog: AsyncCatalog, namespace: Namespace
     ) -> None:
         self.caller = caller
-        self.bell = bell
+        self.notifier = notifier
         self.catalog = catalog
         self.index = AsyncIndex(caller, namespace)
         self.outbox = AsyncOutbox(caller)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core._async.caller import Argument, AsyncCaller
-from ...core.concurrency._async.batcher import Company
+from ...core.concurrency._async.batcher import Batcher
 from ...core.concurrency._async.waiting import Local
 from ...core.telemetry import during
 from ...core.trace import stored
@@ -27,8 +27,8 @@ class AsyncOutbox:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
-        self._company: Local[Company[AsyncLog, Letter, bytes]] = Local(
-            lambda: Company(self._sent, MOST_TOGETHER, MOST_BYTES)
+        self._company: Local[Batcher[AsyncLog, Letter, bytes]] = Local(
+            lambda: Batcher(self._sent, MOST_TOGETHER, MOST_BYTES)
         )
 
     async def send(self, log: AsyncLog, letter: Letter, op_id: str | None) -> bytes:
@@ -52,7 +52,7 @@ class AsyncOutbox:
         again = letters[0].again
         try:
             with self._caller.operation(op_id, again, verb="send") as write:
-                said: list[Argument] = [write.writer, write.number, log.bell]
+                said: list[Argument] = [write.writer, write.number, log.channel]
                 for place, letter in enumerate(letters, write.place):
                     said += (place, letter.sender, letter.body, letter.trace)
                 reply: Sequence[bytes] = await self._caller.call(

@@ -312,7 +312,7 @@ def create_chat(post: Post, founding: Founding, body: Any, *, op_id: str | None)
         log = post.chat(chat_id)
         # Before the chat: whoever is a member of it must find it.
         post.index.enlist(founding.members, chat_id, by=founding.sender)
-        settings = (founding.keep, founding.idle_ms, log.bell, founding.history)
+        settings = (founding.keep, founding.idle_ms, log.channel, founding.history)
         said = (founding.sender, stored, *settings)
         answer = log.send(CREATE, write, *said, then=founding.members)
     if answer == b"exists":

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from ...core.checks import checked_int
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._sync.waiting import Nudge
+from ...core.concurrency._sync.waiting import AutoResetEvent
 from ...core.names import Unit
 from ...core.telemetry import during
 from ..chat_list import Listing
@@ -50,7 +50,7 @@ class InboxStream:
         self._after = dict(after)
         self._listing: Listing | None = None
         self._notified: dict[str, None] = {}  # from any thread
-        self._nudge = Nudge()
+        self._nudge = AutoResetEvent()
         self._reads_all_at = Deadline(0.0)
         self._followed = ExitStack()
         self._chats: dict[str, ExitStack] = {}
@@ -155,13 +155,13 @@ class InboxStream:
                 following.enter_context(self._following(self._post.chat(chat).unit, chat))
 
     def _following(self, unit: Unit, chat: str) -> AbstractContextManager[None]:
-        return self._post.bell.follows([unit], _Notification(self._notified, chat, self._nudge))
+        return self._post.notifier.follows([unit], _Notification(self._notified, chat, self._nudge))
 
 
 class _Notification:
     """The flag of one chat: remembers that it was raised, and wakes the stream."""
 
-    def __init__(self, notified: dict[str, None], chat: str, nudge: Nudge) -> None:
+    def __init__(self, notified: dict[str, None], chat: str, nudge: AutoResetEvent) -> None:
         self._notified = notified
         self._chat = chat
         self._nudge = nudge

@@ -8,7 +8,7 @@ from typing import Final
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
 from ...core.names import Namespace
-from ...core.notifier import Bell
+from ...core.notifier import Notifier
 from .. import keys
 from ..options import checked_name
 from .log import Log
@@ -29,9 +29,11 @@ class Post:
         namespace: whose they are.
     """
 
-    def __init__(self, caller: Caller, bell: Bell, catalog: Catalog, namespace: Namespace) -> None:
+    def __init__(
+        self, caller: Caller, notifier: Notifier, catalog: Catalog, namespace: Namespace
+    ) -> None:
         self.caller = caller
-        self.bell = bell
+        self.notifier = notifier
         self.catalog = catalog
         self.index = Index(caller, namespace)
         self.outbox = Outbox(caller)

@@ -10,7 +10,7 @@ from typing import Final
 
 from ...core.checks import checked_int
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._sync.waiting import Nudge
+from ...core.concurrency._sync.waiting import AutoResetEvent
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S
 from ...core.telemetry import during
@@ -63,9 +63,9 @@ class Reader(ABC):
         after: Mapping[str, Position],
     ) -> tuple[list[Batch], frozenset[Unit]]:
         """Wait until something is new in *units*, others are to be followed, or no time is left."""
-        flag = Nudge()
+        flag = AutoResetEvent()
         trouble: Deadline | None = None
-        with self._post.bell.follows(units, flag):
+        with self._post.notifier.follows(units, flag):
             while True:
                 pause_s = LOOK_S * random.uniform(0.75, 1.25)
                 try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core._sync.caller import Argument, Caller
-from ...core.concurrency._sync.batcher import Company
+from ...core.concurrency._sync.batcher import Batcher
 from ...core.concurrency._sync.waiting import Local
 from ...core.telemetry import during
 from ...core.trace import stored
@@ -28,8 +28,8 @@ class Outbox:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._company: Local[Company[Log, Letter, bytes]] = Local(
-            lambda: Company(self._sent, MOST_TOGETHER, MOST_BYTES)
+        self._company: Local[Batcher[Log, Letter, bytes]] = Local(
+            lambda: Batcher(self._sent, MOST_TOGETHER, MOST_BYTES)
         )
 
     def send(self, log: Log, letter: Letter, op_id: str | None) -> bytes:
@@ -51,7 +51,7 @@ class Outbox:
         again = letters[0].again
         try:
             with self._caller.operation(op_id, again, verb="send") as write:
-                said: list[Argument] = [write.writer, write.number, log.bell]
+                said: list[Argument] = [write.writer, write.number, log.channel]
                 for place, letter in enumerate(letters, write.place):
                     said += (place, letter.sender, letter.body, letter.trace)
                 reply: Sequence[bytes] = self._caller.call(SEND, log.unit, log.send_keys, said)

@@ -9,7 +9,7 @@ from ...core._async.caller import AsyncCaller
 from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.concurrency._async.waiting import Event
 from ...core.names import Unit
-from ...core.notifier import RECHECK_S, Bell
+from ...core.notifier import RECHECK_S, Notifier
 from ...core.script import Script
 from ...errors import ResultTimeout
 from .. import keys
@@ -41,7 +41,7 @@ class AsyncTaskHandle(Generic[R]):
     queue: str
     _unit: Unit = field(repr=False, compare=False)
     _caller: AsyncCaller = field(repr=False, compare=False)
-    _bell: Bell = field(repr=False, compare=False)
+    _notifier: Notifier = field(repr=False, compare=False)
     _returns: Any = field(default=Any, repr=False, compare=False)
 
     async def status(self) -> TaskStatus:
@@ -101,7 +101,7 @@ class AsyncTaskHandle(Generic[R]):
         """Where it is once it has ended, or once no time is left."""
         woken = Event()
         names = AWAIT.keys(self._unit, keys.result(self._unit, self.task_id))
-        with self._bell.heard(self._unit, woken) as channel:
+        with self._notifier.heard(self._unit, woken) as channel:
             while True:
                 woken.clear()
                 args = [self.task_id, channel]

@@ -11,7 +11,7 @@ from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
 from ...core.damage import decoding
 from ...core.names import Namespace, Unit
-from ...core.notifier import Bell
+from ...core.notifier import Notifier
 from ...core.script import Script
 from ...core.telemetry import during
 from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable
@@ -48,11 +48,11 @@ class AsyncProducer:
     """
 
     def __init__(
-        self, caller: AsyncCaller, bell: Bell, catalog: AsyncCatalog, namespace: Namespace
+        self, caller: AsyncCaller, notifier: Notifier, catalog: AsyncCatalog, namespace: Namespace
     ) -> None:
         self._caller = caller
         self._telemetry = caller.settings.telemetry
-        self._bell = bell
+        self._notifier = notifier
         self._catalog = catalog
         self._namespace = namespace
         self._targets: dict[str, _Target] = {}
@@ -149,4 +149,6 @@ class AsyncProducer:
 
     def _handle(self, call: Call[Any], task_id: str) -> AsyncTaskHandle[Any]:
         unit = self._target(call.queue).unit
-        return AsyncTaskHandle(task_id, call.queue, unit, self._caller, self._bell, call.returns)
+        return AsyncTaskHandle(
+            task_id, call.queue, unit, self._caller, self._notifier, call.returns
+        )

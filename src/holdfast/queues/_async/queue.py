@@ -12,7 +12,7 @@ from ...core.checks import checked_int
 from ...core.clock import MAX_MS, from_epoch_ms
 from ...core.damage import decoding
 from ...core.names import Namespace
-from ...core.notifier import Bell
+from ...core.notifier import Notifier
 from ...core.script import Script
 from .. import keys
 from ..task import Pace, QueueStats, checked_capacity, checked_task_id, paces
@@ -44,7 +44,7 @@ class AsyncQueue:
     def __init__(
         self,
         caller: AsyncCaller,
-        bell: Bell,
+        notifier: Notifier,
         catalog: AsyncCatalog,
         producer: AsyncProducer,
         namespace: Namespace,
@@ -52,7 +52,7 @@ class AsyncQueue:
     ) -> None:
         self.name = name
         self._caller = caller
-        self._bell = bell
+        self._notifier = notifier
         self._catalog = catalog
         self._producer = producer
         self._unit = namespace.unit(keys.KIND, name)
@@ -63,7 +63,7 @@ class AsyncQueue:
     def handle(self, task_id: str) -> AsyncTaskHandle[Any]:
         """The handle of a task that was put into this queue, by whomever. Asks nobody."""
         task_id = checked_task_id(task_id)
-        return AsyncTaskHandle(task_id, self.name, self._unit, self._caller, self._bell)
+        return AsyncTaskHandle(task_id, self.name, self._unit, self._caller, self._notifier)
 
     async def stats(self) -> QueueStats:
         """How many tasks are where."""

@@ -10,7 +10,7 @@ from ...core._sync.caller import Caller
 from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.concurrency._sync.waiting import Event
 from ...core.names import Unit
-from ...core.notifier import RECHECK_S, Bell
+from ...core.notifier import RECHECK_S, Notifier
 from ...core.script import Script
 from ...errors import ResultTimeout
 from .. import keys
@@ -42,7 +42,7 @@ class TaskHandle(Generic[R]):
     queue: str
     _unit: Unit = field(repr=False, compare=False)
     _caller: Caller = field(repr=False, compare=False)
-    _bell: Bell = field(repr=False, compare=False)
+    _notifier: Notifier = field(repr=False, compare=False)
     _returns: Any = field(default=Any, repr=False, compare=False)
 
     def status(self) -> TaskStatus:
@@ -102,7 +102,7 @@ class TaskHandle(Generic[R]):
         """Where it is once it has ended, or once no time is left."""
         woken = Event()
         names = AWAIT.keys(self._unit, keys.result(self._unit, self.task_id))
-        with self._bell.heard(self._unit, woken) as channel:
+        with self._notifier.heard(self._unit, woken) as channel:
             while True:
                 woken.clear()
                 args = [self.task_id, channel]

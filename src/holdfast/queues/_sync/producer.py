@@ -12,7 +12,7 @@ from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
 from ...core.damage import decoding
 from ...core.names import Namespace, Unit
-from ...core.notifier import Bell
+from ...core.notifier import Notifier
 from ...core.script import Script
 from ...core.telemetry import during
 from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable
@@ -48,10 +48,12 @@ class Producer:
         namespace: whose queues.
     """
 
-    def __init__(self, caller: Caller, bell: Bell, catalog: Catalog, namespace: Namespace) -> None:
+    def __init__(
+        self, caller: Caller, notifier: Notifier, catalog: Catalog, namespace: Namespace
+    ) -> None:
         self._caller = caller
         self._telemetry = caller.settings.telemetry
-        self._bell = bell
+        self._notifier = notifier
         self._catalog = catalog
         self._namespace = namespace
         self._targets: dict[str, _Target] = {}
@@ -146,4 +148,4 @@ class Producer:
 
     def _handle(self, call: Call[Any], task_id: str) -> TaskHandle[Any]:
         unit = self._target(call.queue).unit
-        return TaskHandle(task_id, call.queue, unit, self._caller, self._bell, call.returns)
+        return TaskHandle(task_id, call.queue, unit, self._caller, self._notifier, call.returns)

@@ -13,7 +13,7 @@ from ...core.checks import checked_int
 from ...core.clock import MAX_MS, from_epoch_ms
 from ...core.damage import decoding
 from ...core.names import Namespace
-from ...core.notifier import Bell
+from ...core.notifier import Notifier
 from ...core.script import Script
 from .. import keys
 from ..task import Pace, QueueStats, checked_capacity, checked_task_id, paces
@@ -45,7 +45,7 @@ class Queue:
     def __init__(
         self,
         caller: Caller,
-        bell: Bell,
+        notifier: Notifier,
         catalog: Catalog,
         producer: Producer,
         namespace: Namespace,
@@ -53,7 +53,7 @@ class Queue:
     ) -> None:
         self.name = name
         self._caller = caller
-        self._bell = bell
+        self._notifier = notifier
         self._catalog = catalog
         self._producer = producer
         self._unit = namespace.unit(keys.KIND, name)
@@ -64,7 +64,7 @@ class Queue:
     def handle(self, task_id: str) -> TaskHandle[Any]:
         """The handle of a task that was put into this queue, by whomever. Asks nobody."""
         task_id = checked_task_id(task_id)
-        return TaskHandle(task_id, self.name, self._unit, self._caller, self._bell)
+        return TaskHandle(task_id, self.name, self._unit, self._caller, self._notifier)
 
     def stats(self) -> QueueStats:
         """How many tasks are where."""

@@ -18,7 +18,7 @@ from ...core.clock import Deadline, backoff_s, since_boot
 from ...core.concurrency._async.waiting import Event, sleep
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.names import Unit
-from ...core.notifier import RECHECK_S, Bell
+from ...core.notifier import RECHECK_S, Notifier
 from ...core.renewer import Lease, Renewer
 from ...core.script import Script
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
@@ -141,9 +141,9 @@ class Claimer:
         return bool(self._running) and 0 < len(self._verdicts) < STEP_LIMIT
 
     @contextmanager
-    def listening(self, bell: Bell) -> Iterator[None]:
+    def listening(self, notifier: Notifier) -> Iterator[None]:
         """While the context lasts, rings about the queue wake this claimer."""
-        with bell.heard(self.unit, self.woken, self._hear) as self.channel:
+        with notifier.heard(self.unit, self.woken, self._hear) as self.channel:
             yield
 
     def wake(self) -> None:

@@ -29,8 +29,8 @@ from ...core.concurrency._async.waiting import (
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.concurrency.thread_pool import Threads
 from ...core.concurrency.watchdog import Watchdog
-from ...core.maxmemory import Lookout
-from ...core.notifier import Bell
+from ...core.maxmemory import MaxmemoryCheck
+from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...core.transport.settings import Settings
 from ...errors import HoldfastError
@@ -67,15 +67,21 @@ class Shift:
     """
 
     def __init__(
-        self, settings: Settings, plan: Plan, worker: str, lookout: Lookout, *, until_idle: bool
+        self,
+        settings: Settings,
+        plan: Plan,
+        worker: str,
+        maxmemory_check: MaxmemoryCheck,
+        *,
+        until_idle: bool,
     ) -> None:
         self._plan = plan
-        self._lookout = lookout
+        self._maxmemory_check = maxmemory_check
         self._worker = worker
         self._until_idle = until_idle
         self._caller = AsyncCaller(settings)
         self._sign = Sign(self._caller, plan, worker)
-        self._bell = Bell(settings, OwnLoop)
+        self._notifier = Notifier(settings, OwnLoop)
         self._renewer = Renewer(settings)
         self._threads = Threads(
             plan.concurrency, "holdfast task", on_freed=self._guarded(self._free_thread)
@@ -127,7 +133,7 @@ class Shift:
         logger.info("worker %s serves %s", self._worker, ", ".join(map(str, self._plan.weights)))
         with ExitStack() as listening:
             for claimer in self._claimers.values():
-                listening.enter_context(claimer.listening(self._bell))
+                listening.enter_context(claimer.listening(self._notifier))
             watchdog = Watchdog(_BLOCKED_S, report)
             listening.callback(watchdog.close)
             patience = self._beside(self._lose_patience(), "holdfast grace")
@@ -166,7 +172,7 @@ class Shift:
             for unit in self._plan.weights:
                 await catalog.note(unit)
             await self._sign.give(len(self._running))
-            await self._lookout.look(self._caller, self._plan.weights)
+            await self._maxmemory_check.look(self._caller, self._plan.weights)
             await sleep(EVERY_S)
 
     async def end(self) -> None:
@@ -189,7 +195,7 @@ class Shift:
             await in_thread(self._renewer.close)
         finally:
             try:
-                await in_thread(self._bell.close)
+                await in_thread(self._notifier.close)
             finally:
                 await self._caller.close()
         logger.info("worker %s has ended", self._worker)

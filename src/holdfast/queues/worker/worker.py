@@ -12,7 +12,7 @@ from ...core._sync.caller import Caller
 from ...core.clock import Duration, to_seconds
 from ...core.concurrency._async.waiting import run_loop
 from ...core.concurrency.uninterrupted import run_apart
-from ...core.maxmemory import Lookout
+from ...core.maxmemory import MaxmemoryCheck
 from ...errors import ClientClosed
 from .loop import Shift
 from .options import Plan
@@ -32,11 +32,11 @@ class AsyncWorker:
         lookout: looks at the servers of the queues.
     """
 
-    def __init__(self, caller: AnyCaller, plan: Plan, lookout: Lookout) -> None:
+    def __init__(self, caller: AnyCaller, plan: Plan, maxmemory_check: MaxmemoryCheck) -> None:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self._caller = caller
         self._plan = plan
-        self._lookout = lookout
+        self._maxmemory_check = maxmemory_check
         self._shift: Shift | None = None
         self._grace_s: float | None = None  # once it was asked to stop
 
@@ -83,7 +83,11 @@ class AsyncWorker:
         lifetime, action = self._caller.lifetime, f"running worker {self.name}"
         lifetime.check(action)
         self._shift = shift = Shift(
-            self._caller.settings, self._plan, self.name, self._lookout, until_idle=until_idle
+            self._caller.settings,
+            self._plan,
+            self.name,
+            self._maxmemory_check,
+            until_idle=until_idle,
         )
         closing = _Closing(lambda: self._grace_s is None, self.stop)
         try:
@@ -128,8 +132,8 @@ class Worker:
         lookout: looks at the servers of the queues.
     """
 
-    def __init__(self, caller: AnyCaller, plan: Plan, lookout: Lookout) -> None:
-        self._worker = AsyncWorker(caller, plan, lookout)
+    def __init__(self, caller: AnyCaller, plan: Plan, maxmemory_check: MaxmemoryCheck) -> None:
+        self._worker = AsyncWorker(caller, plan, maxmemory_check)
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ...core.clock import Deadline, since_boot
 from ...core.codec import decoded
 from ...core.concurrency._async.waiting import Event, seen_through
-from ...core.notifier import RECHECK_S, Bell
+from ...core.notifier import RECHECK_S, Notifier
 from ...errors import DecodeError, HoldfastError
 from ..row import CachedRow, Copy, State, named
 from ..shard import Committed, Taken
@@ -28,10 +28,10 @@ class AsyncMisses:
         bell: how those who wait hear of rows.
     """
 
-    def __init__(self, shelf: AsyncShelf, loader: AsyncLoader, bell: Bell) -> None:
+    def __init__(self, shelf: AsyncShelf, loader: AsyncLoader, notifier: Notifier) -> None:
         self._shelf = shelf
         self._loader = loader
-        self._bell = bell
+        self._notifier = notifier
 
     async def fill(
         self, wanted: Mapping[str, Copy | None], max_age_ms: int | None, deadline: Deadline
@@ -49,7 +49,7 @@ class AsyncMisses:
             return search.rows, search.failures
         flag = Event()
         arrivals = await self._shelf.arrivals(search.copies)
-        with self._bell.follows(arrivals, flag):
+        with self._notifier.follows(arrivals, flag):
             while search.copies:
                 flag.clear()
                 search.see(await self._shelf.get(list(search.copies)))

@@ -8,7 +8,7 @@ from typing import Final
 
 from ...core.clock import Deadline, backoff_s
 from ...core.concurrency._async.waiting import Event
-from ...core.notifier import Bell
+from ...core.notifier import Notifier
 from ...errors import DecodeError, OutcomeUnknown, ServerUnavailable
 from ...errors.records import logger_of
 from ..options import MAX_BATCH
@@ -37,10 +37,10 @@ class AsyncRefresher:
         bell: how it hears of rows that are due earlier than it knew.
     """
 
-    def __init__(self, shelf: AsyncShelf, loader: AsyncLoader, bell: Bell) -> None:
+    def __init__(self, shelf: AsyncShelf, loader: AsyncLoader, notifier: Notifier) -> None:
         self._shelf = shelf
         self._loader = loader
-        self._bell = bell
+        self._notifier = notifier
         self._flag: Event | None = None  # while it runs
         self._stopped = False
         self._failures = 0
@@ -87,11 +87,11 @@ class AsyncRefresher:
             self._flag, self._stopped = None, False
 
     async def _go_on(self, flag: Event) -> None:
-        with self._bell.lifetime.wakes(flag):
+        with self._notifier.lifetime.wakes(flag):
             while not self._stopped:
                 try:
                     units = [shard.unit for shard in await self._shelf.shards()]
-                    with self._bell.follows(units, flag):
+                    with self._notifier.follows(units, flag):
                         await self._work(flag)
                 except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
                     await self._pause(flag, str(error))
@@ -125,7 +125,7 @@ class AsyncRefresher:
         level = logging.WARNING if self._failures == 1 else logging.DEBUG
         logger.log(level, "row cache %r is not refreshed: %s", self._shelf.name, why)
         over = Deadline(backoff_s(self._failures, _FIRST_PAUSE_S, _LONGEST_PAUSE_S))
-        while not (over.passed or self._stopped or self._bell.lifetime.closed):
+        while not (over.passed or self._stopped or self._notifier.lifetime.closed):
             flag.clear()
             if not self._stopped:
                 await flag.wait(over.left_s())

@@ -12,7 +12,7 @@ from ...core.clock import Deadline, Duration, to_seconds, to_timeout_s
 from ...core.concurrency._async.waiting import runs_here
 from ...core.ledger import partly
 from ...core.names import Namespace
-from ...core.notifier import Bell
+from ...core.notifier import Notifier
 from ...errors import DecodeError, LoadFailed, ServerUnavailable
 from .. import keys
 from ..commit_hook import CommitHook
@@ -41,7 +41,7 @@ class AsyncRowCache:
     def __init__(
         self,
         caller: AsyncCaller,
-        bell: Bell,
+        notifier: Notifier,
         catalog: AsyncCatalog,
         namespace: Namespace,
         name: str,
@@ -65,8 +65,8 @@ class AsyncRowCache:
                     f"Holdfast one that is not async; got {type(source).__name__}"
                 )
             loader = AsyncLoader(self._unit, source, terms.codec, self._telemetry)
-            self._misses = AsyncMisses(shelf, loader, bell)
-            self._refresher = AsyncRefresher(shelf, loader, bell)
+            self._misses = AsyncMisses(shelf, loader, notifier)
+            self._refresher = AsyncRefresher(shelf, loader, notifier)
 
     def __repr__(self) -> str:
         return f"AsyncRowCache({self.name!r})"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ...core.clock import Deadline, since_boot
 from ...core.codec import decoded
 from ...core.concurrency._sync.waiting import Event, seen_through
-from ...core.notifier import RECHECK_S, Bell
+from ...core.notifier import RECHECK_S, Notifier
 from ...errors import DecodeError, HoldfastError
 from ..row import CachedRow, Copy, State, named
 from ..shard import Committed, Taken
@@ -29,10 +29,10 @@ class Misses:
         bell: how those who wait hear of rows.
     """
 
-    def __init__(self, shelf: Shelf, loader: Loader, bell: Bell) -> None:
+    def __init__(self, shelf: Shelf, loader: Loader, notifier: Notifier) -> None:
         self._shelf = shelf
         self._loader = loader
-        self._bell = bell
+        self._notifier = notifier
 
     def fill(
         self, wanted: Mapping[str, Copy | None], max_age_ms: int | None, deadline: Deadline
@@ -50,7 +50,7 @@ class Misses:
             return search.rows, search.failures
         flag = Event()
         arrivals = self._shelf.arrivals(search.copies)
-        with self._bell.follows(arrivals, flag):
+        with self._notifier.follows(arrivals, flag):
             while search.copies:
                 flag.clear()
                 search.see(self._shelf.get(list(search.copies)))

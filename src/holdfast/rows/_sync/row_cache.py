@@ -13,7 +13,7 @@ from ...core.clock import Deadline, Duration, to_seconds, to_timeout_s
 from ...core.concurrency._sync.waiting import runs_here
 from ...core.ledger import partly
 from ...core.names import Namespace
-from ...core.notifier import Bell
+from ...core.notifier import Notifier
 from ...errors import DecodeError, LoadFailed, ServerUnavailable
 from .. import keys
 from ..commit_hook import CommitHook
@@ -42,7 +42,7 @@ class RowCache:
     def __init__(
         self,
         caller: Caller,
-        bell: Bell,
+        notifier: Notifier,
         catalog: Catalog,
         namespace: Namespace,
         name: str,
@@ -66,8 +66,8 @@ class RowCache:
                     f"Holdfast one that is not async; got {type(source).__name__}"
                 )
             loader = Loader(self._unit, source, terms.codec, self._telemetry)
-            self._misses = Misses(shelf, loader, bell)
-            self._refresher = Refresher(shelf, loader, bell)
+            self._misses = Misses(shelf, loader, notifier)
+            self._refresher = Refresher(shelf, loader, notifier)
 
     def __repr__(self) -> str:
         return f"RowCache({self.name!r})"

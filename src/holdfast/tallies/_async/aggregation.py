@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ...core._async.caller import AsyncCaller
-from ...core.concurrency._async.waiting import Beside, in_thread
+from ...core.concurrency._async.waiting import BackgroundTask, in_thread
 from ...core.names import Unit
 from ...errors import DamagedFile, FileTaken
 from ...errors.records import logger_of
@@ -192,7 +192,7 @@ class AsyncReading:
             return False
         if end > piece.handed:
             part = piece.hand_over(end, self._new_counter())
-            piece.commit = _Commit(part, Beside(self._write, piece.name, part))
+            piece.commit = _Commit(part, BackgroundTask(self._write, piece.name, part))
         return True
 
     async def _write(self, file: str, part: _Part) -> tuple[Sums, int | None]:
@@ -274,7 +274,7 @@ class _Commit(NamedTuple):
     """
 
     part: _Part
-    work: Beside[tuple[Sums, int | None]]
+    work: BackgroundTask[tuple[Sums, int | None]]
 
 
 class _Piece:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ...core._sync.caller import Caller
-from ...core.concurrency._sync.waiting import Beside, in_thread
+from ...core.concurrency._sync.waiting import BackgroundTask, in_thread
 from ...core.names import Unit
 from ...errors import DamagedFile, FileTaken
 from ...errors.records import logger_of
@@ -193,7 +193,7 @@ class Reading:
             return False
         if end > piece.handed:
             part = piece.hand_over(end, self._new_counter())
-            piece.commit = _Commit(part, Beside(self._write, piece.name, part))
+            piece.commit = _Commit(part, BackgroundTask(self._write, piece.name, part))
         return True
 
     def _write(self, file: str, part: _Part) -> tuple[Sums, int | None]:
@@ -275,7 +275,7 @@ class _Commit(NamedTuple):
     """
 
     part: _Part
-    work: Beside[tuple[Sums, int | None]]
+    work: BackgroundTask[tuple[Sums, int | None]]
 
 
 class _Piece:

@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 
-class Company(Generic[Way, Item, Outcome]):
+class Batcher(Generic[Way, Item, Outcome]):
     """Has items that go the same way at the same moment travel together. Of one loop.
 
     Who finds nobody under way goes at once, and alone. Who comes later travels with those of the
@@ -35,7 +35,7 @@ class Company(Generic[Way, Item, Outcome]):
         self._most_size = most_size
         self._loop = asyncio.get_running_loop()
         self._under_way: dict[Way, int] = {}
-        self._boarding: dict[Way, _Coach[Item, Outcome]] = {}
+        self._boarding: dict[Way, _Batch[Item, Outcome]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def go(self, way: Way, item: Item, size: int) -> Awaitable[Outcome]:
@@ -56,7 +56,7 @@ class Company(Generic[Way, Item, Outcome]):
     def _board(self, way: Way, item: Item, size: int) -> asyncio.Future[Outcome]:
         coach = self._boarding.get(way)
         if coach is None or coach.is_full(self._most, self._most_size - size):
-            coach = self._boarding[way] = _Coach()
+            coach = self._boarding[way] = _Batch()
             self._under_way[way] += 1
             # Not by `create_task`: what a loop makes may begin at once, before anybody is seated.
             travel = self._travel(way, coach)
@@ -68,7 +68,7 @@ class Company(Generic[Way, Item, Outcome]):
         coach.size += size
         return future
 
-    async def _travel(self, way: Way, coach: _Coach[Item, Outcome]) -> None:
+    async def _travel(self, way: Way, coach: _Batch[Item, Outcome]) -> None:
         self._depart(way, coach)
         seats = [seat for seat in coach.seats if not seat[1].done()]  # the others were cancelled
         if not seats:
@@ -86,12 +86,12 @@ class Company(Generic[Way, Item, Outcome]):
             else:
                 future.set_result(outcome)
 
-    def _depart(self, way: Way, coach: _Coach[Item, Outcome]) -> None:
+    def _depart(self, way: Way, coach: _Batch[Item, Outcome]) -> None:
         """Nobody boards *coach* any more."""
         if self._boarding.get(way) is coach:
             del self._boarding[way]
 
-    def _ended(self, way: Way, coach: _Coach[Item, Outcome], task: asyncio.Task[None]) -> None:
+    def _ended(self, way: Way, coach: _Batch[Item, Outcome], task: asyncio.Task[None]) -> None:
         """A coach arrived; or it was cancelled with its loop, perhaps before it set off."""
         self._tasks.discard(task)
         self._depart(way, coach)
@@ -105,7 +105,7 @@ class Company(Generic[Way, Item, Outcome]):
             del self._under_way[way]
 
 
-class _Coach(Generic[Item, Outcome]):
+class _Batch(Generic[Item, Outcome]):
     """Items that travel together, and who waits for them."""
 
     __slots__ = ("seats", "size")

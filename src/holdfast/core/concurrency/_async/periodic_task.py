@@ -10,7 +10,7 @@ from typing import Any
 from .waiting import Event, spawn
 
 
-class Repeating:
+class PeriodicTask:
     """Does some work again and again beside the caller, from `start` to `stop`.
 
     The loop that ends first takes it along, and so does the garbage collector that takes the
@@ -55,9 +55,9 @@ class Repeating:
         if self._task is not None:
             await self._task
 
-    def anew(self, work: Callable[[], Coroutine[Any, Any, None]]) -> Repeating:
+    def anew(self, work: Callable[[], Coroutine[Any, Any, None]]) -> PeriodicTask:
         """The same with *work*, not begun: for a forked child."""
-        return Repeating(work, self._every_s, self._name)
+        return PeriodicTask(work, self._every_s, self._name)
 
     def _collected(self, work: object) -> None:
         del work

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from ..detached_thread import detached
 from ..event_loop import new_loop
-from ..fork_hooks import begins_anew
+from ..fork_hooks import register_after_fork
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -80,7 +80,7 @@ class Local(Generic[Item]):
         self._make = make
         self._things: dict[asyncio.AbstractEventLoop, Item] = {}
         self._inherited: list[object] = []
-        begins_anew(self)
+        register_after_fork(self)
 
     def here(self) -> Item:
         """That of the loop which runs here."""
@@ -106,7 +106,7 @@ class Local(Generic[Item]):
                 told = True
         return told
 
-    def begin_anew(self) -> None:
+    def after_fork(self) -> None:
         """Have none, in a forked child; but to let go of its parent's might do the parent harm."""
         self._inherited.append(self._things)
         self._things = {}
@@ -159,7 +159,7 @@ class Event:
             return self._event.is_set()
 
 
-class Nudge(Event):
+class AutoResetEvent(Event):
     """A flag for one who waits, which the end of the wait lowers."""
 
     async def wait(self, timeout_s: float | None) -> bool:
@@ -170,7 +170,7 @@ class Nudge(Event):
         return True
 
 
-class Aside:
+class CallbackRunner:
     """Runs callbacks of the user where they disturb nobody: in the loop that made this."""
 
     def __init__(self) -> None:
@@ -182,7 +182,7 @@ class Aside:
             self._loop.call_soon_threadsafe(function)
 
 
-class Revocation:
+class CancelScope:
     """Cancels what the task that makes it does from now on, if `revoke` is called before `end`."""
 
     __slots__ = ("_before", "_cancelled", "_ended", "_loop", "_task")
@@ -222,7 +222,7 @@ def spawn(work: Coroutine[Any, Any, Item], name: str) -> asyncio.Task[Item]:
     return asyncio.get_running_loop().create_task(work, name=name)
 
 
-class Beside(Generic[Item]):
+class BackgroundTask(Generic[Item]):
     """Work that goes on beside the caller, who asks for its outcome later."""
 
     def __init__(self, work: Callable[..., Coroutine[Any, Any, Item]], *args: Any) -> None:

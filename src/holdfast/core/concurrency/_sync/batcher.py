@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 
-class Company(Generic[Way, Item, Outcome]):
+class Batcher(Generic[Way, Item, Outcome]):
     """Has each item travel alone, in the thread that brings it: nobody waits for company.
 
     Args:

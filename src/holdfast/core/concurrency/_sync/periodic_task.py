@@ -8,10 +8,10 @@ import weakref
 from collections.abc import Callable
 
 from ..detached_thread import start
-from .waiting import Nudge
+from .waiting import AutoResetEvent
 
 
-class Repeating:
+class PeriodicTask:
     """Does some work again and again in a thread of its own, from `start` to `stop`.
 
     Where nobody stops it, it does it a last time when the interpreter ends. It ends when the
@@ -31,7 +31,7 @@ class Repeating:
         self._thread: threading.Thread | None = None
         self._unclaimed = [name]  # for the first thread, if there are several
         self._registered = False
-        self._hurried = Nudge()  # which takes no lock: the garbage collector may raise it
+        self._hurried = AutoResetEvent()  # which takes no lock: the garbage collector may raise it
         self._stopped = False
 
     def start(self) -> None:
@@ -58,9 +58,9 @@ class Repeating:
             atexit.unregister(self._end)
             self._thread.join()
 
-    def anew(self, work: Callable[[], None]) -> Repeating:
+    def anew(self, work: Callable[[], None]) -> PeriodicTask:
         """The same with *work*, not begun: for a forked child."""
-        return Repeating(work, self._every_s, self._name)
+        return PeriodicTask(work, self._every_s, self._name)
 
     def _collected(self, work: object) -> None:
         del work

@@ -98,7 +98,7 @@ class Event:
         return self._up
 
 
-class Nudge:
+class AutoResetEvent:
     """A flag for one who waits, which the end of the wait lowers. Half the price of an `Event`."""
 
     __slots__ = ("_lowered",)
@@ -117,7 +117,7 @@ class Nudge:
         return self._lowered.acquire(timeout=lock_timeout(timeout_s))
 
 
-class Aside:
+class CallbackRunner:
     """Runs callbacks of the user where they disturb nobody: each in a thread of its own."""
 
     def run(self, function: Callable[[], object]) -> None:
@@ -125,7 +125,7 @@ class Aside:
         threading.Thread(target=function, name="holdfast callback", daemon=True).start()
 
 
-class Revocation:
+class CancelScope:
     """Would cancel what a thread does; nobody can."""
 
     __slots__ = ()
@@ -139,7 +139,7 @@ class Revocation:
         return False
 
 
-class Beside(Generic[Item]):
+class BackgroundTask(Generic[Item]):
     """Work that goes on in a thread of its own, while the caller does something else."""
 
     def __init__(self, work: Callable[..., Item], *args: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ..barrier import Seal
+from ..barrier import DurabilityBarrier
 from ..outcome import Lost, Outcome, Replied, Unsent, outcome_of, outcome_of_all, unsafe
 from ..request import Request
 from ..settings import Address, Settings
@@ -54,7 +54,7 @@ class _Call(msgspec.Struct, eq=False):
     since: float
 
 
-class AsyncLane:
+class AsyncConnection:
     """One connection, opened when it is first needed, on which many calls are under way.
 
     What is submitted in one turn of the loop travels in one write, or a few. The replies come in
@@ -77,7 +77,7 @@ class AsyncLane:
         address: Address,
         *,
         sentinel: bool = False,
-        seal: Seal | None = None,
+        seal: DurabilityBarrier | None = None,
     ) -> None:
         self._settings = settings
         self._address = address

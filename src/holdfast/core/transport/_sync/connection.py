@@ -10,7 +10,7 @@ from typing import Final
 from weakref import ref
 
 from ...concurrency.interruption import raise_interruption
-from ..barrier import Seal
+from ..barrier import DurabilityBarrier
 from ..outcome import Lost, Outcome, Replied, Unsent, outcome_of, outcome_of_all, unsafe
 from ..redispy import BROKEN
 from ..request import Request
@@ -24,7 +24,7 @@ _FRESH_S: Final = 0.0005
 """A connection used so shortly before is believed to be open: looking costs a tenth of a call."""
 
 
-class Lane:
+class Connection:
     """A connection for each thread that calls, opened when it is first needed.
 
     With a seal no answer counts without it; requests that are sent together share one.
@@ -36,7 +36,7 @@ class Lane:
         address: Address,
         *,
         sentinel: bool = False,
-        seal: Seal | None = None,
+        seal: DurabilityBarrier | None = None,
     ) -> None:
         self._settings = settings
         self._address = address
@@ -111,7 +111,7 @@ class _Wire:
         settings: Settings,
         address: Address,
         sentinel: bool,
-        seal: Seal | None,
+        seal: DurabilityBarrier | None,
     ) -> None:
         self._settings = settings
         self._address = address

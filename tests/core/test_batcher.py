@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from faults.waiting import eventually_async
-from holdfast.core.concurrency._async.batcher import Company
+from holdfast.core.concurrency._async.batcher import Batcher
 
 MOST = 4
 
@@ -36,15 +36,15 @@ async def way() -> Way:
 
 
 @pytest.fixture
-async def company(way: Way) -> Company[str, int, int]:
-    return Company(way.work, MOST, 100)
+async def company(way: Way) -> Batcher[str, int, int]:
+    return Batcher(way.work, MOST, 100)
 
 
-async def one(company: Company[str, int, int], item: int, size: int = 1, way: str = "x") -> int:
+async def one(company: Batcher[str, int, int], item: int, size: int = 1, way: str = "x") -> int:
     return await company.go(way, item, size)
 
 
-def all_of(company: Company[str, int, int], *items: int) -> list[asyncio.Task[int]]:
+def all_of(company: Batcher[str, int, int], *items: int) -> list[asyncio.Task[int]]:
     """Several come at one moment."""
     return [asyncio.create_task(one(company, item)) for item in items]
 
@@ -54,7 +54,7 @@ async def trips(way: Way, count: int) -> None:
     await eventually_async(lambda: len(way.trips) >= count, reason="they set off")
 
 
-async def test_who_is_alone_goes_at_once(way: Way, company: Company[str, int, int]) -> None:
+async def test_who_is_alone_goes_at_once(way: Way, company: Batcher[str, int, int]) -> None:
     way.open.set()
     assert await one(company, 1) == 2
     assert await one(company, 2) == 4
@@ -62,7 +62,7 @@ async def test_who_is_alone_goes_at_once(way: Way, company: Company[str, int, in
 
 
 async def test_those_of_one_moment_travel_together(
-    way: Way, company: Company[str, int, int]
+    way: Way, company: Batcher[str, int, int]
 ) -> None:
     tasks = all_of(company, *range(1, 7))
     await trips(way, 3)
@@ -71,7 +71,7 @@ async def test_those_of_one_moment_travel_together(
     assert await asyncio.gather(*tasks) == [2, 4, 6, 8, 10, 12]
 
 
-async def test_nobody_waits_for_those_under_way(way: Way, company: Company[str, int, int]) -> None:
+async def test_nobody_waits_for_those_under_way(way: Way, company: Batcher[str, int, int]) -> None:
     tasks = all_of(company, 1, 2)
     await trips(way, 2)
     tasks += all_of(company, 3)
@@ -82,7 +82,7 @@ async def test_nobody_waits_for_those_under_way(way: Way, company: Company[str, 
 
 
 async def test_what_is_large_leaves_room_for_nobody(
-    way: Way, company: Company[str, int, int]
+    way: Way, company: Batcher[str, int, int]
 ) -> None:
     """It is the sizes that count, and one that is larger than all of them may be goes alone."""
     sizes = {1: 1, 2: 60, 3: 60, 4: 40, 5: 1000, 6: 1}
@@ -93,7 +93,7 @@ async def test_what_is_large_leaves_room_for_nobody(
     assert await asyncio.gather(*tasks) == [2, 4, 6, 8, 10, 12]
 
 
-async def test_ways_do_not_mix(way: Way, company: Company[str, int, int]) -> None:
+async def test_ways_do_not_mix(way: Way, company: Batcher[str, int, int]) -> None:
     tasks = [asyncio.create_task(one(company, n, way="xy"[n % 2])) for n in range(4)]
     await trips(way, 4)
     assert way.trips == [[0], [1], [2], [3]]
@@ -101,7 +101,7 @@ async def test_ways_do_not_mix(way: Way, company: Company[str, int, int]) -> Non
     assert await asyncio.gather(*tasks) == [0, 2, 4, 6]
 
 
-async def test_one_that_fails_fails_alone(way: Way, company: Company[str, int, int]) -> None:
+async def test_one_that_fails_fails_alone(way: Way, company: Batcher[str, int, int]) -> None:
     tasks = all_of(company, 1, 6, 7, 8)
     await trips(way, 2)
     tasks += all_of(company, 5, 13)
@@ -114,7 +114,7 @@ async def test_one_that_fails_fails_alone(way: Way, company: Company[str, int, i
     assert await one(company, 1) == 2
 
 
-async def test_who_is_cancelled_harms_nobody(way: Way, company: Company[str, int, int]) -> None:
+async def test_who_is_cancelled_harms_nobody(way: Way, company: Batcher[str, int, int]) -> None:
     tasks = all_of(company, 1, 2, 3, 4)
     await asyncio.sleep(0)  # they have come, and nobody has set off but the first
     assert way.trips == [[1]]
@@ -161,7 +161,7 @@ if sys.version_info >= (3, 12):
 
 @pytest.mark.parametrize("factory", FACTORIES)
 async def test_a_loop_may_begin_tasks_at_once(
-    way: Way, company: Company[str, int, int], factory: Any
+    way: Way, company: Batcher[str, int, int], factory: Any
 ) -> None:
     asyncio.get_running_loop().set_task_factory(factory)
     tasks = all_of(company, 1, 2, 3, 4)
@@ -173,7 +173,7 @@ async def test_a_loop_may_begin_tasks_at_once(
 
 @pytest.mark.parametrize("turns", [1, 2])
 async def test_a_company_that_is_cancelled_leaves_nobody_waiting(
-    way: Way, company: Company[str, int, int], turns: int
+    way: Way, company: Batcher[str, int, int], turns: int
 ) -> None:
     there = asyncio.all_tasks()
     tasks = all_of(company, 1, 2, 3)

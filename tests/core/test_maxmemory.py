@@ -9,7 +9,7 @@ from faults.servers import Server
 from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
 from holdfast.core._async.caller import AsyncCaller
-from holdfast.core.maxmemory import Lookout
+from holdfast.core.maxmemory import MaxmemoryCheck
 from holdfast.core.names import Namespace
 from holdfast.core.transport.settings import Settings
 
@@ -86,14 +86,14 @@ async def test_only_what_is_known_and_wrong_is_said(
     allowed = ["allkeys", "allchannels", "allcommands", *rights]
     fresh_server.execute("ACL", "SETUSER", "app", "on", ">secret", *allowed)
     settings = Settings.from_url(f"redis://app:secret@127.0.0.1:{fresh_server.port}")
-    unit, lookout = Namespace.of("eviction").unit("lock", "item"), Lookout()
+    unit, maxmemory_check = Namespace.of("eviction").unit("lock", "item"), MaxmemoryCheck()
     for _ in range(2):
         caller = AsyncCaller(settings)
-        await lookout.look(caller, [unit])
-        await lookout.look(caller, [unit])
+        await maxmemory_check.look(caller, [unit])
+        await maxmemory_check.look(caller, [unit])
         await caller.close()
     assert len(warnings(caplog)) == times
-    assert lookout._known == {("127.0.0.1", fresh_server.port)}
+    assert maxmemory_check._known == {("127.0.0.1", fresh_server.port)}
 
 
 async def test_a_server_that_was_away_is_asked_the_next_time(
@@ -102,13 +102,13 @@ async def test_a_server_that_was_away_is_asked_the_next_time(
     limited(fresh_server, "allkeys-lru").pause()
     settings = Settings.from_url(f"{fresh_server.url}?socket_timeout=0.05")
     unit, caller = Namespace.of("eviction").unit("lock", "item"), AsyncCaller(settings)
-    lookout = Lookout()
-    await lookout.look(caller, [unit])
-    assert lookout._known == set()
+    maxmemory_check = MaxmemoryCheck()
+    await maxmemory_check.look(caller, [unit])
+    assert maxmemory_check._known == set()
     fresh_server.resume()
 
     async def said() -> list[str]:
-        await lookout.look(caller, [unit])
+        await maxmemory_check.look(caller, [unit])
         return warnings(caplog)
 
     await eventually_async(said)
@@ -117,11 +117,15 @@ async def test_a_server_that_was_away_is_asked_the_next_time(
 
 async def test_a_server_that_hangs_is_asked_once_for_many_units(fresh_server: Server) -> None:
     settings = Settings.from_url(f"{fresh_server.url}?socket_timeout=0.1")
-    namespace, caller, lookout = Namespace.of("eviction"), AsyncCaller(settings), Lookout()
+    namespace, caller, maxmemory_check = (
+        Namespace.of("eviction"),
+        AsyncCaller(settings),
+        MaxmemoryCheck(),
+    )
     units = [namespace.unit("lock", f"l{n}") for n in range(1000)]
     fresh_server.pause()
     async with asyncio.timeout(30):
-        await lookout.look(caller, units)
+        await maxmemory_check.look(caller, units)
         await caller.close()
     fresh_server.resume()
-    assert lookout._known == set()
+    assert maxmemory_check._known == set()

@@ -15,7 +15,7 @@ from faults.waiting import eventually
 from holdfast.core._sync.caller import Caller
 from holdfast.core.concurrency._sync.waiting import Event
 from holdfast.core.names import Namespace, Unit
-from holdfast.core.notifier import Bell
+from holdfast.core.notifier import Notifier
 from holdfast.core.script import Script
 from holdfast.core.transport.settings import Settings
 
@@ -42,23 +42,23 @@ def ring(caller: Caller, unit: Unit, channel: str) -> int:
 
 
 def test_a_ring_raises_the_flag(site: Site, caller: Caller, unit: Unit) -> None:
-    bell, flag = Bell(Settings.from_url(site.url)), Event()
-    with bell.heard(unit, flag) as channel:
+    notifier, flag = Notifier(Settings.from_url(site.url)), Event()
+    with notifier.heard(unit, flag) as channel:
         assert flag.wait(20), "told to look once it is subscribed"
         for _ in range(3):
             flag.clear()
             assert ring(caller, unit, channel) == 1
             assert flag.wait(20)
     eventually(lambda: ring(caller, unit, channel) == 0, reason="nobody listens any more")
-    bell.close()
+    notifier.close()
 
 
 def test_every_listener_is_rung_by_itself(site: Site, caller: Caller) -> None:
     """Units on all nodes of a cluster, and two listeners to one unit."""
-    bell = Bell(Settings.from_url(site.url))
+    notifier = Notifier(Settings.from_url(site.url))
     units = [Namespace.of(site.namespace).unit("queue", f"q{n // 2}") for n in range(20)]
     flags = [Event() for _ in units]
-    listening = [bell.heard(unit, flag) for unit, flag in zip(units, flags, strict=True)]
+    listening = [notifier.heard(unit, flag) for unit, flag in zip(units, flags, strict=True)]
     channels = [one.__enter__() for one in listening]
     assert all(flag.wait(20) for flag in flags)
     for flag in flags:
@@ -68,16 +68,16 @@ def test_every_listener_is_rung_by_itself(site: Site, caller: Caller) -> None:
     assert [n for n, flag in enumerate(flags) if flag.is_set()] == [7]
     for one in listening:
         one.__exit__(None, None, None)
-    bell.close()
+    notifier.close()
 
 
 def test_a_broken_line_is_laid_anew_and_its_listeners_look_again(
     standalone: Server, proxy: Proxy
 ) -> None:
     unit = Namespace.of(secrets.token_hex(4)).unit("queue", "bell")
-    bell, flag = Bell(Settings.from_url(proxy.url)), Event()
+    notifier, flag = Notifier(Settings.from_url(proxy.url)), Event()
     caller = Caller(Settings.from_url(standalone.url))
-    with bell.heard(unit, flag) as channel:
+    with notifier.heard(unit, flag) as channel:
         assert flag.wait(20)
         flag.clear()
         with proxy.refuse():
@@ -87,7 +87,7 @@ def test_a_broken_line_is_laid_anew_and_its_listeners_look_again(
         assert ring(caller, unit, channel) == 1
         assert flag.wait(20)
     caller.close()
-    bell.close()
+    notifier.close()
 
 
 class Unreliable(CredentialProvider):
@@ -107,27 +107,27 @@ class Unreliable(CredentialProvider):
 def test_listeners_outlast_what_fails_on_the_way(site: Site, caller: Caller, unit: Unit) -> None:
     settings = Settings.from_url(site.url)
     vault = {**settings.options, "credential_provider": Unreliable()}
-    bell, flag = Bell(replace(settings, options=vault)), Event()
-    with bell.follows([unit], flag):
+    notifier, flag = Notifier(replace(settings, options=vault)), Event()
+    with notifier.follows([unit], flag):
         eventually(lambda: broadcast(caller, unit) == 1)
         flag.clear()
         assert broadcast(caller, unit) == 1
         assert flag.wait(20)
-    bell.close()
+    notifier.close()
 
 
 def test_no_thread_stays_when_the_last_bell_is_closed(standalone: Server) -> None:
     """Nothing goes on in the background of a program that has closed its clients."""
     before = threading.enumerate()  # threads of earlier tests may still be ending
-    bells = [Bell(Settings.from_url(standalone.url)) for _ in range(2)]
-    for bell in bells:
+    bells = [Notifier(Settings.from_url(standalone.url)) for _ in range(2)]
+    for notifier in bells:
         flag = Event()
-        with bell.heard(Namespace.of("x").unit("queue", "y"), flag):
+        with notifier.heard(Namespace.of("x").unit("queue", "y"), flag):
             assert flag.wait(20)
     assert len(running_since(before)) == 1
-    for bell in bells:
-        bell.close()
-        bell.close()
+    for notifier in bells:
+        notifier.close()
+        notifier.close()
     assert running_since(before) == []
 
 
@@ -147,11 +147,11 @@ def broadcast(caller: Caller, unit: Unit) -> int:
 def test_a_broadcast_reaches_all_followers_over_one_subscription(
     site: Site, caller: Caller, unit: Unit
 ) -> None:
-    bell = Bell(Settings.from_url(site.url))
+    notifier = Notifier(Settings.from_url(site.url))
     first, second = Event(), Event()
-    with bell.follows([unit], first):
+    with notifier.follows([unit], first):
         assert first.wait(20), "told to look once it is subscribed"
-        with bell.follows([unit], second):
+        with notifier.follows([unit], second):
             first.clear()
             assert broadcast(caller, unit) == 1
             assert first.wait(20)
@@ -161,7 +161,7 @@ def test_a_broadcast_reaches_all_followers_over_one_subscription(
         assert broadcast(caller, unit) == 1
         assert first.wait(20)
         assert not second.is_set()
-    bell.close()
+    notifier.close()
     eventually(lambda: broadcast(caller, unit) == 0)
 
 
@@ -169,22 +169,22 @@ def test_a_subscription_outlasts_its_last_follower_for_a_while(
     site: Site, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.core.bell.IDLE_AUDIENCES", 3)
-    bell = Bell(Settings.from_url(site.url))
+    notifier = Notifier(Settings.from_url(site.url))
     units = [Namespace.of(site.namespace).unit("queue", f"q{n}") for n in range(8)]
     for unit in units:
         flag = Event()
-        with bell.follows([unit], flag):
+        with notifier.follows([unit], flag):
             assert flag.wait(20)
     eventually(lambda: [broadcast(caller, unit) for unit in units] == [0] * 5 + [1] * 3)
     flag = Event()
-    with bell.follows(units, flag):
+    with notifier.follows(units, flag):
         eventually(lambda: [broadcast(caller, unit) for unit in units] == [1] * 8)
         for unit in units:
             flag.wait(20)
             flag.clear()
             broadcast(caller, unit)
             assert flag.wait(20)
-    bell.close()
+    notifier.close()
 
 
 def test_who_follows_and_leaves_at_once_is_heard_when_it_comes_back(
@@ -192,25 +192,25 @@ def test_who_follows_and_leaves_at_once_is_heard_when_it_comes_back(
 ) -> None:
     """The end of one subscription to a channel does not end the next one."""
     monkeypatch.setattr("holdfast.core.bell.IDLE_AUDIENCES", 0)
-    bell = Bell(Settings.from_url(site.url))
+    notifier = Notifier(Settings.from_url(site.url))
     flag = Event()
     for _ in range(50):
-        with bell.follows([unit], flag):
+        with notifier.follows([unit], flag):
             pass
     for _ in range(5):
-        with bell.follows([unit], flag):
+        with notifier.follows([unit], flag):
             eventually(lambda: broadcast(caller, unit) == 1)
             flag.clear()
             broadcast(caller, unit)
             assert flag.wait(20)
-    bell.close()
+    notifier.close()
 
 
 def test_followers_look_while_there_is_no_line(standalone: Server, proxy: Proxy) -> None:
     unit = Namespace.of(secrets.token_hex(4)).unit("queue", "bell")
-    bell, flag = Bell(Settings.from_url(proxy.url)), Event()
+    notifier, flag = Notifier(Settings.from_url(proxy.url)), Event()
     caller = Caller(Settings.from_url(standalone.url))
-    with bell.follows([unit], flag):
+    with notifier.follows([unit], flag):
         assert flag.wait(20)
         with proxy.refuse():
             for _ in range(3):
@@ -221,4 +221,4 @@ def test_followers_look_while_there_is_no_line(standalone: Server, proxy: Proxy)
         assert broadcast(caller, unit) == 1
         assert flag.wait(20)
     caller.close()
-    bell.close()
+    notifier.close()
