@@ -73,7 +73,7 @@ class Room:
 
 def rooms() -> list[Room]:
     """Every room that shows something."""
-    homes: dict[str, str] = runpy.run_path(str(SOURCE / "holdfast" / "exports.py"))["HOMES"]
+    homes: dict[str, str] = runpy.run_path(str(SOURCE / "holdfast" / "exports.py"))["EXPORTS"]
     package = griffe.load(
         "holdfast",
         search_paths=[SOURCE],
