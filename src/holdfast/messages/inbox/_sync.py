@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
 from ...core.call._sync import Step
 from ...core.clock import Duration
 from ...core.names import Unit
-from ...core.script import Script
 from ...errors import DecodeError, HoldfastError
 from ..index._sync import FRESH_MS
 from ..index.listing import Listing, News
-from ..log._sync import FETCH, REPLY_BYTES, Log
+from ..log._sync import FETCH, REPLY_BYTES, UNREAD, Log
 from ..memory import batch_position, position_text, reset
 from ..message import Batch, Gap, Position, Row, batch_of
 from ..post._sync import Post
@@ -22,8 +20,6 @@ from ..reader._sync import Reader
 from ..sharing import LOGS_PER_CALL, in_order, share
 from ..states import Unread
 from ..terms import checked_name, checked_positions
-
-UNREAD: Final = Script.load("holdfast.messages", "unread")
 
 
 class Inbox(Reader):
@@ -124,9 +120,8 @@ class Inbox(Reader):
         groups = self._grouped(listing.chats)
         steps: list[Step] = []
         for group in groups:
-            units = [log.unit for _, log in group]
-            names = [name for unit in units for name in UNREAD.keys(unit)]
-            steps.append((units[0], names, [self.user, len(group)]))
+            names = [name for _, log in group for name in log.unread_keys]
+            steps.append((group[0][1].unit, names, [self.user, len(group)]))
         found: list[tuple[str, Unread]] = []
         answers = self._post.caller.call_many(UNREAD, steps)
         for group, answer in zip(groups, answers, strict=True):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ...core.call._async import Argument, AsyncCaller
 from ...core.runtime._async import Local
 from ...core.runtime.company._async import Company
+from ...core.script import Script
 from ...core.telemetry import during
 from ...core.trace import stored
 from ...errors import HoldfastError
-from ..log._async import SEND, AsyncLog
+from ..log._async import AsyncLog
 from .letter import MOST_BYTES, MOST_TOGETHER, Letter, shared
+
+SEND: Final = Script.load("holdfast.messages", "send")
 
 
 class AsyncOutbox:
@@ -56,7 +59,7 @@ class AsyncOutbox:
                 for place, letter in enumerate(letters, write.place):
                     said += (place, letter.sender, letter.body, letter.trace)
                 reply: Sequence[bytes] = await self._caller.call(
-                    SEND, log.unit, log.send_keys, said
+                    SEND, log.unit, SEND.keys(log.unit), said
                 )
                 return reply
         except HoldfastError as error:

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ...core.call._sync import Argument, Caller
 from ...core.runtime._sync import Local
 from ...core.runtime.company._sync import Company
+from ...core.script import Script
 from ...core.telemetry import during
 from ...core.trace import stored
 from ...errors import HoldfastError
-from ..log._sync import SEND, Log
+from ..log._sync import Log
 from .letter import MOST_BYTES, MOST_TOGETHER, Letter, shared
+
+SEND: Final = Script.load("holdfast.messages", "send")
 
 
 class Outbox:
@@ -54,7 +57,9 @@ class Outbox:
                 said: list[Argument] = [write.writer, write.number, log.bell]
                 for place, letter in enumerate(letters, write.place):
                     said += (place, letter.sender, letter.body, letter.trace)
-                reply: Sequence[bytes] = self._caller.call(SEND, log.unit, log.send_keys, said)
+                reply: Sequence[bytes] = self._caller.call(
+                    SEND, log.unit, SEND.keys(log.unit), said
+                )
                 return reply
         except HoldfastError as error:
             if len(letters) == 1:
