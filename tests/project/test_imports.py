@@ -20,6 +20,7 @@ RUNS_TEXT = {"__import__", "compile", "eval", "exec"}
 
 IMPORTS_BY_NAME = {
     "src/holdfast/__init__.py": "the module that `homes.py` names for a public name",
+    "src/holdfast/core/script.py": "the `keys.py` of the block of a script",
     "src/holdfast/cli/help.py": "the module of the command that is called",
     "src/holdfast/cli/target.py": "the module that the user of the command line named",
     "src/holdfast/cli/demo/examples.py": "the example that belongs to a demo",

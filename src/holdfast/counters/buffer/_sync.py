@@ -182,7 +182,7 @@ class CounterBuffer:
 
     def _named(self, one: Due) -> Operation:
         """Return the operation of *one*, under which it is repeated until it is answered."""
-        write = self._caller.operation(one.op_id, self._flush_again, verb="add")
+        write = self._caller.writers.operation(one.op_id, self._flush_again, verb="add")
         one.fresh = one.op_id is None
         one.op_id = write.id
         return write

@@ -54,7 +54,7 @@ class AsyncOutbox:
         """What the server says of each of *letters*; or, of several, the error of each."""
         again = letters[0].again
         try:
-            with self._caller.operation(op_id, again, verb="send") as write:
+            with self._caller.writers.operation(op_id, again, verb="send") as write:
                 said: list[Argument] = [write.writer, write.number, log.bell]
                 for place, letter in enumerate(letters, write.place):
                     said += (place, letter.sender, letter.body, letter.trace)
