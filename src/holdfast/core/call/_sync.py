@@ -148,9 +148,8 @@ class Caller:
             unit: what it is about.
             op_id: names the write that is repeated; None: a new one.
             repeat: the public method with its arguments; `OutcomeUnknown.repeat` calls it.
-            given: as of `Script.keys`.
+            given, harmless: as of `Script.keys` and `call`.
             verb: what it does to *unit*; by default that of *script*.
-            harmless: as in `call`, and so are result and errors.
         """
         with self.writers.operation(op_id, repeat, verb=verb or script.verb) as operation:
             keys, identified = (
