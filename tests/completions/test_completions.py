@@ -104,15 +104,16 @@ def test_a_removal_that_breaks_off(standalone: Server, monkeypatch: pytest.Monke
     with Holdfast.from_url(url, namespace=namespace) as hf:
         names = hf.completions("g")
         names.add_many(("Jo", str(n)) for n in range(1500))
-        call, calls = names._call, []
+        caller = names._caller
+        call, calls = caller.call, []
 
-        def counted(*args: Any) -> Any:
+        def counted(*args: Any, **options: Any) -> Any:
             calls.append(args)
             if len(calls) == 2:
                 standalone.execute("ACL", "SETUSER", namespace, "resetkeys")
-            return call(*args)
+            return call(*args, **options)
 
-        monkeypatch.setattr(names, "_call", counted)
+        monkeypatch.setattr(caller, "call", counted)
         with pytest.raises(OutcomeUnknown, match="1,000 entries are gone, then") as lost:
             names.remove("Jo")
         standalone.execute(*user)

@@ -212,7 +212,7 @@ async def test_a_call_that_comes_late_applies_only_what_was_not_repeated(
     said: list[str | int] = ["0123456789abc", 7, unit.key("bell"), *letters]
     log = chat._log
     for _ in range(2):
-        reply = await chat._post.caller.call(SEND, unit, log.written_keys, said)
+        reply = await chat._post.caller.call(SEND, unit, SEND.keys(log.unit), said)
         assert reply == [b"3", b"2", b"stranger"]
     assert [each.body for each in (await kept(chat)).values()] == ["first", "second", "one"]
     await chat.join("x")

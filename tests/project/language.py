@@ -1,6 +1,6 @@
 """Check the prose of the project: words that it avoids, and how docstrings begin.
 
-Run it on folders to list what is wrong in them: `python tests/project/language.py src/holdfast/core`.
+Run it on folders to list what is wrong in them: `python tests/project/language.py src`.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ NOT_A_VERB: Final = {
         "seconds",
     ),
 }
-"""Words with which the docstring of a function must not begin: it begins with an imperative verb."""
+"""Words with which the docstring of a function must not begin: use an imperative verb."""
 
 
 class Remark(NamedTuple):

@@ -20,6 +20,7 @@ RUNS_TEXT = {"__import__", "compile", "eval", "exec"}
 
 IMPORTS_BY_NAME = {
     "src/holdfast/__init__.py": "the module that `exports.py` names for a public name",
+    "src/holdfast/core/script.py": "the `keys.py` of the block of a script",
     "src/holdfast/cli/commands.py": "the module of the command that is called",
     "src/holdfast/cli/import_target.py": "the module that the user of the command line named",
     "src/holdfast_demo/example_files.py": "the example that belongs to a demo",

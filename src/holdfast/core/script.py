@@ -53,6 +53,9 @@ class Script:
     verb: str = field(init=False, repr=False, compare=False)
     facts: Mapping[str, str] = field(init=False, repr=False, compare=False)
     _parts: tuple[str, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    _latest: tuple[Unit, tuple[str, ...]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "verb", self.name.rpartition("/")[2])
@@ -83,14 +86,23 @@ class Script:
             given: the keys that a unit alone does not name, such as that of one row. They are the
                 last ones of the header, and if that says `first of`, there may be any number.
         """
-        prefix, parts = unit.prefix, self._parts
-        if parts is None:
-            parts = self._bound_parts()
-        return (*[prefix + part for part in parts], *given)
+        latest = self._latest
+        if latest is None or latest[0] is not unit:
+            latest = self._bound(unit)
+        return (*latest[1], *given) if given else latest[1]
 
     def key_names(self) -> list[str]:
         """Return the names of KEYS in the header."""
         return _KEY.findall(self.source)
+
+    def _bound(self, unit: Unit) -> tuple[Unit, tuple[str, ...]]:
+        """Return *unit* and its keys, and remember them: most calls are for the same unit again."""
+        prefix, parts = unit.prefix, self._parts
+        if parts is None:
+            parts = self._bound_parts()
+        latest = unit, tuple([prefix + part for part in parts])
+        object.__setattr__(self, "_latest", latest)
+        return latest
 
     def _bound_parts(self) -> tuple[str, ...]:
         """Look up, once, the parts of all keys that the unit alone names."""

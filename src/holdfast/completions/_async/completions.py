@@ -134,7 +134,7 @@ class AsyncCompletions:
         stands, ending = places(checked_name(name)), checked_id(id)
         gone = part = 0
         names, again = REMOVE.keys(self._unit), partial(self.remove, name, id=id)
-        with self._caller.operation(op_id, again, verb="remove") as write:
+        with self._caller.writers.operation(op_id, again, verb="remove") as write:
             while gone == part * GONE_AT_ONCE:
                 args: list[Argument] = [write.part(part), write.number, ending, *stands]
                 try:

@@ -15,7 +15,7 @@ from ...errors import ClientClosed, HoldfastError, ServerUnavailable, Unsupporte
 from ..attempt import PLAIN_REDIRECTS, Attempt, FirstAttempt, not_applied, said, value
 from ..clock import backoff_s
 from ..concurrency._sync.waiting import Gate, Local, sleep
-from ..ledger import Operation, Writers
+from ..ledger import Writers
 from ..lifetime import Lifetime
 from ..names import Unit
 from ..script import Script
@@ -94,8 +94,7 @@ class Caller:
         Args:
             script: the atomic step.
             unit: what it is about; all *keys* lie in its slot.
-            keys: the keys, in the order of the script's header.
-            args: the arguments, likewise.
+            keys, args: what it takes, in the order of the script's header.
             kind: calls of different kinds do not wait for each other.
             harmless: running it several times changes no more than once; so a lost reply is asked
                 for again, as of a script that only reads.
@@ -131,18 +130,6 @@ class Caller:
                 outcome = self._attempt(routes, attempt, whole)
             return self._value(outcome, attempt)
 
-    def operation(
-        self, op_id: str | None, repeat: Callable[..., Any], *, verb: str = ""
-    ) -> Operation:
-        """Begin a write that `write` cannot do: a context, in which its steps are called.
-
-        Args:
-            op_id: as of `write`.
-            repeat: as of `write`.
-            verb: what it does to its unit; needed where several verbs share a unit.
-        """
-        return self.writers.operation(op_id, repeat, verb=verb)
-
     def write(
         self,
         script: Script,
@@ -154,26 +141,15 @@ class Caller:
         verb: str = "",
         harmless: bool = False,
     ) -> Any:
-        """Run *script* once on the server of *unit*, and count it once, however often it is sent.
+        """Run *script* as one write, which counts once, however often it is repeated.
 
         Args:
-            script: the atomic step; its first two arguments are a writer and a number.
+            script: the atomic step; a writer and a number come before its other arguments, *args*.
             unit: what it is about.
-            args: its further arguments.
-            op_id: as an `OutcomeUnknown` reported it, or a name of the user's own; None is a new
-                operation.
-            repeat: the public method with its arguments. `OutcomeUnknown.repeat` calls it with the
-                same `op_id`.
-            given: as of `Script.keys`.
+            op_id: names the write that is repeated; None: a new one.
+            repeat: the public method with its arguments; `OutcomeUnknown.repeat` calls it.
+            given, harmless: as of `Script.keys` and `call`.
             verb: what it does to *unit*; by default that of *script*.
-            harmless: as in `call`.
-
-        Returns:
-            What the script returned.
-
-        Raises:
-            ClientClosed, ServerUnavailable: as `call`.
-            OutcomeUnknown: it may have run; `repeat()` does it again, and it counts once.
         """
         with self.writers.operation(op_id, repeat, verb=verb or script.verb) as operation:
             keys, identified = (
@@ -195,8 +171,7 @@ class Caller:
         Args:
             script: the atomic step.
             steps: unit, keys and arguments of each call, as in `call`.
-            harmless: as in `call`.
-            durable: as in `call`.
+            harmless, durable: as in `call`.
 
         Returns:
             For each step what the script returned, or the error that `call` would have raised.
@@ -340,9 +315,7 @@ class Caller:
         """Send until the outcome is final: what was surely not applied goes again in time.
 
         Args:
-            routes: where to.
-            attempt: what it is about.
-            request: what is sent.
+            routes, attempt, request: where to send what, and what it is about.
             outcome: of the first time; None: it was not sent before.
         """
         if outcome is None:

@@ -76,7 +76,9 @@ class Counter:
         at_ms: Argument = "" if at is None else to_epoch_ms(at, "at")
         if amount == 0:
             return
-        with self._caller.operation(op_id, partial(self.add, count, at=at), verb="add") as write:
+        with self._caller.writers.operation(
+            op_id, partial(self.add, count, at=at), verb="add"
+        ) as write:
             for _ in range(MOST_TRIES):
                 reply = self._caller.call(ADD, *self.step(write, amount, at_ms))
                 if self.understood(reply):

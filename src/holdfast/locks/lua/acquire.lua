@@ -22,24 +22,19 @@
 local now_ms, now_s, now_us = clock()
 local id, lease_ms, given = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local channel, ticket = ARGV[4] or '', ARGV[5] or ''
-local holders, line, told = KEYS[2], KEYS[3], {}
-local places = {
-  state = KEYS[1], holders = holders, line = line,
-  now_ms = now_ms, now_us = now_us, channel = channel, told = told,
-}
-read_places(places)
+local state, holders, line = KEYS[1], KEYS[2], KEYS[3]
+local limit, last_fence, sole = read_places(state)
 
-if places.limit and given and places.limit ~= given then
-  return {'conflict', told, places.limit}
+if limit and given and limit ~= given then
+  return {'conflict', {}, limit}
 end
-places.limit = places.limit or given
-if not places.limit then
-  return {'undefined', told}
+limit = limit or given
+if not limit then
+  return {'undefined', {}}
 end
-local sole = places.sole
 if sole == '' or not sole and redis.call('EXISTS', holders, line, KEYS[4], KEYS[5]) == 0 then
-  next_fence(places)  -- no other client is here: the usual case
-  return remember(places, 'sole', id, 'ends', now_ms + lease_ms)
+  local fence = next_fence(last_fence, now_us)  -- no other client is here: the usual case
+  return remember(state, limit, fence, last_fence, 'sole', id, 'ends', now_ms + lease_ms)
 end
 -- Parts that only the rest needs: to define their functions takes time, too.
 -- include crowd
@@ -48,15 +43,19 @@ end
 -- include hand_over
 -- include ended
 
+local told, lost = {}, {}
+local places = {
+  state = state, holders = holders, line = line, now_ms = now_ms, now_us = now_us, limit = limit,
+  fence = last_fence, last_fence = last_fence, sole = sole, channel = channel, told = told,
+}
 move_sole_to_holders(places)
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
-local lost = {}
 
 -- Its place under the fence that it has. Of several holders only the latest fence is known.
 local function grant_again()
   redis.call('ZREM', holders, '?' .. id)
-  if places.limit > 1 or places.fence == 0 then
-    next_fence(places)
+  if limit > 1 or places.fence == 0 then
+    raise_fence(places)
   end
   record_losses(ledger, lost, id)
   return {'granted', told, hold(places, id, lease_ms)}
@@ -74,15 +73,15 @@ local waiter = id .. ' ' .. channel
 if (tonumber(ticket) or 0) > 0 and redis.call('ZADD', line, 'NX', ticket, waiter) == 1 then
   -- It was passed over, and is back: it is far away, so its next claim is longer.
   places.doubts = math.max(0, places.doubts - 2)
-  redis.call('HSET', places.state, 'doubts', places.doubts)
+  redis.call('HSET', state, 'doubts', places.doubts)
 end
 local successor, handed = hand_over(places)
 if handed[id] then
   return grant_again()
 end
-local free = redis.call('ZCARD', holders) < places.limit
+local free = redis.call('ZCARD', holders) < limit
 if free and redis.call('ZCARD', line) == 0 then
-  next_fence(places)
+  raise_fence(places)
   record_losses(ledger, lost, id)
   return {'granted', told, hold(places, id, lease_ms)}
 end

@@ -20,11 +20,11 @@
 local now_ms, now_s, now_us = clock()
 local state, size = KEYS[1], tonumber(ARGV[3])
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
+local limit, fence, sole = read_places(state)
 local places = {
-  state = state, holders = KEYS[2], line = KEYS[3],
-  now_ms = now_ms, now_us = now_us, channel = '', told = {},
+  state = state, holders = KEYS[2], line = KEYS[3], now_ms = now_ms, now_us = now_us, limit = limit,
+  fence = fence, last_fence = fence, sole = sole, channel = '', told = {},
 }
-read_places(places)
 move_sole_to_holders(places)
 
 if not ledger_answer(ledger, ARGV[1], ARGV[2]) then

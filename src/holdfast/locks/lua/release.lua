@@ -41,11 +41,11 @@ end
 -- include hand_over
 
 local now_ms, now_s, now_us = clock()
+local limit, fence, sole = read_places(state)
 local places = {
-  state = state, holders = holders, line = line,
-  now_ms = now_ms, now_us = now_us, channel = channel, told = {},
+  state = state, holders = holders, line = line, now_ms = now_ms, now_us = now_us, limit = limit,
+  fence = fence, last_fence = fence, sole = sole, channel = channel, told = {},
 }
-read_places(places)
 move_sole_to_holders(places)
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 if not held or over == '1' then
@@ -61,7 +61,7 @@ if not held or over == '1' then
     return {'gone', {}}
   end
 end
-if places.limit then  -- otherwise the server has lost it: the waiters know
+if limit then  -- otherwise the server has lost it: the waiters know
   hand_over(places)
 end
 return {'released', places.told}

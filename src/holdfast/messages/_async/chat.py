@@ -121,7 +121,7 @@ class AsyncChat:
         checked_name(user, "a member")
         first, adding = checked_start(start), checked_reader(by)
         again = partial(self.join, user, start=start, by=by)
-        with self._post.caller.operation(op_id, again, verb="join") as write:
+        with self._post.caller.writers.operation(op_id, again, verb="join") as write:
             note = None
             if not adding or await self._has(adding):  # for a stranger no list is touched
                 [note] = await self._post.index.enlist([user], self.chat_id, by=adding)
@@ -152,7 +152,7 @@ class AsyncChat:
         """
         checked_name(user, "a member")
         again = partial(self.leave, user)
-        with self._post.caller.operation(op_id, again, verb="leave") as write:
+        with self._post.caller.writers.operation(op_id, again, verb="leave") as write:
             noted = await self._post.index.noted(user, self.chat_id)
             answer, is_member, exists = await self._log.write(LEAVE, write, user)
         if not is_member:
@@ -310,7 +310,7 @@ async def create_chat(
     """Begin a chat; see `AsyncHoldfast.create_chat`."""
     stored = encoded_body(body, "a message to a new chat")
     again = partial(create_chat, post, founding, body)
-    with post.caller.operation(op_id, again, verb="create_chat") as write:
+    with post.caller.writers.operation(op_id, again, verb="create_chat") as write:
         chat_id = founding.chat_id or write.label
         log = post.chat(chat_id)
         # Before the chat: whoever is a member of it must find it.

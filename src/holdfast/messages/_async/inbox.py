@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from ...core._async.caller import Step
 from ...core.clock import Duration
 from ...core.names import Unit
-from ...core.script import Script
 from ...errors import HoldfastError
 from ..chat_list import Listing
 from ..message import Batch, Position
@@ -17,10 +15,9 @@ from ..seen_positions import batch_position
 from ..states import Unread
 from .inbox_chats import AsyncInboxChats
 from .inbox_stream import AsyncInboxStream
+from .log import UNREAD
 from .messaging import AsyncPost
 from .reader import AsyncReader
-
-UNREAD: Final = Script.load("holdfast.messages", "unread")
 
 
 class AsyncInbox(AsyncReader):
@@ -133,9 +130,8 @@ class AsyncInbox(AsyncReader):
         groups = self._chats.grouped(listing.chats)
         steps: list[Step] = []
         for group in groups:
-            units = [log.unit for _, log in group]
-            names = [name for unit in units for name in UNREAD.keys(unit)]
-            steps.append((units[0], names, [self.user, len(group)]))
+            names = [name for _, log in group for name in log.unread_keys]
+            steps.append((group[0][1].unit, names, [self.user, len(group)]))
         found: list[tuple[str, Unread]] = []
         answers = await self._post.caller.call_many(UNREAD, steps)
         for group, answer in zip(groups, answers, strict=True):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ...core._async.caller import Argument, AsyncCaller
 from ...core.concurrency._async.batcher import Batcher
 from ...core.concurrency._async.waiting import Local
+from ...core.script import Script
 from ...core.telemetry import during
 from ...core.trace import stored
 from ...errors import HoldfastError
 from ..outgoing import MOST_BYTES, MOST_TOGETHER, Letter, shared
-from .log import SEND, AsyncLog
+from .log import AsyncLog
+
+SEND: Final = Script.load("holdfast.messages", "send")
 
 
 class AsyncOutbox:
@@ -51,12 +54,12 @@ class AsyncOutbox:
         """What the server says of each of *letters*; or, of several, the error of each."""
         again = letters[0].again
         try:
-            with self._caller.operation(op_id, again, verb="send") as write:
+            with self._caller.writers.operation(op_id, again, verb="send") as write:
                 said: list[Argument] = [write.writer, write.number, log.channel]
                 for place, letter in enumerate(letters, write.place):
                     said += (place, letter.sender, letter.body, letter.trace)
                 reply: Sequence[bytes] = await self._caller.call(
-                    SEND, log.unit, log.send_keys, said
+                    SEND, log.unit, SEND.keys(log.unit), said
                 )
                 return reply
         except HoldfastError as error:

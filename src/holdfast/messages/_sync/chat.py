@@ -122,7 +122,7 @@ class Chat:
         checked_name(user, "a member")
         first, adding = checked_start(start), checked_reader(by)
         again = partial(self.join, user, start=start, by=by)
-        with self._post.caller.operation(op_id, again, verb="join") as write:
+        with self._post.caller.writers.operation(op_id, again, verb="join") as write:
             note = None
             if not adding or self._has(adding):  # for a stranger no list is touched
                 [note] = self._post.index.enlist([user], self.chat_id, by=adding)
@@ -153,7 +153,7 @@ class Chat:
         """
         checked_name(user, "a member")
         again = partial(self.leave, user)
-        with self._post.caller.operation(op_id, again, verb="leave") as write:
+        with self._post.caller.writers.operation(op_id, again, verb="leave") as write:
             noted = self._post.index.noted(user, self.chat_id)
             answer, is_member, exists = self._log.write(LEAVE, write, user)
         if not is_member:
@@ -307,7 +307,7 @@ def create_chat(post: Post, founding: Founding, body: Any, *, op_id: str | None)
     """Begin a chat; see `Holdfast.create_chat`."""
     stored = encoded_body(body, "a message to a new chat")
     again = partial(create_chat, post, founding, body)
-    with post.caller.operation(op_id, again, verb="create_chat") as write:
+    with post.caller.writers.operation(op_id, again, verb="create_chat") as write:
         chat_id = founding.chat_id or write.label
         log = post.chat(chat_id)
         # Before the chat: whoever is a member of it must find it.

@@ -20,7 +20,7 @@ ACK: Final = Script.load("holdfast.messages", "ack")
 FETCH: Final = Script.load("holdfast.messages", "fetch")
 PAGE: Final = Script.load("holdfast.messages", "page")
 REDEFINE: Final = Script.load("holdfast.messages", "redefine")
-SEND: Final = Script.load("holdfast.messages", "send")
+UNREAD: Final = Script.load("holdfast.messages", "unread")
 
 REPLY_BYTES: Final = 4 << 20
 """What the messages of one answer may take."""
@@ -38,8 +38,8 @@ class Log:
         self.unit = unit
         self.channel = unit.key("bell")
         self.message = f"a message to {unit}"
-        self.send_keys = SEND.keys(unit)
         self.fetch_keys = FETCH.keys(unit)
+        self.unread_keys = UNREAD.keys(unit)
         self._caller = caller
 
     def write(

@@ -86,7 +86,7 @@ class Mailbox(Reader):
         if per_sender is not None:
             per_sender = checked_int(per_sender, "per_sender", 1, MAX_KEPT)
         again = partial(self.send, body, sender=sender, per_sender=per_sender)
-        with self._post.caller.operation(op_id, again, verb="send") as write:
+        with self._post.caller.writers.operation(op_id, again, verb="send") as write:
             capacity, overflow = self._capacity or "", self._overflow or ""
             said = (
                 self._log.channel,

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ...core._sync.caller import Argument, Caller
 from ...core.concurrency._sync.batcher import Batcher
 from ...core.concurrency._sync.waiting import Local
+from ...core.script import Script
 from ...core.telemetry import during
 from ...core.trace import stored
 from ...errors import HoldfastError
 from ..outgoing import MOST_BYTES, MOST_TOGETHER, Letter, shared
-from .log import SEND, Log
+from .log import Log
+
+SEND: Final = Script.load("holdfast.messages", "send")
 
 
 class Outbox:
@@ -50,11 +53,13 @@ class Outbox:
         """What the server says of each of *letters*; or, of several, the error of each."""
         again = letters[0].again
         try:
-            with self._caller.operation(op_id, again, verb="send") as write:
+            with self._caller.writers.operation(op_id, again, verb="send") as write:
                 said: list[Argument] = [write.writer, write.number, log.channel]
                 for place, letter in enumerate(letters, write.place):
                     said += (place, letter.sender, letter.body, letter.trace)
-                reply: Sequence[bytes] = self._caller.call(SEND, log.unit, log.send_keys, said)
+                reply: Sequence[bytes] = self._caller.call(
+                    SEND, log.unit, SEND.keys(log.unit), said
+                )
                 return reply
         except HoldfastError as error:
             if len(letters) == 1:

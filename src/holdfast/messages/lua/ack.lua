@@ -16,14 +16,9 @@
 -- include life
 -- include retention
 
-local now_ms, now_s, now_us = clock()
-local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local unit = {
-  meta = meta, log = log, cursors = cursors, active = active,
-  now_ms = now_ms, now_s = now_s, now_us = now_us,
-}
+local log, cursors = KEYS[2], KEYS[3]
 local reader, read, upto = ARGV[1], ARGV[2], tonumber(ARGV[3])
-read_log(unit)
+local unit = read_log(KEYS[1], KEYS[2], KEYS[3], KEYS[4], clock())
 read_retention(unit)
 local epoch, top = unit.epoch, unit.top
 

@@ -24,17 +24,12 @@
 -- include log
 -- include append
 
-local now_ms, now_s, now_us = clock()
 local meta, cursors = KEYS[1], KEYS[3]
-local unit = {
-  meta = meta, log = KEYS[2], cursors = cursors, active = KEYS[4],
-  now_ms = now_ms, now_s = now_s, now_us = now_us,
-}
 local sender, body, keep, idle_ms, bell = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local history = ARGV[8]
 
-read_log(unit)
-local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
+local unit = read_log(KEYS[1], KEYS[2], KEYS[3], KEYS[4], clock())
+local ledger = ledger_at(KEYS[5], KEYS[6], unit.now_s)
 if ledger_answer(ledger, ARGV[1], ARGV[2]) then
   return 'created'
 end
@@ -42,7 +37,7 @@ if unit.epoch then
   return 'exists'
 end
 begin(unit)
-redis.call('HSET', meta, 'keep', keep, 'idle_ms', idle_ms, 'since', text(now_ms))
+redis.call('HSET', meta, 'keep', keep, 'idle_ms', idle_ms, 'since', text(unit.now_ms))
 if history == 'open' then
   redis.call('HSET', meta, 'history', history)
 end

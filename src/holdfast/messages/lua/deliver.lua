@@ -30,17 +30,12 @@
 -- include entries
 -- include senders
 
-local now_ms, now_s, now_us = clock()
 local meta, log, cursors, senders = KEYS[1], KEYS[2], KEYS[3], KEYS[7]
-local unit = {
-  meta = meta, log = log, cursors = cursors, active = KEYS[4],
-  now_ms = now_ms, now_s = now_s, now_us = now_us,
-}
 local bell, owner, sender, body, per_sender = ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[9])
 
-read_log(unit)
+local unit = read_log(KEYS[1], KEYS[2], KEYS[3], KEYS[4], clock())
 local bound = read_capacity(meta)
-local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
+local ledger = ledger_at(KEYS[5], KEYS[6], unit.now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return answer

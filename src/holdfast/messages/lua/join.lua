@@ -20,17 +20,12 @@
 -- include sound
 -- include log
 
-local now_ms, now_s, now_us = clock()
 local meta, cursors = KEYS[1], KEYS[3]
-local unit = {
-  meta = meta, log = KEYS[2], cursors = cursors, active = KEYS[4],
-  now_ms = now_ms, now_s = now_s, now_us = now_us,
-}
 local user, start, most, by = ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
-read_log(unit)
+local unit = read_log(KEYS[1], KEYS[2], KEYS[3], KEYS[4], clock())
 local top = unit.top
 
-local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
+local ledger = ledger_at(KEYS[5], KEYS[6], unit.now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%l+$')
 if answer then
   return {answer}

@@ -20,14 +20,9 @@
 -- include life
 -- include retention
 
-local now_ms, now_s, now_us = clock()
 local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local unit = {
-  meta = meta, log = log, cursors = cursors, active = active,
-  now_ms = now_ms, now_s = now_s, now_us = now_us,
-}
 local user = ARGV[3]
-read_log(unit)
+local unit = read_log(KEYS[1], KEYS[2], KEYS[3], KEYS[4], clock())
 read_retention(unit)
 
 local function told(answer)
@@ -35,7 +30,7 @@ local function told(answer)
   return {answer, is_member, redis.call('EXISTS', meta)}
 end
 
-local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
+local ledger = ledger_at(KEYS[5], KEYS[6], unit.now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%l+$')
 if answer then
   return told(answer)

@@ -17,16 +17,11 @@
 -- include sound
 -- include log
 
-local now_ms, now_s, now_us = clock()
 local meta, cursors = KEYS[1], KEYS[3]
-local unit = {
-  meta = meta, log = KEYS[2], cursors = cursors, active = KEYS[4],
-  now_ms = now_ms, now_s = now_s, now_us = now_us,
-}
 local owner = ARGV[3]
-read_log(unit)
+local unit = read_log(KEYS[1], KEYS[2], KEYS[3], KEYS[4], clock())
 
-local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
+local ledger = ledger_at(KEYS[5], KEYS[6], unit.now_s)
 if ledger_answer(ledger, ARGV[1], ARGV[2]) then
   return 'done'
 end
@@ -40,7 +35,7 @@ local FIRST = 4
 for i = FIRST, #ARGV, 2 do
   redis.call('HSET', meta, ARGV[i], ARGV[i + 1])
   if ARGV[i] == 'keep' then  -- silence counts from here on
-    redis.call('HSET', meta, 'since', text(now_ms))
+    redis.call('HSET', meta, 'since', text(unit.now_ms))
   end
 end
 live_on(unit)

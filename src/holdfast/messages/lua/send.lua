@@ -21,18 +21,13 @@
 -- include life
 -- include retention
 
-local now_ms, now_s, now_us = clock()
 local cursors, bell = KEYS[3], ARGV[3]
-local unit = {
-  meta = KEYS[1], log = KEYS[2], cursors = cursors, active = KEYS[4],
-  now_ms = now_ms, now_s = now_s, now_us = now_us,
-}
-read_log(unit)
+local unit = read_log(KEYS[1], KEYS[2], KEYS[3], KEYS[4], clock())
 read_retention(unit)
 
 local FIRST = 4
 local EACH = 4  -- as the header says
-local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
+local ledger = ledger_at(KEYS[5], KEYS[6], unit.now_s)
 local earlier = ledger_answer(ledger, ARGV[1], ARGV[2], '^[ =%d]*$')  -- ` place=number` of what was applied
 local answers, said, newest = {}, earlier or '', nil
 local sender, cursor, reached  -- who is speaking, where it stood, and where it stands now

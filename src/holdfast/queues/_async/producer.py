@@ -68,7 +68,7 @@ class AsyncProducer:
     async def enqueue(self, call: Call[R], op_id: str | None) -> AsyncTaskHandle[R]:
         """Put one task in line; see `AsyncHoldfast.enqueue`."""
         checked_call(call)
-        with self._caller.operation(
+        with self._caller.writers.operation(
             op_id, partial(self.enqueue, call), verb="enqueue"
         ) as operation:
             task_id = call.task_id or operation.label
@@ -84,7 +84,7 @@ class AsyncProducer:
         """Put tasks in line in few steps; see `AsyncHoldfast.enqueue_many`."""
         calls = checked_calls(calls)
         again = partial(self.enqueue_many, calls)
-        with self._caller.operation(op_id, again, verb="enqueue_many") as operation:
+        with self._caller.writers.operation(op_id, again, verb="enqueue_many") as operation:
             ids = [call.task_id or f"{operation.label}.{i}" for i, call in enumerate(calls)]
             with during(self._telemetry, "send", self._common(calls), amount=len(calls)) as sent:
                 await self._store_all(operation, list(batched(calls, ids, sent.trace)))

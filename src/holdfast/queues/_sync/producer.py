@@ -69,7 +69,7 @@ class Producer:
     def enqueue(self, call: Call[R], op_id: str | None) -> TaskHandle[R]:
         """Put one task in line; see `Holdfast.enqueue`."""
         checked_call(call)
-        with self._caller.operation(
+        with self._caller.writers.operation(
             op_id, partial(self.enqueue, call), verb="enqueue"
         ) as operation:
             task_id = call.task_id or operation.label
@@ -83,7 +83,7 @@ class Producer:
         """Put tasks in line in few steps; see `Holdfast.enqueue_many`."""
         calls = checked_calls(calls)
         again = partial(self.enqueue_many, calls)
-        with self._caller.operation(op_id, again, verb="enqueue_many") as operation:
+        with self._caller.writers.operation(op_id, again, verb="enqueue_many") as operation:
             ids = [call.task_id or f"{operation.label}.{i}" for i, call in enumerate(calls)]
             with during(self._telemetry, "send", self._common(calls), amount=len(calls)) as sent:
                 self._store_all(operation, list(batched(calls, ids, sent.trace)))

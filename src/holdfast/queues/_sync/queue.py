@@ -176,7 +176,7 @@ class Queue:
         """
         unit, which = self._unit, "dead" if dead else "waiting"
         names, again = PURGE.keys(unit), partial(self.purge, dead=dead)
-        with self._caller.operation(op_id, again, verb="purge") as write:
+        with self._caller.writers.operation(op_id, again, verb="purge") as write:
             # What the steps answered decides when to end, so a repetition makes the same ones.
             dropped, found, step = 0, 0, 0
             while step == 0 or dropped < found:

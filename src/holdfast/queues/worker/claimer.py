@@ -229,7 +229,7 @@ class Claimer:
             self._let_go(verdict, accepted=False)
             return
         self.telling.add(verdict.claim)
-        with self._caller.operation(None, ledger.never) as write:
+        with self._caller.writers.operation(None, ledger.never) as write:
             _, reply = await self._answered(Step(write.writer, write.number, verdicts=[verdict]))
         self.telling.discard(verdict.claim)
         self._let_go(verdict, accepted=reply[2] == b"1")

@@ -168,7 +168,7 @@ class AsyncRowCache:
         kept = {member: every_ms for member, every_ms in given.items() if every_ms}
         dropped = [member for member, every_ms in given.items() if not every_ms]
         again = partial(self.schedule_many, periods)
-        with self._caller.operation(op_id, again, verb="schedule") as write:
+        with self._caller.writers.operation(op_id, again, verb="schedule") as write:
             if kept:
                 await self._shelf.schedule(kept, write)
             if dropped:

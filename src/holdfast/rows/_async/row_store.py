@@ -112,10 +112,9 @@ class AsyncShelf:
             return None
         shard = shards[shard_of(member, len(shards))]
         names = GET.keys(shard.unit, *shard.rows((member,)))
-        clock, stored, planned = await self._caller.call(GET, shard.unit, names, [member])
+        now_ms, stored, planned = await self._caller.call(GET, shard.unit, names, [member])
         if stored is None:
             return None
-        now_ms = int(clock[0]) * 1000 + int(clock[1]) // 1000
         try:
             return Copy.of(now_ms, stored, planned or b"")
         except DecodeError as error:

@@ -4,8 +4,8 @@
 -- KEYS[1]  HASH    plan  scheduled rows -> every_ms:read_ms
 -- KEYS[2]  STRING  row   read_ms:fresh_ms:stale_ms:body
 -- ARGV[1]  string  id
--- returns  array   seconds and microseconds of the clock, what is stored, what is planned; nil nothing
+-- returns  array   now (ms), what is stored, what is planned; nil nothing
 -- include clock
 
-local _, _, _, time = clock()
-return {time, redis.call('GET', KEYS[2]), redis.call('HGET', KEYS[1], ARGV[1])}
+local now_ms = clock()
+return {now_ms, redis.call('GET', KEYS[2]), redis.call('HGET', KEYS[1], ARGV[1])}

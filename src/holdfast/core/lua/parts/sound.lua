@@ -8,10 +8,10 @@ local function damaged(what, key)
   error({err = 'DAMAGED ' .. what .. ' of ' .. key .. ' is not what Holdfast writes'})
 end
 
--- The whole number from *least* to *most* that is stored as decimal digits; ends the script otherwise.
+-- The whole number from *least* to *most* that is stored as decimal digits; ends the script otherwise,
+-- and if there is none.
 local function whole(stored, least, most, what, key)
-  local digits = type(stored) == 'string' and #stored <= 16 and stored:find('^%d+$')
-  local n = digits and tonumber(stored)
+  local n = stored and #stored <= 16 and not stored:find('%D') and tonumber(stored)
   if not n or n < least or n > most then
     damaged(what, key)
   end

@@ -1,5 +1,9 @@
 -- Where others are, or come.
 -- Expects: sound, places.
+--
+-- *places* has the keys `state`, `holders` and `line`; `now_ms` and `now_us`; `limit`, `fence` and
+-- `sole` as they were read, and in `last_fence` the fence again; the `channel` of the calling process,
+-- and `told`: words for its waiters, which need no notification.
 
 local AT_ONCE = 64      -- places taken back or handed over in one call
 local DOUBT_MS = 60000  -- how long unconfirmed grants are remembered
@@ -24,20 +28,11 @@ local function move_sole_to_holders(places)
   end
 end
 
--- Has *id* hold a place from now on. Returns the fence.
-local function hold(places, id, lease_ms)
-  redis.call('ZADD', places.holders, places.now_ms + lease_ms, id)
-  redis.call('PEXPIRE', places.holders, KEPT_MS)
-  return remember(places)
+local function raise_fence(places)
+  places.fence = next_fence(places.fence, places.now_us)
+  return places.fence
 end
 
--- Puts *waiter* at the end of the line. Returns its ticket; the one that it has, if it waits already.
-local function line_up(places, waiter)
-  local line = places.line
-  local last = redis.call('ZRANGE', line, 0, 0, 'REV', 'WITHSCORES')
-  local ticket = string.format('%.0f', math.max((tonumber(last[2]) or 0) + 1, places.now_us))
-  if redis.call('ZADD', line, 'NX', ticket, waiter) == 0 then
-    ticket = redis.call('ZSCORE', line, waiter)
-  end
-  return ticket
+local function remember_fence(places)
+  return remember(places.state, places.limit, places.fence, places.last_fence)
 end

@@ -40,7 +40,7 @@ local function hand_over(places)
     if not waiter then
       break
     end
-    local id = notify(places, waiter, string.format(' %.0f %.0f', next_fence(places), ends))
+    local id = notify(places, waiter, string.format(' %.0f %.0f', raise_fence(places), ends))
     if id then
       redis.call('ZADD', holders, ends, '?' .. id)
       free, given = free - 1, given + 1
@@ -49,7 +49,7 @@ local function hand_over(places)
   end
   if given > 0 then
     redis.call('PEXPIRE', holders, KEPT_MS)
-    remember(places)
+    remember_fence(places)
   end
   if free > 0 then
     notify_ends(places, now_ms)

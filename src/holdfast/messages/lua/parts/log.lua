@@ -1,7 +1,5 @@
 -- What is known of a mailbox or chat, and how its log begins and lives on.
 -- Expects: sound.
---
--- *unit* has the keys `meta`, `log`, `cursors` and `active`, and `now_ms`, `now_s` and `now_us`.
 
 local KEPT_S = 400 * 86400  -- what nobody uses is forgotten
 
@@ -9,18 +7,21 @@ local function text(n)
   return string.format('%.0f', n)
 end
 
--- Adds what is stored: `epoch` (false: there is no such log), `top`, `floor`, `last`, `day`, `kept`.
-local function read_log(unit)
-  local meta = unit.meta
+-- The mailbox or chat with these keys at this time, with what is stored of it. An `epoch` of false: there
+-- is none.
+local function read_log(meta, log, cursors, active, now_ms, now_s, now_us)
   local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'day', 'keep', 'last')
-  local epoch = known[1]
-  unit.epoch, unit.top, unit.floor = epoch, 0, 1
-  unit.day, unit.kept, unit.last = known[4], known[5], known[6]
+  local epoch, top, floor = known[1], 0, 1
   if epoch or known[2] then
     whole(epoch, 1, EXACT, 'field epoch', meta)
-    unit.top = whole(known[2], 0, EXACT - 1, 'field top', meta)
-    unit.floor = whole(known[3], 1, unit.top + 1, 'field floor', meta)
+    top = whole(known[2], 0, EXACT - 1, 'field top', meta)
+    floor = whole(known[3], 1, top + 1, 'field floor', meta)
   end
+  return {
+    meta = meta, log = log, cursors = cursors, active = active,
+    now_ms = now_ms, now_s = now_s, now_us = now_us,
+    epoch = epoch, top = top, floor = floor, day = known[4], kept = known[5], last = known[6],
+  }
 end
 
 -- The number up to which *reader* has acknowledged; nil if it is no reader.
