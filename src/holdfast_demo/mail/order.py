@@ -6,8 +6,8 @@ mail. How far the two clocks can be apart follows from the records: no mail is c
 enqueue was called. What lies within that doubt is not held against the queue.
 
 Mails are sent side by side, so nothing is concluded from when they were begun or stored. A claim
-of a mail that never reached the mail server left no record: if it was the first one, how long the
-mail waited is unknown. A claim that was given back does not count as an attempt, so those are an
+of a mail that never reached the mail server left no record: how long the mail waited for a first
+one is unknown. A claim that was given back does not even count as an attempt, so those are an
 argument (`given_back`).
 """
 
