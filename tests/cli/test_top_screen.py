@@ -118,7 +118,7 @@ def test_before_the_first_look() -> None:
 
 
 @given(st.lists(st.integers(0, 50), max_size=8), st.integers(-3, 100))
-def test_rows_are_share_rows(wanted: Sequence[int], room: int) -> None:
+def test_rows_are_shared(wanted: Sequence[int], room: int) -> None:
     """Fairly, and as many as there are or there is room for."""
     given_rows = share_rows(wanted, room)
     used = sum(n + 1 for n in given_rows if n)
