@@ -78,12 +78,12 @@ class AsyncData(AsyncLogs):
                 120.
         """
         from holdfast.counters._async.counter import AsyncCounter
+        from holdfast.counters.definition import CounterOptions
         from holdfast.counters.keys import KIND
-        from holdfast.counters.shape import CounterOptions
 
-        given = CounterOptions.checked(precisions, keep)
+        options = CounterOptions.checked(precisions, keep)
         unit = self._namespace.unit(KIND, name)
-        return AsyncCounter(self._caller, self._catalog, unit, given)
+        return AsyncCounter(self._caller, self._catalog, unit, options)
 
     def counter_buffer(self, *, flush_every: Duration = 1.0) -> AsyncCounterBuffer:
         """A buffer that adds to counters of this client once in a while; close it, or the client.

@@ -79,12 +79,12 @@ class Data(Logs):
                 120.
         """
         from holdfast.counters._sync.counter import Counter
+        from holdfast.counters.definition import CounterOptions
         from holdfast.counters.keys import KIND
-        from holdfast.counters.shape import CounterOptions
 
-        given = CounterOptions.checked(precisions, keep)
+        options = CounterOptions.checked(precisions, keep)
         unit = self._namespace.unit(KIND, name)
-        return Counter(self._caller, self._catalog, unit, given)
+        return Counter(self._caller, self._catalog, unit, options)
 
     def counter_buffer(self, *, flush_every: Duration = 1.0) -> CounterBuffer:
         """A buffer that adds to counters of this client once in a while; close it, or the client.
