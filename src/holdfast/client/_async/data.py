@@ -35,8 +35,8 @@ class AsyncData(AsyncLogs):
                 what the server has, at first 100.
         """
         from holdfast.completions._async.recent import AsyncRecent
+        from holdfast.completions.checks import checked_limit
         from holdfast.completions.keys import RECENT
-        from holdfast.completions.limits import checked_limit
 
         unit = self._namespace.unit(RECENT, name)
         return AsyncRecent(self._caller, unit, checked_limit(limit))

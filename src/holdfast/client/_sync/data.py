@@ -36,8 +36,8 @@ class Data(Logs):
                 what the server has, at first 100.
         """
         from holdfast.completions._sync.recent import Recent
+        from holdfast.completions.checks import checked_limit
         from holdfast.completions.keys import RECENT
-        from holdfast.completions.limits import checked_limit
 
         unit = self._namespace.unit(RECENT, name)
         return Recent(self._caller, unit, checked_limit(limit))
