@@ -63,7 +63,9 @@ assert threading.active_count() == 1
 """
 
 
-@pytest.mark.parametrize("path", modules(without=("cli", "inspect", "server", "testing", "web")), ids=relative)
+@pytest.mark.parametrize(
+    "path", modules(without=("cli", "inspect", "server", "testing", "web")), ids=relative
+)
 def test_only_the_seam_waits(path: Path) -> None:
     """Both halves stay the same text as long as no other file names asyncio or threads."""
     if path.parent not in BY_HAND:

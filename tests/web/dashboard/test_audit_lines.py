@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import io
 import logging
-import secrets
-from collections.abc import Iterator
 
 import pytest
 
-from faults.servers import Server
-from web.dashboard.world import ACTIONS
-from web.house import House, opened
+from web.dashboard.sample_data import ACTIONS
+from web.running import RunningApp
 
 FORGED = "x\n2026-11-23 INFO ann (operator) queue/purge {}: Dropped: 9.\r\n\x85\u2028\u202e\x1b[2Jx"
 
@@ -21,16 +18,9 @@ FORMATS = (
 )
 
 
-@pytest.fixture
-def house(standalone: Server) -> Iterator[House]:
-    """One without anything in it."""
-    with opened(standalone.url, f"audit-{secrets.token_hex(4)}") as house:
-        yield house
-
-
 @pytest.mark.parametrize("style", FORMATS)
 @pytest.mark.parametrize("action", ACTIONS)
-def test_an_action_is_one_line(house: House, action: str, style: str) -> None:
+def test_an_action_is_one_line(live: RunningApp, action: str, style: str) -> None:
     """Also when it failed; by a form and by JSON; in the name of anybody."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
@@ -51,8 +41,8 @@ def test_an_action_is_one_line(house: House, action: str, style: str) -> None:
             "limit": "3",
             "which": "dead",
         }
-        passed = house.passes.issue(f"eve {FORGED}", "operator")
-        client = house.visitor(None, Authorization=f"Bearer {passed}")
+        passed = live.passes.issue(f"eve {FORGED}", "operator")
+        client = live.visitor(None, Authorization=f"Bearer {passed}")
         client.post(f"/{action}", json=given, headers={"Accept": "application/json"})
         client.post(f"/{action}", data=given, headers={"Accept": "text/html"})
     finally:
@@ -64,7 +54,7 @@ def test_an_action_is_one_line(house: House, action: str, style: str) -> None:
     assert all(line.isprintable() and "eve x" in line and action in line for line in lines[:2])
 
 
-def test_the_fields_of_a_record_are_one_line_each(house: House) -> None:
+def test_the_fields_of_a_record_are_one_line_each(live: RunningApp) -> None:
     """Also what is in them: an application may take one by itself."""
     records: list[logging.LogRecord] = []
     handler = logging.Handler()
@@ -74,7 +64,7 @@ def test_the_fields_of_a_record_are_one_line_each(house: House) -> None:
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:
-        client = house.visitor("operator", Accept="application/json")
+        client = live.visitor("operator", Accept="application/json")
         client.post("/task/cancel", json={"queue": FORGED, "id": ["a", FORGED]})
     finally:
         logger.removeHandler(handler)
