@@ -15,6 +15,7 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import AsyncHoldfast
 from holdfast.web import Tokens, revoke
+from holdfast.web.gateway import stream_session
 from holdfast.web.revocation import READ_EVERY_S
 from web.gateway.test_stream import PATIENCE_S, closed, device
 from web.running import SECRET, RunningApp, opened
@@ -32,7 +33,7 @@ def live(standalone: Server) -> Iterator[RunningApp]:
 @pytest.fixture
 def no_pings(monkeypatch: pytest.MonkeyPatch) -> None:
     """No ping of a stream looks at its token."""
-    monkeypatch.setattr("holdfast.web.gateway.stream_session.PING_S", NEVER_S)
+    monkeypatch.setattr(stream_session, "PING_S", NEVER_S)
 
 
 def end_tokens(live: RunningApp, server: Server, user: str) -> None:
@@ -219,7 +220,7 @@ def test_a_stream_outlives_a_server_that_cannot_say(
     fresh_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether a token is revoked is asked again; the stream stays meanwhile."""
-    monkeypatch.setattr("holdfast.web.gateway.stream_session.PING_S", 0.3)
+    monkeypatch.setattr(stream_session, "PING_S", 0.3)
     with opened(fresh_server.url, "away") as live, device(live, "jill", sources=[]) as jill:
         fresh_server.kill()
         for _ in range(2):

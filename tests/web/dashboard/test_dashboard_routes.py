@@ -198,7 +198,7 @@ def test_each_page_has_a_twin_in_json(live: RunningApp, path: str, query: dict[s
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("tasks.json?state=none", "state is one of"),
+        ("tasks.json?state=none", "state must be one of"),
         ("tasks.json?page=0", "page must be 1 to 20"),
         ("tasks.json?page=21", "page must be 1 to 20"),
         ("queues.json?page=x", "page must be"),
@@ -223,7 +223,7 @@ def test_what_is_asked_wrongly_is_said_in_words(live: RunningApp) -> None:
     """To a browser, and what it asked for stays text."""
     answer = live.visitor("viewer", Accept="text/html").get("/tasks", params={"state": HOSTILE})
     assert answer.status_code == 400
-    assert "state is one of" in answer.text
+    assert "state must be one of" in answer.text
     assert "<img src=x" not in answer.text
 
 

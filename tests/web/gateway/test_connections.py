@@ -14,6 +14,7 @@ import pytest
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast.web import Limits
+from holdfast.web.gateway import stream_session
 from web.gateway.test_stream import closed, device, raw
 from web.running import RunningApp, opened
 
@@ -228,7 +229,7 @@ def test_a_first_frame_is_small(standalone: Server) -> None:
 def test_who_says_no_hello_is_cut_off(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a handshake: it need not answer, nor even read."""
     monkeypatch.setattr("holdfast.web.stream_connection.HELLO_S", 0.2)
-    monkeypatch.setattr("holdfast.web.gateway.stream_session.HELLO_S", 0.2)
+    monkeypatch.setattr(stream_session, "HELLO_S", 0.2)
     monkeypatch.setattr("holdfast.web.server_protocols.LINGER_S", 0.2)
     with (
         opened(standalone.url, "connections-silent", Limits(connections=4)) as live,

@@ -8,6 +8,7 @@ import pytest
 
 from faults.servers import Server
 from holdfast.web import Limits, Rate
+from holdfast.web.gateway import costs
 from holdfast.web.limits import RateLimiter
 from web.gateway.test_mailbox import PNG
 from web.gateway.test_stream import device, raw
@@ -136,7 +137,7 @@ def test_a_stream_reads_only_the_chats_with_news(url: str) -> None:
 
 def test_streams_read_chats_at_a_bounded_rate(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes meanwhile waits; the mailbox does not."""
-    monkeypatch.setattr("holdfast.web.gateway.costs.CHATS", 1)
+    monkeypatch.setattr(costs, "CHATS", 1)
     with opened(url, "costs-looks", Limits(user=Rate(0.001, 4))) as live:
         chat = live.hf.create_chat(["jill"], sender="jack", body=0)
         with device(live, "jill") as jill:

@@ -23,7 +23,7 @@ from web.gateway.test_stream import Device
 from web.running import RunningApp, opened
 
 NAME = "chat.example.org"
-GATEWAY = Path(__file__).parents[2] / "docs" / "gateway.md"
+GATEWAY = Path(__file__).parents[3] / "docs" / "gateway.md"
 
 CONFIGURATION = """
 daemon off;

@@ -21,6 +21,7 @@ from faults.stubborn import insist
 from faults.waiting import eventually
 from holdfast import Position
 from holdfast.web import Limits, Rate, Tokens
+from holdfast.web.gateway import stream_session
 from web.gateway.test_mailbox import PNG
 from web.running import SECRET, RunningApp, opened
 
@@ -332,7 +333,7 @@ def test_frames_have_a_rate(standalone: Server) -> None:
 
 def test_a_stream_ends_with_its_token(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is looked at again with every sign of life."""
-    monkeypatch.setattr("holdfast.web.gateway.stream_session.PING_S", 0.2)
+    monkeypatch.setattr(stream_session, "PING_S", 0.2)
     now = [time.time()]
     tokens = Tokens(SECRET, clock=lambda: now[0])
     with (
@@ -347,7 +348,7 @@ def test_a_stream_ends_with_its_token(standalone: Server, monkeypatch: pytest.Mo
 
 def test_who_says_nothing_is_cut_off(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Soon; a line without a user is nobody's."""
-    monkeypatch.setattr("holdfast.web.gateway.stream_session.HELLO_S", 0.2)
+    monkeypatch.setattr(stream_session, "HELLO_S", 0.2)
     with opened(standalone.url, "streams-silent") as live, raw(live) as silent:
         assert silent.hear("error")["problem"]["status"] == 400
         assert closed(silent) == 4400

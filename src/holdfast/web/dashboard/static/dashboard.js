@@ -196,7 +196,7 @@
   function count(form) {
     for (const button of $$("button[data-chosen]", form)) {
       button.disabled = chosen(form).length === 0;
-      button.textContent = button.dataset.chosen.replace("{n}", chosen(form).length || "chosen");
+      button.textContent = button.dataset.chosen.replace("{n}", chosen(form).length || "selected");
     }
   }
 
@@ -240,11 +240,21 @@
     if ($(".sure", event.target) && !event.target.dataset.asked) event.preventDefault();
   });
 
+  // --- On a narrow screen each row is a card: its cells show the titles of their columns.
+
+  function label(table) {
+    const titles = $$("thead th", table).map((cell) => cell.textContent.trim());
+    for (const row of $$("tbody tr", table))
+      [...row.cells].forEach((cell, i) => { if (titles[i]) cell.dataset.label = titles[i]; });
+    table.classList.add("cards");
+  }
+
   // --- Times in the time zone of the reader.
 
   function refresh() {
     for (const time of $$(".as-of time")) time.textContent = new Date(time.dateTime).toLocaleTimeString();
     for (const form of $$("form")) count(form);
+    for (const table of $$(".wide > table")) label(table);
     charts();
   }
 
