@@ -279,7 +279,7 @@ class AsyncHoldfast(AsyncOperations):
         """
         from holdfast.messages._async.mailbox import AsyncMailbox
 
-        return AsyncMailbox(self._post, name, capacity, overflow)
+        return AsyncMailbox(self._messaging, name, capacity, overflow)
 
     async def mailboxes(self, *, limit: int = LISTED) -> list[str]:
         """Names of the mailboxes, the latest used first; *limit* as of `queues`."""
@@ -320,16 +320,16 @@ class AsyncHoldfast(AsyncOperations):
             PayloadTooLarge: the body is over the limit.
         """
         from holdfast.messages._async.chat import create_chat
-        from holdfast.messages.options import Founding
+        from holdfast.messages.options import ChatOptions
 
-        founding = Founding.checked(members, sender, chat_id, keep, idle_ttl, history)
-        return await create_chat(self._post, founding, body, op_id=op_id)
+        options = ChatOptions.checked(members, sender, chat_id, keep, idle_ttl, history)
+        return await create_chat(self._messaging, options, body, op_id=op_id)
 
     def chat(self, chat_id: str) -> AsyncChat:
         """The chat with that id. Asks nobody whether there is one."""
         from holdfast.messages._async.chat import AsyncChat
 
-        return AsyncChat(self._post, chat_id)
+        return AsyncChat(self._messaging, chat_id)
 
     async def chats(self, *, limit: int = LISTED) -> list[str]:
         """Ids of the chats, the latest used first; *limit* as of `queues`.
@@ -344,4 +344,4 @@ class AsyncHoldfast(AsyncOperations):
         """All chats of *user*, as a reader of them."""
         from holdfast.messages._async.inbox import AsyncInbox
 
-        return AsyncInbox(self._post, user)
+        return AsyncInbox(self._messaging, user)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...counters._async.buffer import AsyncCounterBuffer
     from ...locks._async.listing import AsyncLockListing
     from ...locks.waiters import WaiterRegistry
-    from ...messages._async.messaging import AsyncPost
+    from ...messages._async.messaging import AsyncMessaging
     from ...queues._async.producer import AsyncProducer
 
 logger: Final = logger_of("holdfast")
@@ -169,10 +169,10 @@ class AsyncOpening:
         return AsyncProducer(self._caller, self._notifier, self._catalog, self._namespace)
 
     @shared
-    def _post(self) -> AsyncPost:
-        from holdfast.messages._async.messaging import AsyncPost
+    def _messaging(self) -> AsyncMessaging:
+        from holdfast.messages._async.messaging import AsyncMessaging
 
-        return AsyncPost(self._caller, self._notifier, self._catalog, self._namespace)
+        return AsyncMessaging(self._caller, self._notifier, self._catalog, self._namespace)
 
     @property
     def namespace(self) -> str:

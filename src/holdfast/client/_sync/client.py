@@ -280,7 +280,7 @@ class Holdfast(Operations):
         """
         from holdfast.messages._sync.mailbox import Mailbox
 
-        return Mailbox(self._post, name, capacity, overflow)
+        return Mailbox(self._messaging, name, capacity, overflow)
 
     def mailboxes(self, *, limit: int = LISTED) -> list[str]:
         """Names of the mailboxes, the latest used first; *limit* as of `queues`."""
@@ -321,16 +321,16 @@ class Holdfast(Operations):
             PayloadTooLarge: the body is over the limit.
         """
         from holdfast.messages._sync.chat import create_chat
-        from holdfast.messages.options import Founding
+        from holdfast.messages.options import ChatOptions
 
-        founding = Founding.checked(members, sender, chat_id, keep, idle_ttl, history)
-        return create_chat(self._post, founding, body, op_id=op_id)
+        options = ChatOptions.checked(members, sender, chat_id, keep, idle_ttl, history)
+        return create_chat(self._messaging, options, body, op_id=op_id)
 
     def chat(self, chat_id: str) -> Chat:
         """The chat with that id. Asks nobody whether there is one."""
         from holdfast.messages._sync.chat import Chat
 
-        return Chat(self._post, chat_id)
+        return Chat(self._messaging, chat_id)
 
     def chats(self, *, limit: int = LISTED) -> list[str]:
         """Ids of the chats, the latest used first; *limit* as of `queues`.
@@ -345,4 +345,4 @@ class Holdfast(Operations):
         """All chats of *user*, as a reader of them."""
         from holdfast.messages._sync.inbox import Inbox
 
-        return Inbox(self._post, user)
+        return Inbox(self._messaging, user)

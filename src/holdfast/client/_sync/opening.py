@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ...counters._sync.buffer import CounterBuffer
     from ...locks._sync.listing import LockListing
     from ...locks.waiters import WaiterRegistry
-    from ...messages._sync.messaging import Post
+    from ...messages._sync.messaging import Messaging
     from ...queues._sync.producer import Producer
 
 logger: Final = logger_of("holdfast")
@@ -170,10 +170,10 @@ class Opening:
         return Producer(self._caller, self._notifier, self._catalog, self._namespace)
 
     @shared
-    def _post(self) -> Post:
-        from holdfast.messages._sync.messaging import Post
+    def _messaging(self) -> Messaging:
+        from holdfast.messages._sync.messaging import Messaging
 
-        return Post(self._caller, self._notifier, self._catalog, self._namespace)
+        return Messaging(self._caller, self._notifier, self._catalog, self._namespace)
 
     @property
     def namespace(self) -> str:
