@@ -14,13 +14,13 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, Sample, Samples, ServerUnavailable
 from holdfast.counters._sync.counter import checked_count
-from holdfast.counters.shape import Given, Shape
+from holdfast.counters.shape import CounterOptions, Shape
 
 # Shapes and samples: pure decisions
 
 
 def test_a_shape_is_kept_as_text() -> None:
-    shape = Given.checked([60, 1], 10).over(Shape())
+    shape = CounterOptions.checked([60, 1], 10).over(Shape())
     assert str(shape) == "1,60 10"
     assert Shape.parse("1,60 10") == shape
 
@@ -40,7 +40,7 @@ def test_a_shape_is_kept_as_text() -> None:
 )
 def test_shapes_out_of_range(precisions: Any, keep: int, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        Given.checked(precisions, keep)
+        CounterOptions.checked(precisions, keep)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_shapes_out_of_range(precisions: Any, keep: int, problem: str) -> None:
 )
 def test_shapes_of_other_things(precisions: Any, keep: Any) -> None:
     with pytest.raises(TypeError, match="must be an int"):
-        Given.checked(precisions, keep)
+        CounterOptions.checked(precisions, keep)
 
 
 @pytest.mark.parametrize(("window_s", "precision"), [(1, 1), (10, 1), (10.5, 5), (50, 5), (51, 60)])

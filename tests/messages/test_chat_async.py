@@ -322,25 +322,25 @@ async def test_the_list_of_chats_is_repaired_on_reading(hf: AsyncHoldfast, site:
     inbox = hf.inbox("b")
     listed = f"{site.namespace}:{{inbox:b}}:chats"
     site.client.zadd(listed, {"": 1, "ghost": 1000})
-    await hf._post.index.enlist(["b"], "coming")
+    await hf._messaging.index.add(["b"], "coming")
     assert await inbox.fetch() == []
     assert [name for name in site.client.zrange(listed, 0, -1) if name] == [b"coming"]
     assert await inbox.chats() == []
 
 
 async def test_a_note_made_anew_outlives_who_would_take_it_off(hf: AsyncHoldfast) -> None:
-    index = hf._post.index
-    await index.enlist(["b"], "c")
+    index = hf._messaging.index
+    await index.add(["b"], "c")
     seen = await index.noted("b", "c")
     assert seen is not None
-    await index.enlist(["b"], "c")
-    await index.strike("b", {"c": seen}, age_ms=0)
+    await index.add(["b"], "c")
+    await index.remove("b", {"c": seen}, age_ms=0)
     again = await index.noted("b", "c")
     assert again is not None
     assert float(again) > float(seen)
-    await index.strike("b", {"c": again}, age_ms=60_000)
+    await index.remove("b", {"c": again}, age_ms=60_000)
     assert await index.noted("b", "c") == again
-    await index.strike("b", {"c": again}, age_ms=0)
+    await index.remove("b", {"c": again}, age_ms=0)
     assert await index.noted("b", "c") is None
 
 

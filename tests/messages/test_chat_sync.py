@@ -323,25 +323,25 @@ def test_the_list_of_chats_is_repaired_on_reading(hf: Holdfast, site: Site) -> N
     inbox = hf.inbox("b")
     listed = f"{site.namespace}:{{inbox:b}}:chats"
     site.client.zadd(listed, {"": 1, "ghost": 1000})
-    hf._post.index.enlist(["b"], "coming")
+    hf._messaging.index.add(["b"], "coming")
     assert inbox.fetch() == []
     assert [name for name in site.client.zrange(listed, 0, -1) if name] == [b"coming"]
     assert inbox.chats() == []
 
 
 def test_a_note_made_anew_outlives_who_would_take_it_off(hf: Holdfast) -> None:
-    index = hf._post.index
-    index.enlist(["b"], "c")
+    index = hf._messaging.index
+    index.add(["b"], "c")
     seen = index.noted("b", "c")
     assert seen is not None
-    index.enlist(["b"], "c")
-    index.strike("b", {"c": seen}, age_ms=0)
+    index.add(["b"], "c")
+    index.remove("b", {"c": seen}, age_ms=0)
     again = index.noted("b", "c")
     assert again is not None
     assert float(again) > float(seen)
-    index.strike("b", {"c": again}, age_ms=60_000)
+    index.remove("b", {"c": again}, age_ms=60_000)
     assert index.noted("b", "c") == again
-    index.strike("b", {"c": again}, age_ms=0)
+    index.remove("b", {"c": again}, age_ms=0)
     assert index.noted("b", "c") is None
 
 

@@ -212,7 +212,7 @@ async def test_a_call_that_comes_late_applies_only_what_was_not_repeated(
     said: list[str | int] = ["0123456789abc", 7, unit.key("bell"), *letters]
     log = chat._log
     for _ in range(2):
-        reply = await chat._post.caller.call(SEND, unit, SEND.keys(log.unit), said)
+        reply = await chat._messaging.caller.call(SEND, unit, SEND.keys(log.unit), said)
         assert reply == [b"3", b"2", b"stranger"]
     assert [each.body for each in (await kept(chat)).values()] == ["first", "second", "one"]
     await chat.join("x")
@@ -263,7 +263,7 @@ def test_each_loop_has_companies_of_its_own(direct: Holdfast, standalone: Server
     async def begin() -> None:
         crowd = [asyncio.create_task(chat.send(n, sender="a")) for n in range(10)]
         await crowd[0]
-        await chat._post.caller._hang_up()
+        await chat._messaging.caller._hang_up()
 
     async def send() -> list[int]:
         numbers = await asyncio.gather(*[chat.send(n, sender="a") for n in range(10, 20)])

@@ -63,7 +63,7 @@ OPTIONS: Final = {
 
 MAY_UNPACK: Final = {
     "completions/add": "no more than 16 for each name, and a client sends 100",
-    "messages/parts/crowd": "no more than OWN and LEAST together",
+    "messages/parts/chat_limit": "no more than OWN and LEAST together",
     "messages/parts/retention": "no more than PAGE readers",
     "queues/enqueue": "no more than two for each task, and a producer sends at most 500",
     "queues/parts/grant": "no more than two for each of `want`, which is at most 256",
@@ -97,7 +97,7 @@ ALLOW_OOM: Final = {
     "locks/renew": "extends what exists; a full server must not cost the leases",
     "messages/ack": "it lets messages go, and a cursor takes no more room further on",
     "messages/leave": "it frees what only the one who leaves has held",
-    "messages/strike": "it frees memory",
+    "messages/remove_chats": "it frees memory",
     "queues/await": "whoever waits must hear of the end, and its channel is small",
     "queues/cancel": "it frees a task, and keeps less of it for a while",
     "queues/depart": "it frees memory",

@@ -71,7 +71,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class CounterOptions:
     """What somebody says of a shape; None: nothing.
 
     Attributes:
@@ -99,9 +99,9 @@ class Given:
         """*shape*, but for what is said."""
         return Shape(self.precisions or shape.precisions, self.keep or shape.keep)
 
-    def after(self, change: Given) -> Given:
+    def after(self, change: CounterOptions) -> CounterOptions:
         """What one says who said this, once *change* is made."""
-        return Given(
+        return CounterOptions(
             self.precisions and (change.precisions or self.precisions),
             self.keep and (change.keep or self.keep),
         )

@@ -13,7 +13,7 @@ _OTHERS: Final = -10_000_000_000_000.0
 """Added to the note of a chat in which the user did nothing yet: `lua/parts/listing.lua`."""
 
 
-class News(NamedTuple):
+class ListChanges(NamedTuple):
     """What a list says beside an earlier look at it.
 
     Attributes:
@@ -25,7 +25,7 @@ class News(NamedTuple):
     unchanged: Container[str]
 
 
-class Listing(NamedTuple):
+class ChatList(NamedTuple):
     """The list of one user.
 
     Attributes:
@@ -37,7 +37,7 @@ class Listing(NamedTuple):
     chats: Mapping[str, bytes]
 
     @classmethod
-    def of(cls, reply: Sequence[bytes]) -> Listing:
+    def of(cls, reply: Sequence[bytes]) -> ChatList:
         """Return the list of a reply: ids, each with its score."""
         noted = dict(zip(reply[::2], reply[1::2], strict=True))
         began = float(noted.pop(b"", 0))
@@ -49,18 +49,18 @@ class Listing(NamedTuple):
         """Return whether the user created, joined, wrote or acknowledged something in *chat*."""
         return not self.chats[chat].startswith(b"-")
 
-    def changed_since(self, before: Listing) -> set[str]:
+    def changed_since(self, before: ChatList) -> set[str]:
         """Return the chats that were added, noted anew, or taken off since *before*."""
         return {chat for chat, _ in self.chats.items() ^ before.chats.items()}
 
-    def since(self, before: Listing, *, assumed: Iterable[str]) -> News:
+    def since(self, before: ChatList, *, assumed: Iterable[str]) -> ListChanges:
         """What became of the list *before*, in which the chats *assumed* stood as they do now."""
         same = {
             chat
             for chat, noted in before.chats.items()
             if chat in self.chats and _noted_ms(self.chats[chat]) == _noted_ms(noted)
         }
-        return News(before.began not in (0, self.began), same.union(assumed))
+        return ListChanges(before.began not in (0, self.began), same.union(assumed))
 
 
 def _noted_ms(score: bytes) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from .chat_list import Listing
-from .message import Row
+from .chat_list import ChatList
+from .message import FetchReply
 
 LOGS_PER_CALL: Final = 64
 
@@ -26,7 +26,7 @@ def share(limit: int, size: int, calls: int) -> tuple[int, int]:
     return messages, max(_LEAST_BYTES, size // calls)
 
 
-def in_order(rows: Mapping[str, Row], listing: Listing) -> list[str]:
+def in_order(rows: Mapping[str, FetchReply], listing: ChatList) -> list[str]:
     """Return the chats by their oldest unread message; those that have lost it first.
 
     The chats in which the user has done nothing yet come last: others put them there.

@@ -133,7 +133,7 @@ class Batch(msgspec.Struct, frozen=True):
         return bool(self.messages or self.gap)
 
 
-class Row(NamedTuple):
+class FetchReply(NamedTuple):
     """Where a reader stands in one log, and what comes next: a reply of `fetch.lua`.
 
     Attributes:
@@ -159,7 +159,7 @@ class Row(NamedTuple):
     same: bool
 
     @classmethod
-    def of(cls, unit: Unit, reply: Any) -> Row:
+    def of(cls, unit: Unit, reply: Any) -> FetchReply:
         """Return the row of a reply.
 
         Raises:
@@ -184,7 +184,7 @@ class Row(NamedTuple):
             raise _damaged(unit, epoch, top, floor, cursor)
         return row
 
-    def first(self, limit: int) -> Row:
+    def first(self, limit: int) -> FetchReply:
         """The same with so many entries at most."""
         most = _PARTS * limit
         return self if len(self.entries) <= most else self._replace(entries=self.entries[:most])
@@ -216,7 +216,7 @@ class Row(NamedTuple):
         return 0 if self.cursor is None else max(0, self.top - self.read_seq)
 
 
-class InboxNews(NamedTuple):
+class InboxResult(NamedTuple):
     """What one read of several chats found.
 
     Attributes:
@@ -240,7 +240,7 @@ class InboxNews(NamedTuple):
         return self.batches
 
 
-def batch_of(source: str, row: Row, reset: Gap | None) -> Batch:
+def batch_of(source: str, row: FetchReply, reset: Gap | None) -> Batch:
     """What a row holds for its reader.
 
     Args:

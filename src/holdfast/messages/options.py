@@ -139,7 +139,7 @@ def checked_start(start: Start) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Founding:
+class ChatOptions:
     """How a chat begins.
 
     Attributes:
@@ -167,7 +167,7 @@ class Founding:
         keep: Keep,
         idle_ttl: Duration,
         history: History,
-    ) -> Founding:
+    ) -> ChatOptions:
         """As a user says it; ValueError and TypeError say what is wrong with it."""
         if isinstance(members, str | bytes):
             raise TypeError("members must be several names, not a single str")

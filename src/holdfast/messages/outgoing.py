@@ -18,7 +18,7 @@ MOST_BYTES: Final = 256 << 10
 """Of bodies in one call; a larger message goes alone."""
 
 
-class Letter(msgspec.Struct, eq=False):
+class OutgoingMessage(msgspec.Struct, eq=False):
     """A message to a chat.
 
     Attributes:
@@ -34,14 +34,14 @@ class Letter(msgspec.Struct, eq=False):
     again: Callable[..., Any]
 
 
-def shared(error: HoldfastError, letters: Sequence[Letter]) -> list[Exception]:
+def shared(error: HoldfastError, messages: Sequence[OutgoingMessage]) -> list[Exception]:
     """What *error* of a call is to each of the *letters* in it: unknown to all, or to none."""
-    return [_own(error, letter, place) for place, letter in enumerate(letters, 1)]
+    return [_own(error, message, place) for place, message in enumerate(messages, 1)]
 
 
-def _own(error: HoldfastError, letter: Letter, place: int) -> Exception:
+def _own(error: HoldfastError, message: OutgoingMessage, place: int) -> Exception:
     own = copy.copy(error)
     if isinstance(own, OutcomeUnknown):
         op_id = f"{own.op_id}:{place}"
-        own.repeatable(op_id, partial(letter.again, op_id=op_id))
+        own.repeatable(op_id, partial(message.again, op_id=op_id))
     return own

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .message import Batch, Gap, Position, Row
+from .message import Batch, FetchReply, Gap, Position
 
 
-class Memory:
+class SeenPositions:
     """What was seen, by mailbox or chat. For all threads: what they note only adds up."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Memory:
         """It is over."""
         self._seen.pop(source, None)
 
-    def cut(self, source: str, row: Row) -> None:
+    def cut(self, source: str, row: FetchReply) -> None:
         """What was seen is lost: only what *row* says counts."""
         if row.epoch:
             self._seen[source] = row.position
@@ -39,7 +39,7 @@ class Memory:
             self.forget(source)
 
 
-def reset(row: Row, seen: Position | None, *, own: bool) -> Gap | None:
+def reset(row: FetchReply, seen: Position | None, *, own: bool) -> Gap | None:
     """What the server has lost of that which was seen; None: nothing that can be noticed.
 
     Args:

@@ -14,7 +14,7 @@ from holdfast.core.script import Script
 from holdfast.messages._sync.chat import CREATE
 from holdfast.messages._sync.log import ACK, PAGE
 from holdfast.messages._sync.mailbox import FETCH
-from holdfast.messages._sync.membership import ENLIST, STRIKE
+from holdfast.messages._sync.membership import ADD_CHAT, REMOVE_CHATS
 
 WAYS = ["drop_reply", "drop_request"]
 
@@ -80,12 +80,12 @@ def test_lost_notes_in_the_lists_of_members_are_sent_again(
     half: Half, proxy: Proxy, direct: Holdfast, way: str
 ) -> None:
     hf = half.client(proxy.url, direct.namespace)
-    fault = getattr(proxy, way)(5, match=ENLIST.sha1.encode())
+    fault = getattr(proxy, way)(5, match=ADD_CHAT.sha1.encode())
     users = [f"u{n}" for n in range(40)]
     chat = half.do(hf.create_chat(users, sender="u0", body="x"))
     assert fault.fired == 1
     assert all(direct.inbox(user).chats() == [chat.chat_id] for user in users)
-    fault = getattr(proxy, way)(match=STRIKE.sha1.encode())
+    fault = getattr(proxy, way)(match=REMOVE_CHATS.sha1.encode())
     assert half.do(chat.leave("u7"))
     assert fault.fired == 1
     assert direct.inbox("u7").chats() == []

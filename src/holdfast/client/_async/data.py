@@ -79,9 +79,9 @@ class AsyncData(AsyncLogs):
         """
         from holdfast.counters._async.counter import AsyncCounter
         from holdfast.counters.keys import KIND
-        from holdfast.counters.shape import Given
+        from holdfast.counters.shape import CounterOptions
 
-        given = Given.checked(precisions, keep)
+        given = CounterOptions.checked(precisions, keep)
         unit = self._namespace.unit(KIND, name)
         return AsyncCounter(self._caller, self._catalog, unit, given)
 

@@ -80,9 +80,9 @@ class Data(Logs):
         """
         from holdfast.counters._sync.counter import Counter
         from holdfast.counters.keys import KIND
-        from holdfast.counters.shape import Given
+        from holdfast.counters.shape import CounterOptions
 
-        given = Given.checked(precisions, keep)
+        given = CounterOptions.checked(precisions, keep)
         unit = self._namespace.unit(KIND, name)
         return Counter(self._caller, self._catalog, unit, given)
 

@@ -20,7 +20,7 @@ from ...core.stored import stored_int
 from ...errors import CounterOverflow, DecodeError, DefinitionConflict, TimeOutOfRange
 from .. import keys
 from ..sample import Sample, Samples
-from ..shape import Given, Shape
+from ..shape import CounterOptions, Shape
 from ..state import CounterState
 
 ADD: Final = Script.load("holdfast.counters", "add")
@@ -47,7 +47,7 @@ class Counter:
     Made by `Holdfast.counter`.
     """
 
-    def __init__(self, caller: Caller, catalog: Catalog, unit: Unit, given: Given) -> None:
+    def __init__(self, caller: Caller, catalog: Catalog, unit: Unit, given: CounterOptions) -> None:
         self._caller = caller
         self._catalog = catalog
         self.unit = unit
@@ -206,8 +206,8 @@ class Counter:
             keep: samples of each that are there at least; None leaves it as it is.
             op_id: see `OutcomeUnknown`.
         """
-        given = Given.checked(precisions, keep)
-        if given == Given():
+        given = CounterOptions.checked(precisions, keep)
+        if given == CounterOptions():
             raise ValueError("say what is to change: precisions, keep or both")
         again = partial(self.redefine, precisions=given.precisions, keep=given.keep)
         args = (",".join(map(str, given.precisions or ())), given.keep or "", str(USUAL))
@@ -237,7 +237,7 @@ class Counter:
     def _parsed(self, stored: bytes) -> Shape:
         return Shape.parse(stored, f"{keys.definition(self.unit)}, the definition of {self.unit},")
 
-    def _say(self, given: Given, known: Shape) -> None:
+    def _say(self, given: CounterOptions, known: Shape) -> None:
         """Take what the user says; the rest is guessed, as *known*, until the server tells."""
         self._given, self._guess = given, given.over(known)
         self._shape = None if None in (given.precisions, given.keep) else self._guess

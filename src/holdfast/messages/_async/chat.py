@@ -23,7 +23,7 @@ from ..message import Message, Undecodable
 from ..options import (
     MAX_LIMIT,
     MAX_MEMBERS,
-    Founding,
+    ChatOptions,
     History,
     Keep,
     Start,
@@ -36,13 +36,13 @@ from ..options import (
     checked_seq,
     checked_start,
 )
-from ..outgoing import Letter
+from ..outgoing import OutgoingMessage
 from ..states import ChatStatus, chat_status, read_seq
-from .messaging import AsyncPost
+from .messaging import AsyncMessaging
 
 CREATE: Final = Script.load("holdfast.messages", "create")
 JOIN: Final = Script.load("holdfast.messages", "join")
-SURVEY: Final = Script.load("holdfast.messages", "survey")
+CHAT_STATUS: Final = Script.load("holdfast.messages", "chat_status")
 LEAVE: Final = Script.load("holdfast.messages", "leave")
 
 
@@ -53,9 +53,9 @@ class AsyncChat:
     tasks and threads. It ends when its last member leaves.
     """
 
-    def __init__(self, post: AsyncPost, chat_id: str) -> None:
-        self._post = post
-        self._log = post.chat(chat_id)
+    def __init__(self, messaging: AsyncMessaging, chat_id: str) -> None:
+        self._messaging = messaging
+        self._log = messaging.chat(chat_id)
         self.chat_id = chat_id
 
     def __repr__(self) -> str:
@@ -79,16 +79,16 @@ class AsyncChat:
         """
         checked_name(sender, "a sender")
         stored = encoded_body(body, self._log.message)
-        letter = Letter(sender, stored, b"", partial(self.send, body, sender=sender))
-        reply = await self._post.outbox.send(self._log, letter, op_id)
+        message = OutgoingMessage(sender, stored, b"", partial(self.send, body, sender=sender))
+        reply = await self._messaging.sender.send(self._log, message, op_id)
         if reply == b"missing":
             raise NoSuchChat(self.chat_id)
         if reply == b"stranger":
             raise NotAMember(sender, self.chat_id)
-        if not self._post.catalog.has(self._log.unit):
-            await self._post.catalog.note(self._log.unit)
-        if not self._post.index.has_acted(sender, self.chat_id):
-            await self._post.index.acts(sender, self.chat_id)
+        if not self._messaging.catalog.has(self._log.unit):
+            await self._messaging.catalog.note(self._log.unit)
+        if not self._messaging.membership.has_acted(sender, self.chat_id):
+            await self._messaging.membership.acts(sender, self.chat_id)
         return int(reply)
 
     async def join(
@@ -121,10 +121,10 @@ class AsyncChat:
         checked_name(user, "a member")
         first, adding = checked_start(start), checked_reader(by)
         again = partial(self.join, user, start=start, by=by)
-        with self._post.caller.writers.operation(op_id, again, verb="join") as write:
+        with self._messaging.caller.writers.operation(op_id, again, verb="join") as write:
             note = None
             if not adding or await self._has(adding):  # for a stranger no list is touched
-                [note] = await self._post.index.enlist([user], self.chat_id, by=adding)
+                [note] = await self._messaging.membership.add([user], self.chat_id, by=adding)
             reply = await self._log.write(JOIN, write, user, first, MAX_MEMBERS, adding)
         if reply[0] not in (b"joined", b"member") and reply[1:] != [b"member"]:
             await self._take_off(user, note)
@@ -137,7 +137,7 @@ class AsyncChat:
                 raise TooManyMembers(f"chat {self.chat_id!r}", int(reply[1]) + 1, MAX_MEMBERS)
             case b"beyond":
                 raise NoSuchMessage(str(self._log.unit), int(first), int(reply[1]))
-        await _enlist_again(self._post, [user], self.chat_id, adding)
+        await _add_again(self._messaging, [user], self.chat_id, adding)
         return bool(reply[0] == b"joined")
 
     async def leave(self, user: str, *, op_id: str | None = None) -> bool:
@@ -152,8 +152,8 @@ class AsyncChat:
         """
         checked_name(user, "a member")
         again = partial(self.leave, user)
-        with self._post.caller.writers.operation(op_id, again, verb="leave") as write:
-            noted = await self._post.index.noted(user, self.chat_id)
+        with self._messaging.caller.writers.operation(op_id, again, verb="leave") as write:
+            noted = await self._messaging.membership.noted(user, self.chat_id)
             answer, is_member, exists = await self._log.write(LEAVE, write, user)
         if not is_member:
             await self._take_off(user, noted)
@@ -163,13 +163,13 @@ class AsyncChat:
 
     async def _has(self, user: str) -> bool:
         unit = self._log.unit
-        found = await self._post.caller.read(unit, "ZSCORE", keys.cursors(unit), user)
+        found = await self._messaging.caller.read(unit, "ZSCORE", keys.cursors(unit), user)
         return found is not None
 
     async def _take_off(self, user: str, noted: bytes | None) -> None:
         """Take the chat off the list of *user*, unless it was noted anew since then."""
         if noted is not None:
-            await self._post.index.strike(user, {self.chat_id: noted}, age_ms=0)
+            await self._messaging.membership.remove(user, {self.chat_id: noted}, age_ms=0)
 
     async def members(self, *, reader: str | None = None) -> Mapping[str, int]:
         """The members, and the number up to which each has acknowledged.
@@ -182,7 +182,7 @@ class AsyncChat:
             NotAMember: *reader* is no member.
         """
         who, name = checked_reader(reader), keys.cursors(self._log.unit)
-        reply = await self._post.caller.read(
+        reply = await self._messaging.caller.read(
             self._log.unit, "ZRANGE", name, 0, MAX_MEMBERS, "WITHSCORES"
         )
         if not reply:
@@ -219,9 +219,9 @@ class AsyncChat:
         Raises:
             NoSuchChat: there is none.
         """
-        unit, caller = self._log.unit, self._post.caller
+        unit, caller = self._log.unit, self._messaging.caller
         limit = checked_int(limit, "limit", 1, MAX_LIMIT)
-        reply = await caller.call(SURVEY, unit, SURVEY.keys(unit), [limit])
+        reply = await caller.call(CHAT_STATUS, unit, CHAT_STATUS.keys(unit), [limit])
         if not reply[2]:
             raise NoSuchChat(self.chat_id)
         stored_bytes = await caller.read(unit, "MEMORY", "USAGE", keys.log(unit))
@@ -288,38 +288,38 @@ class AsyncChat:
 
     async def _forget(self) -> None:
         try:
-            await self._post.catalog.forget(self._log.unit)
+            await self._messaging.catalog.forget(self._log.unit)
         except HoldfastError:  # a list for people: it forgets by itself
             return
 
 
-async def _enlist_again(post: AsyncPost, users: list[str], chat_id: str, by: str) -> None:
+async def _add_again(messaging: AsyncMessaging, users: list[str], chat_id: str, by: str) -> None:
     """Note once more that *users* have a chat, now that they have.
 
     A reader may have taken the first note for a left-over meanwhile. This one is a hint to a hint.
     """
     try:
-        await post.index.enlist(users, chat_id, by=by)
+        await messaging.membership.add(users, chat_id, by=by)
     except HoldfastError:
         return
 
 
 async def create_chat(
-    post: AsyncPost, founding: Founding, body: Any, *, op_id: str | None
+    messaging: AsyncMessaging, options: ChatOptions, body: Any, *, op_id: str | None
 ) -> AsyncChat:
     """Begin a chat; see `AsyncHoldfast.create_chat`."""
     stored = encoded_body(body, "a message to a new chat")
-    again = partial(create_chat, post, founding, body)
-    with post.caller.writers.operation(op_id, again, verb="create_chat") as write:
-        chat_id = founding.chat_id or write.label
-        log = post.chat(chat_id)
+    again = partial(create_chat, messaging, options, body)
+    with messaging.caller.writers.operation(op_id, again, verb="create_chat") as write:
+        chat_id = options.chat_id or write.label
+        log = messaging.chat(chat_id)
         # Before the chat: whoever is a member of it must find it.
-        await post.index.enlist(founding.members, chat_id, by=founding.sender)
-        settings = (founding.keep, founding.idle_ms, log.channel, founding.history)
-        said = (founding.sender, stored, *settings)
-        answer = await log.send(CREATE, write, *said, then=founding.members)
+        await messaging.membership.add(options.members, chat_id, by=options.sender)
+        settings = (options.keep, options.idle_ms, log.channel, options.history)
+        said = (options.sender, stored, *settings)
+        answer = await log.send(CREATE, write, *said, then=options.members)
     if answer == b"exists":
         raise ChatExists(chat_id)
-    await _enlist_again(post, founding.members, chat_id, founding.sender)
-    await post.catalog.note(log.unit)
-    return AsyncChat(post, chat_id)
+    await _add_again(messaging, options.members, chat_id, options.sender)
+    await messaging.catalog.note(log.unit)
+    return AsyncChat(messaging, chat_id)

@@ -8,7 +8,7 @@ from ...core._async.caller import Step
 from ...core.clock import Duration
 from ...core.names import Unit
 from ...errors import HoldfastError
-from ..chat_list import Listing
+from ..chat_list import ChatList
 from ..message import Batch, Position
 from ..options import checked_name, checked_positions
 from ..seen_positions import batch_position
@@ -16,7 +16,7 @@ from ..states import Unread
 from .inbox_chats import AsyncInboxChats
 from .inbox_stream import AsyncInboxStream
 from .log import UNREAD
-from .messaging import AsyncPost
+from .messaging import AsyncMessaging
 from .reader import AsyncReader
 
 
@@ -32,11 +32,11 @@ class AsyncInbox(AsyncReader):
     chat of the member who added the user to the most chats is taken off the list.
     """
 
-    def __init__(self, post: AsyncPost, user: str) -> None:
+    def __init__(self, messaging: AsyncMessaging, user: str) -> None:
         self.user = checked_name(user, "a user")
-        super().__init__(post, post.index.unit(user))
-        self._chats = AsyncInboxChats(post, self.user, self._memory)
-        self._listing = Listing(0, {})
+        super().__init__(messaging, messaging.membership.unit(user))
+        self._chats = AsyncInboxChats(messaging, self.user, self._seen)
+        self._listing = ChatList(0, {})
 
     def __repr__(self) -> str:
         return f"AsyncInbox({self.user!r})"
@@ -81,7 +81,9 @@ class AsyncInbox(AsyncReader):
         Args:
             after: chat → position of the last batch that this device has of it, as in `fetch`.
         """
-        return AsyncInboxStream(self.user, self._post, self._chats, checked_positions(after or {}))
+        return AsyncInboxStream(
+            self.user, self._messaging, self._chats, checked_positions(after or {})
+        )
 
     async def ack(self, batch: Batch) -> None:
         """Be done with all messages of a batch, and all before them in its chat.
@@ -99,10 +101,10 @@ class AsyncInbox(AsyncReader):
             raise TypeError(f"ack takes a Batch, as fetched, not {type(batch).__name__}")
         if not batch.upto:
             return
-        log = self._post.chat(batch.source)
+        log = self._messaging.chat(batch.source)
         await log.ack(self.user, batch_position(batch), batch.position)
-        self._memory.note(batch.source, batch.position)
-        await self._post.index.acts(self.user, batch.source)
+        self._seen.note(batch.source, batch.position)
+        await self._messaging.membership.acts(self.user, batch.source)
 
     async def unread(self) -> dict[str, int]:
         """How many messages are not acknowledged, for each chat of the user, ordered as by `chats`.
@@ -122,18 +124,18 @@ class AsyncInbox(AsyncReader):
 
     async def size(self) -> int:
         """Return how many chats the other methods look at: what they cost the server."""
-        return await self._post.index.size(self.user)
+        return await self._messaging.membership.size(self.user)
 
     async def _standing(self) -> list[tuple[str, Unread]]:
         """Return the chats of which the user is a member, the one with the newest message first."""
-        listing = await self._post.index.read(self.user)
+        listing = await self._messaging.membership.read(self.user)
         groups = self._chats.grouped(listing.chats)
         steps: list[Step] = []
         for group in groups:
             names = [name for _, log in group for name in log.unread_keys]
             steps.append((group[0][1].unit, names, [self.user, len(group)]))
         found: list[tuple[str, Unread]] = []
-        answers = await self._post.caller.call_many(UNREAD, steps)
+        answers = await self._messaging.caller.call_many(UNREAD, steps)
         for group, answer in zip(groups, answers, strict=True):
             if isinstance(answer, HoldfastError):
                 raise answer
@@ -146,12 +148,14 @@ class AsyncInbox(AsyncReader):
     async def _look(
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
-        seen, before = self._memory.snapshot() | dict(after), self._listing
-        listing = await self._post.index.read(self.user)
+        seen, before = self._seen.snapshot() | dict(after), self._listing
+        listing = await self._messaging.membership.read(self.user)
         found = await self._chats.read(
             listing, listing.chats, seen, limit, after, news=listing.since(before, assumed=after)
         )
         self._listing = listing
         # Also those that the user is about to join: whoever takes it in may die before it says so.
-        units = frozenset([self._unit, *(self._post.chat(chat).unit for chat in listing.chats)])
+        units = frozenset(
+            [self._unit, *(self._messaging.chat(chat).unit for chat in listing.chats)]
+        )
         return found.checked(), units

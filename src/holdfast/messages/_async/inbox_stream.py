@@ -12,11 +12,11 @@ from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.concurrency._async.waiting import AutoResetEvent
 from ...core.names import Unit
 from ...core.telemetry import during
-from ..chat_list import Listing
+from ..chat_list import ChatList
 from ..message import Batch, Position, traces_of
 from ..options import MAX_LIMIT
 from .inbox_chats import AsyncInboxChats
-from .messaging import AsyncPost
+from .messaging import AsyncMessaging
 from .reader import LOOK_S
 
 LISTING: Final = ""
@@ -40,14 +40,18 @@ class AsyncInboxStream:
     """
 
     def __init__(
-        self, user: str, post: AsyncPost, chats: AsyncInboxChats, after: Mapping[str, Position]
+        self,
+        user: str,
+        messaging: AsyncMessaging,
+        chats: AsyncInboxChats,
+        after: Mapping[str, Position],
     ) -> None:
         self._user = user
-        self._unit = post.index.unit(user)
-        self._post = post
+        self._unit = messaging.membership.unit(user)
+        self._messaging = messaging
         self._reader = chats
         self._after = dict(after)
-        self._listing: Listing | None = None
+        self._listing: ChatList | None = None
         self._notified: dict[str, None] = {}  # from any thread
         self._nudge = AutoResetEvent()
         self._reads_all_at = Deadline(0.0)
@@ -95,10 +99,10 @@ class AsyncInboxStream:
             DecodeError: what is stored of a chat is damaged, and nothing is new in the others.
         """
         limit = checked_int(limit, "limit", 1, MAX_LIMIT)
-        settings = self._post.caller.settings
+        settings = self._messaging.caller.settings
         with during(settings.telemetry, "receive", self._unit) as receiving:
             try:
-                async with self._post.caller.crowd:
+                async with self._messaging.caller.crowd:
                     batches = await self._read(limit)
             except BaseException:
                 self._reads_all_at = Deadline(0.0)
@@ -112,11 +116,11 @@ class AsyncInboxStream:
     async def _read(self, limit: int) -> list[Batch]:
         everything = self._reads_all_at.passed
         notified = self._taken()
-        seen = self._reader.memory.snapshot() | self._after
-        before = self._listing or Listing(0, {})
+        seen = self._reader.seen_positions.snapshot() | self._after
+        before = self._listing or ChatList(0, {})
         listing, chats = before, notified
         if everything or LISTING in notified:
-            listing = await self._post.index.read(self._user)
+            listing = await self._messaging.membership.read(self._user)
             self._follow(listing)
             chats = notified | listing.changed_since(before)
         news = listing.since(before, assumed=self._after)
@@ -144,17 +148,19 @@ class AsyncInboxStream:
             taken.add(self._notified.popitem()[0])
         return taken
 
-    def _follow(self, listing: Listing) -> None:
+    def _follow(self, listing: ChatList) -> None:
         """Follow the chats of *listing*, also those that the user is about to join."""
         for chat in [each for each in self._chats if each not in listing.chats]:
             self._chats.pop(chat).close()
         for chat in listing.chats:
             if chat not in self._chats:
                 following = self._chats[chat] = ExitStack()
-                following.enter_context(self._following(self._post.chat(chat).unit, chat))
+                following.enter_context(self._following(self._messaging.chat(chat).unit, chat))
 
     def _following(self, unit: Unit, chat: str) -> AbstractContextManager[None]:
-        return self._post.notifier.follows([unit], _Notification(self._notified, chat, self._nudge))
+        return self._messaging.notifier.follows(
+            [unit], _Notification(self._notified, chat, self._nudge)
+        )
 
 
 class _Notification:

@@ -12,7 +12,7 @@ from ...core.names import Unit
 from ...core.script import Script
 from ...errors import DecodeError, DefinitionConflict, MailboxFull
 from ..body import encoded_body
-from ..message import Batch, Message, Position, Row, Undecodable, batch_of
+from ..message import Batch, FetchReply, Message, Position, Undecodable, batch_of
 from ..options import (
     MAX_KEPT,
     MAX_LIMIT,
@@ -26,11 +26,11 @@ from ..options import (
 from ..seen_positions import batch_position, position_text, reset
 from ..states import MailboxStatus, instant, mailbox_status
 from .log import FETCH, REPLY_BYTES
-from .messaging import AsyncPost
+from .messaging import AsyncMessaging
 from .reader import AsyncReader
 
 DELIVER: Final = Script.load("holdfast.messages", "deliver")
-STATUS: Final = Script.load("holdfast.messages", "status")
+MAILBOX_STATUS: Final = Script.load("holdfast.messages", "mailbox_status")
 
 
 class AsyncMailbox(AsyncReader):
@@ -41,11 +41,11 @@ class AsyncMailbox(AsyncReader):
     """
 
     def __init__(
-        self, post: AsyncPost, name: str, capacity: int | None, overflow: Overflow | None
+        self, messaging: AsyncMessaging, name: str, capacity: int | None, overflow: Overflow | None
     ) -> None:
         self.name = checked_name(name, "a mailbox")
-        self._log = post.mailbox(name)
-        super().__init__(post, self._log.unit)
+        self._log = messaging.mailbox(name)
+        super().__init__(messaging, self._log.unit)
         self._units = frozenset([self._log.unit])
         if capacity is not None:
             capacity = checked_int(capacity, "capacity", 1, MAX_KEPT)
@@ -85,7 +85,7 @@ class AsyncMailbox(AsyncReader):
         if per_sender is not None:
             per_sender = checked_int(per_sender, "per_sender", 1, MAX_KEPT)
         again = partial(self.send, body, sender=sender, per_sender=per_sender)
-        with self._post.caller.writers.operation(op_id, again, verb="send") as write:
+        with self._messaging.caller.writers.operation(op_id, again, verb="send") as write:
             capacity, overflow = self._capacity or "", self._overflow or ""
             said = (
                 self._log.channel,
@@ -106,7 +106,7 @@ class AsyncMailbox(AsyncReader):
                 raise self._conflict(int(stored_capacity), stored_overflow.decode())
         if not reply.isdigit():
             raise DecodeError(f"the ledger of {self._log.unit}", f"{reply[:40]!r} is no number")
-        await self._post.catalog.note(self._log.unit)
+        await self._messaging.catalog.note(self._log.unit)
         return int(reply)
 
     async def fetch(
@@ -151,12 +151,12 @@ class AsyncMailbox(AsyncReader):
             checked_source(batch, self.name)
             position, read = batch.position, batch_position(batch)
         else:
-            seen = self._memory.of(self.name)
+            seen = self._seen.of(self.name)
             position = Position(seen.epoch if seen else 0, checked_seq(batch))
             read = position_text(seen, own=False)
         if position.seq:
             await self._log.ack(self.name, read, position)
-            self._memory.note(self.name, position)
+            self._seen.note(self.name, position)
 
     async def latest(
         self, limit: int = 10, *, before: int | None = None, after: int | None = None
@@ -176,7 +176,9 @@ class AsyncMailbox(AsyncReader):
         """Whether the owner has been here, and how much waits."""
         log = self._log
         return mailbox_status(
-            await self._post.caller.call(STATUS, log.unit, STATUS.keys(log.unit), [self.name])
+            await self._messaging.caller.call(
+                MAILBOX_STATUS, log.unit, MAILBOX_STATUS.keys(log.unit), [self.name]
+            )
         )
 
     async def redefine(
@@ -203,19 +205,19 @@ class AsyncMailbox(AsyncReader):
         again = partial(self.redefine, capacity=capacity, overflow=overflow)
         await self._log.redefine(self.name, settings, op_id=op_id, repeat=again)
         self._capacity, self._overflow = capacity or self._capacity, overflow or self._overflow
-        await self._post.catalog.note(self._log.unit)
+        await self._messaging.catalog.note(self._log.unit)
 
     async def _look(
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
         own, log = self.name in after, self._log
-        seen = after.get(self.name) or self._memory.of(self.name)
+        seen = after.get(self.name) or self._seen.of(self.name)
         args = (self.name, limit, REPLY_BYTES, 1, position_text(seen, own=own))
-        [reply] = await self._post.caller.call(FETCH, log.unit, log.fetch_keys, args)
-        row = Row.of(log.unit, reply)
+        [reply] = await self._messaging.caller.call(FETCH, log.unit, log.fetch_keys, args)
+        row = FetchReply.of(log.unit, reply)
         lost = reset(row, seen, own=own)
         if lost:
-            self._memory.cut(self.name, row)
+            self._seen.cut(self.name, row)
         batch = batch_of(self.name, row, lost)
         self._shown([batch])
         return [batch], self._units

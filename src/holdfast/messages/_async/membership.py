@@ -11,10 +11,10 @@ from ...core.names import Namespace, Unit
 from ...core.script import Script
 from ...errors import HoldfastError
 from .. import keys
-from ..chat_list import Listing
+from ..chat_list import ChatList
 
-ENLIST: Final = Script.load("holdfast.messages", "enlist")
-STRIKE: Final = Script.load("holdfast.messages", "strike")
+ADD_CHAT: Final = Script.load("holdfast.messages", "add_chat")
+REMOVE_CHATS: Final = Script.load("holdfast.messages", "remove_chats")
 
 MAX_CHATS: Final = 1_000
 """Chats of a user's own that are looked at: those noted last."""
@@ -29,7 +29,7 @@ _AGAIN_S: Final = 3600.0
 _REMEMBERED: Final = 65_536
 
 
-class AsyncIndex:
+class AsyncMembership:
     """The lists of all users.
 
     Args:
@@ -46,7 +46,7 @@ class AsyncIndex:
         """Where the list of a user lives."""
         return self._namespace.unit(keys.INBOX, user)
 
-    async def enlist(self, users: Sequence[str], chat_id: str, *, by: str = "") -> list[bytes]:
+    async def add(self, users: Sequence[str], chat_id: str, *, by: str = "") -> list[bytes]:
         """Note that each of *users* has a chat, or is about to; and wake those who wait for news.
 
         Args:
@@ -84,8 +84,8 @@ class AsyncIndex:
         steps: list[Step] = []
         for user, why in users:
             unit = self.unit(user)
-            steps.append((unit, ENLIST.keys(unit), [chat_id, unit.key("bell"), why]))
-        notes = await self._caller.call_many(ENLIST, steps, harmless=True, durable=False)
+            steps.append((unit, ADD_CHAT.keys(unit), [chat_id, unit.key("bell"), why]))
+        notes = await self._caller.call_many(ADD_CHAT, steps, harmless=True, durable=False)
         for answer in notes:
             if isinstance(answer, HoldfastError):
                 raise answer
@@ -97,7 +97,7 @@ class AsyncIndex:
         noted: int = await self._caller.read(unit, "ZCARD", keys.chats(unit))
         return min(max(0, noted - 1), MAX_CHATS + MAX_OTHERS)
 
-    async def read(self, user: str) -> Listing:
+    async def read(self, user: str) -> ChatList:
         """The list of *user*."""
         unit = self.unit(user)
         name = keys.chats(unit)
@@ -107,7 +107,7 @@ class AsyncIndex:
                 *(unit, "ZRANGE", name, "(0", "-inf", "BYSCORE", "REV"),
                 *("LIMIT", 0, MAX_OTHERS, "WITHSCORES"),
             )
-        return Listing.of(reply)
+        return ChatList.of(reply)
 
     async def noted(self, user: str, chat_id: str) -> bytes | None:
         """When a chat was noted, as stored; None: it is not."""
@@ -115,7 +115,7 @@ class AsyncIndex:
         found: bytes | None = await self._caller.read(unit, "ZSCORE", keys.chats(unit), chat_id)
         return found
 
-    async def strike(self, user: str, chats: Mapping[str, bytes], *, age_ms: int) -> None:
+    async def remove(self, user: str, chats: Mapping[str, bytes], *, age_ms: int) -> None:
         """Take chats off the list, unless they were noted anew. A hint, so trouble is none.
 
         Args:
@@ -127,9 +127,9 @@ class AsyncIndex:
         pairs = [part for pair in chats.items() for part in pair]
         try:
             await self._caller.call(
-                STRIKE,
+                REMOVE_CHATS,
                 unit,
-                STRIKE.keys(unit),
+                REMOVE_CHATS.keys(unit),
                 [age_ms, *pairs],
                 harmless=True,
                 durable=False,

@@ -11,14 +11,14 @@ from ...core.notifier import Notifier
 from .. import keys
 from ..options import checked_name
 from .log import AsyncLog
-from .membership import AsyncIndex
-from .sender import AsyncOutbox
+from .membership import AsyncMembership
+from .sender import AsyncChatSender
 
 _REMEMBERED: Final = 4096
 """Chats whose keys are remembered; of more, they are just made again."""
 
 
-class AsyncPost:
+class AsyncMessaging:
     """The ways to the server, and the names of things there.
 
     Args:
@@ -34,8 +34,8 @@ class AsyncPost:
         self.caller = caller
         self.notifier = notifier
         self.catalog = catalog
-        self.index = AsyncIndex(caller, namespace)
-        self.outbox = AsyncOutbox(caller)
+        self.membership = AsyncMembership(caller, namespace)
+        self.sender = AsyncChatSender(caller)
         self._namespace = namespace
         self._chats: dict[str, AsyncLog] = {}
 

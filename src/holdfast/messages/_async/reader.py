@@ -16,8 +16,8 @@ from ...core.telemetry import during
 from ...errors import ServerUnavailable
 from ..message import Batch, Position, traces_of
 from ..options import MAX_LIMIT
-from ..seen_positions import Memory
-from .messaging import AsyncPost
+from ..seen_positions import SeenPositions
+from .messaging import AsyncMessaging
 
 LOOK_S: Final = 300.0
 """About so often one who waits looks by itself. As long as the line holds it misses nothing, and
@@ -27,10 +27,10 @@ ten thousand who wait in one process must not keep it busy."""
 class AsyncReader(ABC):
     """What reading a mailbox and reading an inbox have in common."""
 
-    def __init__(self, post: AsyncPost, unit: Unit) -> None:
-        self._post = post
+    def __init__(self, messaging: AsyncMessaging, unit: Unit) -> None:
+        self._messaging = messaging
         self._unit = unit
-        self._memory = Memory()
+        self._seen = SeenPositions()
 
     async def _news(
         self, limit: int, timeout: Duration | None, after: Mapping[str, Position]
@@ -38,7 +38,7 @@ class AsyncReader(ABC):
         """What is new, beyond *after* where a device said what it has; waits for it."""
         limit = checked_int(limit, "limit", 1, MAX_LIMIT)
         deadline = Deadline(to_timeout_s(timeout))
-        with during(self._post.caller.settings.telemetry, "receive", self._unit) as receiving:
+        with during(self._messaging.caller.settings.telemetry, "receive", self._unit) as receiving:
             batches = await self._next(limit, deadline, after)
             count = sum(len(batch.messages) for batch in batches)
             receiving.received(count, traces_of(batches))
@@ -66,7 +66,7 @@ class AsyncReader(ABC):
         """Wait until something is new in *units*, others are to be followed, or no time is left."""
         flag = AutoResetEvent()
         trouble: Deadline | None = None
-        with self._post.notifier.follows(units, flag):
+        with self._messaging.notifier.follows(units, flag):
             while True:
                 pause_s = LOOK_S * random.uniform(0.75, 1.25)
                 try:
@@ -75,7 +75,7 @@ class AsyncReader(ABC):
                         return batches, now
                     trouble = None
                 except ServerUnavailable:  # who waits has time
-                    trouble = trouble or Deadline(self._post.caller.settings.timeout_s)
+                    trouble = trouble or Deadline(self._messaging.caller.settings.timeout_s)
                     if trouble.passed or deadline.passed:
                         raise
                     pause_s = RECHECK_S * random.uniform(0.25, 1.0)
@@ -85,7 +85,7 @@ class AsyncReader(ABC):
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
         """Look as one of many who wait, and who may all be woken at once."""
-        async with self._post.caller.crowd:
+        async with self._messaging.caller.crowd:
             return await self._look(limit, after)
 
     @abstractmethod
@@ -97,4 +97,4 @@ class AsyncReader(ABC):
     def _shown(self, batches: Iterable[Batch]) -> None:
         """Remember what is handed out."""
         for batch in batches:
-            self._memory.note(batch.source, batch.position)
+            self._seen.note(batch.source, batch.position)

@@ -12,13 +12,13 @@ from ...core.script import Script
 from ...core.telemetry import during
 from ...core.trace import stored
 from ...errors import HoldfastError
-from ..outgoing import MOST_BYTES, MOST_TOGETHER, Letter, shared
+from ..outgoing import MOST_BYTES, MOST_TOGETHER, OutgoingMessage, shared
 from .log import AsyncLog
 
 SEND: Final = Script.load("holdfast.messages", "send")
 
 
-class AsyncOutbox:
+class AsyncChatSender:
     """Sends to the chats of a client.
 
     What coroutines send to one chat at one moment shares a call, and so most of its price: the way,
@@ -30,39 +30,39 @@ class AsyncOutbox:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
-        self._company: Local[Batcher[AsyncLog, Letter, bytes]] = Local(
+        self._company: Local[Batcher[AsyncLog, OutgoingMessage, bytes]] = Local(
             lambda: Batcher(self._sent, MOST_TOGETHER, MOST_BYTES)
         )
 
-    async def send(self, log: AsyncLog, letter: Letter, op_id: str | None) -> bytes:
+    async def send(self, log: AsyncLog, message: OutgoingMessage, op_id: str | None) -> bytes:
         """Send to the chat with that *log*: the number of the message; or missing, stranger."""
         telemetry = self._caller.settings.telemetry
         with during(telemetry, "send", log.unit) as sending:
-            letter.trace = stored(sending.trace).encode()  # what cannot be said, it alone hears of
+            message.trace = stored(sending.trace).encode()  # what cannot be said, it alone hears of
             # A repeated one may still be under way; and whoever is told hears of each call.
             if op_id is None and telemetry is None:
-                reply = await self._company.here().go(log, letter, len(letter.body))
+                reply = await self._company.here().go(log, message, len(message.body))
             else:
-                [reply] = await self._sent(log, [letter], op_id)
+                [reply] = await self._sent(log, [message], op_id)
             if not reply.isdigit():
                 sending.ended("refused", reply.decode())
         return reply
 
     async def _sent(
-        self, log: AsyncLog, letters: Sequence[Letter], op_id: str | None = None
+        self, log: AsyncLog, messages: Sequence[OutgoingMessage], op_id: str | None = None
     ) -> Sequence[Any]:
         """What the server says of each of *letters*; or, of several, the error of each."""
-        again = letters[0].again
+        again = messages[0].again
         try:
             with self._caller.writers.operation(op_id, again, verb="send") as write:
                 said: list[Argument] = [write.writer, write.number, log.channel]
-                for place, letter in enumerate(letters, write.place):
-                    said += (place, letter.sender, letter.body, letter.trace)
+                for place, message in enumerate(messages, write.place):
+                    said += (place, message.sender, message.body, message.trace)
                 reply: Sequence[bytes] = await self._caller.call(
                     SEND, log.unit, SEND.keys(log.unit), said
                 )
                 return reply
         except HoldfastError as error:
-            if len(letters) == 1:
+            if len(messages) == 1:
                 raise
-            return shared(error, letters)
+            return shared(error, messages)

@@ -24,7 +24,7 @@ from ..message import Message, Undecodable
 from ..options import (
     MAX_LIMIT,
     MAX_MEMBERS,
-    Founding,
+    ChatOptions,
     History,
     Keep,
     Start,
@@ -37,13 +37,13 @@ from ..options import (
     checked_seq,
     checked_start,
 )
-from ..outgoing import Letter
+from ..outgoing import OutgoingMessage
 from ..states import ChatStatus, chat_status, read_seq
-from .messaging import Post
+from .messaging import Messaging
 
 CREATE: Final = Script.load("holdfast.messages", "create")
 JOIN: Final = Script.load("holdfast.messages", "join")
-SURVEY: Final = Script.load("holdfast.messages", "survey")
+CHAT_STATUS: Final = Script.load("holdfast.messages", "chat_status")
 LEAVE: Final = Script.load("holdfast.messages", "leave")
 
 
@@ -54,9 +54,9 @@ class Chat:
     tasks and threads. It ends when its last member leaves.
     """
 
-    def __init__(self, post: Post, chat_id: str) -> None:
-        self._post = post
-        self._log = post.chat(chat_id)
+    def __init__(self, messaging: Messaging, chat_id: str) -> None:
+        self._messaging = messaging
+        self._log = messaging.chat(chat_id)
         self.chat_id = chat_id
 
     def __repr__(self) -> str:
@@ -80,16 +80,16 @@ class Chat:
         """
         checked_name(sender, "a sender")
         stored = encoded_body(body, self._log.message)
-        letter = Letter(sender, stored, b"", partial(self.send, body, sender=sender))
-        reply = self._post.outbox.send(self._log, letter, op_id)
+        message = OutgoingMessage(sender, stored, b"", partial(self.send, body, sender=sender))
+        reply = self._messaging.sender.send(self._log, message, op_id)
         if reply == b"missing":
             raise NoSuchChat(self.chat_id)
         if reply == b"stranger":
             raise NotAMember(sender, self.chat_id)
-        if not self._post.catalog.has(self._log.unit):
-            self._post.catalog.note(self._log.unit)
-        if not self._post.index.has_acted(sender, self.chat_id):
-            self._post.index.acts(sender, self.chat_id)
+        if not self._messaging.catalog.has(self._log.unit):
+            self._messaging.catalog.note(self._log.unit)
+        if not self._messaging.membership.has_acted(sender, self.chat_id):
+            self._messaging.membership.acts(sender, self.chat_id)
         return int(reply)
 
     def join(
@@ -122,10 +122,10 @@ class Chat:
         checked_name(user, "a member")
         first, adding = checked_start(start), checked_reader(by)
         again = partial(self.join, user, start=start, by=by)
-        with self._post.caller.writers.operation(op_id, again, verb="join") as write:
+        with self._messaging.caller.writers.operation(op_id, again, verb="join") as write:
             note = None
             if not adding or self._has(adding):  # for a stranger no list is touched
-                [note] = self._post.index.enlist([user], self.chat_id, by=adding)
+                [note] = self._messaging.membership.add([user], self.chat_id, by=adding)
             reply = self._log.write(JOIN, write, user, first, MAX_MEMBERS, adding)
         if reply[0] not in (b"joined", b"member") and reply[1:] != [b"member"]:
             self._take_off(user, note)
@@ -138,7 +138,7 @@ class Chat:
                 raise TooManyMembers(f"chat {self.chat_id!r}", int(reply[1]) + 1, MAX_MEMBERS)
             case b"beyond":
                 raise NoSuchMessage(str(self._log.unit), int(first), int(reply[1]))
-        _enlist_again(self._post, [user], self.chat_id, adding)
+        _add_again(self._messaging, [user], self.chat_id, adding)
         return bool(reply[0] == b"joined")
 
     def leave(self, user: str, *, op_id: str | None = None) -> bool:
@@ -153,8 +153,8 @@ class Chat:
         """
         checked_name(user, "a member")
         again = partial(self.leave, user)
-        with self._post.caller.writers.operation(op_id, again, verb="leave") as write:
-            noted = self._post.index.noted(user, self.chat_id)
+        with self._messaging.caller.writers.operation(op_id, again, verb="leave") as write:
+            noted = self._messaging.membership.noted(user, self.chat_id)
             answer, is_member, exists = self._log.write(LEAVE, write, user)
         if not is_member:
             self._take_off(user, noted)
@@ -164,13 +164,13 @@ class Chat:
 
     def _has(self, user: str) -> bool:
         unit = self._log.unit
-        found = self._post.caller.read(unit, "ZSCORE", keys.cursors(unit), user)
+        found = self._messaging.caller.read(unit, "ZSCORE", keys.cursors(unit), user)
         return found is not None
 
     def _take_off(self, user: str, noted: bytes | None) -> None:
         """Take the chat off the list of *user*, unless it was noted anew since then."""
         if noted is not None:
-            self._post.index.strike(user, {self.chat_id: noted}, age_ms=0)
+            self._messaging.membership.remove(user, {self.chat_id: noted}, age_ms=0)
 
     def members(self, *, reader: str | None = None) -> Mapping[str, int]:
         """The members, and the number up to which each has acknowledged.
@@ -183,7 +183,9 @@ class Chat:
             NotAMember: *reader* is no member.
         """
         who, name = checked_reader(reader), keys.cursors(self._log.unit)
-        reply = self._post.caller.read(self._log.unit, "ZRANGE", name, 0, MAX_MEMBERS, "WITHSCORES")
+        reply = self._messaging.caller.read(
+            self._log.unit, "ZRANGE", name, 0, MAX_MEMBERS, "WITHSCORES"
+        )
         if not reply:
             raise NoSuchChat(self.chat_id)
         pairs = zip(reply[::2], reply[1::2], strict=True)
@@ -218,9 +220,9 @@ class Chat:
         Raises:
             NoSuchChat: there is none.
         """
-        unit, caller = self._log.unit, self._post.caller
+        unit, caller = self._log.unit, self._messaging.caller
         limit = checked_int(limit, "limit", 1, MAX_LIMIT)
-        reply = caller.call(SURVEY, unit, SURVEY.keys(unit), [limit])
+        reply = caller.call(CHAT_STATUS, unit, CHAT_STATUS.keys(unit), [limit])
         if not reply[2]:
             raise NoSuchChat(self.chat_id)
         stored_bytes = caller.read(unit, "MEMORY", "USAGE", keys.log(unit))
@@ -287,36 +289,38 @@ class Chat:
 
     def _forget(self) -> None:
         try:
-            self._post.catalog.forget(self._log.unit)
+            self._messaging.catalog.forget(self._log.unit)
         except HoldfastError:  # a list for people: it forgets by itself
             return
 
 
-def _enlist_again(post: Post, users: list[str], chat_id: str, by: str) -> None:
+def _add_again(messaging: Messaging, users: list[str], chat_id: str, by: str) -> None:
     """Note once more that *users* have a chat, now that they have.
 
     A reader may have taken the first note for a left-over meanwhile. This one is a hint to a hint.
     """
     try:
-        post.index.enlist(users, chat_id, by=by)
+        messaging.membership.add(users, chat_id, by=by)
     except HoldfastError:
         return
 
 
-def create_chat(post: Post, founding: Founding, body: Any, *, op_id: str | None) -> Chat:
+def create_chat(
+    messaging: Messaging, options: ChatOptions, body: Any, *, op_id: str | None
+) -> Chat:
     """Begin a chat; see `Holdfast.create_chat`."""
     stored = encoded_body(body, "a message to a new chat")
-    again = partial(create_chat, post, founding, body)
-    with post.caller.writers.operation(op_id, again, verb="create_chat") as write:
-        chat_id = founding.chat_id or write.label
-        log = post.chat(chat_id)
+    again = partial(create_chat, messaging, options, body)
+    with messaging.caller.writers.operation(op_id, again, verb="create_chat") as write:
+        chat_id = options.chat_id or write.label
+        log = messaging.chat(chat_id)
         # Before the chat: whoever is a member of it must find it.
-        post.index.enlist(founding.members, chat_id, by=founding.sender)
-        settings = (founding.keep, founding.idle_ms, log.channel, founding.history)
-        said = (founding.sender, stored, *settings)
-        answer = log.send(CREATE, write, *said, then=founding.members)
+        messaging.membership.add(options.members, chat_id, by=options.sender)
+        settings = (options.keep, options.idle_ms, log.channel, options.history)
+        said = (options.sender, stored, *settings)
+        answer = log.send(CREATE, write, *said, then=options.members)
     if answer == b"exists":
         raise ChatExists(chat_id)
-    _enlist_again(post, founding.members, chat_id, founding.sender)
-    post.catalog.note(log.unit)
-    return Chat(post, chat_id)
+    _add_again(messaging, options.members, chat_id, options.sender)
+    messaging.catalog.note(log.unit)
+    return Chat(messaging, chat_id)

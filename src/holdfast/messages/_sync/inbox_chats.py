@@ -7,13 +7,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from ...core._sync.caller import Step
 from ...errors import DecodeError, HoldfastError
-from ..chat_list import Listing, News
+from ..chat_list import ChatList, ListChanges
 from ..fetch_quota import LOGS_PER_CALL, in_order, share
-from ..message import Batch, Gap, InboxNews, Position, Row, batch_of
-from ..seen_positions import Memory, position_text, reset
+from ..message import Batch, FetchReply, Gap, InboxResult, Position, batch_of
+from ..seen_positions import SeenPositions, position_text, reset
 from .log import FETCH, REPLY_BYTES, Log
 from .membership import FRESH_MS
-from .messaging import Post
+from .messaging import Messaging
 
 
 class InboxChats:
@@ -25,21 +25,21 @@ class InboxChats:
         memory: what was seen.
     """
 
-    def __init__(self, post: Post, user: str, memory: Memory) -> None:
-        self.memory = memory
-        self._post = post
+    def __init__(self, messaging: Messaging, user: str, seen_positions: SeenPositions) -> None:
+        self.seen_positions = seen_positions
+        self._messaging = messaging
         self._user = user
 
     def read(
         self,
-        listing: Listing,
+        listing: ChatList,
         chats: Iterable[str],
         seen: dict[str, Position],
         limit: int,
         after: Mapping[str, Position],
         *,
-        news: News,
-    ) -> InboxNews:
+        news: ListChanges,
+    ) -> InboxResult:
         """Return what is new in some chats.
 
         Args:
@@ -65,15 +65,15 @@ class InboxChats:
             mine |= (self._rows(self.grouped([oldest]), limit, seen, after))[0]
         batches = [*gone, *self._batches(mine, ordered, seen, limit, after)]
         for batch in batches:
-            self.memory.note(batch.source, batch.position)
+            self.seen_positions.note(batch.source, batch.position)
         upto = {batch.source: batch.upto for batch in batches}
         unread = {chat for chat, row in mine.items() if row.waits or row.entries}
         more = {chat for chat in unread if mine[chat].top > upto.get(chat, 0)}
-        return InboxNews(batches, more, damaged)
+        return InboxResult(batches, more, damaged)
 
     def _batches(
         self,
-        rows: dict[str, Row],
+        rows: dict[str, FetchReply],
         ordered: Iterable[str],
         seen: dict[str, Position],
         limit: int,
@@ -86,9 +86,9 @@ class InboxChats:
                 continue
             lost = reset(row, seen.get(chat), own=chat in after)
             if lost:
-                self.memory.cut(chat, row)
+                self.seen_positions.cut(chat, row)
             else:
-                self.memory.note(chat, Position(row.epoch, 0))
+                self.seen_positions.note(chat, Position(row.epoch, 0))
                 if row.is_read:
                     continue
             batch = batch_of(chat, row, lost)
@@ -96,13 +96,15 @@ class InboxChats:
             if batch:
                 yield batch
 
-    def _gone(self, rows: dict[str, Row], seen: dict[str, Position], news: News) -> Iterator[Batch]:
+    def _gone(
+        self, rows: dict[str, FetchReply], seen: dict[str, Position], news: ListChanges
+    ) -> Iterator[Batch]:
         """Chats that were seen and are lost. Those that were left are just forgotten."""
         for chat, position in seen.items():
             row = rows.get(chat)
             if row is not None and row.cursor is not None:
                 continue
-            self.memory.forget(chat)
+            self.seen_positions.forget(chat)
             if not position.epoch:
                 continue
             # A chat that is still on the list was not left. One that is on it anew was: somebody
@@ -110,11 +112,11 @@ class InboxChats:
             if news.list_is_lost if row is None else not row.epoch and chat in news.unchanged:
                 yield Batch(chat, (), Gap(1, position.seq, "reset"), 0, 0)
 
-    def _repair(self, listing: Listing, rows: dict[str, Row]) -> None:
+    def _repair(self, listing: ChatList, rows: dict[str, FetchReply]) -> None:
         """Take off the list what is not the user's, unless somebody may be about to join."""
         strange = {chat: listing.chats[chat] for chat, row in rows.items() if row.cursor is None}
         if strange:
-            self._post.index.strike(self._user, strange, age_ms=FRESH_MS)
+            self._messaging.membership.remove(self._user, strange, age_ms=FRESH_MS)
 
     def _rows(
         self,
@@ -122,7 +124,7 @@ class InboxChats:
         limit: int,
         seen: Mapping[str, Position],
         after: Container[str],
-    ) -> tuple[dict[str, Row], dict[str, DecodeError]]:
+    ) -> tuple[dict[str, FetchReply], dict[str, DecodeError]]:
         """Where the user stands in these chats, and what comes next there; and what is damaged."""
         messages, size = share(limit, REPLY_BYTES, len(groups))
         steps: list[Step] = []
@@ -130,25 +132,25 @@ class InboxChats:
             names = [name for _, log in group for name in log.fetch_keys]
             has = [position_text(seen.get(chat), own=chat in after) for chat, _ in group]
             steps.append((group[0][1].unit, names, [self._user, messages, size, len(group), *has]))
-        rows: dict[str, Row] = {}
+        rows: dict[str, FetchReply] = {}
         damaged: dict[str, DecodeError] = {}
-        answers = self._post.caller.call_many(FETCH, steps)
+        answers = self._messaging.caller.call_many(FETCH, steps)
         for group, answer in zip(groups, answers, strict=True):
             if isinstance(answer, HoldfastError):
                 raise answer
             for (chat, log), reply in zip(group, answer, strict=True):
                 try:
-                    rows[chat] = Row.of(log.unit, reply)
+                    rows[chat] = FetchReply.of(log.unit, reply)
                 except DecodeError as error:
                     damaged[chat] = error
         return rows, damaged
 
     def grouped(self, chats: Iterable[str]) -> list[Sequence[tuple[str, Log]]]:
         """Chats that one call may ask for: of one slot, where there are slots."""
-        in_slots = self._post.caller.settings.topology == "cluster"
+        in_slots = self._messaging.caller.settings.topology == "cluster"
         by_slot: dict[int, list[tuple[str, Log]]] = {}
         for chat in chats:
-            log = self._post.chat(chat)
+            log = self._messaging.chat(chat)
             by_slot.setdefault(log.unit.slot if in_slots else 0, []).append((chat, log))
         return [
             logs[i : i + LOGS_PER_CALL]

@@ -13,7 +13,7 @@ from ...core.names import Unit
 from ...core.script import Script
 from ...errors import DecodeError, DefinitionConflict, MailboxFull
 from ..body import encoded_body
-from ..message import Batch, Message, Position, Row, Undecodable, batch_of
+from ..message import Batch, FetchReply, Message, Position, Undecodable, batch_of
 from ..options import (
     MAX_KEPT,
     MAX_LIMIT,
@@ -27,11 +27,11 @@ from ..options import (
 from ..seen_positions import batch_position, position_text, reset
 from ..states import MailboxStatus, instant, mailbox_status
 from .log import FETCH, REPLY_BYTES
-from .messaging import Post
+from .messaging import Messaging
 from .reader import Reader
 
 DELIVER: Final = Script.load("holdfast.messages", "deliver")
-STATUS: Final = Script.load("holdfast.messages", "status")
+MAILBOX_STATUS: Final = Script.load("holdfast.messages", "mailbox_status")
 
 
 class Mailbox(Reader):
@@ -42,11 +42,11 @@ class Mailbox(Reader):
     """
 
     def __init__(
-        self, post: Post, name: str, capacity: int | None, overflow: Overflow | None
+        self, messaging: Messaging, name: str, capacity: int | None, overflow: Overflow | None
     ) -> None:
         self.name = checked_name(name, "a mailbox")
-        self._log = post.mailbox(name)
-        super().__init__(post, self._log.unit)
+        self._log = messaging.mailbox(name)
+        super().__init__(messaging, self._log.unit)
         self._units = frozenset([self._log.unit])
         if capacity is not None:
             capacity = checked_int(capacity, "capacity", 1, MAX_KEPT)
@@ -86,7 +86,7 @@ class Mailbox(Reader):
         if per_sender is not None:
             per_sender = checked_int(per_sender, "per_sender", 1, MAX_KEPT)
         again = partial(self.send, body, sender=sender, per_sender=per_sender)
-        with self._post.caller.writers.operation(op_id, again, verb="send") as write:
+        with self._messaging.caller.writers.operation(op_id, again, verb="send") as write:
             capacity, overflow = self._capacity or "", self._overflow or ""
             said = (
                 self._log.channel,
@@ -107,7 +107,7 @@ class Mailbox(Reader):
                 raise self._conflict(int(stored_capacity), stored_overflow.decode())
         if not reply.isdigit():
             raise DecodeError(f"the ledger of {self._log.unit}", f"{reply[:40]!r} is no number")
-        self._post.catalog.note(self._log.unit)
+        self._messaging.catalog.note(self._log.unit)
         return int(reply)
 
     def fetch(
@@ -152,12 +152,12 @@ class Mailbox(Reader):
             checked_source(batch, self.name)
             position, read = batch.position, batch_position(batch)
         else:
-            seen = self._memory.of(self.name)
+            seen = self._seen.of(self.name)
             position = Position(seen.epoch if seen else 0, checked_seq(batch))
             read = position_text(seen, own=False)
         if position.seq:
             self._log.ack(self.name, read, position)
-            self._memory.note(self.name, position)
+            self._seen.note(self.name, position)
 
     def latest(
         self, limit: int = 10, *, before: int | None = None, after: int | None = None
@@ -177,7 +177,9 @@ class Mailbox(Reader):
         """Whether the owner has been here, and how much waits."""
         log = self._log
         return mailbox_status(
-            self._post.caller.call(STATUS, log.unit, STATUS.keys(log.unit), [self.name])
+            self._messaging.caller.call(
+                MAILBOX_STATUS, log.unit, MAILBOX_STATUS.keys(log.unit), [self.name]
+            )
         )
 
     def redefine(
@@ -204,19 +206,19 @@ class Mailbox(Reader):
         again = partial(self.redefine, capacity=capacity, overflow=overflow)
         self._log.redefine(self.name, settings, op_id=op_id, repeat=again)
         self._capacity, self._overflow = capacity or self._capacity, overflow or self._overflow
-        self._post.catalog.note(self._log.unit)
+        self._messaging.catalog.note(self._log.unit)
 
     def _look(
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
         own, log = self.name in after, self._log
-        seen = after.get(self.name) or self._memory.of(self.name)
+        seen = after.get(self.name) or self._seen.of(self.name)
         args = (self.name, limit, REPLY_BYTES, 1, position_text(seen, own=own))
-        [reply] = self._post.caller.call(FETCH, log.unit, log.fetch_keys, args)
-        row = Row.of(log.unit, reply)
+        [reply] = self._messaging.caller.call(FETCH, log.unit, log.fetch_keys, args)
+        row = FetchReply.of(log.unit, reply)
         lost = reset(row, seen, own=own)
         if lost:
-            self._memory.cut(self.name, row)
+            self._seen.cut(self.name, row)
         batch = batch_of(self.name, row, lost)
         self._shown([batch])
         return [batch], self._units

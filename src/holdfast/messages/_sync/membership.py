@@ -12,10 +12,10 @@ from ...core.names import Namespace, Unit
 from ...core.script import Script
 from ...errors import HoldfastError
 from .. import keys
-from ..chat_list import Listing
+from ..chat_list import ChatList
 
-ENLIST: Final = Script.load("holdfast.messages", "enlist")
-STRIKE: Final = Script.load("holdfast.messages", "strike")
+ADD_CHAT: Final = Script.load("holdfast.messages", "add_chat")
+REMOVE_CHATS: Final = Script.load("holdfast.messages", "remove_chats")
 
 MAX_CHATS: Final = 1_000
 """Chats of a user's own that are looked at: those noted last."""
@@ -30,7 +30,7 @@ _AGAIN_S: Final = 3600.0
 _REMEMBERED: Final = 65_536
 
 
-class Index:
+class Membership:
     """The lists of all users.
 
     Args:
@@ -47,7 +47,7 @@ class Index:
         """Where the list of a user lives."""
         return self._namespace.unit(keys.INBOX, user)
 
-    def enlist(self, users: Sequence[str], chat_id: str, *, by: str = "") -> list[bytes]:
+    def add(self, users: Sequence[str], chat_id: str, *, by: str = "") -> list[bytes]:
         """Note that each of *users* has a chat, or is about to; and wake those who wait for news.
 
         Args:
@@ -85,8 +85,8 @@ class Index:
         steps: list[Step] = []
         for user, why in users:
             unit = self.unit(user)
-            steps.append((unit, ENLIST.keys(unit), [chat_id, unit.key("bell"), why]))
-        notes = self._caller.call_many(ENLIST, steps, harmless=True, durable=False)
+            steps.append((unit, ADD_CHAT.keys(unit), [chat_id, unit.key("bell"), why]))
+        notes = self._caller.call_many(ADD_CHAT, steps, harmless=True, durable=False)
         for answer in notes:
             if isinstance(answer, HoldfastError):
                 raise answer
@@ -98,7 +98,7 @@ class Index:
         noted: int = self._caller.read(unit, "ZCARD", keys.chats(unit))
         return min(max(0, noted - 1), MAX_CHATS + MAX_OTHERS)
 
-    def read(self, user: str) -> Listing:
+    def read(self, user: str) -> ChatList:
         """The list of *user*."""
         unit = self.unit(user)
         name = keys.chats(unit)
@@ -108,7 +108,7 @@ class Index:
                 *(unit, "ZRANGE", name, "(0", "-inf", "BYSCORE", "REV"),
                 *("LIMIT", 0, MAX_OTHERS, "WITHSCORES"),
             )
-        return Listing.of(reply)
+        return ChatList.of(reply)
 
     def noted(self, user: str, chat_id: str) -> bytes | None:
         """When a chat was noted, as stored; None: it is not."""
@@ -116,7 +116,7 @@ class Index:
         found: bytes | None = self._caller.read(unit, "ZSCORE", keys.chats(unit), chat_id)
         return found
 
-    def strike(self, user: str, chats: Mapping[str, bytes], *, age_ms: int) -> None:
+    def remove(self, user: str, chats: Mapping[str, bytes], *, age_ms: int) -> None:
         """Take chats off the list, unless they were noted anew. A hint, so trouble is none.
 
         Args:
@@ -128,9 +128,9 @@ class Index:
         pairs = [part for pair in chats.items() for part in pair]
         try:
             self._caller.call(
-                STRIKE,
+                REMOVE_CHATS,
                 unit,
-                STRIKE.keys(unit),
+                REMOVE_CHATS.keys(unit),
                 [age_ms, *pairs],
                 harmless=True,
                 durable=False,

@@ -12,14 +12,14 @@ from ...core.notifier import Notifier
 from .. import keys
 from ..options import checked_name
 from .log import Log
-from .membership import Index
-from .sender import Outbox
+from .membership import Membership
+from .sender import ChatSender
 
 _REMEMBERED: Final = 4096
 """Chats whose keys are remembered; of more, they are just made again."""
 
 
-class Post:
+class Messaging:
     """The ways to the server, and the names of things there.
 
     Args:
@@ -35,8 +35,8 @@ class Post:
         self.caller = caller
         self.notifier = notifier
         self.catalog = catalog
-        self.index = Index(caller, namespace)
-        self.outbox = Outbox(caller)
+        self.membership = Membership(caller, namespace)
+        self.sender = ChatSender(caller)
         self._namespace = namespace
         self._chats: dict[str, Log] = {}
 

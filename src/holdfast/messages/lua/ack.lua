@@ -13,7 +13,7 @@
 -- include sound
 -- include log
 -- include position
--- include life
+-- include last_seen
 -- include retention
 
 local log, cursors = KEYS[2], KEYS[3]

@@ -16,8 +16,8 @@
 --                  Of several logs, one in which nothing is new: only its epoch
 -- include entries
 -- include position
--- include standing
--- include sharing
+-- include reader_state
+-- include quota
 
 local PAGE = 16  -- entries looked at in one go: a large one must not cost many
 local reader, limit, bytes, logs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])

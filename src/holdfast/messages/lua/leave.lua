@@ -17,7 +17,7 @@
 -- include ledger
 -- include sound
 -- include log
--- include life
+-- include last_seen
 -- include retention
 
 local meta, log, cursors, active = KEYS[1], KEYS[2], KEYS[3], KEYS[4]

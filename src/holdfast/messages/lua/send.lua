@@ -18,7 +18,7 @@
 -- include sound
 -- include log
 -- include append
--- include life
+-- include last_seen
 -- include retention
 
 local cursors, bell = KEYS[3], ARGV[3]

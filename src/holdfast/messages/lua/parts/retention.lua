@@ -1,6 +1,6 @@
 -- How long a chat keeps its messages. *unit* is told how many, `keep`; or with `until_read` also
 -- `idle_ms`, `since_ms` and `counted_ms`.
--- Expects: sound, log, life.
+-- Expects: sound, log, last_seen.
 
 local MOST = 100000         -- messages of a chat, whatever its readers do
 local LARGE = 1000          -- with more, sending looks too whether they are still needed

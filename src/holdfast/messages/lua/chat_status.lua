@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- messages/survey: what a chat keeps, and for whom.
+-- messages/chat_status: what a chat keeps, and for whom.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since
 -- KEYS[2]  ZSET    cursors  members, scored by what they have acknowledged
@@ -9,7 +9,7 @@
 --                  idle_ms, since; then for each member: name, cursor, last sign of life (ms; '' none)
 -- include clock
 -- include sound
--- include life
+-- include last_seen
 
 local meta, cursors, active, limit = KEYS[1], KEYS[2], KEYS[3], tonumber(ARGV[1])
 local now_ms = clock()

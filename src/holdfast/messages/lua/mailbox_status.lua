@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- messages/status: what waits in a mailbox, and whether its reader has been here.
+-- messages/mailbox_status: what waits in a mailbox, and whether its reader has been here.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, capacity, overflow, dropped
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
@@ -11,7 +11,7 @@
 -- include sound
 -- include capacity
 -- include entries
--- include life
+-- include last_seen
 
 local meta, log, owner = KEYS[1], KEYS[2], ARGV[1]
 local bound = read_capacity(meta)

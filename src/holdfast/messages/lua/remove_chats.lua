@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- messages/strike: take chats off the list of a user, unless they were noted anew meanwhile.
+-- messages/remove_chats: take chats off the list of a user, unless they were noted anew meanwhile.
 --
 -- KEYS[1]  ZSET    chats   ids, scored by when they were noted (ms)
 -- KEYS[2]  HASH    added   chat -> who added the user
@@ -7,7 +7,7 @@
 -- ARGV[2]  string  first of the chats, two arguments each: id, its score
 -- returns  int     how many were taken off
 -- include clock
--- include listing
+-- include chat_list
 
 local chats, added, age_ms = KEYS[1], KEYS[2], tonumber(ARGV[1])
 local FIRST = 2

@@ -1,5 +1,5 @@
 #!lua
--- messages/enlist: note that a user has, or is about to have, a chat; and that the list is in use.
+-- messages/add_chat: note that a user has, or is about to have, a chat; and that the list is in use.
 --
 -- KEYS[1]  ZSET    chats  ids, scored by when they were noted (ms); '' the list, by its begin (us)
 -- KEYS[2]  HASH    added  chat -> who added the user, which has done nothing in it yet
@@ -8,8 +8,8 @@
 -- ARGV[3]  string  by     '' the user acts in it; else it is noted: = and who adds the user, if another
 -- returns  string  when the chat was noted, as it is stored now
 -- include clock
--- include listing
--- include crowd
+-- include chat_list
+-- include chat_limit
 
 local KEPT_S = 400 * 86400  -- what nobody uses is forgotten
 local chats, added, chat, bell, by = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
