@@ -322,26 +322,26 @@ async def test_the_list_of_chats_is_repaired_on_reading(hf: AsyncHoldfast, site:
     inbox = hf.inbox("b")
     listed = f"{site.namespace}:{{inbox:b}}:chats"
     site.client.zadd(listed, {"": 1, "ghost": 1000})
-    await hf._messaging.index.add(["b"], "coming")
+    await hf._messaging.membership.add(["b"], "coming")
     assert await inbox.fetch() == []
     assert [name for name in site.client.zrange(listed, 0, -1) if name] == [b"coming"]
     assert await inbox.chats() == []
 
 
 async def test_a_note_made_anew_outlives_who_would_take_it_off(hf: AsyncHoldfast) -> None:
-    index = hf._messaging.index
-    await index.add(["b"], "c")
-    seen = await index.noted("b", "c")
+    membership = hf._messaging.membership
+    await membership.add(["b"], "c")
+    seen = await membership.score("b", "c")
     assert seen is not None
-    await index.add(["b"], "c")
-    await index.remove("b", {"c": seen}, age_ms=0)
-    again = await index.noted("b", "c")
+    await membership.add(["b"], "c")
+    await membership.remove("b", {"c": seen}, age_ms=0)
+    again = await membership.score("b", "c")
     assert again is not None
     assert float(again) > float(seen)
-    await index.remove("b", {"c": again}, age_ms=60_000)
-    assert await index.noted("b", "c") == again
-    await index.remove("b", {"c": again}, age_ms=0)
-    assert await index.noted("b", "c") is None
+    await membership.remove("b", {"c": again}, age_ms=60_000)
+    assert await membership.score("b", "c") == again
+    await membership.remove("b", {"c": again}, age_ms=0)
+    assert await membership.score("b", "c") is None
 
 
 async def test_a_user_of_many_chats_reads_them_all(hf: AsyncHoldfast) -> None:

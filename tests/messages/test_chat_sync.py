@@ -323,26 +323,26 @@ def test_the_list_of_chats_is_repaired_on_reading(hf: Holdfast, site: Site) -> N
     inbox = hf.inbox("b")
     listed = f"{site.namespace}:{{inbox:b}}:chats"
     site.client.zadd(listed, {"": 1, "ghost": 1000})
-    hf._messaging.index.add(["b"], "coming")
+    hf._messaging.membership.add(["b"], "coming")
     assert inbox.fetch() == []
     assert [name for name in site.client.zrange(listed, 0, -1) if name] == [b"coming"]
     assert inbox.chats() == []
 
 
 def test_a_note_made_anew_outlives_who_would_take_it_off(hf: Holdfast) -> None:
-    index = hf._messaging.index
-    index.add(["b"], "c")
-    seen = index.noted("b", "c")
+    membership = hf._messaging.membership
+    membership.add(["b"], "c")
+    seen = membership.score("b", "c")
     assert seen is not None
-    index.add(["b"], "c")
-    index.remove("b", {"c": seen}, age_ms=0)
-    again = index.noted("b", "c")
+    membership.add(["b"], "c")
+    membership.remove("b", {"c": seen}, age_ms=0)
+    again = membership.score("b", "c")
     assert again is not None
     assert float(again) > float(seen)
-    index.remove("b", {"c": again}, age_ms=60_000)
-    assert index.noted("b", "c") == again
-    index.remove("b", {"c": again}, age_ms=0)
-    assert index.noted("b", "c") is None
+    membership.remove("b", {"c": again}, age_ms=60_000)
+    assert membership.score("b", "c") == again
+    membership.remove("b", {"c": again}, age_ms=0)
+    assert membership.score("b", "c") is None
 
 
 def test_a_user_of_many_chats_reads_them_all(hf: Holdfast) -> None:

@@ -29,7 +29,7 @@ from holdfast import (
 from holdfast.core.names import Namespace
 from holdfast.messages import keys
 from holdfast.messages._async.sender import SEND
-from holdfast.messages.outgoing import MOST_BYTES, MOST_TOGETHER
+from holdfast.messages.outgoing import MAX_BYTES, MAX_MESSAGES
 
 CROWD = 1_000
 
@@ -85,7 +85,7 @@ async def test_a_thousand_take_a_few_calls(far: AsyncChat, proxy: Proxy) -> None
     """The first goes alone, the others in companies."""
     before = proxy.commands["EVALSHA"]
     await asyncio.gather(*[far.send(n, sender="a") for n in range(CROWD)])
-    assert proxy.commands["EVALSHA"] - before == 1 + -(-(CROWD - 1) // MOST_TOGETHER)
+    assert proxy.commands["EVALSHA"] - before == 1 + -(-(CROWD - 1) // MAX_MESSAGES)
 
 
 async def test_a_client_that_tells_of_each_call_makes_each(direct: Holdfast, proxy: Proxy) -> None:
@@ -98,7 +98,7 @@ async def test_a_client_that_tells_of_each_call_makes_each(direct: Holdfast, pro
 
 
 async def test_large_messages_share_no_call(far: AsyncChat, proxy: Proxy) -> None:
-    before, large = proxy.commands["EVALSHA"], b"x" * (MOST_BYTES // 2)
+    before, large = proxy.commands["EVALSHA"], b"x" * (MAX_BYTES // 2)
     numbers = await asyncio.gather(*[far.send(large, sender="a") for _ in range(5)])
     assert proxy.commands["EVALSHA"] - before == 5
     assert numbers == sorted(numbers)
@@ -213,7 +213,7 @@ async def test_a_call_that_comes_late_applies_only_what_was_not_repeated(
     log = chat._log
     for _ in range(2):
         reply = await chat._messaging.caller.call(SEND, unit, SEND.keys(log.unit), said)
-        assert reply == [b"3", b"2", b"stranger"]
+        assert reply == [b"3", b"2", b"not_member"]
     assert [each.body for each in (await kept(chat)).values()] == ["first", "second", "one"]
     await chat.join("x")
     assert await chat.send("three", sender="x", op_id="hf:0123456789abc.7:3") == 4

@@ -7,7 +7,7 @@ import pytest
 from conftest import Site
 from holdfast import AsyncHoldfast, MailboxFull
 
-OWN, LEAST = 1000, 100  # as in lua/parts/crowd.lua
+OWN, LEAST = 1000, 100  # as in lua/parts/chat_list.lua
 
 
 async def crowd(hf: AsyncHoldfast, site: Site, user: str, adder: str, count: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 from conftest import Site
 from holdfast import Holdfast, MailboxFull
 
-OWN, LEAST = 1000, 100  # as in lua/parts/crowd.lua
+OWN, LEAST = 1000, 100  # as in lua/parts/chat_list.lua
 
 
 def crowd(hf: Holdfast, site: Site, user: str, adder: str, count: int) -> None:

@@ -12,8 +12,7 @@ from faults.servers import Server
 from holdfast import Holdfast, OutcomeUnknown
 from holdfast.core.script import Script
 from holdfast.messages._sync.chat import CREATE
-from holdfast.messages._sync.log import ACK, PAGE
-from holdfast.messages._sync.mailbox import FETCH
+from holdfast.messages._sync.log import ACK, FETCH, PAGE
 from holdfast.messages._sync.membership import ADD_CHAT, REMOVE_CHATS
 
 WAYS = ["drop_reply", "drop_request"]
