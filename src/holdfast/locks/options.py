@@ -18,7 +18,7 @@ MAX_LIMIT: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class LockOptions:
     """What holders agree to.
 
     Attributes:
@@ -40,7 +40,7 @@ class Terms:
         auto_renew: bool,
         max_hold: Duration | None,
         limit: int | None,
-    ) -> Terms:
+    ) -> LockOptions:
         """Terms as a user gives them; ValueError and TypeError say what is wrong with them."""
         lease_ms = to_ms(lease, "lease")
         if not MIN_LEASE_MS <= lease_ms <= MAX_LEASE_MS:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...locks._async.fenced import AsyncFenced
     from ...locks._async.lock import AsyncLock, AsyncLockAll, AsyncSemaphore
     from ...locks._async.permits import AsyncPlaces
-    from ...locks.options import Terms
+    from ...locks.options import LockOptions
     from ...locks.states import LockState, SemaphoreState
     from ...messages._async.chat import AsyncChat
     from ...messages._async.inbox import AsyncInbox
@@ -72,10 +72,10 @@ class AsyncHoldfast(AsyncOperations):
         """
         from holdfast.locks._async.lock import AsyncLock
         from holdfast.locks.keys import LOCK
-        from holdfast.locks.options import Terms
+        from holdfast.locks.options import LockOptions
 
-        terms = Terms.checked(lease, auto_renew, max_hold, 1)
-        return AsyncLock(self._places(LOCK, name, terms))
+        options = LockOptions.checked(lease, auto_renew, max_hold, 1)
+        return AsyncLock(self._permits(LOCK, name, options))
 
     def semaphore(
         self,
@@ -99,10 +99,10 @@ class AsyncHoldfast(AsyncOperations):
         """
         from holdfast.locks._async.lock import AsyncSemaphore
         from holdfast.locks.keys import SEMAPHORE
-        from holdfast.locks.options import Terms
+        from holdfast.locks.options import LockOptions
 
-        terms = Terms.checked(lease, auto_renew, max_hold, limit)
-        return AsyncSemaphore(self._places(SEMAPHORE, name, terms))
+        options = LockOptions.checked(lease, auto_renew, max_hold, limit)
+        return AsyncSemaphore(self._permits(SEMAPHORE, name, options))
 
     def lock_all(
         self,
@@ -140,13 +140,13 @@ class AsyncHoldfast(AsyncOperations):
                 are remembered.
             containing: ask only for names with this text in them, in capitals or not.
         """
-        return await self._roll.locks(among, containing)
+        return await self._lock_listing.locks(among, containing)
 
     async def semaphores(
         self, *, among: int = CATALOGUED, containing: str = ""
     ) -> dict[str, SemaphoreState]:
         """The semaphores that are held or waited for now, by name; as `locks`."""
-        return await self._roll.semaphores(among, containing)
+        return await self._lock_listing.semaphores(among, containing)
 
     def fenced(self, key: str) -> AsyncFenced:
         """The value called *key*, which refuses to be written under an older fence."""
@@ -155,11 +155,11 @@ class AsyncHoldfast(AsyncOperations):
 
         return AsyncFenced(self._caller, self._namespace.unit(FENCED, key))
 
-    def _places(self, kind: str, name: str, terms: Terms) -> AsyncPlaces:
+    def _permits(self, kind: str, name: str, options: LockOptions) -> AsyncPlaces:
         from holdfast.locks._async.permits import AsyncPlaces
 
         unit = self._namespace.unit(kind, name)
-        return AsyncPlaces(self._caller, self._renewer, self._waiters, unit, terms)
+        return AsyncPlaces(self._caller, self._renewer, self._waiters, unit, options)
 
     # Task queues
 

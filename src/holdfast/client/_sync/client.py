@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...locks._sync.fenced import Fenced
     from ...locks._sync.lock import Lock, LockAll, Semaphore
     from ...locks._sync.permits import Places
-    from ...locks.options import Terms
+    from ...locks.options import LockOptions
     from ...locks.states import LockState, SemaphoreState
     from ...messages._sync.chat import Chat
     from ...messages._sync.inbox import Inbox
@@ -73,10 +73,10 @@ class Holdfast(Operations):
         """
         from holdfast.locks._sync.lock import Lock
         from holdfast.locks.keys import LOCK
-        from holdfast.locks.options import Terms
+        from holdfast.locks.options import LockOptions
 
-        terms = Terms.checked(lease, auto_renew, max_hold, 1)
-        return Lock(self._places(LOCK, name, terms))
+        options = LockOptions.checked(lease, auto_renew, max_hold, 1)
+        return Lock(self._permits(LOCK, name, options))
 
     def semaphore(
         self,
@@ -100,10 +100,10 @@ class Holdfast(Operations):
         """
         from holdfast.locks._sync.lock import Semaphore
         from holdfast.locks.keys import SEMAPHORE
-        from holdfast.locks.options import Terms
+        from holdfast.locks.options import LockOptions
 
-        terms = Terms.checked(lease, auto_renew, max_hold, limit)
-        return Semaphore(self._places(SEMAPHORE, name, terms))
+        options = LockOptions.checked(lease, auto_renew, max_hold, limit)
+        return Semaphore(self._permits(SEMAPHORE, name, options))
 
     def lock_all(
         self,
@@ -141,13 +141,13 @@ class Holdfast(Operations):
                 are remembered.
             containing: ask only for names with this text in them, in capitals or not.
         """
-        return self._roll.locks(among, containing)
+        return self._lock_listing.locks(among, containing)
 
     def semaphores(
         self, *, among: int = CATALOGUED, containing: str = ""
     ) -> dict[str, SemaphoreState]:
         """The semaphores that are held or waited for now, by name; as `locks`."""
-        return self._roll.semaphores(among, containing)
+        return self._lock_listing.semaphores(among, containing)
 
     def fenced(self, key: str) -> Fenced:
         """The value called *key*, which refuses to be written under an older fence."""
@@ -156,11 +156,11 @@ class Holdfast(Operations):
 
         return Fenced(self._caller, self._namespace.unit(FENCED, key))
 
-    def _places(self, kind: str, name: str, terms: Terms) -> Places:
+    def _permits(self, kind: str, name: str, options: LockOptions) -> Places:
         from holdfast.locks._sync.permits import Places
 
         unit = self._namespace.unit(kind, name)
-        return Places(self._caller, self._renewer, self._waiters, unit, terms)
+        return Places(self._caller, self._renewer, self._waiters, unit, options)
 
     # Task queues
 

@@ -25,7 +25,7 @@ _TOGETHER: Final = 500
 """Units that are asked for at once."""
 
 
-class AsyncRoll:
+class AsyncLockListing:
     """Calls the roll: asks every unit of the catalog who is there.
 
     The catalog says which names there may be, their state says which are in use. Renewers note

@@ -18,7 +18,7 @@ from ...core.transport.outcome import Replied
 from ...core.transport.request import PreparedCommand
 from ...errors import OutcomeUnknown, ServerUnavailable
 from ..lost_signal import Loss
-from ..options import Terms
+from ..options import LockOptions
 from ..waiters import WaiterRegistry
 
 ACQUIRE: Final = Script.load("holdfast.locks", "acquire")
@@ -43,7 +43,7 @@ class AsyncPlaces:
         renewer: Renewer,
         waiters: WaiterRegistry,
         unit: Unit,
-        terms: Terms,
+        terms: LockOptions,
     ) -> None:
         self.caller = caller
         self.waiters = waiters

@@ -26,7 +26,7 @@ _TOGETHER: Final = 500
 """Units that are asked for at once."""
 
 
-class Roll:
+class LockListing:
     """Calls the roll: asks every unit of the catalog who is there.
 
     The catalog says which names there may be, their state says which are in use. Renewers note

@@ -19,7 +19,7 @@ from ...core.transport.outcome import Replied
 from ...core.transport.request import PreparedCommand
 from ...errors import OutcomeUnknown, ServerUnavailable
 from ..lost_signal import Loss
-from ..options import Terms
+from ..options import LockOptions
 from ..waiters import WaiterRegistry
 
 ACQUIRE: Final = Script.load("holdfast.locks", "acquire")
@@ -44,7 +44,7 @@ class Places:
         renewer: Renewer,
         waiters: WaiterRegistry,
         unit: Unit,
-        terms: Terms,
+        terms: LockOptions,
     ) -> None:
         self.caller = caller
         self.waiters = waiters
