@@ -90,7 +90,9 @@ def test_who_is_taken_in_hears_of_it_though_the_one_who_did_it_is_killed(
 ) -> None:
     if name == "join":
         direct.create_chat(["a"], sender="a", body=1, chat_id="c")
-    monkeypatch.setattr("holdfast.messages._sync.membership.Membership.try_to_add", lambda *_: None)
+    monkeypatch.setattr(
+        "holdfast.messages._sync.membership.Membership.try_to_add", lambda *_, **__: None
+    )
     inbox = half.client(site.url, site.namespace).inbox("b")
     waiting = Waiting(lambda: half.do(inbox.fetch(timeout=60)))
     eventually(lambda: listening(site, "inbox", "b"))

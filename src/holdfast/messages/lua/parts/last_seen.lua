@@ -2,7 +2,7 @@
 
 local MAX_DIGITS = 11  -- another program may have written anything
 
--- The stored second in ms since 1970; '' if there is none.
+-- The stored second in ms since 1970; '' if there is no value.
 local function last_seen_ms(stored, epoch)
   if not (stored and epoch and #stored <= MAX_DIGITS and stored:find('^%d+$')) then
     return ''

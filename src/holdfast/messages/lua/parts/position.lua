@@ -2,7 +2,7 @@
 -- distinguish it from a message that got its number after the server lost it. A > before the text
 -- means that the device gave the position, to read on from it. Epoch 0 means that it has no messages.
 
--- Returns the position in *text* as a table; false if there is none.
+-- Returns the position in *text* as a table; or false for an empty text.
 local function parse_position(text)
   local own, epoch, number, ms = text:match('^(>?)(%d+):(%d+):(%d*)$')
   return epoch and {own = own == '>', epoch = epoch, number = number, ms = ms} or false

@@ -45,8 +45,7 @@ local function first_needed(unit)
   return unit.floor
 end
 
--- Drops the messages that need not be kept. *cursor* is the previous cursor of a reader that moved on
--- or left; nil when a message was sent.
+-- Drops messages. *cursor* is the old cursor of a reader that moved on or left; nil after `send`.
 local function retain(unit, cursor)
   if unit.keep then
     drop_below(unit, unit.top - unit.keep + 1)
