@@ -35,8 +35,8 @@ class AsyncData(AsyncLogs):
                 what the server has, at first 100.
         """
         from holdfast.completions._async.recent import AsyncRecent
+        from holdfast.completions.checks import checked_limit
         from holdfast.completions.keys import RECENT
-        from holdfast.completions.limits import checked_limit
 
         unit = self._namespace.unit(RECENT, name)
         return AsyncRecent(self._caller, unit, checked_limit(limit))
@@ -78,12 +78,12 @@ class AsyncData(AsyncLogs):
                 120.
         """
         from holdfast.counters._async.counter import AsyncCounter
+        from holdfast.counters.definition import CounterOptions
         from holdfast.counters.keys import KIND
-        from holdfast.counters.shape import CounterOptions
 
-        given = CounterOptions.checked(precisions, keep)
+        options = CounterOptions.checked(precisions, keep)
         unit = self._namespace.unit(KIND, name)
-        return AsyncCounter(self._caller, self._catalog, unit, given)
+        return AsyncCounter(self._caller, self._catalog, unit, options)
 
     def counter_buffer(self, *, flush_every: Duration = 1.0) -> AsyncCounterBuffer:
         """A buffer that adds to counters of this client once in a while; close it, or the client.

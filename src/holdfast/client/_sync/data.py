@@ -36,8 +36,8 @@ class Data(Logs):
                 what the server has, at first 100.
         """
         from holdfast.completions._sync.recent import Recent
+        from holdfast.completions.checks import checked_limit
         from holdfast.completions.keys import RECENT
-        from holdfast.completions.limits import checked_limit
 
         unit = self._namespace.unit(RECENT, name)
         return Recent(self._caller, unit, checked_limit(limit))
@@ -79,12 +79,12 @@ class Data(Logs):
                 120.
         """
         from holdfast.counters._sync.counter import Counter
+        from holdfast.counters.definition import CounterOptions
         from holdfast.counters.keys import KIND
-        from holdfast.counters.shape import CounterOptions
 
-        given = CounterOptions.checked(precisions, keep)
+        options = CounterOptions.checked(precisions, keep)
         unit = self._namespace.unit(KIND, name)
-        return Counter(self._caller, self._catalog, unit, given)
+        return Counter(self._caller, self._catalog, unit, options)
 
     def counter_buffer(self, *, flush_every: Duration = 1.0) -> CounterBuffer:
         """A buffer that adds to counters of this client once in a while; close it, or the client.
