@@ -142,11 +142,11 @@ class AsyncData(AsyncLogs):
             into: what they are when they are read, such as a dataclass; by default plain JSON.
         """
         from holdfast.rows._async.row_cache import AsyncRowCache
-        from holdfast.rows.options import Terms
+        from holdfast.rows.options import RowCacheOptions
 
-        terms = Terms.checked(shards, lease, ttl, stale_for, codec or self._codec, into)
+        options = RowCacheOptions.checked(shards, lease, ttl, stale_for, codec or self._codec, into)
         here = (self._caller, self._notifier, self._catalog, self._namespace)
-        return AsyncRowCache(*here, name, source=source, terms=terms)
+        return AsyncRowCache(*here, name, source=source, options=options)
 
     async def row_caches(self, *, limit: int = LISTED) -> list[str]:
         """Names of the row caches, the latest used first; *limit* as of `known_completions`."""

@@ -143,11 +143,11 @@ class Data(Logs):
             into: what they are when they are read, such as a dataclass; by default plain JSON.
         """
         from holdfast.rows._sync.row_cache import RowCache
-        from holdfast.rows.options import Terms
+        from holdfast.rows.options import RowCacheOptions
 
-        terms = Terms.checked(shards, lease, ttl, stale_for, codec or self._codec, into)
+        options = RowCacheOptions.checked(shards, lease, ttl, stale_for, codec or self._codec, into)
         here = (self._caller, self._notifier, self._catalog, self._namespace)
-        return RowCache(*here, name, source=source, terms=terms)
+        return RowCache(*here, name, source=source, options=options)
 
     def row_caches(self, *, limit: int = LISTED) -> list[str]:
         """Names of the row caches, the latest used first; *limit* as of `known_completions`."""

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from time import monotonic
 from typing import Any, Final
 
-from ...core._async.caller import Argument, AsyncCaller, CallKind
-from ...core.attempt import FirstAttempt
+from ...core._async.caller import Argument, AsyncCaller
+from ...core._async.prepared_call import AsyncPreparedCall
 from ...core.clock import since_boot
 from ...core.names import Unit
 from ...core.renewer import Lease as Kept
 from ...core.renewer import Renewer
 from ...core.script import Script
-from ...core.transport.outcome import Replied
-from ...core.transport.request import PreparedCommand
 from ...errors import OutcomeUnknown, ServerUnavailable
 from ..lost_signal import Loss
 from ..options import LockOptions
@@ -58,48 +55,58 @@ class AsyncPlaces:
         self._longest_hold_s = terms.longest_hold_s
         self._renewed = RENEW.keys(unit)
         self._limit: Argument = "" if terms.limit is None else terms.limit
-        self.taking = PreparedCommand(ACQUIRE.sha1, self._acquire_keys, terms.lease_ms, self._limit)
-        self.giving = PreparedCommand(RELEASE.sha1, self._release_keys)
+        self._acquire = AsyncPreparedCall(
+            caller, ACQUIRE, unit, self._acquire_keys, terms.lease_ms, self._limit
+        )
+        self._release = AsyncPreparedCall(caller, RELEASE, unit, self._release_keys)
 
     def limited(self, limit: int) -> AsyncPlaces:
         """The same places, for who says that there are *limit*."""
         terms = replace(self.terms, limit=limit)
         return AsyncPlaces(self.caller, self._renewer, self.waiters, self.unit, terms)
 
-    async def shortly(self, form: PreparedCommand, member: str) -> bytes | FirstAttempt | None:
-        """Ask for a place (`taking`), or give it back (`giving`), as it is nearly always enough.
+    async def try_acquire(self, member: str) -> Any | None:
+        """Ask for a place with one call; the reply, or None if `ask` has to follow.
 
-        Returns:
-            The answer, when nobody else is there: the fence, or that it was released. Else what
-            became of the call, for `ask` or `give_back` to go on from. None when it was not sent,
-            because somebody waits in this process, or there is more to a call.
+        Raises:
+            ServerUnavailable: the call did not run.
+            OutcomeUnknown: it may have run.
         """
-        routes = None if self.waiters.channel(self.unit) else self.caller.straight
-        lane = None if routes is None else routes.beaten(self.unit, CallKind.ORDINARY)
-        if lane is None:
+        if self.waiters.channel(self.unit):
             return None
-        since = monotonic()
-        outcome = await lane.submit(form.filled(member))
-        if isinstance(outcome, Replied) and isinstance(outcome.value, bytes):
-            return outcome.value
-        return FirstAttempt(outcome, since, routes)
+        reply = await self._acquire.attempt(member)
+        if isinstance(reply, list):
+            self.waiters.hear(self.unit, reply[1])
+        return reply
 
-    async def ask(
-        self, member: str, ticket: str, *, again: bool, tried: FirstAttempt | None = None
-    ) -> Any:
+    async def release(self, member: str) -> Any:
+        """Give a place back that no other call is about: the reply of `release.lua`."""
+        try:
+            reply = None
+            if not self.waiters.channel(self.unit):
+                reply = await self._release.attempt(member)
+            if isinstance(reply, bytes):
+                return [reply]
+        except OutcomeUnknown:
+            return await self.give_back(member, over=False, again=True)
+        if reply is None:
+            return await self.give_back(member, over=False)
+        self.waiters.hear(self.unit, reply[1])
+        return reply
+
+    async def ask(self, member: str, ticket: str, *, again: bool) -> Any:
         """One call of `acquire.lua`: its reply; just the fence if nobody else is there.
 
         Args:
             member: the acquisition.
             ticket: its place in line; `0` for a new one, empty when it does not wait.
             again: the same was asked before, and the reply was lost.
-            tried: what became of it `shortly` before.
         """
         args: list[Argument] = [member, self.terms.lease_ms, self._limit]
         channel = self.waiters.channel(self.unit)
         if channel or ticket:
             args += [channel, ticket]
-        return await self._call(ACQUIRE, self._acquire_keys, args, harmless=again, tried=tried)
+        return await self._call(ACQUIRE, self._acquire_keys, args, harmless=again)
 
     async def give_back(
         self,
@@ -107,8 +114,8 @@ class AsyncPlaces:
         waiter: str = "",
         *,
         over: bool,
+        again: bool = False,
         durable: bool = True,
-        tried: FirstAttempt | None = None,
     ) -> Any:
         """End an acquisition, whatever has become of it: the reply of `release.lua`.
 
@@ -116,22 +123,22 @@ class AsyncPlaces:
             member: the acquisition.
             waiter: as it may stand in line.
             over: a call of it may still be on its way to the server.
+            again: the reply of the same call was lost.
             durable: as of any call: False where nobody is told that it worked.
-            tried: what became of it `shortly` before.
         """
         args: list[Argument] = [member]
         channel = self.waiters.channel(self.unit)
         if over or channel or waiter:
             args += [int(over), channel, waiter]
         try:
-            return await self._call(RELEASE, self._release_keys, args, durable=durable, tried=tried)
+            if not again:
+                return await self._call(RELEASE, self._release_keys, args, durable=durable)
         except OutcomeUnknown:
-            # Again it answers `gone` if the lost call has done it, and nobody else can have.
-            reply = await self._call(
-                RELEASE, self._release_keys, args, harmless=True, durable=durable
-            )
-            reply[0] = b"released" if reply[0] == b"gone" else reply[0]
-            return reply
+            pass
+        # Again it answers `gone` if the lost call has done it: only this caller can have done it.
+        reply = await self._call(RELEASE, self._release_keys, args, harmless=True, durable=durable)
+        reply[0] = b"released" if reply[0] == b"gone" else reply[0]
+        return reply
 
     async def renew(self, member: str, fence: int) -> bool:
         """Let a place live for a whole lease from now on; False when it is lost."""
@@ -177,7 +184,6 @@ class AsyncPlaces:
         *,
         harmless: bool = False,
         durable: bool = True,
-        tried: FirstAttempt | None = None,
     ) -> Any:
         """Run *script*, and pass on what it says to waiters of this process."""
         missed = True  # a reply that is lost may have spared somebody here a ring
@@ -189,7 +195,6 @@ class AsyncPlaces:
                 args,
                 harmless=harmless,
                 durable=durable,
-                tried=tried,
             )
             if isinstance(reply, bytes):  # nobody else is there
                 reply = [reply]

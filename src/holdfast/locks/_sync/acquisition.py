@@ -7,7 +7,6 @@ import time
 from functools import partial
 from typing import Any, Final, Literal, overload
 
-from ...core.attempt import FirstAttempt
 from ...core.clock import Deadline, since_boot
 from ...core.concurrency._sync.waiting import AutoResetEvent, shielded
 from ...core.renewer import LONGEST_NAP_S
@@ -69,13 +68,19 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
     """
     member, turn, lease = places.waiters.name(), None, None
     try:
-        asked_at = since_boot()
+        began, asked_at = time.monotonic(), since_boot()
         places.waiters.arrive(places.unit, member, asked_at)
-        answer = places.shortly(places.taking, member)
-        if isinstance(answer, bytes):
-            lease = Lease(places, member, int(answer), asked_at, uncertain=False)
+        reply, lost = None, False
+        try:
+            reply = places.try_acquire(member)
+        except OutcomeUnknown:
+            lost = True
+        if isinstance(reply, bytes):
+            lease = Lease(places, member, int(reply), asked_at, uncertain=False)
         else:
-            turn = Turn(places, timeout_s, member, asked_at, answer)
+            turn = Turn(places, timeout_s, began, member, lost=lost)
+            if reply is not None:
+                turn.first_reply = reply, asked_at
             lease = turn.lease() if waits else turn.lease_at_once()
         places.waiters.depart(places.unit, member)
         return lease  # noqa: TRY300 (an exception may interrupt this line, too)
@@ -83,10 +88,10 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
         try:
             if lease is not None:
                 shielded(lease.give_up)
-            elif turn is None:
-                shielded(partial(give_up, places, member, over=True))
-            else:
+            elif turn is not None:
                 turn.leave(error)
+            elif not isinstance(error, ServerUnavailable):
+                shielded(partial(give_up, places, member, over=True))
         finally:
             places.waiters.depart(places.unit, member)
         raise
@@ -110,28 +115,33 @@ class Turn:
     Args:
         places: of what.
         timeout_s: how long to wait; None for ever.
+        began: by the local monotonic clock, when the wait began.
         member: the acquisition.
-        asked_at: by `since_boot`, before it was *tried*.
-        tried: what became of the first try; None: there was none.
+        lost: whether the reply to a first call was lost.
+
+    Attributes:
+        first_reply: the reply to a first call, and when it was sent, by `since_boot`.
     """
 
     def __init__(
         self,
         places: Places,
         timeout_s: float | None,
+        began: float,
         member: str,
-        asked_at: float,
-        tried: FirstAttempt | None,
+        *,
+        lost: bool,
     ) -> None:
+        self.first_reply: tuple[Any, float] | None = None
         self._places = places
-        self._began = time.monotonic() if tried is None else tried.since
-        self._deadline = Deadline(timeout_s, self._began)
+        self._began = began
+        self._deadline = Deadline(timeout_s, began)
         self._member = member
-        self._tried, self._tried_at = tried, asked_at
+        self._lost = lost
         self._holder = ""
         self._ticket = ""
         self._waiter = ""  # as it stands in line
-        self._uncertain = False  # a call may still be on its way
+        self._uncertain = lost  # a call may still be on its way
         self._asked_at = 0.0  # the anchor: the local time, and the server's not before it
         self._asked_ms = 0
         self._first_end_ms = 0
@@ -164,7 +174,8 @@ class Turn:
 
     def _outcome(self, *, waits: bool) -> Lease | None:
         at_once = not waits or self._deadline.passed
-        if at_once or self._tried or not self._places.waiters.channel(self._places.unit):
+        channel = self._places.waiters.channel(self._places.unit)
+        if at_once or self._lost or self.first_reply is not None or not channel:
             lease = self._ask()
             if lease is not None or at_once:
                 return lease
@@ -172,11 +183,14 @@ class Turn:
 
     def _ask(self) -> Lease | None:
         """Ask for a place, or for the same place again."""
+        if self.first_reply is not None:
+            (reply, asked_at), self.first_reply = self.first_reply, None
+            return self._granted(reply, asked_at)
         uncertain, self._uncertain = self._uncertain, True  # a cancelled call may yet arrive
-        tried, self._tried = self._tried, None
-        asked_at = since_boot() if tried is None else self._tried_at
+        again, self._lost = self._lost, False
+        asked_at = since_boot()
         try:
-            reply = self._places.ask(self._member, self._ticket, again=False, tried=tried)
+            reply = self._places.ask(self._member, self._ticket, again=again)
             self._uncertain = uncertain
         except ServerUnavailable:
             self._uncertain = uncertain
@@ -184,6 +198,10 @@ class Turn:
         except OutcomeUnknown:
             asked_at = since_boot()
             reply = self._places.ask(self._member, self._ticket, again=True)
+        return self._granted(reply, asked_at)
+
+    def _granted(self, reply: Any, asked_at: float) -> Lease | None:
+        """Return the lease that *reply* grants; None if it grants none."""
         match reply[0]:
             case fence if len(reply) == 1:
                 return self._lease(int(fence), asked_at)

@@ -164,13 +164,10 @@ class Lease:
                 self._check_process()
             self._drop()
             self._releases.append(b"")
-            places, tried = self._places, None
-            if not self._uncertain:
-                tried = places.shortly(places.giving, self.holder)
-            if isinstance(tried, bytes):
-                reply: Any = [tried]
+            if self._uncertain:
+                reply = self._places.give_back(self.holder, over=True)
             else:
-                reply = places.give_back(self.holder, over=self._uncertain, tried=tried)
+                reply = self._places.release(self.holder)
             self._releases.append(reply[0])
             self._given_back = True
         except HoldfastError:
