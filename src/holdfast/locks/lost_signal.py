@@ -40,7 +40,7 @@ class LostSignal:
                 logger.exception("a callback for the loss of a lease could not be started")
 
     def add_listener(self, listener: Callable[[], object]) -> None:
-        """Call *listener*, which must be quick, when the lease is lost; at once if it already is."""
+        """Call *listener*, which must be quick, at the loss of the lease; at once if it is lost."""
         self._listeners.append(listener)
         if self.is_set:
             self.set()

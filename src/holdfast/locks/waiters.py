@@ -218,7 +218,7 @@ class WaiterRegistry:
         self._units.close()
 
     def after_fork(self) -> None:
-        """Start empty in a forked child; keep the parent's objects, as deleting them may harm it."""
+        """Start empty in a forked child. Deleting the parent's objects could close its sockets."""
         self._inherited.append(self._units)
         self._reset()
 

@@ -58,6 +58,6 @@ class AsyncFenced:
             raise StaleFence(str(self._unit), fence, stored)
 
     async def get(self) -> Any:
-        """Return the stored value; None if there is none."""
+        """Return the stored value; None if nothing was stored."""
         data = await self._caller.read(self._unit, "HGET", keys.fenced(self._unit), "value")
         return None if data is None else decoded(JSON, data, Any, str(self._unit))

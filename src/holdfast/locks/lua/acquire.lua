@@ -35,27 +35,24 @@ if not limit then
 end
 if uncontended == ''
     or not uncontended and redis.call('EXISTS', holders, wait_queue, KEYS[4], KEYS[5]) == 0 then
-  local fence = next_fence(last_fence, now_us)  -- there is no other client: the usual case
-  return write_state(
-    state, limit, fence, last_fence, 'uncontended', id, 'ends_ms', now_ms + lease_ms)
+  -- There is no other client: the usual case.
+  local fence, ends_ms = next_fence(last_fence, now_us), now_ms + lease_ms
+  return write_state(state, limit, fence, last_fence, 'uncontended', id, 'ends_ms', ends_ms)
 end
--- The usual case does not need the following parts: defining their functions takes time.
+-- The usual case does not need these parts: defining their functions takes time.
 -- include contention
 -- include ledger
 -- include hand_over
 -- include holders
 
-local messages, lost = {}, {}
 local permits = {
   state = state, holders = holders, wait_queue = wait_queue, now_ms = now_ms, now_us = now_us,
-  limit = limit, fence = last_fence, last_fence = last_fence, uncontended = uncontended,
-  channel = channel, messages = messages,
+  limit = limit, fence = last_fence, uncontended = uncontended, channel = channel,
 }
-end_uncontended(permits)
+local messages, lost = end_uncontended(permits), {}
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 
--- Confirms its permit, under the fence that it has. A semaphore knows only its latest fence: then the
--- permit gets a new one.
+-- Confirms its permit. A semaphore stores only its latest fence, so the permit gets a new one.
 local function grant_again()
   redis.call('ZREM', holders, '?' .. id)
   if limit > 1 or permits.fence == 0 then

@@ -8,7 +8,7 @@
 -- KEYS[5]  HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  int     limit    the new limit
+-- ARGV[3]  int     new_limit  how many permits there are from now on
 -- returns  int     1
 -- include clock
 -- include ledger
@@ -23,8 +23,7 @@ local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 local limit, fence, uncontended = read_state(state)
 local permits = {
   state = state, holders = KEYS[2], wait_queue = KEYS[3], now_ms = now_ms, now_us = now_us,
-  limit = limit, fence = fence, last_fence = fence, uncontended = uncontended,
-  channel = '', messages = {},
+  limit = limit, fence = fence, uncontended = uncontended, channel = '',
 }
 end_uncontended(permits)
 

@@ -31,7 +31,7 @@ end
 if held and not in_flight and redis.call('EXISTS', wait_queue) == 0 then  -- there is no waiter
   return {'released', {}}
 end
--- The usual cases do not need the following parts: defining their functions takes time.
+-- The usual cases do not need these parts: defining their functions takes time.
 -- include clock
 -- include sound
 -- include state
@@ -43,8 +43,7 @@ local now_ms, now_s, now_us = clock()
 local limit, fence, uncontended = read_state(state)
 local permits = {
   state = state, holders = holders, wait_queue = wait_queue, now_ms = now_ms, now_us = now_us,
-  limit = limit, fence = fence, last_fence = fence, uncontended = uncontended,
-  channel = channel, messages = {},
+  limit = limit, fence = fence, uncontended = uncontended, channel = channel,
 }
 end_uncontended(permits)
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)

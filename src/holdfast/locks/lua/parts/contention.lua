@@ -2,15 +2,15 @@
 -- Expects: sound, state.
 --
 -- These functions share the table *permits*. It has the keys `state`, `holders` and `wait_queue`;
--- `now_ms` and `now_us`; `limit`, `fence` and `uncontended` as they were read, and the fence again as
--- `last_fence`; the `channel` of the calling process, and `messages` for its waiters, which the reply
--- returns instead of a notification.
+-- `now_ms` and `now_us`; `limit`, `fence` and `uncontended` as they were read; and the `channel` of the
+-- calling process.
 
 local AT_ONCE = 64            -- permits taken back or handed over in one call
 local UNCONFIRMED_MS = 60000  -- how long unconfirmed grants are remembered
 
--- Moves the uncontended holder to the other holders. Adds `unconfirmed` to *permits*: how many recent
--- grants were not confirmed.
+-- Moves the uncontended holder to the other holders, and adds to *permits*: `last_fence`, the fence as
+-- it was read; `unconfirmed`, how many recent grants were not confirmed; and `messages`, for waiters of
+-- the calling process, which its reply returns instead of a notification. Returns the messages.
 local function end_uncontended(permits)
   local state, uncontended = permits.state, permits.uncontended
   local more = redis.call('HMGET', state, 'ends_ms', 'unconfirmed', 'unconfirmed_ms')
@@ -28,6 +28,8 @@ local function end_uncontended(permits)
     redis.call('ZADD', permits.holders, more[1], uncontended)
     redis.call('PEXPIRE', permits.holders, KEPT_MS)
   end
+  permits.last_fence, permits.messages = permits.fence, {}
+  return permits.messages
 end
 
 local function raise_fence(permits)
