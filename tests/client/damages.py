@@ -63,20 +63,27 @@ QUEUE = [
 ]
 LOCKS = [
     Case("lock", lambda c, k: c.zadd(k("holders"), {"other": 1}), "2 hold the lock at once"),
-    Case("lock", lambda c, k: c.hdel(k("state"), "fence"), "no fence is stored", "state"),
-    Case("lock", lambda c, k: c.hdel(k("state"), "limit"), "how many may hold at once", "state"),
+    Case(
+        "lock", lambda c, k: c.hdel(k("state"), "fence"), "there is a holder but no fence", "state"
+    ),
+    Case("lock", lambda c, k: c.hdel(k("state"), "limit"), "it has no valid limit", "state"),
     Case("lock", lambda c, k: c.persist(k("state")), "it never expires", "state"),
-    Case("lock", lambda c, k: c.zadd(k("line"), {"a c": 1}), "one is to be there alone", "state"),
-    Case("semaphore", lambda c, k: c.zadd(k("line"), {"alone": 1}), "nobody who could be told"),
+    Case(
+        "lock",
+        lambda c, k: c.zadd(k("wait_queue"), {"a c": 1}),
+        "it has an uncontended holder, but",
+        "state",
+    ),
+    Case("semaphore", lambda c, k: c.zadd(k("wait_queue"), {"alone": 1}), "is not a waiter"),
     Case(
         "semaphore",
-        lambda c, k: c.zadd(k("line"), {"a c": 1, "b c": 1}),
+        lambda c, k: c.zadd(k("wait_queue"), {"a c": 1, "b c": 1}),
         "2 wait with the same ticket",
     ),
     Case(
         "semaphore",
-        lambda c, k: c.zadd(k("holders"), {b"?" + c.hget(k("state"), "sole"): 1}),
-        "has two places",
+        lambda c, k: c.zadd(k("holders"), {b"?" + c.hget(k("state"), "uncontended"): 1}),
+        "has two permits",
     ),
     Case("fenced", lambda c, k: c.hdel(k("fenced"), "fence"), "it has no fence"),
     Case("fenced", lambda c, k: c.hset(k("fenced"), "value", "{"), "its value is no JSON"),
