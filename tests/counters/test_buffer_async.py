@@ -75,7 +75,7 @@ async def test_a_buffer_that_is_closed_is_forgotten(hf: AsyncHoldfast) -> None:
     buffer = hf.counter_buffer()
     await buffer.close()
     await buffer.close()
-    assert not hf._buffers
+    assert not hf._resources.buffers
 
 
 async def test_it_goes_on_after_a_failure_of_another_kind(
@@ -88,7 +88,7 @@ async def test_it_goes_on_after_a_failure_of_another_kind(
         async def call_many(*_: object) -> list[object]:
             raise RuntimeError("no password today")
 
-        context.setattr(hf._caller, "call_many", call_many)
+        context.setattr(hf._resources.caller, "call_many", call_many)
         while "no password today" not in caplog.text:
             await sleep(0.05)
     await reaches(hf, "hits", 3)

@@ -76,7 +76,7 @@ def test_a_buffer_that_is_closed_is_forgotten(hf: Holdfast) -> None:
     buffer = hf.counter_buffer()
     buffer.close()
     buffer.close()
-    assert not hf._buffers
+    assert not hf._resources.buffers
 
 
 def test_it_goes_on_after_a_failure_of_another_kind(
@@ -89,7 +89,7 @@ def test_it_goes_on_after_a_failure_of_another_kind(
         def call_many(*_: object) -> list[object]:
             raise RuntimeError("no password today")
 
-        context.setattr(hf._caller, "call_many", call_many)
+        context.setattr(hf._resources.caller, "call_many", call_many)
         while "no password today" not in caplog.text:
             sleep(0.05)
     reaches(hf, "hits", 3)

@@ -73,4 +73,4 @@ async def test_one_that_gives_up_delays_nobody(site: Site) -> None:
                 await asyncio.wait([*doomed, hasty])
             assert isinstance(hasty.exception(), TimeoutError)
             await (await last).release()
-        assert not hf._waiters._arrivals
+        assert not hf._resources.waiters._arrivals

@@ -322,14 +322,14 @@ async def test_the_list_of_chats_is_repaired_on_reading(hf: AsyncHoldfast, site:
     inbox = hf.inbox("b")
     listed = f"{site.namespace}:{{inbox:b}}:chats"
     site.client.zadd(listed, {"": 1, "ghost": 1000})
-    await hf._messaging.index.add(["b"], "coming")
+    await hf._resources.messaging.index.add(["b"], "coming")
     assert await inbox.fetch() == []
     assert [name for name in site.client.zrange(listed, 0, -1) if name] == [b"coming"]
     assert await inbox.chats() == []
 
 
 async def test_a_note_made_anew_outlives_who_would_take_it_off(hf: AsyncHoldfast) -> None:
-    index = hf._messaging.index
+    index = hf._resources.messaging.index
     await index.add(["b"], "c")
     seen = await index.noted("b", "c")
     assert seen is not None

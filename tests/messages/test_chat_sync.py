@@ -323,14 +323,14 @@ def test_the_list_of_chats_is_repaired_on_reading(hf: Holdfast, site: Site) -> N
     inbox = hf.inbox("b")
     listed = f"{site.namespace}:{{inbox:b}}:chats"
     site.client.zadd(listed, {"": 1, "ghost": 1000})
-    hf._messaging.index.add(["b"], "coming")
+    hf._resources.messaging.index.add(["b"], "coming")
     assert inbox.fetch() == []
     assert [name for name in site.client.zrange(listed, 0, -1) if name] == [b"coming"]
     assert inbox.chats() == []
 
 
 def test_a_note_made_anew_outlives_who_would_take_it_off(hf: Holdfast) -> None:
-    index = hf._messaging.index
+    index = hf._resources.messaging.index
     index.add(["b"], "c")
     seen = index.noted("b", "c")
     assert seen is not None
