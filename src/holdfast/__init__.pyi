@@ -73,7 +73,7 @@ from .counters._sync.counter import Counter as Counter
 from .counters._async.counter import AsyncCounter as AsyncCounter
 from .counters.sample import Sample as Sample
 from .counters.sample import Samples as Samples
-from .counters.state import CounterState as CounterState
+from .counters.definition import CounterState as CounterState
 from .rows._sync.row_cache import RowCache as RowCache
 from .rows._async.row_cache import AsyncRowCache as AsyncRowCache
 from .rows.commit_hook import CommitHook as CommitHook

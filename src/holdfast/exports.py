@@ -40,7 +40,7 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     "counters._sync.buffer": ("CounterBuffer",),
     "counters._sync.counter": ("Counter",),
     "counters.sample": ("Sample", "Samples"),
-    "counters.state": ("CounterState",),
+    "counters.definition": ("CounterState",),
     "rows._sync.row_cache": ("RowCache",),
     "rows.commit_hook": ("CommitHook",),
     "rows.report": ("RefreshReport", "RowCacheStatus", "RowExplanation"),
