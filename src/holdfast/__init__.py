@@ -131,8 +131,7 @@ if TYPE_CHECKING:
     from .tallies._sync.tally import Tally
     from .tallies.counted import Counted
     from .tallies.geo.key import GeoKey
-    from .tallies.geo.table import GeoTable
-    from .tallies.place import Place
+    from .tallies.geo.table import GeoLocation, GeoTable
     from .tallies.report import Change, Count, Rejected, TallyReport
     from .telemetry.opentelemetry import OpenTelemetry
     from .telemetry.prometheus import PrometheusMetrics
@@ -208,6 +207,7 @@ __all__ = [
     "Fsynced",
     "Gap",
     "GeoKey",
+    "GeoLocation",
     "GeoTable",
     "Holder",
     "Holdfast",
@@ -237,7 +237,6 @@ __all__ = [
     "OutcomeUnknown",
     "Pace",
     "PayloadTooLarge",
-    "Place",
     "Position",
     "PrometheusMetrics",
     "PublishedFile",
