@@ -141,7 +141,7 @@ def _check_secret(secret: bytes) -> None:
     if estimated_bits(secret) < LEAST_BITS:
         raise ValueError(
             "a secret that consists of repetitions, sequences or keyboard rows can be guessed: "
-            "make a random one, for example with `holdfast serve secret FILE`"
+            "it must be random, as those of `holdfast serve secret FILE`"
         )
 
 

@@ -19,7 +19,7 @@ class Line:
     """A connection, without a client that means well."""
 
     def __init__(self, live: RunningApp, user: str) -> None:
-        self._house = live
+        self._app = live
         self._token = live.tokens.issue(user)
         self._socket = socket.create_connection(("127.0.0.1", live.port), 60)
         self._file = self._socket.makefile("rb")
@@ -28,7 +28,7 @@ class Line:
         """A request as it is sent."""
         data = b"" if body is None else json.dumps(body).encode()
         head = (
-            f"{method} {path} HTTP/1.1\r\nHost: {self._house.host}\r\n"
+            f"{method} {path} HTTP/1.1\r\nHost: {self._app.host}\r\n"
             f"Authorization: Bearer {self._token}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
         )
