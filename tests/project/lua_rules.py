@@ -72,13 +72,8 @@ MAY_UNPACK: Final = {
     "rows/commit": "no more than one for each row, of which a client sends at most 500",
     "rows/get_many": "no more than one for each row, of which a client asks for at most 500",
     "rows/parts/store": "no more than two for each row, likewise",
-<<<<<<< HEAD
-    "rows/claim": "no more than two for each of `limit`, which is at most 500",
-    "tallies/parts/add": "no more than VALUES_PER_COMMAND values and their counts",
-=======
     "rows/claim_due": "no more than two for each of `limit`, which is at most 500",
-    "tallies/parts/add": "no more than TOGETHER values and their counts",
->>>>>>> main
+    "tallies/parts/add": "no more than VALUES_PER_COMMAND values and their counts",
 }
 """`unpack` overflows the stack of Lua at some thousand values."""
 
