@@ -1,12 +1,12 @@
-"""The data section of a MaxMind database: what its records say of places, and no more.
+"""Decodes records in the data section of a MaxMind database, as far as a table needs them.
 
-    control byte: kind in the three highest bits (0: it is in the next byte, less 7), size in the
-    others (29, 30, 31: one, two, three more bytes have it)
+    control byte, three highest bits: the kind; 0: the next byte has the kind, less 7
+    control byte, other bits: the size; 29, 30, 31: one, two, three more bytes have the size
 
-A file is not to be trusted. The library's quick decoder ends the process on some damaged ones, its
-slow one takes a minute for a city table, and hours for a file made to that end. Here all reads are
-within bounds, a value that many point at is read once, and the work is bounded by the size of the
-file. Languages that nobody asked for are skipped.
+The file is untrusted. The library's fast decoder crashes the process on some damaged files. Its
+slow decoder takes a minute for a city table, and hours for a malicious file. This decoder reads
+only within bounds and decodes a value once, however many pointers lead to it. So the size of the
+file bounds its work. It skips languages that are not needed.
 
 Format: https://maxmind.github.io/MaxMind-DB/, version 2.0, "Output Data Section".
 """
@@ -17,61 +17,61 @@ from typing import Any, Final
 
 _POINTER, _TEXT, _MAP, _ARRAY, _FLAG = 1, 2, 7, 11, 14
 _SIZED: Final = {3, 4, 5, 6, 8, 9, 10, 15}
-"""Kinds whose size is that of their bytes."""
+"""Kinds with a size in bytes."""
 
 _POINTER_OFFSETS: Final = (0, 2048, 526336, 0)
 
 MAX_DEPTH: Final = 64
-"""Of values within values; sound records have about six."""
+"""Maximal nesting of values; valid records have about six levels."""
 
 MAX_SIZE: Final = 1 << 16
-"""Of a text, or of the members of a map or an array."""
+"""Maximal bytes of a text, and maximal number of members of a map or an array."""
 
 
 class BadRecord(Exception):
-    """Something that is no value; says what."""
+    """The data is not a valid value; the text explains why."""
 
 
-class Records:
-    """Reads values, of maps only some members.
+class RecordDecoder:
+    """Decodes values of a data section, and keeps only the wanted members of maps.
 
     Args:
         data: the data section.
-        wanted: keys of maps that are kept.
+        wanted: keys of the members that are kept.
     """
 
     def __init__(self, data: bytes, wanted: frozenset[str]) -> None:
         self._data = data
         self._wanted = wanted
-        self._known: dict[int, Any] = {}
-        # Each value takes a byte at least, and sound ones do not overlap.
-        self._left = 2 * len(data)
-        # A text is read where it stands, and once more for each value around it that is pointed at.
-        self._left_of_texts = 8 * len(data)
+        self._decoded: dict[int, Any] = {}
+        # Each value has at least one byte, and valid values do not overlap.
+        self._values_left = 2 * len(data)
+        # A text is decoded again for each value around it that is the target of a pointer.
+        self._text_bytes_left = 8 * len(data)
 
     def read(self, at: int) -> Any:
-        """The value at an offset; numbers are None.
+        """Return the value at the offset *at*; numbers are returned as None.
 
         Raises:
-            BadRecord: there is none.
+            BadRecord: there is no valid value.
         """
         try:
             return self._value(at, 0)[0]
         except IndexError:
-            raise BadRecord("a record leads out of the data") from None
+            raise BadRecord("a record points out of the data") from None
         except UnicodeDecodeError:
-            raise BadRecord("a text is no UTF-8") from None
+            raise BadRecord("a text is not UTF-8") from None
 
     def _value(self, at: int, depth: int) -> tuple[Any, int]:
-        """The value at an offset, and the offset behind it."""
-        self._left -= 1
-        if self._left < 0 or depth > MAX_DEPTH:
-            raise BadRecord("its records lead in circles, or overlap")
+        """Return the value at an offset, and the offset after it."""
+        self._values_left -= 1
+        if self._values_left < 0 or depth > MAX_DEPTH:
+            raise BadRecord("its records have a cycle, or overlap")
         control = self._data[at]
         at += 1
         kind = control >> 5
         if kind == _POINTER:
-            return self._pointed_at(control, at, depth)
+            return self._pointer_target(control, at, depth)
         if kind == 0:
             kind, at = 7 + self._data[at], at + 1
         size, at = self._size(control & 31, at)
@@ -97,26 +97,26 @@ class Records:
             key, at = self._value(at, depth)
             value, at = self._value(at, depth)
             if not isinstance(key, str):
-                raise BadRecord("the key of a map is no text")
+                raise BadRecord("the key of a map is not a text")
             if key in self._wanted:
                 found[key] = value
         return found, at
 
-    def _pointed_at(self, control: int, at: int, depth: int) -> tuple[Any, int]:
+    def _pointer_target(self, control: int, at: int, depth: int) -> tuple[Any, int]:
         length = (control >> 3 & 3) + 1
         more = self._data[at : at + length]
         if len(more) < length:
             raise IndexError
         high = control & 7 if length < 4 else 0
         target = (high << 8 * length) + int.from_bytes(more) + _POINTER_OFFSETS[length - 1]
-        if target not in self._known:
+        if target not in self._decoded:
             if self._data[target] >> 5 == _POINTER:
-                raise BadRecord("a pointer leads to another one")
-            self._known[target] = self._value(target, depth + 1)[0]
-        return self._known[target], at + length
+                raise BadRecord("a pointer points to another one")
+            self._decoded[target] = self._value(target, depth + 1)[0]
+        return self._decoded[target], at + length
 
     def _size(self, size: int, at: int) -> tuple[int, int]:
-        """What a size in the control byte means."""
+        """Return the size that the control byte and the bytes after it mean."""
         if size < 29:
             return size, at
         length = size - 28
@@ -133,7 +133,7 @@ class Records:
             return None, end
         if size > MAX_SIZE:
             raise BadRecord(f"a text has {size:,} bytes")
-        self._left_of_texts -= size
-        if self._left_of_texts < 0:
+        self._text_bytes_left -= size
+        if self._text_bytes_left < 0:
             raise BadRecord("its texts overlap")
         return self._data[at:end].decode(), end
