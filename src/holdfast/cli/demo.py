@@ -12,6 +12,7 @@ import typer
 from .commands import Commands
 from .connection import Embedded, Url, client_errors, connected, fail, on_command_line
 from .exit_codes import WRONG_USAGE
+from .options import flag
 
 try:
     from holdfast_demo import DEMOS, DemoFailed, WorldDemo, run
@@ -21,7 +22,7 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     from holdfast_demo import Demo
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
+AsJson = Annotated[bool, flag("Print the report as one JSON object.", "--json")]
 SERVER: Final[dict[str, Any]] = {"url": Url, "embedded": Embedded}
 """Options of a demo that are those of every command."""
 

@@ -17,11 +17,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ..inspect.formats import iso
+from .options import flag
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object per line, for scripts.")]
+AsJson = Annotated[bool, flag("One JSON object per line, for scripts.", "--json")]
 
 UNFOLDED: Final = 1_000_000
 """The line width of a pipe: a program must not get lines that were cut for a screen."""

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
 from ... import Chat, Mailbox, Message, NoSuchChat, Undecodable
+from ..options import argument, flag
 from ..resources import Resource
 from .chats import CHATS
 from .mailboxes import MAILBOXES
@@ -21,8 +20,8 @@ AnyMessage = Message | Undecodable
 PAGE: Final = 100
 """Messages of one request."""
 
-Name = Annotated[str, typer.Argument(metavar="ID", help="The chat.")]
-IsMailbox = Annotated[bool, typer.Option("--mailbox", help="ID is a mailbox.")]
+Name = Annotated[str, argument("ID", "The chat.")]
+IsMailbox = Annotated[bool, flag("ID is a mailbox.", "--mailbox")]
 
 
 class Conversation:

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ... import MailboxFull, NotAMember
 from ..connection import fail, with_client
 from ..exit_codes import REFUSED, WRONG_USAGE
+from ..options import argument, option
 from ..output import AsJson, print_json, print_line
 from .conversation import IsMailbox, Name, conversation
 
 if TYPE_CHECKING:
     from ... import Holdfast
 
-Sender = Annotated[
-    str, typer.Option("--as", metavar="USER", help="The sender; in a chat a member.")
-]
+Sender = Annotated[str, option("USER", "The sender; in a chat a member.", "--as")]
 
 
 @with_client()
 def send(
     hf: Holdfast,
     name: Name,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The message.")],
+    text: Annotated[str, argument("TEXT", "The message.")],
     sender: Sender,
     mailbox: IsMailbox = False,
     as_json: AsJson = False,

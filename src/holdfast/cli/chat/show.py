@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
 from ... import Chat
 from ..connection import with_client
+from ..options import flag
 from ..output import AsJson, field_table, print_block, print_json, print_sections
 from ..resources import list_resources
 from .chats import CHATS, ChatSummary, member_table
@@ -26,7 +25,7 @@ SHOWN: Final = 10
 @with_client()
 def ls(
     hf: Holdfast,
-    mailbox: Annotated[bool, typer.Option("--mailbox", help="List the mailboxes.")] = False,
+    mailbox: Annotated[bool, flag("List the mailboxes.", "--mailbox")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the chats: members, messages that are kept, and when the newest was sent.

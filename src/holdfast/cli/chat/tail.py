@@ -10,6 +10,7 @@ import typer
 
 from ..connection import with_client
 from ..exit_codes import INTERRUPTED
+from ..options import option
 from ..output import AsJson, print_json, print_line, warn
 from .conversation import AnyMessage, Conversation, IsMailbox, Name, conversation
 from .messages import message_json, message_line
@@ -20,12 +21,7 @@ if TYPE_CHECKING:
 POLL_S: Final = 0.5
 """The server notifies members only, so `tail` polls."""
 
-Last = Annotated[
-    int,
-    typer.Option(
-        "--last", metavar="N", min=0, max=1000, help="Begin with the last N messages, up to 1,000."
-    ),
-]
+Last = Annotated[int, option("N", "Begin with the last N messages, up to 1,000.", min=0, max=1000)]
 
 
 @with_client()

@@ -16,6 +16,7 @@ from ...inspect.formats import counted, size
 from ..connection import Embedded, Namespace, Url, connected, fail
 from ..exit_codes import FAILED, WRONG_USAGE
 from ..log_output import log_to_stderr
+from ..options import argument, flag, option
 from ..output import AsJson, print_json, print_line
 from .counting import count_lines
 
@@ -24,28 +25,19 @@ if TYPE_CHECKING:
 
 DIMENSIONS: Final = ("country", "region", "city")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The tally.")]
+Name = Annotated[str, argument("NAME", "The tally.")]
 From = Annotated[
-    Path | None,
-    typer.Option("--from", metavar="DIR", help="A folder of logs, or a log; .gz is unpacked."),
+    Path | None, option("DIR", "A folder of logs, or a log; .gz is unpacked.", "--from")
 ]
 Growing = Annotated[
-    bool,
-    typer.Option("--growing", help="The files still grow: leave a last line without a line end."),
+    bool, flag("The files still grow: leave a last line without a line end.", "--growing")
 ]
-Feed = Annotated[str | None, typer.Option("--feed", metavar="FEED", help="A feed of logs, and")]
-Consumer = Annotated[
-    str | None, typer.Option("--consumer", metavar="NAME", help="as which of its consumers.")
-]
+Feed = Annotated[str | None, option("FEED", "A feed of logs, and")]
+Consumer = Annotated[str | None, option("NAME", "as which of its consumers.")]
 Geo = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--geo", metavar="FILE", help="The table: .mmdb; or .csv of networks, repeatable, and"
-    ),
+    list[Path] | None, option("FILE", "The table: .mmdb; or .csv of networks, repeatable, and")
 ]
-Locations = Annotated[
-    Path | None, typer.Option("--locations", metavar="FILE", help="the .csv of its places.")
-]
+Locations = Annotated[Path | None, option("FILE", "the .csv of its places.")]
 
 
 def tally(

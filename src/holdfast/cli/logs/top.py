@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
 from ..connection import fail, with_client
 from ..exit_codes import NOT_FOUND, WRONG_USAGE
+from ..options import argument, option
 from ..output import AsJson, print_block, print_json, print_line, untrusted
 
 if TYPE_CHECKING:
@@ -21,17 +21,10 @@ BAR: Final = 30
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉"
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The tally.")]
-Dimension = Annotated[
-    str, typer.Argument(metavar="DIMENSION", help="Such as country, region or city.")
-]
-Day = Annotated[
-    str | None,
-    typer.Option("--day", metavar="DAY", help="As in 2011-10-10; by default the last one."),
-]
-Limit = Annotated[
-    int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="How many values.")
-]
+Name = Annotated[str, argument("NAME", "The tally.")]
+Dimension = Annotated[str, argument("DIMENSION", "Such as country, region or city.")]
+Day = Annotated[str | None, option("DAY", "As in 2011-10-10; by default the last one.")]
+Limit = Annotated[int, option("N", "How many values.", min=1, max=10_000)]
 
 
 @with_client()
