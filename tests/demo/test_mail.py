@@ -34,7 +34,7 @@ from holdfast_demo.mail.smtp_server import (
 )
 
 DEADLINE_S = 90.0
-EVENTS = 200
+EVENTS = 100
 
 
 def command(*arguments: object) -> list[str]:

@@ -17,10 +17,12 @@ from holdfast_demo.demo import Demo, Figures, Grid, Invariant
 from holdfast_demo.example_files import example
 from holdfast_demo.logs.tallying import LogsDemo
 from holdfast_demo.mail.evening import strip
+from holdfast_demo.market.contest import ROUNDS, MarketDemo, RoundResult
+from holdfast_demo.market.trader import TradeCounts
 from holdfast_demo.report import DemoReport, print_report
 from holdfast_demo.screen import drawn
 
-KEPT = Invariant("queue", "a task whose enqueue returned runs", 7, "mails")
+KEPT = Invariant("queue", "an acknowledged task runs", 7, "mails")
 
 
 def report_of(*invariants: Invariant, killed: tuple[str, ...] = ()) -> DemoReport:
@@ -107,6 +109,17 @@ def test_the_screen_shows_which_counter_was_killed() -> None:
     )  # fmt: skip
     assert shown.count("● counts") == shown.count("× killed") == 1
     assert "57.1%" in shown
+
+
+def test_the_screen_shows_the_rounds_of_the_market() -> None:
+    """Show what was traded in each round that is over, and which round goes on."""
+    first, second = ROUNDS[:2]
+    counts = TradeCounts(listed=1_234, bought=56, retries=7, waited_s=0.56)
+    done = [RoundResult(first, counts, 0, 0, ())]
+    shown = picture_of(MarketDemo(), _done=done, _round=second)
+    cells = next(line.split() for line in shown.splitlines() if "WATCH/MULTI/EXEC" in line)
+    assert cells[-5:] == ["1,234", "56", "10.0", "ms", "7"]
+    assert str(second) in shown
 
 
 def test_a_strip_shows_when_there_was_something() -> None:

@@ -99,7 +99,7 @@ def row_table(
     style: str = "bold",
     name_width: int = 28,
 ) -> Table:
-    """Return a table whose first column holds names of others; numbers stand on the right.
+    """Return a table: the first column holds untrusted names, numbers are aligned to the right.
 
     Args:
         titles: of the columns.

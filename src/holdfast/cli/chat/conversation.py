@@ -43,7 +43,7 @@ class Conversation:
         return self.source.history(limit=limit)
 
     def after(self, seq: int) -> list[AnyMessage]:
-        """Return all messages after a number; all there are, if it has been created anew."""
+        """Return all messages after a number; after a new chat of that name began, all of them."""
         newest = self.newest(1)
         last = newest[-1].seq if newest else seq
         found: list[AnyMessage] = []

@@ -52,7 +52,7 @@ def _follow(found: Conversation, last: int, *, as_json: bool) -> NoReturn:
         time.sleep(POLL_S)
         messages = found.after(seq or 0)
         if seq and messages and messages[0].seq <= seq:
-            warn(f"{found} was created anew")
+            warn(f"{found} was deleted and created again")
         elif seq and messages and messages[0].seq > seq + 1:
             warn(
                 f"numbers {seq + 1:,} to {messages[0].seq - 1:,} were dropped before they were read"

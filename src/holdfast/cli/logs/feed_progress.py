@@ -22,7 +22,7 @@ class FeedProgress:
         self._text = ""
 
     def text(self) -> str:
-        """Return as in `geo-2 is 12.3 MiB behind`; empty if no consumer is."""
+        """Return who is slow, as in `geo-2 is 12.3 MiB behind`; empty if no consumer is behind."""
         if time.monotonic() - self._read_at > POLL_S:
             self._read_at = time.monotonic()
             with suppress(HoldfastError):
@@ -31,7 +31,7 @@ class FeedProgress:
 
 
 def progress_of(status: FeedStatus) -> str:
-    """Return who is furthest behind; for shared files, what is left and who has the oldest."""
+    """Return the slowest consumer; for shared files, what is left and who holds the oldest."""
     slowest = max(status.consumers, key=lambda consumer: consumer.behind, default=None)
     if slowest is None or not slowest.behind:
         return ""

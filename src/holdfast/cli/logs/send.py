@@ -25,7 +25,7 @@ MIB = 2**20
 
 
 def _folder(folder: Path) -> Path:
-    """Return *folder*; end the command if it is none."""
+    """Return *folder*; end the command if it is no folder."""
     if not folder.is_dir():
         fail(f"{str(folder)!r} is no folder", code=WRONG_USAGE)
     return folder

@@ -77,7 +77,7 @@ def serve(
         list[str] | None,
         option(
             "ADDRESS",
-            "A proxy, or a network of proxies, whose X-Forwarded-… is trusted. Repeatable.",
+            "Trust X-Forwarded-… of this proxy or network of proxies. Repeatable.",
         ),
     ] = None,
     user: Annotated[
