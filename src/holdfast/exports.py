@@ -52,7 +52,7 @@ EXPORTS: Final = {
     "Counter": "counters._sync.counter",
     "CounterBuffer": "counters._sync.buffer",
     "CounterOverflow": "errors",
-    "CounterState": "counters.state",
+    "CounterState": "counters.definition",
     "Damage": "client.audit_report",
     "DamagedData": "errors",
     "DamagedFile": "errors",

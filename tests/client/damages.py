@@ -131,7 +131,7 @@ ROWS = [
         "the latest token is not there",
         "loads",
     ),
-    Case("rows", lambda c, k: c.hset(k("troubles"), "1", "x"), "wrong with row '1' cannot be read"),
+    Case("rows", lambda c, k: c.hset(k("failures"), "1", "x"), "wrong with row '1' cannot be read"),
     Case("rows", lambda c, k: c.persist(k("row:1")), "it never expires", "row:1"),
 ]
 FILES = [
@@ -147,15 +147,21 @@ FILES = [
     Case("feed", lambda c, k: c.hset(k("files"), "1", "x"), "known of file '1' cannot be read"),
     Case("feed", lambda c, k: c.hset(k("names"), "a.log", "x"), "known of 'a.log' cannot be read"),
     Case("feed", lambda c, k: _renamed(c, k("names"), "a.log", "z"), "a name of another", "files"),
-    Case("feed", lambda c, k: c.hset(k("opened"), "1", "a.log"), "whether file '1' is being"),
+    Case("feed", lambda c, k: c.hset(k("publishing"), "1", "a.log"), "whether file '1' is being"),
     Case("feed", lambda c, k: _packed(c, k("files"), "1", done="000"), "for 3 groups, not for 2"),
-    Case("feed", lambda c, k: c.hset(k("places"), "1:9", _PLACE), "in a file that is not there"),
-    Case("feed", lambda c, k: c.hset(k("places"), "2:1", "x"), "place '2:1' cannot be read"),
-    Case("feed", lambda c, k: c.hset(k("places"), "2:1", _FAR), "place '2:1' is at 999999999 of"),
-    Case("feed", lambda c, k: c.hset(k("places"), "2:1", _TOKEN), "a token that was never given"),
-    Case("feed", lambda c, k: c.hset(k("places"), "9", "1"), "group '9' stands nowhere"),
-    Case("feed", lambda c, k: c.hset(k("places"), "x", "1"), "'x' is no place"),
-    Case("feed", lambda c, k: c.hset(k("places"), "*x", "1 1"), "was given a file, and is none"),
+    Case("feed", lambda c, k: c.hset(k("positions"), "1:9", _PLACE), "in a file that is not there"),
+    Case("feed", lambda c, k: c.hset(k("positions"), "2:1", "x"), "position '2:1' cannot be read"),
+    Case(
+        "feed",
+        lambda c, k: c.hset(k("positions"), "2:1", _FAR),
+        "position '2:1' is at 999999999 of",
+    ),
+    Case(
+        "feed", lambda c, k: c.hset(k("positions"), "2:1", _TOKEN), "a token that was never given"
+    ),
+    Case("feed", lambda c, k: c.hset(k("positions"), "9", "1"), "group '9' stands nowhere"),
+    Case("feed", lambda c, k: c.hset(k("positions"), "x", "1"), "'x' is not a position"),
+    Case("feed", lambda c, k: c.hset(k("positions"), "*x", "1 1"), "was given a file, and is none"),
     Case("feed", lambda c, k: c.persist(k("chunks")), "it never expires", "chunks"),
 ]
 TALLIES = [

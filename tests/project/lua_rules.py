@@ -72,7 +72,7 @@ MAY_UNPACK: Final = {
     "rows/commit": "no more than one for each row, of which a client sends at most 500",
     "rows/get_many": "no more than one for each row, of which a client asks for at most 500",
     "rows/parts/store": "no more than two for each row, likewise",
-    "rows/claim": "no more than two for each of `limit`, which is at most 500",
+    "rows/claim_due": "no more than two for each of `limit`, which is at most 500",
     "tallies/parts/add": "no more than TOGETHER values and their counts",
 }
 """`unpack` overflows the stack of Lua at some thousand values."""
@@ -87,7 +87,7 @@ ALLOW_OOM: Final = {
     "core/mark": "what it marks may free memory, and it leaves nothing",
     "files/abort": "it frees memory",
     "files/claim": "whoever reads frees memory, and must get its next file for that",
-    "files/leave": "what it held goes to those who free it",
+    "files/end_session": "what it held goes to those who free it",
     "files/read": "it frees what was acknowledged; a position takes no more room further on",
     "files/renew": "extends what exists; a full server must not cost the leases",
     "files/retry": "who reads a file again frees its memory",
@@ -113,10 +113,10 @@ ALLOW_OOM: Final = {
 READ_WHOLE: Final = {
     "counters/samples": "a precision keeps 1,000 samples, in two chunks",
     "queues/pace": "it has a field for each of 120 minutes",
-    "files/claim": "a feed has no more than CROWD consumers",
-    "files/put": "no more than MANY_OPEN files are being published",
-    "files/seal": "no more than MANY_OPEN files are being published",
-    "files/status": "a feed has no more than CROWD consumers",
+    "files/claim": "a feed has no more than MAX_CONSUMERS consumers",
+    "files/put": "no more than MAX_PUBLISHING files are being published",
+    "files/seal": "no more than MAX_PUBLISHING files are being published",
+    "files/status": "a feed has no more than MAX_CONSUMERS consumers",
 }
 """Who may read a whole hash."""
 

@@ -15,10 +15,10 @@ _SHARD: Final[Mapping[str, Part]] = {
     "due": Part("zset"),
     "plan": Part("hash"),
     "loads": Part("zset"),
-    "troubles": Part("hash"),
+    "failures": Part("hash"),
 }
 _PLANNED: Final = re.compile(rb"[1-9]\d*:\d+")
-_TROUBLE: Final = re.compile(rb"\d+:\d+:", re.DOTALL)
+_FAILURE: Final = re.compile(rb"\d+:\d+:", re.DOTALL)
 
 
 def part(kind: str, name: str) -> Part | None:
@@ -56,6 +56,6 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
         yield Fault("due", f"row {shown(row)} is due, and has no period")
     if unit.has("loads") and b"" not in unit.zset("loads"):
         yield Fault("loads", "the latest token is not there: one could be given twice")
-    for row, trouble in unit.hash("troubles").items():
-        if not _TROUBLE.match(trouble):
-            yield Fault("troubles", f"what is wrong with row {shown(row)} cannot be read")
+    for row, entry in unit.hash("failures").items():
+        if not _FAILURE.match(entry):
+            yield Fault("failures", f"what is wrong with row {shown(row)} cannot be read")

@@ -39,9 +39,9 @@ def loads(unit: Unit) -> str:
     return unit.key("loads")
 
 
-def troubles(unit: Unit) -> str:
+def failures(unit: Unit) -> str:
     """HASH rows that could not be loaded → `at_ms:failures:why`; empty: all of them. Expires."""
-    return unit.key("troubles")
+    return unit.key("failures")
 
 
 def row(unit: Unit, member: str) -> str:

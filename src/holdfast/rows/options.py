@@ -27,7 +27,7 @@ ABSENT_TTL_MS: Final = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class RowCacheOptions:
     """How this program uses a cache.
 
     Attributes:

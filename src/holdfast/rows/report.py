@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..core.stored import stored_int, stored_score
 from ..errors import DecodeError
-from .row import Copy, State
+from .row import CachedCopy, State
 from .row_ids import RowId
 
 
@@ -32,12 +32,12 @@ class RefreshReport:
     unchanged: int
     failed: int
     refused: int
-    trouble: str
+    source_error: str
     next_due: float | None
 
     @classmethod
     def of(
-        cls, outcomes: Iterable[tuple[str, str]], trouble: str, waits_ms: Iterable[int]
+        cls, outcomes: Iterable[tuple[str, str]], source_error: str, next_due_ms: Iterable[int]
     ) -> RefreshReport:
         """The report of a step.
 
@@ -46,7 +46,7 @@ class RefreshReport:
             trouble: why the source could not be asked.
             waits_ms: by shard, until another row is due; -1: none is scheduled.
         """
-        scheduled_ms = [wait_ms for wait_ms in waits_ms if wait_ms >= 0]
+        scheduled_ms = [next_due_ms for next_due_ms in next_due_ms if next_due_ms >= 0]
         counts = Counter(outcomes)
         digits: Counter[str] = Counter()
         for (_, digit), count in counts.items():
@@ -57,7 +57,7 @@ class RefreshReport:
             unchanged=digits["2"],
             failed=counts["!", "3"],
             refused=digits["0"],
-            trouble=trouble,
+            source_error=source_error,
             next_due=min(scheduled_ms) / 1000 if scheduled_ms else None,
         )
 
@@ -135,7 +135,7 @@ class RowCacheStatus:
     loading: int
     failing: int
     lag: float
-    trouble: str
+    source_error: str
 
     @classmethod
     def of(cls, shards: Iterable[Any]) -> RowCacheStatus:
@@ -143,11 +143,11 @@ class RowCacheStatus:
         answers = list(shards)
         scheduled, due, loading, failing = (sum(each[i] for each in answers) for i in range(4))
         lag_ms = max((stored_score(each[4], "how late a row is") for each in answers), default=0)
-        troubles = [trouble_of(each[5])[1] for each in answers if each[5]]
+        troubles = [failure_of(each[5])[1] for each in answers if each[5]]
         return cls(scheduled, due, loading, failing, lag_ms / 1000, (troubles or [""])[0])
 
 
-def trouble_of(entry: bytes) -> tuple[int, str]:
+def failure_of(entry: bytes) -> tuple[int, str]:
     """Return how often in a row, and why, from `at_ms:failures:why`.
 
     Raises:
@@ -166,9 +166,9 @@ def explanation(row_id: RowId, reply: list[bytes]) -> RowExplanation:
     """From the answer of `lua/explain.lua`; empty: there is no such cache."""
     if not reply:
         return RowExplanation(row_id, "uncached", None, None, None, None, 0, "", "")
-    now_ms, due, planned, token, trouble, all_trouble, stored = reply
+    now_ms, due, planned, token, source_error, all_trouble, stored = reply
     now = int(now_ms)
-    copy = Copy.of(now, stored, planned)
+    copy = CachedCopy.of(now, stored, planned)
     state: State = "uncached"
     age = None
     if copy is not None and copy.is_usable:
@@ -177,7 +177,7 @@ def explanation(row_id: RowId, reply: list[bytes]) -> RowExplanation:
         if copy.age_ms <= copy.fresh_ms:
             state = "absent" if copy.body is None else "fresh"
     left_ms = stored_score(token, "the lease of a load") // 1000 - now if token else 0
-    failures, error = trouble_of(trouble)
+    failures, error = failure_of(source_error)
     return RowExplanation(
         row_id,
         state,
@@ -187,5 +187,5 @@ def explanation(row_id: RowId, reply: list[bytes]) -> RowExplanation:
         left_ms / 1000 if left_ms > 0 else None,
         failures,
         error,
-        trouble_of(all_trouble)[1],
+        failure_of(all_trouble)[1],
     )

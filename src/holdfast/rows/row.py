@@ -42,7 +42,7 @@ class CachedRow(msgspec.Struct, frozen=True):
         return self.value is not None
 
 
-NOTHING: Final = CachedRow(None, None, "uncached")
+UNCACHED: Final = CachedRow(None, None, "uncached")
 
 _A_ROW: Final = "a cached row"
 
@@ -53,13 +53,13 @@ def _number(text: bytes) -> int:
     return stored_int(text, "a number in it", 0, MAX_EXACT)
 
 
-def named(error: DecodeError, member: str, cache: str) -> DecodeError:
+def with_row_name(error: DecodeError, member: str, cache: str) -> DecodeError:
     """*error*, once it is known of which row it is."""
     what = error.what if error.what != _A_ROW else f"row {member} of row cache {cache!r}"
     return DecodeError(what, error.problem)
 
 
-class Copy(msgspec.Struct, frozen=True):
+class CachedCopy(msgspec.Struct, frozen=True):
     """What lies on the server for a row.
 
     Attributes:
@@ -81,7 +81,7 @@ class Copy(msgspec.Struct, frozen=True):
     scheduled: bool
 
     @classmethod
-    def of(cls, now_ms: int, stored: bytes, planned: bytes) -> Copy | None:
+    def of(cls, now_ms: int, stored: bytes, planned: bytes) -> CachedCopy | None:
         """The copy that the server told of, however old; None: there is none.
 
         Raises:
@@ -107,7 +107,7 @@ class Copy(msgspec.Struct, frozen=True):
         """Whether it is better than nothing."""
         return self.age_ms <= self.fresh_ms + self.stale_ms
 
-    def awaited(self, since_ms: int) -> Copy:
+    def as_seen_by_waiter(self, since_ms: int) -> CachedCopy:
         """The copy for a reader who has waited since then, by the server's clock."""
         asked_ms = min(self.age_ms, max(0, since_ms - self.read_ms))
         return msgspec.structs.replace(self, asked_ms=asked_ms)
@@ -119,7 +119,7 @@ class Copy(msgspec.Struct, frozen=True):
         # A scheduled row that is stale is its refresher's affair: readers must not rush to load it.
         return self.is_usable if self.scheduled else self.asked_ms <= self.fresh_ms
 
-    def shown(self, codec: Codec, into: Any, max_age_ms: int | None = None) -> CachedRow:
+    def for_reader(self, codec: Codec, into: Any, max_age_ms: int | None = None) -> CachedRow:
         """The row for a reader.
 
         Raises:

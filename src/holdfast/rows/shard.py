@@ -28,9 +28,9 @@ class Shard:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.arrivals = replace(unit, prefix=unit.key("loaded:"))  # a channel, and no key
+        self.load_events = replace(unit, prefix=unit.key("loaded:"))  # a channel, and no key
         self.due, self.plan = keys.due(unit), keys.plan(unit)
-        self.loads, self.troubles = keys.loads(unit), keys.troubles(unit)
+        self.loads, self.failures = keys.loads(unit), keys.failures(unit)
         self._row = keys.row(unit, "")
 
     def reading(self, count: int) -> tuple[int, int, int]:
@@ -42,7 +42,7 @@ class Shard:
         return [self._row + member for member in members]
 
 
-class Lease(NamedTuple):
+class LoadLease(NamedTuple):
     """The right to store what is loaded.
 
     Attributes:
@@ -56,7 +56,7 @@ class Lease(NamedTuple):
     read_ms: bytes
 
 
-class Claims(NamedTuple):
+class DueRows(NamedTuple):
     """Rows that were due, and are leased now.
 
     Attributes:
@@ -66,23 +66,23 @@ class Claims(NamedTuple):
         lost: those for which nothing is planned any more.
     """
 
-    lease: Lease
-    wait_ms: int
+    lease: LoadLease
+    next_due_ms: int
     members: list[str]
-    lost: list[str]
+    unplanned: list[str]
 
     @classmethod
-    def of(cls, shard: Shard, reply: list[Any]) -> Claims:
-        """From the answer of `lua/claim.lua`."""
-        token, now_ms, wait_ms, *claimed = reply
+    def of(cls, shard: Shard, reply: list[Any]) -> DueRows:
+        """From the answer of `lua/claim_due.lua`."""
+        token, now_ms, next_due_ms, *claimed = reply
         pairs = [
             pair
             for pair in zip(claimed[::2], claimed[1::2], strict=True)
             if _is_row(pair[0], shard)
         ]
         return cls(
-            Lease(shard, token, now_ms),
-            int(wait_ms),
+            LoadLease(shard, token, now_ms),
+            int(next_due_ms),
             [member.decode() for member, planned in pairs if planned],
             [member.decode() for member, planned in pairs if not planned],
         )
@@ -98,7 +98,7 @@ def _is_row(member: bytes, shard: Shard) -> bool:
     return True
 
 
-class Committed(NamedTuple):
+class CommitReply(NamedTuple):
     """What came of storing rows.
 
     Attributes:
@@ -107,10 +107,10 @@ class Committed(NamedTuple):
     """
 
     digits: dict[str, str]
-    waits_ms: dict[Shard, int]
+    next_due_ms: dict[Shard, int]
 
 
-class Taken(NamedTuple):
+class MissingRows(NamedTuple):
     """What a reader is told who misses rows.
 
     Attributes:
@@ -118,15 +118,15 @@ class Taken(NamedTuple):
         words: by row: `load`, `look`, `wait` or `failed`, and what belongs to it.
     """
 
-    lease: Lease
-    words: dict[str, tuple[str, str]]
+    lease: LoadLease
+    answers: dict[str, tuple[str, str]]
 
     @classmethod
-    def of(cls, shard: Shard, members: Iterable[str], reply: list[Any]) -> Taken:
-        """From the answer of `lua/take.lua`."""
+    def of(cls, shard: Shard, members: Iterable[str], reply: list[Any]) -> MissingRows:
+        """From the answer of `lua/claim_missing.lua`."""
         token, now_ms, *said = reply
-        words: dict[str, tuple[str, str]] = {}
+        answers: dict[str, tuple[str, str]] = {}
         for member, word in zip(members, said, strict=True):
             verb, _, rest = word.decode(errors="replace").partition(" ")
-            words[member] = (verb, rest)
-        return cls(Lease(shard, token, now_ms), words)
+            answers[member] = (verb, rest)
+        return cls(LoadLease(shard, token, now_ms), answers)

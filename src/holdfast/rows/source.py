@@ -29,7 +29,7 @@ class RowSource(Protocol):
         """
 
 
-class Verdict(NamedTuple):
+class LoadResult(NamedTuple):
     """What became of loading a row, as `lua/commit.lua` takes it.
 
     Attributes:
@@ -46,11 +46,11 @@ class Verdict(NamedTuple):
         return self.body.decode(errors="replace")
 
 
-NOT_TRIED = Verdict("<")
-NOT_SCHEDULED = Verdict("~")
+NOT_TRIED = LoadResult("<")
+NOT_SCHEDULED = LoadResult("~")
 
 
-class Loaded(NamedTuple):
+class LoadReport(NamedTuple):
     """What became of loading some rows.
 
     Attributes:
@@ -59,27 +59,27 @@ class Loaded(NamedTuple):
         late: that is because the time was over.
     """
 
-    verdicts: dict[str, Verdict]
-    trouble: str = ""
-    late: bool = False
+    results: dict[str, LoadResult]
+    source_error: str = ""
+    timed_out: bool = False
 
 
-def verdict_on(row: Any, codec: Codec, what: str) -> Verdict:
+def load_result(row: Any, codec: Codec, what: str) -> LoadResult:
     """What is stored of a *row* that a source returned."""
     if row is None:
-        return Verdict("-")
+        return LoadResult("-")
     if isinstance(row, BaseException):
-        return failure(row)
+        return failed_result(row)
     value = dict(row) if isinstance(row, Mapping) else row
     try:
-        return Verdict("=", encoded(codec, value, what))
+        return LoadResult("=", encoded(codec, value, what))
     except (TypeError, PayloadTooLarge) as error:
-        return failure(error)
+        return failed_result(error)
 
 
-def failure(error: BaseException) -> Verdict:
+def failed_result(error: BaseException) -> LoadResult:
     """That a row failed by *error*."""
-    return Verdict("!", told(error).encode(errors="replace"))
+    return LoadResult("!", told(error).encode(errors="replace"))
 
 
 def told(error: BaseException) -> str:
@@ -88,5 +88,5 @@ def told(error: BaseException) -> str:
     return f"{name}: {text}"[:_TOLD] if text else name
 
 
-class Unreadable(OSError):
+class SourceUnavailable(OSError):
     """The source can load nothing now, whichever row is asked for."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from .row_ids import RowId
-from .source import Unreadable
+from .source import SourceUnavailable
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Engine, Select, Table
@@ -268,5 +268,5 @@ def _judged(error: Exception) -> Exception:
     # A wrong value of one row is a DataError, or whatever a type makes of it.
     of_all = (exc.OperationalError, exc.InterfaceError, exc.ProgrammingError, exc.TimeoutError)
     if isinstance(error, of_all) or getattr(error, "connection_invalidated", False):
-        return Unreadable(str(getattr(error, "orig", None) or error))
+        return SourceUnavailable(str(getattr(error, "orig", None) or error))
     return error

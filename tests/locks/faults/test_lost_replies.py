@@ -14,7 +14,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async, eventually_grows
 from holdfast import AsyncHoldfast, Holdfast
-from holdfast.locks._async.lock import acquisition as turn
+from holdfast.locks._async import acquisition as turn
 from holdfast.locks._sync.permits import ACQUIRE, RELEASE, RENEW
 
 WAYS = ["drop_reply", "drop_request"]

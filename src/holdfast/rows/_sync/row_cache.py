@@ -17,16 +17,16 @@ from ...core.notifier import Notifier
 from ...errors import DecodeError, LoadFailed, ServerUnavailable
 from .. import keys
 from ..commit_hook import CommitHook
-from ..options import MAX_BATCH, Terms, checked_every, checked_limit
+from ..options import MAX_BATCH, RowCacheOptions, checked_every, checked_limit
 from ..report import RefreshReport, RowCacheStatus, RowExplanation, explanation
-from ..row import NOTHING, CachedRow, Copy, named
+from ..row import UNCACHED, CachedCopy, CachedRow, with_row_name
 from ..row_ids import RowId, id_of, member_of
 from ..source import RowSource
 from ..sql import SqlRows
 from .loader import Loader
-from .read_through import Misses
+from .read_through import ReadThrough
 from .refresher import Refresher
-from .row_store import Shelf
+from .row_store import RowStore
 
 
 class RowCache:
@@ -48,15 +48,15 @@ class RowCache:
         name: str,
         *,
         source: RowSource | None,
-        terms: Terms,
+        options: RowCacheOptions,
     ) -> None:
         self.name = name
         self.source = source
         self._caller = caller
         self._telemetry = caller.settings.telemetry
         self._unit = namespace.unit(keys.CACHE, name)
-        self._shelf = shelf = Shelf(caller, catalog, namespace, name, terms)
-        self._misses: Misses | None = None
+        self._store = store = RowStore(caller, catalog, namespace, name, options)
+        self._read_through: ReadThrough | None = None
         self._refresher: Refresher | None = None
         if source is not None:
             load = getattr(source, "load", None)
@@ -65,9 +65,9 @@ class RowCache:
                     f"the source of row cache {name!r} must have a method load(ids), and for "
                     f"Holdfast one that is not async; got {type(source).__name__}"
                 )
-            loader = Loader(self._unit, source, terms.codec, self._telemetry)
-            self._misses = Misses(shelf, loader, notifier)
-            self._refresher = Refresher(shelf, loader, notifier)
+            loader = Loader(self._unit, source, options.codec, self._telemetry)
+            self._read_through = ReadThrough(store, loader, notifier)
+            self._refresher = Refresher(store, loader, notifier)
 
     def __repr__(self) -> str:
         return f"RowCache({self.name!r})"
@@ -92,13 +92,13 @@ class RowCache:
             ServerUnavailable: the server cannot be asked.
             DecodeError: what is stored is not what the codec of the cache wrote.
         """
-        member, max_age_ms = member_of(row_id), _in_ms(max_age)
-        deadline = _until(timeout)
-        copy = self._shelf.get_one(member)
+        member, max_age_ms = member_of(row_id), _to_max_age_ms(max_age)
+        deadline = _deadline(timeout)
+        copy = self._store.get_one(member)
         if copy is not None and copy.serves(max_age_ms):
-            self._tell(1, 0)
-            return self._shown(member, copy, max_age_ms)
-        self._tell(0, 1)
+            self._count(1, 0)
+            return self._reader_row(member, copy, max_age_ms)
+        self._count(0, 1)
         rows = self._filled({member: copy}, max_age_ms, deadline)
         return rows[member]
 
@@ -117,21 +117,21 @@ class RowCache:
         if isinstance(row_ids, str | bytes):
             raise TypeError("get_many takes several ids; for a single one use get")
         members = {member_of(row_id): row_id for row_id in row_ids}
-        max_age_ms, deadline = _in_ms(max_age), _until(timeout)
-        copies = self._shelf.get(list(members))
+        max_age_ms, deadline = _to_max_age_ms(max_age), _deadline(timeout)
+        copies = self._store.get(list(members))
         rows: dict[str, CachedRow] = {}
-        missing: dict[str, Copy | None] = {}
-        codec, into = self._shelf.terms.codec, self._shelf.terms.into
+        missing: dict[str, CachedCopy | None] = {}
+        codec, into = self._store.options.codec, self._store.options.into
         for member in members:
             copy = copies.get(member)
             if copy is None or not copy.serves(max_age_ms):
                 missing[member] = copy
                 continue
             try:
-                rows[member] = copy.shown(codec, into, max_age_ms)
+                rows[member] = copy.for_reader(codec, into, max_age_ms)
             except DecodeError as error:
-                raise named(error, member, self.name) from error
-        self._tell(len(rows), len(missing))
+                raise with_row_name(error, member, self.name) from error
+        self._count(len(rows), len(missing))
         if not missing:
             return dict(zip(members.values(), rows.values(), strict=True))
         try:
@@ -169,10 +169,10 @@ class RowCache:
         again = partial(self.schedule_many, periods)
         with self._caller.writers.operation(op_id, again, verb="schedule") as write:
             if kept:
-                self._shelf.schedule(kept, write)
+                self._store.schedule(kept, write)
             if dropped:
                 try:
-                    self._shelf.unschedule(dropped, write)
+                    self._store.unschedule(dropped, write)
                 except ServerUnavailable as error:
                     if not kept:
                         raise
@@ -198,7 +198,7 @@ class RowCache:
         """
         members = [member_of(row_id) for row_id in row_ids]
         if members:
-            self._shelf.invalidate(members)
+            self._store.invalidate(members)
 
     def invalidate_on_commit(self, sessions: Any) -> CommitHook:
         """Invalidate what sessions of SQLAlchemy write, once it is committed.
@@ -223,26 +223,26 @@ class RowCache:
         Args:
             limit: rows at most, 1 to 500.
         """
-        return self._needed().step(checked_limit(limit))
+        return self._required_refresher().step(checked_limit(limit))
 
     def run(self) -> None:
         """Refresh rows when they are due, until `stop`. Any number of processes share the work.
 
         It survives every outage of the source and of the server, and goes on when they answer.
         """
-        self._needed().run()
+        self._required_refresher().run()
 
     def stop(self) -> None:
         """Have `run` finish its batch and return. From any thread or signal handler."""
-        self._needed().stop()
+        self._required_refresher().stop()
 
     def explain(self, row_id: RowId) -> RowExplanation:
         """Why a row is as it is: its age and period, who loads it, what went wrong."""
         member = member_of(row_id)
         try:
-            return explanation(row_id, self._shelf.explain(member))
+            return explanation(row_id, self._store.explain(member))
         except DecodeError as error:
-            raise named(error, member, self.name) from error
+            raise with_row_name(error, member, self.name) from error
 
     def scheduled(self, *, limit: int = 100) -> list[RowId]:
         """Ids of scheduled rows, the one that is due first (or late for longest) first.
@@ -250,53 +250,56 @@ class RowCache:
         Args:
             limit: how many, 1 to 500.
         """
-        return [id_of(member) for member in self._shelf.scheduled(checked_limit(limit))]
+        return [id_of(member) for member in self._store.scheduled(checked_limit(limit))]
 
     def status(self) -> RowCacheStatus:
         """How many rows are scheduled, late, failing; and whether the source answers."""
-        return RowCacheStatus.of(self._shelf.status())
+        return RowCacheStatus.of(self._store.status())
 
     def _filled(
-        self, missing: Mapping[str, Copy | None], max_age_ms: int | None, deadline: Deadline | None
+        self,
+        missing: Mapping[str, CachedCopy | None],
+        max_age_ms: int | None,
+        deadline: Deadline | None,
     ) -> dict[str, CachedRow]:
         """Rows that are not there, or too old: loaded, if that is possible and wanted."""
-        if self._misses is None or deadline is None:
+        if self._read_through is None or deadline is None:
             return {
-                member: self._shown(member, copy, max_age_ms)
+                member: self._reader_row(member, copy, max_age_ms)
                 if copy and copy.is_usable
-                else NOTHING
+                else UNCACHED
                 for member, copy in missing.items()
             }
-        rows, failures = self._misses.fill(missing, max_age_ms, deadline)
+        rows, failures = self._read_through.fill(missing, max_age_ms, deadline)
         if failures:
             told = {id_of(member): why for member, why in failures.items()}
             got = {id_of(member): row for member, row in rows.items()}
             raise LoadFailed(self.name, told, got)
         return rows
 
-    def _shown(self, member: str, copy: Copy, max_age_ms: int | None) -> CachedRow:
-        terms = self._shelf.terms
+    def _reader_row(self, member: str, copy: CachedCopy, max_age_ms: int | None) -> CachedRow:
+        options = self._store.options
         try:
-            return copy.shown(terms.codec, terms.into, max_age_ms)
+            return copy.for_reader(options.codec, options.into, max_age_ms)
         except DecodeError as error:
-            raise named(error, member, self.name) from error
+            raise with_row_name(error, member, self.name) from error
 
-    def _tell(self, hits: int, misses: int) -> None:
+    def _count(self, hits: int, misses: int) -> None:
         if self._telemetry is not None:
             self._telemetry.count("rows", self._unit, hits, "hit")
             self._telemetry.count("rows", self._unit, misses, "miss")
 
-    def _needed(self) -> Refresher:
+    def _required_refresher(self) -> Refresher:
         if self._refresher is None:
             raise ValueError(f"row cache {self.name!r} was made without a source: it only reads")
         return self._refresher
 
 
-def _until(timeout: Duration | None) -> Deadline | None:
+def _deadline(timeout: Duration | None) -> Deadline | None:
     """Until when to try; None: not at all."""
     seconds = to_timeout_s(timeout)
     return None if seconds == 0 else Deadline(seconds)
 
 
-def _in_ms(max_age: Duration | None) -> int | None:
+def _to_max_age_ms(max_age: Duration | None) -> int | None:
     return None if max_age is None else round(to_seconds(max_age, "max_age") * 1000)

@@ -16,13 +16,13 @@ from ...core.script import Script
 from ...core.stored import stored_int, stored_score
 from ...errors import DecodeError, DefinitionConflict, HoldfastError, ServerUnavailable
 from .. import keys
-from ..options import MAX_BATCH, MAX_SHARDS, Terms, jitter_permille
-from ..row import Copy, named
+from ..options import MAX_BATCH, MAX_SHARDS, RowCacheOptions, jitter_permille
+from ..row import CachedCopy, with_row_name
 from ..row_ids import shard_of
-from ..shard import CALL_BYTES, Claims, Committed, Lease, Shard, Taken
-from ..source import Verdict
+from ..shard import CALL_BYTES, CommitReply, DueRows, LoadLease, MissingRows, Shard
+from ..source import LoadResult
 
-CLAIM: Final = Script.load("holdfast.rows", "claim")
+CLAIM_DUE: Final = Script.load("holdfast.rows", "claim_due")
 COMMIT: Final = Script.load("holdfast.rows", "commit")
 DEFINE: Final = Script.load("holdfast.rows", "define")
 EXPLAIN: Final = Script.load("holdfast.rows", "explain")
@@ -32,20 +32,20 @@ INVALIDATE: Final = Script.load("holdfast.rows", "invalidate")
 SCHEDULE: Final = Script.load("holdfast.rows", "schedule")
 SCHEDULED: Final = Script.load("holdfast.rows", "scheduled")
 STATUS: Final = Script.load("holdfast.rows", "status")
-TAKE: Final = Script.load("holdfast.rows", "take")
+CLAIM_MISSING: Final = Script.load("holdfast.rows", "claim_missing")
 UNSCHEDULE: Final = Script.load("holdfast.rows", "unschedule")
 
-QUIET_MS: Final = 1000
+RETRY_PAUSE_MS: Final = 1000
 """What could not be loaded is not tried again by readers for so long."""
 
-USUAL_SHARDS: Final = 1
+DEFAULT_SHARDS: Final = 1
 
-_KEPT_S: Final = 400 * 86_400
-_LEARNT_S: Final = 3600.0
+_DEFINITION_TTL_S: Final = 400 * 86_400
+_SHARDS_CACHED_S: Final = 3600.0
 """After this long the server is asked again how many shards there are."""
 
 
-class Shelf:
+class RowStore:
     """Every call to the server about one cache.
 
     Args:
@@ -62,16 +62,16 @@ class Shelf:
         catalog: Catalog,
         namespace: Namespace,
         name: str,
-        terms: Terms,
+        options: RowCacheOptions,
     ) -> None:
         self.name = name
-        self.terms = terms
+        self.options = options
         self._caller = caller
         self._catalog = catalog
         self._namespace = namespace
         self._cache = namespace.unit(keys.CACHE, name)
         self._shards: tuple[Shard, ...] = ()
-        self._learnt_at = self._used_at = -_LEARNT_S
+        self._checked_at = self._used_at = -_SHARDS_CACHED_S
 
     def shards(self, *, create: bool = True) -> tuple[Shard, ...]:
         """All shards; none if nobody has said how many, and *create* is false: that writes nothing.
@@ -80,11 +80,11 @@ class Shelf:
             DefinitionConflict: there are not as many as this program says.
         """
         now = time.monotonic()
-        if now - (self._used_at if create else self._learnt_at) < _LEARNT_S:
+        if now - (self._used_at if create else self._checked_at) < _SHARDS_CACHED_S:
             return self._shards
         definition = keys.definition(self._cache)
         if create:
-            args: list[Argument] = [self.terms.shards or USUAL_SHARDS, _KEPT_S]
+            args: list[Argument] = [self.options.shards or DEFAULT_SHARDS, _DEFINITION_TTL_S]
             told = self._caller.call(
                 DEFINE, self._cache, DEFINE.keys(self._cache), args, harmless=True
             )
@@ -93,20 +93,20 @@ class Shelf:
         if told is None:
             return ()
         number = stored_int(told, f"{definition}, how many shards it has,", 1, MAX_SHARDS)
-        if self.terms.shards not in (None, number):
+        if self.options.shards not in (None, number):
             what = f"the shards of {self._cache}"
-            raise DefinitionConflict(what, number, self.terms.shards, fixed=True)
+            raise DefinitionConflict(what, number, self.options.shards, fixed=True)
         if number != len(self._shards):
             names = [f"{self.name}/{i}" for i in range(number)]
             units = [self._namespace.unit(keys.SHARD, name) for name in names]
             self._shards = tuple(map(Shard, units))
-        self._learnt_at = now
+        self._checked_at = now
         if create:
             self._used_at = now
             self._catalog.note(self._cache)
         return self._shards
 
-    def get_one(self, member: str) -> Copy | None:
+    def get_one(self, member: str) -> CachedCopy | None:
         """What the cache has of a row."""
         shards = self.shards(create=False)
         if not shards:
@@ -117,14 +117,14 @@ class Shelf:
         if stored is None:
             return None
         try:
-            return Copy.of(now_ms, stored, planned or b"")
+            return CachedCopy.of(now_ms, stored, planned or b"")
         except DecodeError as error:
-            raise named(error, member, self.name) from error
+            raise with_row_name(error, member, self.name) from error
 
-    def get(self, members: Sequence[str]) -> dict[str, Copy]:
+    def get(self, members: Sequence[str]) -> dict[str, CachedCopy]:
         """What the cache has of rows."""
         shards = self.shards(create=False)
-        found: dict[str, Copy] = {}
+        found: dict[str, CachedCopy] = {}
         left = list(_parted(shards, members))
         while left:
             steps: list[Step] = [
@@ -136,9 +136,9 @@ class Shelf:
                 now_ms, told = int(reply[0]), reply[1:]
                 for member, stored, planned in zip(part, told[::2], told[1::2], strict=False):
                     try:
-                        copy = Copy.of(now_ms, stored, planned)
+                        copy = CachedCopy.of(now_ms, stored, planned)
                     except DecodeError as error:
-                        raise named(error, member, self.name) from error
+                        raise with_row_name(error, member, self.name) from error
                     if copy is not None:
                         found[member] = copy
                 if len(told) // 2 < len(part):
@@ -146,12 +146,12 @@ class Shelf:
             left = rest
         return found
 
-    def arrivals(self, members: Iterable[str]) -> set[Unit]:
+    def load_events(self, members: Iterable[str]) -> set[Unit]:
         """What those follow who wait for rows."""
         shards = self.shards()
-        return {shards[shard_of(member, len(shards))].arrivals for member in members}
+        return {shards[shard_of(member, len(shards))].load_events for member in members}
 
-    def claim(self, limit: int) -> list[Claims]:
+    def claim_due(self, limit: int) -> list[DueRows]:
         """Lease at most *limit* rows that are due, from all shards alike."""
         shards = self.shards()
         share, rest = divmod(limit, len(shards))
@@ -159,55 +159,62 @@ class Shelf:
         steps: list[Step] = [
             (
                 shard.unit,
-                CLAIM.keys(shard.unit),
-                [share + ((i - chance) % len(shards) < rest), self.terms.lease_ms],
+                CLAIM_DUE.keys(shard.unit),
+                [share + ((i - chance) % len(shards) < rest), self.options.lease_ms],
             )
             for i, shard in enumerate(shards)
         ]
         # What a lost reply has leased comes again when that lease ends.
-        replies = self._run(CLAIM, steps, harmless=True, durable=False)
-        return [Claims.of(shard, reply) for shard, reply in zip(shards, replies, strict=True)]
+        replies = self._run(CLAIM_DUE, steps, harmless=True, durable=False)
+        return [DueRows.of(shard, reply) for shard, reply in zip(shards, replies, strict=True)]
 
-    def take(self, wanted: Mapping[str, int]) -> list[Taken]:
+    def claim_missing(self, wanted: Mapping[str, int]) -> list[MissingRows]:
         """Lease rows for a reader: row → when the copy was read that it has seen (ms), 0 none."""
         parts = list(_parted(self.shards(), list(wanted)))
         steps: list[Step] = []
         for shard, part in parts:
-            names = TAKE.keys(shard.unit, *shard.rows(part))
+            names = CLAIM_MISSING.keys(shard.unit, *shard.rows(part))
             pairs = [word for member in part for word in (member, wanted[member])]
-            steps.append((shard.unit, names, [self.terms.lease_ms, QUIET_MS, *pairs]))
-        replies = self._run(TAKE, steps, harmless=True, durable=False)
+            steps.append((shard.unit, names, [self.options.lease_ms, RETRY_PAUSE_MS, *pairs]))
+        replies = self._run(CLAIM_MISSING, steps, harmless=True, durable=False)
         return [
-            Taken.of(shard, part, reply)
+            MissingRows.of(shard, part, reply)
             for (shard, part), reply in zip(parts, replies, strict=True)
         ]
 
     def commit(
-        self, leases: Iterable[tuple[Lease, Mapping[str, Verdict]]], trouble: str
-    ) -> Committed:
+        self, leases: Iterable[tuple[LoadLease, Mapping[str, LoadResult]]], source_error: str
+    ) -> CommitReply:
         """Store what was loaded, as far as the leases still stand."""
         steps: list[Step] = []
-        told: list[tuple[Lease, list[tuple[str, Verdict]]]] = []
-        for lease, verdicts in leases:
-            for part in _chunks(verdicts):
-                steps.append(self._commit(lease, part, trouble))
+        told: list[tuple[LoadLease, list[tuple[str, LoadResult]]]] = []
+        for lease, results in leases:
+            for part in _chunks(results):
+                steps.append(self._commit(lease, part, source_error))
                 told.append((lease, part))
         # What is lost is loaded again.
         replies = self._run(COMMIT, steps, harmless=True, durable=False)
-        committed = Committed({}, {})
-        for (lease, part), (digits, wait_ms) in zip(told, replies, strict=True):
-            committed.waits_ms[lease.shard] = int(wait_ms)
+        committed = CommitReply({}, {})
+        for (lease, part), (digits, next_due_ms) in zip(told, replies, strict=True):
+            committed.next_due_ms[lease.shard] = int(next_due_ms)
             for (member, _), digit in zip(part, digits.decode(), strict=True):
                 committed.digits[member] = digit
         return committed
 
-    def _commit(self, lease: Lease, part: list[tuple[str, Verdict]], trouble: str) -> Step:
-        shard, terms = lease.shard, self.terms
+    def _commit(
+        self, lease: LoadLease, part: list[tuple[str, LoadResult]], source_error: str
+    ) -> Step:
+        shard, options = lease.shard, self.options
         names = COMMIT.keys(shard.unit, *shard.rows(member for member, _ in part))
-        args: list[Argument] = [lease.token, lease.read_ms, shard.arrivals.key("bell"), trouble]
-        args += [terms.stale_ms, terms.absent_ttl_ms, terms.ttl_ms]
-        for member, verdict in part:
-            args += [member, verdict.verb, verdict.body, jitter_permille()]
+        args: list[Argument] = [
+            lease.token,
+            lease.read_ms,
+            shard.load_events.key("bell"),
+            source_error,
+        ]
+        args += [options.stale_ms, options.absent_ttl_ms, options.ttl_ms]
+        for member, result in part:
+            args += [member, result.verb, result.body, jitter_permille()]
         return shard.unit, names, args
 
     def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> None:
@@ -227,7 +234,7 @@ class Shelf:
             unit = shard.unit
             names = UNSCHEDULE.keys(unit, *shard.rows(part))
             writer = f"{write.part(number)}-"
-            args: list[Argument] = [writer, write.number, shard.arrivals.key("bell"), *part]
+            args: list[Argument] = [writer, write.number, shard.load_events.key("bell"), *part]
             steps.append((unit, names, args))
         self._apply(UNSCHEDULE, steps)
 
@@ -236,7 +243,7 @@ class Shelf:
         steps: list[Step] = []
         for shard, part in _parted(self.shards(create=False), members):
             names = INVALIDATE.keys(shard.unit, *shard.rows(part))
-            bells = [shard.unit.key("bell"), shard.arrivals.key("bell")]
+            bells = [shard.unit.key("bell"), shard.load_events.key("bell")]
             steps.append((shard.unit, names, [*bells, *part]))
         return sum(self._run(INVALIDATE, steps, harmless=True))
 
@@ -312,15 +319,15 @@ def _parted(
             yield shards[number], part[start : start + MAX_BATCH]
 
 
-def _chunks(verdicts: Mapping[str, Verdict]) -> Iterator[list[tuple[str, Verdict]]]:
+def _chunks(results: Mapping[str, LoadResult]) -> Iterator[list[tuple[str, LoadResult]]]:
     """*verdicts* in parts of at most `CALL_BYTES` and `MAX_BATCH`."""
-    part: list[tuple[str, Verdict]] = []
+    part: list[tuple[str, LoadResult]] = []
     size = 0
-    for member, verdict in verdicts.items():
-        if part and (size + len(verdict.body) > CALL_BYTES or len(part) == MAX_BATCH):
+    for member, result in results.items():
+        if part and (size + len(result.body) > CALL_BYTES or len(part) == MAX_BATCH):
             yield part
             part, size = [], 0
-        part.append((member, verdict))
-        size += len(verdict.body)
+        part.append((member, result))
+        size += len(result.body)
     if part:
         yield part

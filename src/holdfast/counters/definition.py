@@ -1,4 +1,4 @@
-"""What a counter keeps: frozen, and decided before any I/O."""
+"""The definition of a counter: its precisions, and how many samples it keeps."""
 
 from __future__ import annotations
 
@@ -16,31 +16,44 @@ from . import keys
 MAX_PRECISIONS: Final = 16
 MAX_PRECISION_S: Final = 366 * 86_400
 MAX_KEEP: Final = 1000
-"""Samples of one precision: they go in one reply, at most twice as many."""
+"""Limit of *keep*: one reply returns up to twice as many samples."""
 
-USUAL_PRECISIONS: Final = (1, 5, 60, 300, 3600, 18_000, 86_400)
-USUAL_KEEP: Final = 120
-"""With up to 128 fields a hash is small: six bytes for a sample instead of fifty."""
+DEFAULT_PRECISIONS: Final = (1, 5, 60, 300, 3600, 18_000, 86_400)
+DEFAULT_KEEP: Final = 120
+"""The server stores a hash of up to 128 fields compactly: 6 bytes per sample instead of 50."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """Precisions of a counter, and how many samples it keeps of each.
+class CounterState:
+    """What the server keeps of a counter.
 
     Attributes:
-        precisions: seconds, ascending.
-        keep: samples of each that are there at least.
+        precisions: seconds per sample, ascending.
+        keep: how many samples of each precision are kept at least.
     """
 
-    precisions: tuple[int, ...] = USUAL_PRECISIONS
-    keep: int = USUAL_KEEP
+    precisions: tuple[int, ...]
+    keep: int
+
+
+@dataclass(frozen=True, slots=True)
+class CounterDefinition:
+    """The precisions of a counter, and how many samples of each it keeps.
+
+    Attributes:
+        precisions: seconds per sample, ascending.
+        keep: how many samples of each precision are kept at least.
+    """
+
+    precisions: tuple[int, ...] = DEFAULT_PRECISIONS
+    keep: int = DEFAULT_KEEP
 
     @classmethod
     def parse(cls, text: str | bytes, what: str = "the definition of a counter") -> Self:
-        """Return the shape that the server keeps as *text*; *what* names that in an error.
+        """Return the definition that the server stores as *text*; an error names it as *what*.
 
         Raises:
-            DecodeError: It is not one that a counter may have.
+            DecodeError: *text* is not a valid definition.
         """
         stored = text if isinstance(text, bytes) else text.encode()
         precisions, _, keep = stored.partition(b" ")
@@ -54,14 +67,14 @@ class Shape:
         return f"{','.join(map(str, self.precisions))} {self.keep}"
 
     def chunks(self, unit: Unit) -> list[str]:
-        """The keys of all samples: of each precision the even and the odd chunk."""
+        """Return the keys of all samples: the even and the odd chunk of each precision."""
         return [keys.chunk(unit, p, parity) for p in self.precisions for parity in (0, 1)]
 
     def finest(self, window_s: float) -> int:
-        """The finest precision that has samples for the last *window_s* seconds.
+        """Return the finest precision that keeps samples of the last *window_s* seconds.
 
         Raises:
-            ValueError: none has.
+            ValueError: No precision keeps samples for so long.
         """
         for precision in self.precisions:
             if math.ceil(window_s / precision) <= self.keep:
@@ -72,11 +85,11 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class CounterOptions:
-    """What somebody says of a shape; None: nothing.
+    """The part of a definition that the user gives; None: not given.
 
     Attributes:
-        precisions: as of `Shape`.
-        keep: likewise.
+        precisions: seconds per sample, ascending.
+        keep: how many samples of each precision are kept at least.
     """
 
     precisions: tuple[int, ...] | None = None
@@ -84,33 +97,35 @@ class CounterOptions:
 
     @classmethod
     def checked(cls, precisions: Iterable[int] | None, keep: int | None) -> Self:
-        """What a user says.
+        """Return the options of a user.
 
         Raises:
-            TypeError: not whole numbers.
-            ValueError: none, too many, one twice, or out of range.
+            TypeError: A value is not an int.
+            ValueError: A value is out of range or given twice, or there are too many or none.
         """
         return cls(
             None if precisions is None else _checked_precisions(precisions),
             None if keep is None else checked_int(keep, "keep", 1, MAX_KEEP, unit="samples"),
         )
 
-    def over(self, shape: Shape) -> Shape:
-        """*shape*, but for what is said."""
-        return Shape(self.precisions or shape.precisions, self.keep or shape.keep)
+    def applied_to(self, definition: CounterDefinition) -> CounterDefinition:
+        """Return *definition* with these options applied."""
+        return CounterDefinition(
+            self.precisions or definition.precisions, self.keep or definition.keep
+        )
 
-    def after(self, change: CounterOptions) -> CounterOptions:
-        """What one says who said this, once *change* is made."""
+    def redefined(self, change: CounterOptions) -> CounterOptions:
+        """Return these options with *change* applied to the ones that were given."""
         return CounterOptions(
             self.precisions and (change.precisions or self.precisions),
             self.keep and (change.keep or self.keep),
         )
 
-    def unmet(self, shape: Shape) -> Literal["precisions", "keep"] | None:
-        """What of *shape* is not as is said; None: nothing."""
-        if self.precisions not in (None, shape.precisions):
+    def conflict(self, stored: CounterDefinition) -> Literal["precisions", "keep"] | None:
+        """Return the name of an option that differs from *stored*, or None."""
+        if self.precisions not in (None, stored.precisions):
             return "precisions"
-        return "keep" if self.keep not in (None, shape.keep) else None
+        return "keep" if self.keep not in (None, stored.keep) else None
 
 
 def _checked_precisions(precisions: Iterable[int]) -> tuple[int, ...]:

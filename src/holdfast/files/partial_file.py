@@ -18,7 +18,7 @@ from .folders import entered, opened_folder
 from .paths import PARTS, part_path, saved_path
 
 
-class Saving:
+class PartialFile:
     """What is saved of one file. Begun again, it goes on where it was.
 
     Args:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .chunk import BLOCK, Unpacked, unpack
+from .chunk import BLOCK, UnpackedChunk, unpack
 from .source import decoded_name
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class FileView:
     """What the server shows of a file: how it stands.
 
     Attributes:
@@ -33,7 +33,7 @@ class View:
     small: bytes | None = None
 
     @classmethod
-    def of(cls, reply: Sequence[Any]) -> View:
+    def of(cls, reply: Sequence[Any]) -> FileView:
         """What `show` of `lua/parts/shown.lua` told."""
         state, count, floor, size, digest, problem, *small = reply
         return cls(
@@ -47,7 +47,7 @@ class View:
         )
 
 
-class Grant(NamedTuple):
+class Assignment(NamedTuple):
     """A file that somebody holds.
 
     Attributes:
@@ -68,14 +68,14 @@ class Grant(NamedTuple):
     acked: int
     name: str
     born: int
-    view: View
+    view: FileView
 
     @classmethod
-    def of(cls, session: bytes, reply: Sequence[Any]) -> Grant:
+    def of(cls, session: bytes, reply: Sequence[Any]) -> Assignment:
         """What `claim.lua` told."""
         _, epoch, number, token, acked, name, born, *view = reply
         numbers = int(number), int(token), int(acked)
-        return cls(epoch, session, *numbers, decoded_name(name), int(born), View.of(view))
+        return cls(epoch, session, *numbers, decoded_name(name), int(born), FileView.of(view))
 
     @property
     def file_id(self) -> str:
@@ -91,7 +91,7 @@ class Grant(NamedTuple):
         return b"%d %b" % (self.number, self.session)
 
 
-class Chain:
+class ChunkChain:
     """Checks that chunks come one after the other, and make up the file.
 
     Args:
@@ -112,7 +112,7 @@ class Chain:
         """
         return [self._next(chunk) for chunk in chunks]
 
-    def finish(self, view: View) -> None:
+    def finish(self, view: FileView) -> None:
         """Nothing follows.
 
         Raises:
@@ -124,7 +124,7 @@ class Chain:
 
     def _next(self, chunk: bytes | None) -> bytes:
         try:
-            found: Unpacked = unpack(chunk)
+            found: UnpackedChunk = unpack(chunk)
         except ValueError as error:
             raise ValueError(f"chunk {self.index}: {error}") from None
         if self.digest is not None and not found.follows(self.digest):

@@ -1,4 +1,4 @@
-"""Precisions and samples: what is kept, for how long, and what is read."""
+"""Definitions of counters: values, access rights, replicas, and bounded memory."""
 
 import math
 import random
@@ -14,15 +14,15 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, Sample, Samples, ServerUnavailable
 from holdfast.counters._sync.counter import checked_count
-from holdfast.counters.shape import CounterOptions, Shape
+from holdfast.counters.definition import CounterDefinition, CounterOptions
 
-# Shapes and samples: pure decisions
+# Definitions and samples: pure functions
 
 
-def test_a_shape_is_kept_as_text() -> None:
-    shape = CounterOptions.checked([60, 1], 10).over(Shape())
-    assert str(shape) == "1,60 10"
-    assert Shape.parse("1,60 10") == shape
+def test_the_stored_text_of_a_definition() -> None:
+    definition = CounterOptions.checked([60, 1], 10).applied_to(CounterDefinition())
+    assert str(definition) == "1,60 10"
+    assert CounterDefinition.parse("1,60 10") == definition
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_shape_is_kept_as_text() -> None:
         ((1,), 1001, "1 to 1,000 samples"),
     ],
 )
-def test_shapes_out_of_range(precisions: Any, keep: int, problem: str) -> None:
+def test_options_out_of_range(precisions: Any, keep: int, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         CounterOptions.checked(precisions, keep)
 
@@ -46,23 +46,23 @@ def test_shapes_out_of_range(precisions: Any, keep: int, problem: str) -> None:
 @pytest.mark.parametrize(
     ("precisions", "keep"), [((1.5,), 1), ((True,), 1), (("1",), 1), ((1,), 2.0)]
 )
-def test_shapes_of_other_things(precisions: Any, keep: Any) -> None:
+def test_options_that_are_not_ints(precisions: Any, keep: Any) -> None:
     with pytest.raises(TypeError, match="must be an int"):
         CounterOptions.checked(precisions, keep)
 
 
 @pytest.mark.parametrize(("window_s", "precision"), [(1, 1), (10, 1), (10.5, 5), (50, 5), (51, 60)])
 def test_the_finest_precision_for_a_window(window_s: float, precision: int) -> None:
-    assert Shape((1, 5, 60), 10).finest(window_s) == precision
+    assert CounterDefinition((1, 5, 60), 10).finest(window_s) == precision
 
 
 def test_a_window_that_is_too_long() -> None:
     with pytest.raises(ValueError, match="601 s are more than it keeps, 600 s"):
-        Shape((1, 60), 10).finest(601)
+        CounterDefinition((1, 60), 10).finest(601)
 
 
 @pytest.mark.parametrize("count", [True, 1.0, math.nan, "1", None])
-def test_counts_are_whole_numbers(count: Any) -> None:
+def test_counts_are_ints(count: Any) -> None:
     with pytest.raises(TypeError, match="count must be an int"):
         checked_count(count)
 
@@ -82,10 +82,10 @@ def test_a_sparkline(values: list[int], line: str) -> None:
     assert Samples(Sample(start, value) for value in values).sparkline() == line
 
 
-# Reading counters writes nothing: for a user who may not, and on a replica
+# Reading writes nothing: it works for a read-only user, and on a replica
 
 
-def test_a_user_who_may_not_write(standalone: Server) -> None:
+def test_a_read_only_user(standalone: Server) -> None:
     namespace = f"read-{secrets.token_hex(4)}"
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         hf.counter("hits").add(3)
@@ -97,7 +97,9 @@ def test_a_user_who_may_not_write(standalone: Server) -> None:
     with Holdfast.from_url(url, namespace=namespace) as reader:
         hits = reader.counter("hits")
         assert hits.total(3600) == sum(sample.value for sample in hits.samples(60)) == 3
-        assert reader.known_counters() == ["hits"]  # what has vanished is for others to forget
+        assert reader.known_counters() == [
+            "hits"
+        ]  # only a user who may write removes expired names
         with pytest.raises((OutcomeUnknown, ServerUnavailable), match=r"permission|can't run"):
             hits.add()
         assert hits.total(3600) == 3
@@ -119,7 +121,7 @@ def test_a_replica(fresh_server: Server) -> None:
             writer.counter("hits").add()
 
 
-# A year goes by on the server's clock, with only the writer alive: memory stays bounded
+# A year passes on the server's clock with no cleaner running: memory stays bounded
 
 DAY_S = 86_400.0
 
@@ -140,7 +142,7 @@ def test_memory_stays_bounded_and_precisions_agree(tmp_path: Path, seed: int) ->
             written += 1
             if written % 50 == 0:
                 sizes.append(server.execute("MEMORY", "USAGE", "year:{counter:hits}:1:0") or 0)
-                agree(hf)
+                assert_precisions_agree(hf)
         with server.client() as client:
             keys = [key.decode() for key in client.scan_iter(match="year:{counter:*")]
             chunks = [key for key in keys if key.endswith((":0", ":1")) and "ledger" not in key]
@@ -152,8 +154,8 @@ def test_memory_stays_bounded_and_precisions_agree(tmp_path: Path, seed: int) ->
         assert not [key for key in keys if "{counter:abandoned}" in key]
 
 
-def agree(hf: Holdfast) -> None:
-    """Each coarser sample is the sum of the finer ones, where these are all kept."""
+def assert_precisions_agree(hf: Holdfast) -> None:
+    """Assert that each coarse sample is the sum of its fine samples, where all are kept."""
     hits = hf.counter("hits")
     for fine, coarse in ((1, 5), (5, 60), (60, 300), (300, 3600), (3600, 18_000)):
         finer, coarser = hits.samples(fine), hits.samples(coarse)

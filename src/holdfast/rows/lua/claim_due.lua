@@ -1,5 +1,5 @@
 #!lua
--- rows/claim: lease the rows that are due. A lease that ends makes its row due again.
+-- rows/claim_due: lease the rows that are due. A lease that ends makes its row due again.
 --
 -- KEYS[1]  ZSET    due    scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  HASH    plan   scheduled rows -> every_ms:read_ms
@@ -9,14 +9,14 @@
 -- returns  array   token, now (ms), ms until another row is due (0 now, -1 none is scheduled), then
 --                  ids and what is planned for them, '' nothing
 -- include clock
--- include text
+-- include numbers
 -- include lease
 
 local due, plan, loads = KEYS[1], KEYS[2], KEYS[3]
 local limit, lease_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
 local now_ms, _, now_us = clock()
 local LONGEST_MS = 2 ^ 40
-local KEPT_S = 400 * 86400  -- what nobody refreshes any more is forgotten
+local UNUSED_TTL_S = 400 * 86400  -- what nobody refreshes any more is forgotten
 
 local out = {'', text(now_ms), '-1'}
 local ids = redis.call('ZRANGE', due, '-inf', text(now_ms), 'BYSCORE', 'LIMIT', 0, limit)
@@ -38,8 +38,8 @@ if #ids > 0 then
   if #tokens > 0 then
     redis.call('ZADD', loads, unpack(tokens))
   end
-  redis.call('EXPIRE', due, KEPT_S)
-  redis.call('EXPIRE', plan, KEPT_S)
+  redis.call('EXPIRE', due, UNUSED_TTL_S)
+  redis.call('EXPIRE', plan, UNUSED_TTL_S)
   out[1] = token
 end
 local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- files/listed: the files that are there, of those that were begun last.
+-- files/list: the files that are there, of those that were begun last.
 --
 -- KEYS[1]  HASH    meta   definition, and how many files
 -- KEYS[2]  HASH    files  number -> what is known of the file
@@ -10,7 +10,7 @@
 --                  and of each file, the newest first: number, name, state, bytes, bytes kept, problem, a digit
 --                  for each group (1 done, 2 failed too often), why it failed last
 -- include sound
--- include stored
+-- include packed
 -- include feed
 -- include file
 
@@ -18,24 +18,24 @@ local feed = {meta = KEYS[1], files = KEYS[2]}
 read_feed(feed)
 
 local limit, below, failed = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1'
-if not feed.said then
+if not feed.definition then
   return {}
 end
 local first = below > 0 and math.min(feed.top, below - 1) or feed.top
 local low = math.max(1, feed.low)
 local last = math.max(low, first - limit + 1)
-local told = {feed.said, last > low and text(last) or ''}
+local reply = {feed.definition, last > low and text(last) or ''}
 for number = first, last, -1 do
   local file = file_at(feed, number)
   if file and (not failed or file.done:find('2')) then
-    told[#told + 1] = text(number)
-    told[#told + 1] = file.name
-    told[#told + 1] = file.state
-    told[#told + 1] = text(file.bytes)
-    told[#told + 1] = text(file.kept)
-    told[#told + 1] = file.problem
-    told[#told + 1] = file.done
-    told[#told + 1] = file.reason
+    reply[#reply + 1] = text(number)
+    reply[#reply + 1] = file.name
+    reply[#reply + 1] = file.state
+    reply[#reply + 1] = text(file.bytes)
+    reply[#reply + 1] = text(file.kept)
+    reply[#reply + 1] = file.problem
+    reply[#reply + 1] = file.done
+    reply[#reply + 1] = file.reason
   end
 end
-return told
+return reply

@@ -1,22 +1,22 @@
 -- Room for more, at the cost of those who are behind.
--- Expects: feed, record, file, places, room, limit, keeping.
+-- Expects: feed, consumer_record, file, positions, budget, budget_limit, retention.
 
-local LOOK = 256  -- files looked at in one go
+local FILES_AT_ONCE = 256  -- files looked at in one go
 
 -- Drops a file that only groups have left that are given up, or for which it failed too often: they miss it.
-local function pass_by(feed, number, file, gone)
+local function drop_unread(feed, number, file, expired)
   for g = 1, #file.done do
-    if is_waited_for(file, g, gone) then
+    if is_waited_for(file, g, expired) then
       return
     end
   end
   for g = 1, #file.done do
-    if not settled(file, g) then
-      local consumer = feed.terms.mode == 'share' and place_of(feed, g, number).by or feed.terms.consumers[g]
+    if not is_settled(file, g) then
+      local consumer = feed.options.mode == 'share' and position_of(feed, g, number).by or feed.options.consumers[g]
       local record = record_of(feed, consumer)
-      record.missed, record.untold = record.missed + 1, record.untold + 1
-      keep_record(feed, consumer, record)
-      settle(feed, number, file, g)
+      record.missed, record.unreported = record.missed + 1, record.unreported + 1
+      save_record(feed, consumer, record)
+      settle_group(feed, number, file, g)
     end
   end
 end
@@ -26,25 +26,25 @@ end
 -- and its readers would wait for each other. That may be *own*, the file that the room is for, however
 -- many others lie before it.
 local function make_room(feed, bytes, own)
-  local limit = limit_of(feed, own)
+  local limit = budget_limit(feed, own)
   if feed.used + bytes <= limit then
     return
   end
-  local gone, share = given_up(feed), feed.terms.budget / 2 / math.max(1, redis.call('HLEN', feed.opened))
+  local expired, share = expired_groups(feed), feed.options.budget / 2 / math.max(1, redis.call('HLEN', feed.publishing))
   local function lacks_room()
     return feed.used + bytes > limit and allowance(feed) > 0
   end
   local function clear(number, file)
     local too_large = file.state == 'open' and file.kept > share
-    drop(feed, number, file, needed(feed, number, file, too_large, gone))
+    drop_chunks(feed, number, file, first_needed_chunk(feed, number, file, too_large, expired))
     if file.state ~= 'open' then
-      pass_by(feed, number, file, gone)
+      drop_unread(feed, number, file, expired)
     end
-    keep_file(feed, number, file)
+    save_file(feed, number, file)
   end
 
-  feed.low = lowest(feed)
-  local last = math.min(feed.top, feed.low + LOOK - 1)
+  feed.low = lowest_unread(feed)
+  local last = math.min(feed.top, feed.low + FILES_AT_ONCE - 1)
   for number = feed.low, last do
     if not lacks_room() then
       return

@@ -1,5 +1,5 @@
 -- How files are kept, and let go.
--- Expects: stored, feed, file, places, room.
+-- Expects: packed, feed, file, positions, budget.
 
 local DROPPED_AT_ONCE = 512  -- chunks, in one step: `dropped` of *feed* counts them
 
@@ -7,7 +7,7 @@ local DROPPED_AT_ONCE = 512  -- chunks, in one step: `dropped` of *feed* counts 
 local function grow(feed, file, bytes)
   redis.call('HINCRBY', feed.meta, 'bytes', text(bytes - file.bytes))
   for g = 1, #file.done do
-    if settled(file, g) then
+    if is_settled(file, g) then
       redis.call('HINCRBY', feed.meta, 'done:' .. g, text(bytes - file.bytes))
     end
   end
@@ -15,18 +15,18 @@ local function grow(feed, file, bytes)
 end
 
 -- From now on the file is nothing to this group any more.
-local function settle(feed, number, file, group)
-  local place = place_of(feed, group, number)
+local function settle_group(feed, number, file, group)
+  local position = position_of(feed, group, number)
   if has_failed(file, group) then
     redis.call('HINCRBY', feed.meta, 'failed', -1)
   end
-  redis.call('HINCRBY', feed.meta, 'done:' .. group, text(file.bytes - place.counted))
-  redis.call('HDEL', feed.places, group .. ':' .. text(number))
-  mark(file, group, '1')
+  redis.call('HINCRBY', feed.meta, 'done:' .. group, text(file.bytes - position.counted))
+  redis.call('HDEL', feed.positions, group .. ':' .. text(number))
+  set_group_state(file, group, '1')
   if not is_wanted(file) then
     feed.left = feed.left - 1
   end
-  return file.bytes - place.counted
+  return file.bytes - position.counted
 end
 
 -- How many chunks this step may still drop.
@@ -34,7 +34,7 @@ local function allowance(feed)
   return DROPPED_AT_ONCE - (feed.dropped or 0)
 end
 
-local function drop(feed, number, file, upto)
+local function drop_chunks(feed, number, file, upto)
   local last = math.min(upto, file.floor + allowance(feed))
   for i = file.floor, last - 1 do
     local chunk = text(number) .. ':' .. i
@@ -46,7 +46,7 @@ local function drop(feed, number, file, upto)
   file.floor = math.max(file.floor, last)
 end
 
-local function keep_file(feed, number, file)
+local function save_file(feed, number, file)
   if is_wanted(file) or file.state == 'open' or file.floor < file.count then
     redis.call('HSET', feed.files, text(number), cmsgpack.pack(file))
   else

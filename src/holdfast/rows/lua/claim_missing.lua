@@ -1,20 +1,20 @@
 #!lua
--- rows/take: lease rows for a reader who misses them, one loader for each.
+-- rows/claim_missing: lease rows for a reader who misses them, one loader for each.
 --
 -- KEYS[1]  HASH    plan      scheduled rows -> every_ms:read_ms
 -- KEYS[2]  ZSET    loads     rows that are loaded, scored by the token of the load
--- KEYS[3]  HASH    troubles  rows that failed, '' all -> at_ms:failures:why
+-- KEYS[3]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
 -- KEYS[4]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
 -- ARGV[1]  int     lease_ms  how long nobody else loads them
 -- ARGV[2]  int     quiet_ms  for how long after a failure nobody tries again
 -- ARGV[3]  string  first of pairs: id, and when the copy that the reader has seen was read (ms)
--- returns  array   token, now (ms), then for each row: 'load'; 'look' (there is a newer copy);
+-- returns  array   token, now (ms), then for each row: 'load'; 'newer' (there is a newer copy);
 --                  'wait ends' (another one loads it until then, ms from now); 'failed why'
 -- include clock
--- include text
+-- include numbers
 -- include lease
 
-local plan, loads, troubles = KEYS[1], KEYS[2], KEYS[3]
+local plan, loads, failures = KEYS[1], KEYS[2], KEYS[3]
 local lease_ms, quiet_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
 local now_ms, _, now_us = clock()
 local FIRST = 3
@@ -27,7 +27,7 @@ local function read_ms(id, key)
 end
 
 local function failed(id)
-  local at, why = (redis.call('HGET', troubles, id) or ''):match('^(%d+):%d+:(.*)')
+  local at, why = (redis.call('HGET', failures, id) or ''):match('^(%d+):%d+:(.*)')
   at = stored_number(at)
   return at and at <= now_ms and now_ms - at < quiet_ms and why
 end
@@ -41,7 +41,7 @@ for i = FIRST, #ARGV, 2 do
   local ends_ms = leased_until_ms(redis.call('ZSCORE', loads, id), now_us)
   local why = all_failed or failed(id)
   if read_ms(id, KEYS[row]) > tonumber(ARGV[i + 1]) then
-    out[#out + 1] = 'look'
+    out[#out + 1] = 'newer'
   elseif ends_ms then
     out[#out + 1] = 'wait ' .. text(ends_ms - now_ms)
   elseif why then
