@@ -1,4 +1,4 @@
-"""What a demo shows: the same screen and the same report for each, in eighty columns."""
+"""Test the screen and the report of demos, in eighty columns."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def broken(*problems: str, checked: int = 7) -> Invariant:
     ],
 )
 def test_the_verdict(invariants: tuple[Invariant, ...], killed: tuple[str, ...], said: str) -> None:
-    """Either every promise was kept, or the problems are named; programs read the same."""
+    """Print that every promise was kept, or name the problems; JSON agrees."""
     report = report_of(*invariants, killed=killed)
     text = printed(report)
     assert said in text
@@ -78,7 +78,7 @@ def picture_of(demo: Demo, **state: Any) -> str:
 
 
 def test_the_screen_shows_which_phones_are_offline() -> None:
-    """A sign for each phone."""
+    """Show a sign for each phone."""
     garage = example("fakegarage/__init__.py")
     day = garage.Day.make(seed=1, clients=3, seconds=10.0)
     accounts = {user: garage.Account(user) for user in day.users}
@@ -99,7 +99,7 @@ def test_the_screen_shows_which_phones_are_offline() -> None:
 
 
 def test_the_screen_shows_which_counter_was_killed() -> None:
-    """And what was counted so far."""
+    """Show what was counted so far."""
     consumers = [SimpleNamespace(name=name, files=2, bytes=2**21) for name in ("geo-1", "geo-2")]
     shown = picture_of(
         LogsDemo(days=1, lines=140_000),
@@ -123,6 +123,6 @@ def test_the_screen_shows_the_rounds_of_the_market() -> None:
 
 
 def test_a_strip_shows_when_there_was_something() -> None:
-    """Blocks of eight heights."""
+    """Draw blocks of eight heights."""
     assert strip([0, 1, 8, 4]) == "·▁█▄"
     assert strip([0, 0]) == strip([]) == ""

@@ -1,4 +1,4 @@
-"""The demos as users run them: each with its figures, its mistakes, its screen, and its end."""
+"""Test the demos as users run them: their figures, mistakes, screens and ends."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ PIPED = {
     [each if each == "traffic" else pytest.param(each, marks=pytest.mark.long) for each in PIPED],
 )
 def test_the_report_in_a_pipe(name: str, tmp_path: Path) -> None:
-    """Lines without control codes, at most 80 columns; the verdict is at the end."""
+    """Print lines without control codes, at most 80 columns, with the verdict at the end."""
     args, shown = PIPED[name]
     done = holdfast("demo", *(arg.format(tmp_path) for arg in args))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -226,7 +226,7 @@ SCREENS = {
     ],
 )
 def test_the_screen_on_a_terminal(name: str) -> None:
-    """Figures while it runs; Ctrl-C ends it in good order."""
+    """Show figures while it runs; Ctrl-C ends it with code 130."""
     args, wait_for, shown = SCREENS[name]
     code, picture = on_terminal("demo", *args, wait_for=wait_for, say=CTRL_C, NO_COLOR="1")
     assert code == 130, picture
@@ -241,7 +241,7 @@ Tampered = Callable[..., Result]
 
 @pytest.fixture
 def tampered(tmp_path: Path, room: Path, monkeypatch: pytest.MonkeyPatch) -> Tampered:
-    """Run a demo with examples in one of which text was replaced."""
+    """Run a demo with a changed copy of the examples."""
     monkeypatch.setattr("tempfile.tempdir", str(room))
 
     def run(file: str, changes: list[tuple[str, str]], *args: str) -> Result:
@@ -262,7 +262,7 @@ def tampered(tmp_path: Path, room: Path, monkeypatch: pytest.MonkeyPatch) -> Tam
 
 
 class Mistake(NamedTuple):
-    """What is replaced in which example, and what the demo says of it.
+    """Describe what is replaced in an example, and what the demo reports then.
 
     With several *seconds* the run is repeated until a busy machine has done enough.
     """
@@ -400,7 +400,7 @@ MISTAKES = {
 def test_a_mistake_is_found(
     what: str, tampered: Tampered, standalone: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 1, and what is wrong."""
+    """Exit with code 1, and name the problem."""
     mistake = MISTAKES[what]
     if mistake.round:
         monkeypatch.setattr("holdfast_demo.market.contest.ROUNDS", (mistake.round,))
@@ -420,14 +420,14 @@ def test_a_mistake_is_found(
 def test_traders_with_a_lock_want_the_same(
     tampered: Tampered, standalone: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without the mistake above nothing is found."""
+    """Find nothing without the mistake above."""
     monkeypatch.setattr("holdfast_demo.market.contest.ROUNDS", (MarketRound("market_lock", 1, 3),))
     result = tampered("market.py", [LAST_OFFER], *MARKET, "0.2", "--url", standalone.url)
     assert result.exit_code == 0, result.output
 
 
 def test_the_evidence_of_a_lost_message_is_kept(tampered: Tampered) -> None:
-    """Exit code 1, which phone misses what, and where its journal is."""
+    """Exit with code 1, and name the phone, the message and the journal."""
     changes = [("in batch.messages:", "in batch.messages[1:]:")]
     result = tampered("fakegarage/phone.py", changes, *CHAT, "3", "--json")
     assert result.exit_code == 1, result.output
@@ -456,7 +456,7 @@ ORPHANS = {
 def test_no_process_outlives_the_demo(
     name: str, number: signal.Signals, standalone: Server, room: Path
 ) -> None:
-    """Not even if it is killed: their input ends, and so do they."""
+    """End the processes when their input ends, even if the demo was killed."""
     url = ("--url", standalone.url) if name in ("market", "mail") else ()
     argv, env = ("-m", "holdfast", "demo", *ORPHANS[name], *url), {"TMPDIR": str(room)}
     with Process.python(*argv, name="demo", env=env) as demo:
@@ -511,7 +511,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_cannot_be_used_is_refused(what: str, tmp_path: Path) -> None:
-    """In a sentence, without a traceback."""
+    """Print a sentence, without a traceback."""
     args, code, said = REFUSED[what]
     (tmp_path / "events").write_text('{"event": "stolen", "id": 1}\n')
     runner = CliRunner(env={"COLUMNS": "120"})
@@ -523,7 +523,7 @@ def test_what_cannot_be_used_is_refused(what: str, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_folder_keeps_nothing_of_the_market(tmp_path: Path) -> None:
-    """Not even of the locks."""
+    """Leave no key, not even of the locks."""
     done = holdfast("demo", "market", "--seconds", "0.1", "--embedded", str(tmp_path / "data"))
     assert done.returncode == 0, done.stdout + done.stderr
     with (

@@ -108,9 +108,8 @@ def serve(
     tokens, passes = make_tokens(used), make_passes(used) if with_dashboard else None
     log_to_stderr(logging.WARNING)
     logging.getLogger("holdfast.audit").setLevel(logging.INFO)
-    with client_errors(url, embedded):
+    with client_errors(url, embedded), bind(host, port) as bound:
         hf = open_client(AsyncHoldfast, url, embedded, namespace)
-        bound = bind(host, port)
         where = origin(host, bound)
         greeting = [
             f"{where} serves namespace {namespace!r} of {server_name(url, embedded)}",
