@@ -127,13 +127,13 @@ def test_files_that_failed_too_often_are_shown_and_tried_again(
     assert run("logs", "retry").exit_code == 3
     feed = hf.file_feed("logs", consumers=["geo"])
     feed.publish(io.BytesIO(b"x"), name=HOSTILE)
-    place = f"{hf.namespace}:{{feed:logs}}:places"
+    positions = f"{hf.namespace}:{{feed:logs}}:positions"
     for _ in range(2):
         with pytest.raises(OSError, match="no space"), next(feed.consumer("geo").files()):
             raise OSError(f"no space {HOSTILE}")
-        stored = msgspec.msgpack.decode(home.client.hget(place, "1:1"))
+        stored = msgspec.msgpack.decode(home.client.hget(positions, "1:1"))
         stored |= {"tries": 9, "after_ms": 0}
-        home.client.hset(place, "1:1", msgspec.msgpack.encode(stored))
+        home.client.hset(positions, "1:1", msgspec.msgpack.encode(stored))
     shown = run("logs", "show")
     assert "1 file; try again: holdfast logs retry" in shown.stdout
     assert "OSError: no space" in shown.stdout

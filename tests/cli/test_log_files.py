@@ -27,7 +27,7 @@ from holdfast import (
     LocalFiles,
 )
 from holdfast.cli.logs import counting
-from holdfast.cli.logs.feed_progress import progress_of
+from holdfast.cli.logs.progress import progress_of
 from tallies.tables import write_csv, write_mmdb
 
 LOG = (

@@ -23,7 +23,7 @@ from ..output import (
     untrusted,
 )
 from ..resources import Resource, Row, list_command
-from .feed_progress import progress_of
+from .progress import progress_of
 
 if TYPE_CHECKING:
     from ... import ConsumerStatus, FeedStatus, FileStatus, Holdfast

@@ -16,7 +16,7 @@ from ..exit_codes import FAILED, WRONG_USAGE
 from ..options import argument, flag, option
 from ..output import AsJson, print_json, print_line, printable, warn
 from .feed import FEED, Feed
-from .send_progress import send_progress
+from .progress import send_progress
 
 if TYPE_CHECKING:
     from ... import FileFeed, Holdfast, PublishedFolder

@@ -11,7 +11,7 @@ from rich.text import Text
 from ...inspect.formats import counted, distance, duration, exact_duration, short_number, size
 from ...inspect.permits import process_name
 from ..bar_chart import summed
-from ..logs.feed_progress import progress_of
+from ..logs.progress import progress_of
 from ..output import printable
 from ..workers import last_seen, weights_text
 from .snapshot import LISTED, Snapshot
