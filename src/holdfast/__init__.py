@@ -115,7 +115,7 @@ if TYPE_CHECKING:
     from .queues._sync.handle import TaskHandle
     from .queues._sync.queue import Queue
     from .queues.registry import Task, TaskRegistry
-    from .queues.task import Call, Pace, QueueStats, Retry
+    from .queues.task import Call, QueueStats, Retry, Throughput
     from .queues.task_status import TaskStatus
     from .queues.worker.running_task import RunningTask, current_task
     from .queues.worker.worker import AsyncWorker, Worker
@@ -235,7 +235,6 @@ __all__ = [
     "NotDefined",
     "OpenTelemetry",
     "OutcomeUnknown",
-    "Pace",
     "PayloadTooLarge",
     "Place",
     "Position",
@@ -281,6 +280,7 @@ __all__ = [
     "TaskRegistry",
     "TaskStatus",
     "Telemetry",
+    "Throughput",
     "TimeOutOfRange",
     "TooManyMembers",
     "TraceContext",

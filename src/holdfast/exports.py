@@ -102,7 +102,7 @@ EXPORTS: Final = {
     "NotDefined": "errors",
     "OpenTelemetry": "telemetry.opentelemetry",
     "OutcomeUnknown": "errors",
-    "Pace": "queues.task",
+    "Throughput": "queues.task",
     "PayloadTooLarge": "errors",
     "Place": "tallies.place",
     "Position": "messages.message",

@@ -249,10 +249,10 @@ class Holdfast(Operations):
             unknown_timeout: seconds for which a task that is not in *tasks* waits for a worker that
                 knows it, as while a new version is rolled out; then it is dead as `unknown-task`.
         """
-        from holdfast.queues.worker.options import Plan
+        from holdfast.queues.worker.options import WorkerOptions
         from holdfast.queues.worker.worker import Worker
 
-        plan = Plan.checked(
+        plan = WorkerOptions.checked(
             self._namespace,
             tasks,
             queues=queues,

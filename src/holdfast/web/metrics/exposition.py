@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from ... import Pace, QueueStats, ServerFacts
+from ... import QueueStats, ServerFacts, Throughput
 from .bounds import Bounded
 from .survey import Survey
 
@@ -56,7 +56,7 @@ class _Queue:
     """One queue: its numbers, what ended in the last whole minute, who serves it."""
 
     stats: QueueStats
-    ended: Pace
+    ended: Throughput
     oldest_s: float
     workers: int
 
@@ -71,7 +71,7 @@ def _of_queues(survey: Survey, most: int) -> Iterator[Metric]:
     found = {
         name: _Queue(
             stats,
-            survey.paces[name][0],
+            survey.throughputs[name][0],
             stats.waited(survey.at),
             sum(name in worker.queues for worker in serving),
         )

@@ -14,11 +14,11 @@ from ... import (
     FeedStatus,
     LockState,
     NotDefined,
-    Pace,
     QueueStats,
     RowCacheStatus,
     SemaphoreState,
     ServerFacts,
+    Throughput,
     WorkerStatus,
 )
 from ..dashboard.gathering import SURVEYED, for_each, stats_of
@@ -54,7 +54,7 @@ class Survey:
     at: datetime
     known: Mapping[str, int]
     queues: Mapping[str, QueueStats]
-    paces: Mapping[str, Sequence[Pace]]
+    throughputs: Mapping[str, Sequence[Throughput]]
     workers: Sequence[WorkerStatus]
     locks: Mapping[str, LockState]
     semaphores: Mapping[str, SemaphoreState]
@@ -78,9 +78,9 @@ async def surveyed(hf: AsyncHoldfast, counters: Sequence[str]) -> Survey:
     )
     names = dict(zip(kinds, lists, strict=True))
     queues = names["queue"][:SURVEYED]
-    stats, paces, caches, feeds, tallies, totals = await asyncio.gather(
+    stats, throughputs, caches, feeds, tallies, totals = await asyncio.gather(
         stats_of(hf, queues),
-        for_each(queues, lambda name: hf.queue(name).pace(2)),
+        for_each(queues, lambda name: hf.queue(name).throughput(2)),
         for_each(names["row_cache"][:FEW], lambda name: hf.row_cache(name).status()),
         for_each(names["file_feed"][:FEEDS], lambda name: hf.file_feed(name).status()),
         for_each(names["tally"][:FEW], lambda name: _lines(hf, name)),
@@ -93,7 +93,7 @@ async def surveyed(hf: AsyncHoldfast, counters: Sequence[str]) -> Survey:
         at=datetime.now(UTC),
         known={kind: len(found) for kind, found in names.items()},
         queues=stats,
-        paces=paces,
+        throughputs=throughputs,
         workers=workers,
         locks=locks,
         semaphores=semaphores,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Final
 
-from .... import Pace
+from .... import Throughput
 from ..gathering import SURVEYED, for_each, stats_of
 from ..look import Look
 from ..screen import Page, Screen
@@ -26,11 +26,11 @@ async def show(look: Look) -> dict[str, Any]:
     hf = look.hf
     names = (await hf.queues())[:SURVEYED]
     queues = await stats_of(hf, names)
-    paces = await for_each(names, lambda name: hf.queue(name).pace(MINUTES))
+    throughputs = await for_each(names, lambda name: hf.queue(name).throughput(MINUTES))
     workers, servers = await hf.workers(), await hf.servers()
-    pace = summed(paces.values())
-    rate, failing = rates(pace)
-    died = sum(minute.dead for minute in pace)
+    throughput = summed(throughputs.values())
+    rate, failing = rates(throughput)
+    died = sum(minute.dead for minute in throughput)
     waiting = {name: stats.waited(look.at) for name, stats in queues.items()}
     busiest = sorted(names, key=lambda name: (-waiting[name], -queues[name].ready))[:BUSIEST]
     return {
@@ -45,24 +45,24 @@ async def show(look: Look) -> dict[str, Any]:
         "rate": rate,
         "failing": failing,
         "died": died,
-        "pace": pace,
+        "pace": throughput,
         "workers": len([worker for worker in workers if worker.alive]),
         "places": sum(worker.concurrency for worker in workers if worker.alive),
         "servers": servers,
         "busiest": [
-            {"name": name, "stats": queues[name], "waits": waiting[name], "pace": paces[name]}
+            {"name": name, "stats": queues[name], "waits": waiting[name], "pace": throughputs[name]}
             for name in busiest
         ],
     }
 
 
-def summed(paces: Iterable[list[Pace]]) -> list[Pace]:
+def summed(throughputs: Iterable[list[Throughput]]) -> list[Throughput]:
     """The paces of several queues as one; their last minutes may differ by one."""
-    found: dict[Any, Pace] = {}
-    for pace in paces:
-        for minute in pace:
-            old = found.get(minute.start, Pace(minute.start))
-            found[minute.start] = Pace(
+    found: dict[Any, Throughput] = {}
+    for throughput in throughputs:
+        for minute in throughput:
+            old = found.get(minute.start, Throughput(minute.start))
+            found[minute.start] = Throughput(
                 minute.start,
                 old.done + minute.done,
                 old.retried + minute.retried,
@@ -71,10 +71,12 @@ def summed(paces: Iterable[list[Pace]]) -> list[Pace]:
     return [found[start] for start in sorted(found)][-MINUTES:]
 
 
-def rates(pace: list[Pace]) -> tuple[float, float]:
+def rates(throughput: list[Throughput]) -> tuple[float, float]:
     """Tasks done a second, and the share of attempts that failed, lately."""
-    whole = [minute for minute in pace[:-1] if pace[-1].start - minute.start <= _RECENTLY]
-    now = pace[-1:]
+    whole = [
+        minute for minute in throughput[:-1] if throughput[-1].start - minute.start <= _RECENTLY
+    ]
+    now = throughput[-1:]
     done = sum(minute.done for minute in whole)
     failed = sum(minute.retried + minute.dead for minute in whole + now)
     ended = failed + sum(minute.done for minute in whole + now)

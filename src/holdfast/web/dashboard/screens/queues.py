@@ -27,7 +27,7 @@ async def show_queues(look: Look) -> dict[str, Any]:
     names, stats = await _ordered(look, found, order)
     shown, where = page_of(look, names)
     stats |= await stats_of(look.hf, [name for name in shown if name not in stats])
-    paces = await for_each(shown, lambda name: look.hf.queue(name).pace(MINUTES))
+    throughputs = await for_each(shown, lambda name: look.hf.queue(name).throughput(MINUTES))
     workers = await look.hf.workers()
     return {
         **where,
@@ -40,7 +40,7 @@ async def show_queues(look: Look) -> dict[str, Any]:
                 "name": name,
                 "stats": stats[name],
                 "waits": stats[name].waited(look.at),
-                "pace": paces[name],
+                "pace": throughputs[name],
                 "workers": len(_serving(workers, name)),
             }
             for name in shown
@@ -66,13 +66,13 @@ async def show_queue(look: Look) -> dict[str, Any]:
     """One queue."""
     name = look.needed("name")
     queue = look.hf.queue(name)
-    stats, pace = await queue.stats(), await queue.pace(MINUTES)
+    stats, throughput = await queue.stats(), await queue.throughput(MINUTES)
     return {
         "name": name,
         "known": await is_known(look.hf, name, stats),
         "stats": stats,
         "waits": stats.waited(look.at),
-        "pace": pace,
+        "pace": throughput,
         "workers": _serving(await look.hf.workers(), name),
     }
 
