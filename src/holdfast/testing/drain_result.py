@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .. import Pace
+from .. import Throughput
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class Drained:
         )
 
 
-def counted(paces: Iterable[Pace], delayed: int) -> Drained:
+def counted(throughputs: Iterable[Throughput], delayed: int) -> Drained:
     """All that the queues remember to have ended."""
     done = retried = dead = 0
-    for minute in paces:
+    for minute in throughputs:
         done += minute.done
         retried += minute.retried
         dead += minute.dead
