@@ -9,8 +9,8 @@ import hiredis
 import pytest
 from redis.crc import key_slot
 
-from holdfast.core.concurrency._async.waiting import cancelled
-from holdfast.core.pubsub import Line
+from holdfast.core.concurrency._async.background_task import cancel_and_wait
+from holdfast.core.pubsub import PubSubConnection
 from holdfast.core.transport.settings import Settings
 
 CONFIRMED = b"*3\r\n$%d\r\n%b\r\n$%d\r\n%b\r\n:1\r\n"
@@ -23,7 +23,7 @@ def confirm(kind: bytes, channel: bytes) -> bytes:
 
 
 @asynccontextmanager
-async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[Line]:
+async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[PubSubConnection]:
     """A line to a server that answers so."""
     hung_up = asyncio.Event()
 
@@ -43,7 +43,7 @@ async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[Line]:
     server = await asyncio.start_server(welcome, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     settings = Settings.from_url(f"redis://{host}:{port}?socket_timeout={timeout_s}")
-    line = Line(settings, (host, port))
+    line = PubSubConnection(settings, (host, port))
     while line.dead:  # where the machine stands still it is too late
         with contextlib.suppress(ConnectionError):
             await line.open()
@@ -56,11 +56,11 @@ async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[Line]:
 
 
 class Ear:
-    def __init__(self, *, patient: bool = False) -> None:
-        self.patient = patient
+    def __init__(self, *, passive: bool = False) -> None:
+        self.passive = passive
         self.rung = asyncio.Event()
 
-    def ring(self, word: bytes = b"") -> None:
+    def notify(self, message: bytes = b"") -> None:
         del word
         self.rung.set()
 
@@ -106,15 +106,15 @@ async def test_who_is_sent_elsewhere_goes_alone(left: bool) -> None:
         await come_and_go(line, "after")
         assert not line.dead
         assert not stays.done()
-        await cancelled(stays)
+        await cancel_and_wait(stays)
 
 
-async def come_and_go(line: Line, channel: str) -> None:
+async def come_and_go(line: PubSubConnection, channel: str) -> None:
     """Subscribe, wait for the server to confirm it, and leave."""
     ear = Ear()
     listening = asyncio.create_task(line.subscribe(channel, ear))
     await asyncio.wait_for(ear.rung.wait(), 20)
-    await cancelled(listening)
+    await cancel_and_wait(listening)
 
 
 async def test_a_quiet_line_is_asked_before_it_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ async def test_a_quiet_line_is_asked_before_it_is_given_up(monkeypatch: pytest.M
         first = asyncio.create_task(line.subscribe("first", Ear()))
         await asyncio.sleep(2.5)
         assert not line.dead
-        ear = Ear(patient=True)
+        ear = Ear(passive=True)
         later = asyncio.create_task(line.subscribe("later", ear))
         await asyncio.wait_for(ear.rung.wait(), 20)
         await asyncio.sleep(1)
@@ -150,5 +150,5 @@ async def test_a_line_that_does_not_answer_is_given_up(monkeypatch: pytest.Monke
             writer.write(confirm(b"ssubscribe", command[1]))
 
     async with line_to(answer, 0.5) as line:
-        assert await asyncio.wait_for(line.subscribe("one", Ear(patient=True)), 20)
+        assert await asyncio.wait_for(line.subscribe("one", Ear(passive=True)), 20)
         assert line.dead

@@ -263,7 +263,7 @@ def test_each_loop_has_companies_of_its_own(direct: Holdfast, standalone: Server
     async def begin() -> None:
         crowd = [asyncio.create_task(chat.send(n, sender="a")) for n in range(10)]
         await crowd[0]
-        await chat._messaging.caller._hang_up()
+        await chat._messaging.caller._close_connections()
 
     async def send() -> list[int]:
         numbers = await asyncio.gather(*[chat.send(n, sender="a") for n in range(10, 20)])

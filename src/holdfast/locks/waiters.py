@@ -124,7 +124,7 @@ class Room:
 
     def open(self) -> None:
         """Hear what is rung."""
-        ears = self._notifier.heard(self._unit, self, self._ring)
+        ears = self._notifier.listen(self._unit, self, self._ring)
         self.channel = self._stack.enter_context(ears)
 
     def close(self) -> None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final, Self
 
 from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
-from ...core._async.session import AsyncCallSessions, hang_up
+from ...core._async.session import AsyncCallSessions, abort_all
 from ...core.codec import JSON, Codec
-from ...core.concurrency._async.waiting import at_construction, in_full, in_thread
+from ...core.concurrency._async.cancellation import run_to_completion
+from ...core.concurrency._async.user_calls import in_thread
 from ...core.durability import Durability
 from ...core.lifetime import Lifetime
 from ...core.maxmemory import MaxmemoryCheck
@@ -148,7 +149,6 @@ class AsyncOpening:
         parts = (settings, self._caller.sessions, self._renewer, self._notifier)
         self._abandoned = weakref.finalize(self._caller, _abandon, *parts)
         self._abandoned.atexit = False  # the end of the process closes everything
-        at_construction(self._caller.check_durability)
 
     @shared
     def _waiters(self) -> WaiterRegistry:
@@ -187,7 +187,7 @@ class AsyncOpening:
         with it at once. Workers stop and give back what still runs. What is held is renewed no
         more: the holders see that it is lost, and it is free on the server when its lease ends.
         """
-        await in_full(self._end)  # the loss of a lease may cancel who closes
+        await run_to_completion(self._end)  # the loss of a lease may cancel who closes
 
     async def _end(self) -> None:
         await self._close_buffers()
@@ -230,7 +230,7 @@ def _abandon(
 
     It may interrupt any line of any thread, so nothing here takes a lock or waits.
     """
-    parts = [hang_up(sessions), renewer.abandon(), notifier.abandon()]
+    parts = [abort_all(sessions), renewer.abandon(), notifier.abandon()]
     if any(parts):
         where = ", ".join(map(settings.where, settings.addresses))
         warnings.warn(

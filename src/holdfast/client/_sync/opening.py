@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final, Self
 
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
-from ...core._sync.session import CallSessions, hang_up
+from ...core._sync.session import CallSessions, abort_all
 from ...core.codec import JSON, Codec
-from ...core.concurrency._sync.waiting import at_construction, in_full, in_thread
+from ...core.concurrency._sync.cancellation import run_to_completion
+from ...core.concurrency._sync.user_calls import in_thread
 from ...core.durability import Durability
 from ...core.lifetime import Lifetime
 from ...core.maxmemory import MaxmemoryCheck
@@ -149,7 +150,6 @@ class Opening:
         parts = (settings, self._caller.sessions, self._renewer, self._notifier)
         self._abandoned = weakref.finalize(self._caller, _abandon, *parts)
         self._abandoned.atexit = False  # the end of the process closes everything
-        at_construction(self._caller.check_durability)
 
     @shared
     def _waiters(self) -> WaiterRegistry:
@@ -188,7 +188,7 @@ class Opening:
         with it at once. Workers stop and give back what still runs. What is held is renewed no
         more: the holders see that it is lost, and it is free on the server when its lease ends.
         """
-        in_full(self._end)  # the loss of a lease may cancel who closes
+        run_to_completion(self._end)  # the loss of a lease may cancel who closes
 
     def _end(self) -> None:
         self._close_buffers()
@@ -231,7 +231,7 @@ def _abandon(
 
     It may interrupt any line of any thread, so nothing here takes a lock or waits.
     """
-    parts = [hang_up(sessions), renewer.abandon(), notifier.abandon()]
+    parts = [abort_all(sessions), renewer.abandon(), notifier.abandon()]
     if any(parts):
         where = ", ".join(map(settings.where, settings.addresses))
         warnings.warn(

@@ -10,10 +10,12 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ...core.clock import since_boot
-from ...core.concurrency._async.waiting import AutoResetEvent, in_thread, seen_through
-from ...core.damage import decoding
+from ...core.concurrency._async.cancellation import shielded
+from ...core.concurrency._async.primitives import AutoResetEvent
+from ...core.concurrency._async.user_calls import in_thread
 from ...core.renewer import Lease
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import DamagedFile, FileTaken, HoldfastError
 from .. import keys
 from ..assignment import Assignment, ChunkChain, FileView
@@ -227,12 +229,12 @@ class AsyncFeedFile:
     ) -> None:
         try:
             if error is None:
-                await seen_through(self._finish())
+                await shielded(self._finish())
             elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
                 with suppress(
                     HoldfastError
                 ):  # its lease ends by itself; the error of the block matters more
-                    await seen_through(self._settle(self._outcome_of(error), error))
+                    await shielded(self._settle(self._outcome_of(error), error))
         finally:
             self._drop_lease()
             await self._session.exit(self)
@@ -377,7 +379,7 @@ class AsyncFeedFile:
     async def _wait_for_change(self, index: int) -> None:
         """Wait until it has more than *index* chunks, or is complete."""
         flag = AutoResetEvent()
-        with self._store.notifier.follows([self._store.unit], flag):
+        with self._store.notifier.follow([self._store.unit], flag):
             while not await self._report_progress(index):
                 await flag.wait(LOOK_S)
 

@@ -11,10 +11,12 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ...core.clock import since_boot
-from ...core.concurrency._sync.waiting import AutoResetEvent, in_thread, seen_through
-from ...core.damage import decoding
+from ...core.concurrency._sync.cancellation import shielded
+from ...core.concurrency._sync.primitives import AutoResetEvent
+from ...core.concurrency._sync.user_calls import in_thread
 from ...core.renewer import Lease
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import DamagedFile, FileTaken, HoldfastError
 from .. import keys
 from ..assignment import Assignment, ChunkChain, FileView
@@ -228,12 +230,12 @@ class FeedFile:
     ) -> None:
         try:
             if error is None:
-                seen_through(self._finish())
+                shielded(self._finish())
             elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
                 with suppress(
                     HoldfastError
                 ):  # its lease ends by itself; the error of the block matters more
-                    seen_through(self._settle(self._outcome_of(error), error))
+                    shielded(self._settle(self._outcome_of(error), error))
         finally:
             self._drop_lease()
             self._session.exit(self)
@@ -376,7 +378,7 @@ class FeedFile:
     def _wait_for_change(self, index: int) -> None:
         """Wait until it has more than *index* chunks, or is complete."""
         flag = AutoResetEvent()
-        with self._store.notifier.follows([self._store.unit], flag):
+        with self._store.notifier.follow([self._store.unit], flag):
             while not self._report_progress(index):
                 flag.wait(LOOK_S)
 

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any, Final, Literal, overload
 
 from ...core.clock import Deadline, since_boot
-from ...core.concurrency._async.waiting import AutoResetEvent, shielded
+from ...core.concurrency._async.cancellation import run_shielded
+from ...core.concurrency._async.primitives import AutoResetEvent
 from ...core.renewer import LONGEST_NAP_S
 from ...core.stored import stored_score
 from ...core.telemetry import during
@@ -90,11 +91,11 @@ async def take(
     except BaseException as error:
         try:
             if lease is not None:
-                await shielded(lease.give_up)
+                await run_shielded(lease.give_up)
             elif turn is not None:
                 await turn.leave(error)
             elif not isinstance(error, ServerUnavailable):
-                await shielded(partial(give_up, places, member, over=True))
+                await run_shielded(partial(give_up, places, member, over=True))
         finally:
             places.waiters.depart(places.unit, member)
         raise
@@ -155,7 +156,9 @@ class AsyncTurn:
         # What is no error of ours has interrupted this anywhere, also after a place was granted.
         over = self._uncertain or not isinstance(error, HoldfastError)
         if over or self._waiter:
-            await shielded(partial(give_up, self._places, self._member, self._waiter, over=over))
+            await run_shielded(
+                partial(give_up, self._places, self._member, self._waiter, over=over)
+            )
 
     async def lease(self) -> AsyncLease:
         """The place.

@@ -9,13 +9,9 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ...core.clock import MAX_MS, Duration, from_epoch_ms, since_boot, to_timeout_s
-from ...core.concurrency._async.waiting import (
-    CallbackRunner,
-    CancelScope,
-    Event,
-    afterwards,
-    shielded,
-)
+from ...core.concurrency._async.cancellation import CancelScope, run_in_background, run_shielded
+from ...core.concurrency._async.primitives import Event
+from ...core.concurrency._async.user_calls import CallbackRunner
 from ...core.concurrency.fork_hooks import process_id
 from ...core.stored import stored_score
 from ...errors import HoldfastError, LeaseLost
@@ -169,12 +165,14 @@ class AsyncLease:
                 reply = await self._places.release(self.holder)
             self._releases.append(reply[0])
             self._given_back = True
+        except LeaseLost:  # in a forked child
+            raise
         except HoldfastError:
             if lost:
                 raise self._lost("it was not renewed in time; who has it cannot be asked") from None
             raise
         except BaseException:  # cancelled or interrupted
-            await shielded(self.give_up)
+            await run_shielded(self.give_up)
             raise
         if lost or not again:  # otherwise it was held until the first try
             self._judge(reply, lost)
@@ -188,7 +186,7 @@ class AsyncLease:
         """Release it in the background: an exception has interrupted what was done with it."""
         if not self._released:
             self._drop()
-            afterwards(self.give_up)
+            run_in_background(self.give_up)
 
     async def give_up(self) -> None:
         """Leave no place behind, after an exception; it ends by itself if that fails."""
@@ -223,7 +221,7 @@ class AsyncLease:
         if self._released:
             raise self._lost("it was released")
         self._revocation = CancelScope()
-        self._loss.heard_by(self._revocation.revoke)
+        self._loss.heard_by(self._revocation.cancel)
         return self
 
     async def __aexit__(

@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Final
 
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._async.waiting import Block, BlockEnd, shielded
+from ...core.concurrency._async.cancellation import run_shielded
+from ...core.concurrency._async.holding_context import ContextExit, HoldingContext
 from ...core.script import Script
 from .. import keys
 from ..options import checked_limit
@@ -95,7 +96,7 @@ async def _end_one(
         await lease.__aexit__(kind, error, traceback)
 
 
-class _AsyncHold(Block):
+class _AsyncHold(HoldingContext):
     """A place for one block."""
 
     __slots__ = ("_places", "_timeout_s")
@@ -116,10 +117,10 @@ class _AsyncHold(Block):
             return await lease.__aenter__()
         except BaseException:
             if lease is not None:
-                await shielded(lease.give_up)
+                await run_shielded(lease.give_up)
             raise
 
-    __aexit__ = BlockEnd(_end_one)
+    __aexit__ = ContextExit(_end_one)
 
 
 async def _end_all(
@@ -142,7 +143,7 @@ async def _end_all(
         del error, raised, traceback  # they keep this frame, which keeps them
 
 
-class _AsyncHoldAll(Block):
+class _AsyncHoldAll(HoldingContext):
     """A place of each of several locks for one block."""
 
     __slots__ = ("_locks", "_timeout_s")
@@ -162,7 +163,7 @@ class _AsyncHoldAll(Block):
             await _end_all(self.held, type(error), error, error.__traceback__)
             raise
 
-    __aexit__ = BlockEnd(_end_all)
+    __aexit__ = ContextExit(_end_all)
 
     async def _taken(self, locks: Sequence[AsyncLock]) -> dict[str, AsyncLease]:
         deadline = Deadline(self._timeout_s)

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, Final, Literal, overload
 
 from ...core.clock import Deadline, since_boot
-from ...core.concurrency._sync.waiting import AutoResetEvent, shielded
+from ...core.concurrency._sync.cancellation import run_shielded
+from ...core.concurrency._sync.primitives import AutoResetEvent
 from ...core.renewer import LONGEST_NAP_S
 from ...core.stored import stored_score
 from ...core.telemetry import during
@@ -87,11 +88,11 @@ def take(places: Places, timeout_s: float | None, *, waits: bool = True) -> Leas
     except BaseException as error:
         try:
             if lease is not None:
-                shielded(lease.give_up)
+                run_shielded(lease.give_up)
             elif turn is not None:
                 turn.leave(error)
             elif not isinstance(error, ServerUnavailable):
-                shielded(partial(give_up, places, member, over=True))
+                run_shielded(partial(give_up, places, member, over=True))
         finally:
             places.waiters.depart(places.unit, member)
         raise
@@ -152,7 +153,7 @@ class Turn:
         # What is no error of ours has interrupted this anywhere, also after a place was granted.
         over = self._uncertain or not isinstance(error, HoldfastError)
         if over or self._waiter:
-            shielded(partial(give_up, self._places, self._member, self._waiter, over=over))
+            run_shielded(partial(give_up, self._places, self._member, self._waiter, over=over))
 
     def lease(self) -> Lease:
         """The place.

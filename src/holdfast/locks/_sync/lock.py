@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import Final
 
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._sync.waiting import Block, BlockEnd, shielded
+from ...core.concurrency._sync.cancellation import run_shielded
+from ...core.concurrency._sync.holding_context import ContextExit, HoldingContext
 from ...core.script import Script
 from .. import keys
 from ..options import checked_limit
@@ -96,7 +97,7 @@ def _end_one(
         lease.__exit__(kind, error, traceback)
 
 
-class _AsyncHold(Block):
+class _AsyncHold(HoldingContext):
     """A place for one block."""
 
     __slots__ = ("_places", "_timeout_s")
@@ -117,10 +118,10 @@ class _AsyncHold(Block):
             return lease.__enter__()
         except BaseException:
             if lease is not None:
-                shielded(lease.give_up)
+                run_shielded(lease.give_up)
             raise
 
-    __exit__ = BlockEnd(_end_one)
+    __exit__ = ContextExit(_end_one)
 
 
 def _end_all(
@@ -143,7 +144,7 @@ def _end_all(
         del error, raised, traceback  # they keep this frame, which keeps them
 
 
-class _AsyncHoldAll(Block):
+class _AsyncHoldAll(HoldingContext):
     """A place of each of several locks for one block."""
 
     __slots__ = ("_locks", "_timeout_s")
@@ -163,7 +164,7 @@ class _AsyncHoldAll(Block):
             _end_all(self.held, type(error), error, error.__traceback__)
             raise
 
-    __exit__ = BlockEnd(_end_all)
+    __exit__ = ContextExit(_end_all)
 
     def _taken(self, locks: Sequence[Lock]) -> dict[str, Lease]:
         deadline = Deadline(self._timeout_s)

@@ -16,7 +16,7 @@
 --                  busy: id of a holder; conflict: the limit; undefined; over.
 --                  Or a string, the fence: granted, and nobody else is there
 -- include clock
--- include sound
+-- include stored
 -- include places
 
 local now_ms, now_s, now_us = clock()

@@ -6,7 +6,7 @@
 -- KEYS[3]  ZSET    line     `id channel` of those who wait, scored by their ticket
 -- returns  array   limit ('' unknown), fence ('' none), holders (id and ms left, by turns), waiters
 -- include clock
--- include sound
+-- include stored
 
 local now_ms = clock()
 local LISTED = 1000  -- of each kind, at most

@@ -12,7 +12,7 @@
 -- returns  int     1
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include places
 -- include crowd
 -- include hand_over

@@ -33,7 +33,7 @@ if held and over ~= '1' and redis.call('EXISTS', line) == 0 then  -- nobody wait
 end
 -- Parts that only the rest needs: to define their functions takes time, too.
 -- include clock
--- include sound
+-- include stored
 -- include places
 -- include crowd
 -- include ledger

@@ -11,7 +11,7 @@
 -- returns  string  the later fence, with nothing stored; '' stored
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 
 local fenced, fence, value = KEYS[1], ARGV[3], ARGV[4]
 local _, now_s = clock()

@@ -9,7 +9,7 @@ from typing import Final
 
 from ...core.checks import checked_int
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._async.waiting import AutoResetEvent
+from ...core.concurrency._async.primitives import AutoResetEvent
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S
 from ...core.telemetry import during
@@ -66,7 +66,7 @@ class AsyncReader(ABC):
         """Wait until something is new in *units*, others are to be followed, or no time is left."""
         flag = AutoResetEvent()
         trouble: Deadline | None = None
-        with self._messaging.notifier.follows(units, flag):
+        with self._messaging.notifier.follow(units, flag):
             while True:
                 pause_s = LOOK_S * random.uniform(0.75, 1.25)
                 try:
@@ -85,7 +85,7 @@ class AsyncReader(ABC):
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
         """Look as one of many who wait, and who may all be woken at once."""
-        async with self._messaging.caller.crowd:
+        async with self._messaging.caller.read_limiter:
             return await self._look(limit, after)
 
     @abstractmethod

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ...core._async.caller import Argument, AsyncCaller
 from ...core.concurrency._async.batcher import Batcher
-from ...core.concurrency._async.waiting import Local
+from ...core.concurrency._async.local_resource import LocalResource
 from ...core.script import Script
 from ...core.telemetry import during
 from ...core.trace import stored
@@ -30,7 +30,7 @@ class AsyncChatSender:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
-        self._company: Local[Batcher[AsyncLog, OutgoingMessage, bytes]] = Local(
+        self._company: LocalResource[Batcher[AsyncLog, OutgoingMessage, bytes]] = LocalResource(
             lambda: Batcher(self._sent, MOST_TOGETHER, MOST_BYTES)
         )
 
@@ -41,7 +41,7 @@ class AsyncChatSender:
             message.trace = stored(sending.trace).encode()  # what cannot be said, it alone hears of
             # A repeated one may still be under way; and whoever is told hears of each call.
             if op_id is None and telemetry is None:
-                reply = await self._company.here().go(log, message, len(message.body))
+                reply = await self._company.get().submit(log, message, len(message.body))
             else:
                 [reply] = await self._sent(log, [message], op_id)
             if not reply.isdigit():

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from ...core.checks import checked_int
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._sync.waiting import AutoResetEvent
+from ...core.concurrency._sync.primitives import AutoResetEvent
 from ...core.names import Unit
 from ...core.telemetry import during
 from ..chat_list import ChatList
@@ -103,7 +103,7 @@ class InboxStream:
         settings = self._messaging.caller.settings
         with during(settings.telemetry, "receive", self._unit) as receiving:
             try:
-                with self._messaging.caller.crowd:
+                with self._messaging.caller.read_limiter:
                     batches = self._read(limit)
             except BaseException:
                 self._reads_all_at = Deadline(0.0)
@@ -159,7 +159,7 @@ class InboxStream:
                 following.enter_context(self._following(self._messaging.chat(chat).unit, chat))
 
     def _following(self, unit: Unit, chat: str) -> AbstractContextManager[None]:
-        return self._messaging.notifier.follows(
+        return self._messaging.notifier.follow(
             [unit], _Notification(self._notified, chat, self._nudge)
         )
 

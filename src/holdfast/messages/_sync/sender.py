@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...core._sync.caller import Argument, Caller
 from ...core.concurrency._sync.batcher import Batcher
-from ...core.concurrency._sync.waiting import Local
+from ...core.concurrency._sync.local_resource import LocalResource
 from ...core.script import Script
 from ...core.telemetry import during
 from ...core.trace import stored
@@ -31,7 +31,7 @@ class ChatSender:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._company: Local[Batcher[Log, OutgoingMessage, bytes]] = Local(
+        self._company: LocalResource[Batcher[Log, OutgoingMessage, bytes]] = LocalResource(
             lambda: Batcher(self._sent, MOST_TOGETHER, MOST_BYTES)
         )
 
@@ -42,7 +42,7 @@ class ChatSender:
             message.trace = stored(sending.trace).encode()  # what cannot be said, it alone hears of
             # A repeated one may still be under way; and whoever is told hears of each call.
             if op_id is None and telemetry is None:
-                reply = self._company.here().go(log, message, len(message.body))
+                reply = self._company.get().submit(log, message, len(message.body))
             else:
                 [reply] = self._sent(log, [message], op_id)
             if not reply.isdigit():

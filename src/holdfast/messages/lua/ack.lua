@@ -10,7 +10,7 @@
 -- ARGV[3]  int     upto     the number
 -- returns  array   verdict: acked; or with nothing changed missing, stranger, stale, beyond: top
 -- include clock
--- include sound
+-- include stored
 -- include log
 -- include position
 -- include last_seen

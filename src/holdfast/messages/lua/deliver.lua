@@ -23,7 +23,7 @@
 --                  string, the number of the message: sent
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 -- include append
 -- include capacity

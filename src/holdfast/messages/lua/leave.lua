@@ -15,7 +15,7 @@
 --                  member, 1 if there is such a chat; else 0
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 -- include last_seen
 -- include retention

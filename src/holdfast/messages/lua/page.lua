@@ -11,7 +11,7 @@
 -- ARGV[5]  int     bytes    what these may take; but always one
 -- returns  array   verdict: missing: there is no such log; stranger; or found, and entries: id,
 --                  sender, body of each, from the number on
--- include sound
+-- include stored
 -- include entries
 
 local PAGE = 16  -- entries looked at in one go: a large one must not cost many

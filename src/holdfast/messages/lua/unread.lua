@@ -7,7 +7,7 @@
 -- ARGV[2]  int     chats    how many there are
 -- returns  array   for each chat two: how many messages are unread, '' if it is not the user's; when
 --                  the newest one was sent (ms; '' not known)
--- include sound
+-- include stored
 
 local reader, chats = ARGV[1], tonumber(ARGV[2])
 local found = {}

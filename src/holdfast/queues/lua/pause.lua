@@ -10,7 +10,7 @@
 -- ARGV[3]  int     paused    1 or 0
 -- returns  int     1 when it was not so before
 -- include clock
--- include bell
+-- include notify
 -- include ledger
 
 local settings = KEYS[1]

@@ -20,7 +20,7 @@
 -- ARGV[4]  string  first of the named ids
 -- returns  int     how many were put in line
 -- include clock
--- include bell
+-- include notify
 -- include ledger
 -- include left_over
 

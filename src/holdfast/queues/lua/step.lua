@@ -37,7 +37,7 @@
 --                  id, token, attempt, crashes, envelope; then, only if there are some, one array:
 --                  id and token of each claim of this worker whose lease is over (see parts/reclaim)
 -- include clock
--- include bell
+-- include notify
 -- include ledger
 -- include integrity
 -- include left_over

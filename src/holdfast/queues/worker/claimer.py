@@ -15,7 +15,7 @@ from typing import Any, Final
 from ...core import ledger
 from ...core._async.caller import AsyncCaller
 from ...core.clock import Deadline, backoff_s, since_boot
-from ...core.concurrency._async.waiting import Event, sleep
+from ...core.concurrency._async.primitives import Event, sleep
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S, Notifier
@@ -143,7 +143,7 @@ class Claimer:
     @contextmanager
     def listening(self, notifier: Notifier) -> Iterator[None]:
         """While the context lasts, rings about the queue wake this claimer."""
-        with notifier.heard(self.unit, self.woken, self._hear) as self.channel:
+        with notifier.listen(self.unit, self.woken, self._hear) as self.channel:
             yield
 
     def wake(self) -> None:

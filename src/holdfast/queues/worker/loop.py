@@ -10,29 +10,27 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from ...core._async.caller import AsyncCaller
+from ...core._async.caller import AsyncCaller, Settings
 from ...core._async.catalog import AsyncCatalog
 from ...core.clock import Deadline
-from ...core.concurrency._async.waiting import (
-    Event,
-    Running,
-    cancelled,
-    ended,
-    in_thread,
-    notice,
-    sleep,
-    soon,
+from ...core.concurrency._async.background_task import (
+    RunningTask,
+    call_soon,
+    cancel_and_wait,
+    run_concurrently,
     spawn,
-    time_limit,
-    together,
+    wait_ended,
+    yield_to_loop,
 )
+from ...core.concurrency._async.cancellation import time_limit
+from ...core.concurrency._async.primitives import Event, sleep
+from ...core.concurrency._async.user_calls import in_thread
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.concurrency.thread_pool import Threads
 from ...core.concurrency.watchdog import Watchdog
 from ...core.maxmemory import MaxmemoryCheck
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
-from ...core.transport.settings import Settings
 from ...errors import HoldfastError
 from ...errors.records import logger_of
 from .claim import Claim, Verdict
@@ -139,15 +137,15 @@ class Shift:
             patience = self._beside(self._lose_patience(), "holdfast grace")
             noting = self._beside(self._note(), "holdfast sign of life")
             try:
-                await together(*map(self._serve, self._claimers.values()))
+                await run_concurrently(*map(self._serve, self._claimers.values()))
             except HoldfastError as error:
                 if self._failure is not None or not self._stopping:
                     raise
                 logger.warning("worker %s ends without its server: %s", self._worker, error)
             finally:
-                await cancelled(patience, noting)
+                await cancel_and_wait(patience, noting)
 
-    def _beside(self, work: Coroutine[Any, Any, None], name: str) -> Running[None]:
+    def _beside(self, work: Coroutine[Any, Any, None], name: str) -> RunningTask[None]:
         """Do *work* beside the queues. If it fails, this run ends with its exception."""
         task = spawn(work, name)
         task.add_done_callback(self._guarded(raise_failure))
@@ -182,10 +180,10 @@ class Shift:
         try:
             with contextlib.suppress(TimeoutError, HoldfastError):
                 async with time_limit(_FAREWELL_S):
-                    await notice()  # what is to start soon, starts
+                    await yield_to_loop()  # what is to start soon, starts
                     await self._stop_all(_FAREWELL_S / 2)
                     leaving = [leave(each, self._worker) for each in self._claimers.values()]
-                    await together(*leaving, self._sign.depart())
+                    await run_concurrently(*leaving, self._sign.depart())
         finally:
             await self._close()
 
@@ -274,7 +272,7 @@ class Shift:
             claimer.started()
         if claimer.may_have_more:
             # A turn later, so that the request for the next ones goes out before these run.
-            soon(self._guarded(self._start), claimer, runner, claims[:placed])
+            call_soon(self._guarded(self._start), claimer, runner, claims[:placed])
         else:
             self._start(claimer, runner, claims[:placed])
         why = "" if self._stopping else "its place was taken before the server answered"
@@ -322,7 +320,7 @@ class Shift:
             elif self._gives_back:
                 task.cancel()
 
-    def _finish(self, claim: Claim, task: Running[Verdict | None]) -> None:
+    def _finish(self, claim: Claim, task: RunningTask[Verdict | None]) -> None:
         run = self._running.pop(claim, None)
         if run is None:
             return  # it was given up before
@@ -389,7 +387,7 @@ class Shift:
             tasks = [run.task for run in self._running.values()]
             for task in tasks:
                 task.cancel()
-            await ended(tasks, share * seconds)
+            await wait_ended(tasks, share * seconds)
         for claim, run in list(self._running.items()):
             logger.error("task %s ignores that it is cancelled, and runs on", claim.task_id)
             del self._running[claim]
@@ -401,4 +399,4 @@ class _Run:
     """A claim that runs: for whom, and as what."""
 
     claimer: Claimer
-    task: Running[Verdict | None]
+    task: RunningTask[Verdict | None]

@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from ...core.concurrency._async.waiting import Cancelled, Running
+from ...core.concurrency._async.background_task import RunningTask
+from ...core.concurrency._async.cancellation import Cancelled
 from ...core.concurrency.watchdog import Blockage
 from ...core.error_text import log_safely, type_name
 from ...errors import HoldfastError
@@ -62,7 +63,7 @@ async def leave(claimer: Claimer, worker: str) -> None:
         log_safely(logger, logging.ERROR, text, worker, claimer.unit, error=error)
 
 
-def last_word(claim: Claim, task: Running[Verdict | None]) -> Verdict | None:
+def last_word(claim: Claim, task: RunningTask[Verdict | None]) -> Verdict | None:
     """Return the verdict of a *task* that has ended in whatever way."""
     if task.cancelled():  # before it began, so it had no chance to say so itself
         return Verdict(claim, "release")
@@ -97,7 +98,7 @@ def guarded(
     return call
 
 
-def raise_failure(task: Running[None]) -> None:
+def raise_failure(task: RunningTask[None]) -> None:
     """Raise what *task* has raised."""
     if not task.cancelled():
         task.result()

@@ -9,8 +9,8 @@ from typing import Any
 
 from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
-from ...core.damage import decoding
 from ...core.names import Unit
+from ...core.stored import decoding
 from .. import keys
 from ..choice import counter_of
 from ..counted import SAMPLES, Counted

@@ -10,8 +10,8 @@ from typing import Any
 
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
-from ...core.damage import decoding
 from ...core.names import Unit
+from ...core.stored import decoding
 from .. import keys
 from ..choice import counter_of
 from ..counted import SAMPLES, Counted
