@@ -168,7 +168,7 @@ def test_a_broadcast_reaches_all_followers_over_one_subscription(
 def test_a_subscription_outlasts_its_last_follower_for_a_while(
     site: Site, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.core.bell.IDLE_AUDIENCES", 3)
+    monkeypatch.setattr("holdfast.core.notifier.IDLE_BROADCASTS", 3)
     notifier = Notifier(Settings.from_url(site.url))
     units = [Namespace.of(site.namespace).unit("queue", f"q{n}") for n in range(8)]
     for unit in units:
@@ -191,7 +191,7 @@ def test_who_follows_and_leaves_at_once_is_heard_when_it_comes_back(
     site: Site, caller: Caller, unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The end of one subscription to a channel does not end the next one."""
-    monkeypatch.setattr("holdfast.core.bell.IDLE_AUDIENCES", 0)
+    monkeypatch.setattr("holdfast.core.notifier.IDLE_BROADCASTS", 0)
     notifier = Notifier(Settings.from_url(site.url))
     flag = Event()
     for _ in range(50):

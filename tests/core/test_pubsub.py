@@ -44,7 +44,7 @@ async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[PubSubConne
     host, port = server.sockets[0].getsockname()
     settings = Settings.from_url(f"redis://{host}:{port}?socket_timeout={timeout_s}")
     line = PubSubConnection(settings, (host, port))
-    while line.dead:  # where the machine stands still it is too late
+    while line.closed:  # where the machine stands still it is too late
         with contextlib.suppress(ConnectionError):
             await line.open()
     try:
@@ -61,7 +61,7 @@ class Ear:
         self.rung = asyncio.Event()
 
     def notify(self, message: bytes = b"") -> None:
-        del word
+        del message
         self.rung.set()
 
 
@@ -81,7 +81,7 @@ async def test_the_server_ends_one_subscription_and_the_others_stay() -> None:
         await asyncio.wait_for(ear.rung.wait(), 20)
         assert await line.subscribe("moves", Ear())
         await asyncio.sleep(0.2)
-        assert not line.dead
+        assert not line.closed
         assert not stays.done()
         stays.cancel()
 
@@ -104,7 +104,7 @@ async def test_who_is_sent_elsewhere_goes_alone(left: bool) -> None:
         else:
             assert not await asyncio.wait_for(line.subscribe("moves", Ear()), 20)
         await come_and_go(line, "after")
-        assert not line.dead
+        assert not line.closed
         assert not stays.done()
         await cancel_and_wait(stays)
 
@@ -118,7 +118,7 @@ async def come_and_go(line: PubSubConnection, channel: str) -> None:
 
 
 async def test_a_quiet_line_is_asked_before_it_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.core.line._ASK_S", 0.2)
+    monkeypatch.setattr("holdfast.core.pubsub._PING_S", 0.2)
     loop = asyncio.get_running_loop()
 
     def answer(command: list[bytes], writer: asyncio.StreamWriter) -> None:
@@ -131,19 +131,19 @@ async def test_a_quiet_line_is_asked_before_it_is_given_up(monkeypatch: pytest.M
     async with line_to(answer, 1.5) as line:
         first = asyncio.create_task(line.subscribe("first", Ear()))
         await asyncio.sleep(2.5)
-        assert not line.dead
+        assert not line.closed
         ear = Ear(passive=True)
         later = asyncio.create_task(line.subscribe("later", ear))
         await asyncio.wait_for(ear.rung.wait(), 20)
         await asyncio.sleep(1)
-        assert not line.dead
+        assert not line.closed
         assert not first.done()
         first.cancel()
         later.cancel()
 
 
 async def test_a_line_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.core.line._ASK_S", 0.1)
+    monkeypatch.setattr("holdfast.core.pubsub._PING_S", 0.1)
 
     def answer(command: list[bytes], writer: asyncio.StreamWriter) -> None:
         if command[0] == b"SSUBSCRIBE":
@@ -151,4 +151,4 @@ async def test_a_line_that_does_not_answer_is_given_up(monkeypatch: pytest.Monke
 
     async with line_to(answer, 0.5) as line:
         assert await asyncio.wait_for(line.subscribe("one", Ear(passive=True)), 20)
-        assert line.dead
+        assert line.closed

@@ -13,7 +13,7 @@ from .operations import AsyncOperations
 if TYPE_CHECKING:
     from ...locks._async.fenced import AsyncFenced
     from ...locks._async.lock import AsyncLock, AsyncLockAll, AsyncSemaphore
-    from ...locks._async.permits import AsyncPlaces
+    from ...locks._async.permits import AsyncPermits
     from ...locks.options import LockOptions
     from ...locks.states import LockState, SemaphoreState
     from ...messages._async.chat import AsyncChat
@@ -155,11 +155,11 @@ class AsyncHoldfast(AsyncOperations):
 
         return AsyncFenced(self._caller, self._namespace.unit(FENCED, key))
 
-    def _permits(self, kind: str, name: str, options: LockOptions) -> AsyncPlaces:
-        from holdfast.locks._async.permits import AsyncPlaces
+    def _permits(self, kind: str, name: str, options: LockOptions) -> AsyncPermits:
+        from holdfast.locks._async.permits import AsyncPermits
 
         unit = self._namespace.unit(kind, name)
-        return AsyncPlaces(self._caller, self._renewer, self._waiters, unit, options)
+        return AsyncPermits(self._caller, self._renewer, self._waiters, unit, options)
 
     # Task queues
 

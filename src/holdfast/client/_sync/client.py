@@ -14,7 +14,7 @@ from .operations import Operations
 if TYPE_CHECKING:
     from ...locks._sync.fenced import Fenced
     from ...locks._sync.lock import Lock, LockAll, Semaphore
-    from ...locks._sync.permits import Places
+    from ...locks._sync.permits import Permits
     from ...locks.options import LockOptions
     from ...locks.states import LockState, SemaphoreState
     from ...messages._sync.chat import Chat
@@ -156,11 +156,11 @@ class Holdfast(Operations):
 
         return Fenced(self._caller, self._namespace.unit(FENCED, key))
 
-    def _permits(self, kind: str, name: str, options: LockOptions) -> Places:
-        from holdfast.locks._sync.permits import Places
+    def _permits(self, kind: str, name: str, options: LockOptions) -> Permits:
+        from holdfast.locks._sync.permits import Permits
 
         unit = self._namespace.unit(kind, name)
-        return Places(self._caller, self._renewer, self._waiters, unit, options)
+        return Permits(self._caller, self._renewer, self._waiters, unit, options)
 
     # Task queues
 

@@ -1,4 +1,4 @@
-"""Which locks and semaphores are in use: `hf.locks()` and `hf.semaphores()`."""
+"""The list of locks and semaphores in use: `hf.locks()` and `hf.semaphores()`."""
 
 import secrets
 from collections.abc import Callable
@@ -18,25 +18,25 @@ async def noted(listing: Callable[[], Any]) -> None:
     await eventually_async(listing, reason="something is listed")
 
 
-async def test_what_is_held_is_listed_while_it_is_held(site: Site) -> None:
+async def test_a_lock_is_listed_while_it_is_held(site: Site) -> None:
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         assert await hf.locks() == {}
         lease = await hf.lock("a b:{c}").acquire()
-        place = await hf.semaphore("api", limit=3).acquire()
+        permit = await hf.semaphore("api", limit=3).acquire()
         await noted(hf.locks)
         await noted(hf.semaphores)
         [(name, state)] = (await hf.locks()).items()
         assert (name, state.holder, state.fence) == ("a b:{c}", lease.holder, lease.fence)
-        [(name, places)] = (await hf.semaphores()).items()
-        assert (name, places.limit, len(places.holders)) == ("api", 3, 1)
+        [(name, semaphore)] = (await hf.semaphores()).items()
+        assert (name, semaphore.limit, len(semaphore.holders)) == ("api", 3, 1)
         await lease.release()
-        await place.release()
+        await permit.release()
         assert await hf.locks() == {}
         assert await hf.semaphores() == {}
 
 
-async def test_one_that_was_free_for_a_while_is_listed_again(site: Site) -> None:
-    """Its name stays in the catalog, though it is not noted again within the hour."""
+async def test_a_lock_that_was_free_for_a_while_is_listed_again(site: Site) -> None:
+    """Its name stays in the catalog; the client notes it only once an hour."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         async with hf.lock("on and off").hold():
             await noted(hf.locks)
@@ -45,7 +45,7 @@ async def test_one_that_was_free_for_a_while_is_listed_again(site: Site) -> None
             assert list(await hf.locks()) == ["on and off"]
 
 
-async def test_one_whose_note_was_lost_is_listed_soon(proxy: Proxy) -> None:
+async def test_a_lost_note_is_repeated_soon(proxy: Proxy) -> None:
     async with (
         AsyncHoldfast.from_url(proxy.url, namespace=secrets.token_hex(4)) as hf,
         hf.lock("l").hold(),
@@ -55,7 +55,7 @@ async def test_one_whose_note_was_lost_is_listed_soon(proxy: Proxy) -> None:
         await noted(hf.locks)
 
 
-async def test_a_place_held_for_a_moment_costs_no_note(site: Site) -> None:
+async def test_a_lock_held_for_a_moment_is_not_noted(site: Site) -> None:
     """A name that is used once must not fill the catalog."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         for number in range(200):
@@ -67,7 +67,7 @@ async def test_a_place_held_for_a_moment_costs_no_note(site: Site) -> None:
         assert site.client.zcard(f"{hf.namespace}:{{catalog:lock}}:names") <= 20
 
 
-async def test_what_is_gone_is_dropped_from_the_catalog(site: Site) -> None:
+async def test_a_forgotten_lock_is_removed_from_the_catalog(site: Site) -> None:
     names = f"{site.namespace}:{{catalog:lock}}:names"
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         async with hf.lock("known").hold():
@@ -89,7 +89,7 @@ async def test_a_long_catalog_is_read_to_its_end(site: Site) -> None:
         assert site.client.zcard(names) == 1
 
 
-async def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
+async def test_a_process_with_many_leases_notes_some_of_them(site: Site) -> None:
     names = f"{site.namespace}:{{catalog:lock}}:names"
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         leases = [await hf.lock(f"l{n}", lease=60).acquire() for n in range(1_100)]
@@ -102,7 +102,7 @@ async def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
             await lease.release()
 
 
-async def test_only_so_many_are_asked_for(site: Site) -> None:
+async def test_among_limits_how_many_locks_are_read(site: Site) -> None:
     names = f"{site.namespace}:{{catalog:lock}}:names"
     async with (
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,

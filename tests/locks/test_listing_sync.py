@@ -1,5 +1,5 @@
-# Generated from test_roll_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""Which locks and semaphores are in use: `hf.locks()` and `hf.semaphores()`."""
+# Generated from test_listing_async.py by tools/unasync.py: edit that, then run `make sync`.
+"""The list of locks and semaphores in use: `hf.locks()` and `hf.semaphores()`."""
 
 import secrets
 from collections.abc import Callable
@@ -19,25 +19,25 @@ def noted(listing: Callable[[], Any]) -> None:
     eventually(listing, reason="something is listed")
 
 
-def test_what_is_held_is_listed_while_it_is_held(site: Site) -> None:
+def test_a_lock_is_listed_while_it_is_held(site: Site) -> None:
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         assert hf.locks() == {}
         lease = hf.lock("a b:{c}").acquire()
-        place = hf.semaphore("api", limit=3).acquire()
+        permit = hf.semaphore("api", limit=3).acquire()
         noted(hf.locks)
         noted(hf.semaphores)
         [(name, state)] = (hf.locks()).items()
         assert (name, state.holder, state.fence) == ("a b:{c}", lease.holder, lease.fence)
-        [(name, places)] = (hf.semaphores()).items()
-        assert (name, places.limit, len(places.holders)) == ("api", 3, 1)
+        [(name, semaphore)] = (hf.semaphores()).items()
+        assert (name, semaphore.limit, len(semaphore.holders)) == ("api", 3, 1)
         lease.release()
-        place.release()
+        permit.release()
         assert hf.locks() == {}
         assert hf.semaphores() == {}
 
 
-def test_one_that_was_free_for_a_while_is_listed_again(site: Site) -> None:
-    """Its name stays in the catalog, though it is not noted again within the hour."""
+def test_a_lock_that_was_free_for_a_while_is_listed_again(site: Site) -> None:
+    """Its name stays in the catalog; the client notes it only once an hour."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         with hf.lock("on and off").hold():
             noted(hf.locks)
@@ -46,7 +46,7 @@ def test_one_that_was_free_for_a_while_is_listed_again(site: Site) -> None:
             assert list(hf.locks()) == ["on and off"]
 
 
-def test_one_whose_note_was_lost_is_listed_soon(proxy: Proxy) -> None:
+def test_a_lost_note_is_repeated_soon(proxy: Proxy) -> None:
     with (
         Holdfast.from_url(proxy.url, namespace=secrets.token_hex(4)) as hf,
         hf.lock("l").hold(),
@@ -56,7 +56,7 @@ def test_one_whose_note_was_lost_is_listed_soon(proxy: Proxy) -> None:
         noted(hf.locks)
 
 
-def test_a_place_held_for_a_moment_costs_no_note(site: Site) -> None:
+def test_a_lock_held_for_a_moment_is_not_noted(site: Site) -> None:
     """A name that is used once must not fill the catalog."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         for number in range(200):
@@ -68,7 +68,7 @@ def test_a_place_held_for_a_moment_costs_no_note(site: Site) -> None:
         assert site.client.zcard(f"{hf.namespace}:{{catalog:lock}}:names") <= 20
 
 
-def test_what_is_gone_is_dropped_from_the_catalog(site: Site) -> None:
+def test_a_forgotten_lock_is_removed_from_the_catalog(site: Site) -> None:
     names = f"{site.namespace}:{{catalog:lock}}:names"
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         with hf.lock("known").hold():
@@ -90,7 +90,7 @@ def test_a_long_catalog_is_read_to_its_end(site: Site) -> None:
         assert site.client.zcard(names) == 1
 
 
-def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
+def test_a_process_with_many_leases_notes_some_of_them(site: Site) -> None:
     names = f"{site.namespace}:{{catalog:lock}}:names"
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         leases = [hf.lock(f"l{n}", lease=60).acquire() for n in range(1_100)]
@@ -103,7 +103,7 @@ def test_a_process_that_holds_very_many_notes_some(site: Site) -> None:
             lease.release()
 
 
-def test_only_so_many_are_asked_for(site: Site) -> None:
+def test_among_limits_how_many_locks_are_read(site: Site) -> None:
     names = f"{site.namespace}:{{catalog:lock}}:names"
     with (
         Holdfast.from_url(site.url, namespace=site.namespace) as hf,

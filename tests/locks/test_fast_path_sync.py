@@ -1,5 +1,5 @@
-# Generated from test_shortcut_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""The short way to a free place and back, and where it leads on to the long one."""
+# Generated from test_fast_path_async.py by tools/unasync.py: edit that, then run `make sync`.
+"""The fast path to a free permit and back, and the cases that leave it."""
 
 from collections.abc import Iterator
 
@@ -19,14 +19,14 @@ from holdfast.core.concurrency._sync.background_task import BackgroundTask
 
 @pytest.fixture
 def hf(site: Site) -> Iterator[Holdfast]:
-    """A client that knows the way to its lock `l`."""
+    """Return a client that has used its lock `l` before."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         with hf.lock("l").hold():
             pass
         yield hf
 
 
-def test_a_server_that_forgot_the_scripts_is_told_them_again(site: Site, hf: Holdfast) -> None:
+def test_scripts_that_the_server_forgot_are_loaded_again(site: Site, hf: Holdfast) -> None:
     lock = hf.lock("l")
     site.client.script_flush()
     with lock.hold() as lease:
@@ -35,7 +35,7 @@ def test_a_server_that_forgot_the_scripts_is_told_them_again(site: Site, hf: Hol
     assert (lock.inspect()).holder is None
 
 
-def test_who_is_refused_by_the_short_way_stands_in_line(hf: Holdfast) -> None:
+def test_a_client_that_is_refused_on_the_fast_path_waits(hf: Holdfast) -> None:
     lock = hf.lock("l")
     first = lock.acquire()
     assert lock.try_acquire() is None
@@ -53,11 +53,11 @@ def test_who_is_refused_by_the_short_way_stands_in_line(hf: Holdfast) -> None:
 
 
 def waiters(hf: Holdfast, count: int) -> bool:
-    """Whether so many wait for the lock."""
+    """Return whether the lock has *count* waiters."""
     return len((hf.lock("l").inspect()).waiters) == count
 
 
-def test_a_limit_is_checked_on_the_short_way(hf: Holdfast) -> None:
+def test_the_limit_is_checked_on_the_fast_path(hf: Holdfast) -> None:
     with pytest.raises(NotDefined):
         hf.semaphore("s").acquire()
     with hf.semaphore("s", limit=2).hold():
@@ -66,15 +66,13 @@ def test_a_limit_is_checked_on_the_short_way(hf: Holdfast) -> None:
         hf.semaphore("s", limit=3).try_acquire()
 
 
-def test_a_lease_that_the_server_forgot_is_lost_when_it_is_given_back(
-    site: Site, hf: Holdfast
-) -> None:
+def test_the_release_of_a_lease_that_the_server_forgot_raises(site: Site, hf: Holdfast) -> None:
     with pytest.raises(LeaseLost), hf.lock("l").hold():
         site.client.delete(f"{site.namespace}:{{lock:l}}:state")
 
 
 def test_a_hold_is_for_one_block(hf: Holdfast) -> None:
-    """Two blocks would have two leases; and it is free after the first."""
+    """A second block raises, and the lock is free after the first one."""
     hold = hf.lock("l").hold()
     with hold, pytest.raises(RuntimeError, match="call `hold` for each"), hold:
         pytest.fail("it was held twice")

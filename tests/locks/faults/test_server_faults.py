@@ -1,4 +1,4 @@
-"""A server that forgets, is away or full, or whose clock steps: what is promised then."""
+"""Locks on a server that loses its data, is unavailable or full, or has a stepping clock."""
 
 import secrets
 import threading
@@ -12,12 +12,12 @@ from holdfast import Holdfast, Lease, LeaseLost, LockTimeout, ServerRefused, Sta
 
 
 def renewed(lease: Lease) -> None:
-    """Wait until it is renewed: only then is there more left of it than before."""
+    """Wait until *lease* is renewed: then more of it is left than before."""
     eventually_grows(lambda: lease.remaining, reason="the lease is renewed")
 
 
 def overtaken(hf: Holdfast, forget: Callable[[], object]) -> None:
-    """Somebody holds the lock; *forget* makes the server give it away; the fence covers it."""
+    """Check that a holder cannot write after *forget* makes the server grant its lock again."""
     lease = hf.lock("l", lease=2.0).acquire()
     hf.fenced("stock").set("old", lease.fence)
     forget()
@@ -44,23 +44,25 @@ def test_flushall(hf: Holdfast, fresh_server: Server) -> None:
 
 
 def test_flushall_under_a_waiter(hf: Holdfast, fresh_server: Server) -> None:
-    """It gets its place, though the server has forgotten the line as well."""
+    """The waiter gets its permit although the server has lost the wait queue."""
     lease = hf.lock("l", lease=6.0).acquire()
     with Holdfast.from_url(fresh_server.url, namespace=hf.namespace) as other:
-        heirs: list[object] = []
-        thread = threading.Thread(target=lambda: heirs.append(other.lock("l").acquire(timeout=60)))
+        successors: list[object] = []
+        thread = threading.Thread(
+            target=lambda: successors.append(other.lock("l").acquire(timeout=60))
+        )
         thread.start()
         eventually(lambda: len(hf.lock("l").inspect().waiters) == 1)
         fresh_server.execute("FLUSHALL")
         thread.join()
-        assert heirs[0].fence > lease.fence
-        heirs[0].release()
+        assert successors[0].fence > lease.fence
+        successors[0].release()
     assert lease.wait_lost(30)
     with pytest.raises(LeaseLost):
         lease.release()
 
 
-def test_forgotten_scripts(hf: Holdfast, fresh_server: Server) -> None:
+def test_scripts_that_the_server_forgot(hf: Holdfast, fresh_server: Server) -> None:
     lease = hf.lock("l", lease=6.0).acquire()
     fresh_server.execute("SCRIPT", "FLUSH")
     renewed(lease)
@@ -77,9 +79,7 @@ def test_a_restart_in_the_middle_of_a_lease(hf: Holdfast, fresh_server: Server) 
     lease.release()
 
 
-def test_an_outage_that_is_longer_than_the_lease_is_told(
-    hf: Holdfast, fresh_server: Server
-) -> None:
+def test_an_outage_longer_than_the_lease_is_reported(hf: Holdfast, fresh_server: Server) -> None:
     lease = hf.lock("l", lease=1.0).acquire()
     fresh_server.pause()
     assert lease.wait_lost(30)
@@ -89,22 +89,22 @@ def test_an_outage_that_is_longer_than_the_lease_is_told(
 
 
 def step_clock(server: Server, namespace: str, seconds: float) -> None:
-    """Let the server's clock step, as its scripts see it: what is stored moves the other way."""
+    """Simulate a step of the server's clock: move the stored times the other way."""
     with server.client() as client:
         state, holders = (f"{namespace}:{{lock:l}}:{key}" for key in ("state", "holders"))
-        if ends_ms := client.hget(state, "ends"):
-            client.hset(state, "ends", int(ends_ms) - int(seconds * 1000))
+        if ends_ms := client.hget(state, "ends_ms"):
+            client.hset(state, "ends_ms", int(ends_ms) - int(seconds * 1000))
         for member, ends_ms in client.zrange(holders, 0, -1, withscores=True):
             client.zadd(holders, {member: ends_ms - seconds * 1000})
 
 
 def test_a_clock_that_steps_forward(hf: Holdfast, fresh_server: Server) -> None:
-    """The lease ends for the server long before its holder knows: both hold, one may write."""
+    """The lease ends for the server long before its holder knows: both hold, one can write."""
     overtaken(hf, lambda: step_clock(fresh_server, hf.namespace, 3600))
 
 
 def test_a_clock_that_steps_back(hf: Holdfast, fresh_server: Server) -> None:
-    """The holder lives and gives back as ever; one that crashed would keep its place too long."""
+    """A living holder renews and releases as usual; a crashed one would keep its permit longer."""
     lease = hf.lock("l", lease=6.0).acquire()
     step_clock(fresh_server, hf.namespace, -3600)
     renewed(lease)
@@ -117,8 +117,8 @@ def test_a_clock_that_steps_back(hf: Holdfast, fresh_server: Server) -> None:
 
 def test_a_full_server(hf: Holdfast, fresh_server: Server) -> None:
     lease = hf.lock("l", lease=6.0).acquire()
-    heirs: list[object] = []
-    thread = threading.Thread(target=lambda: heirs.append(hf.lock("l").acquire(timeout=60)))
+    successors: list[object] = []
+    thread = threading.Thread(target=lambda: successors.append(hf.lock("l").acquire(timeout=60)))
     thread.start()
     eventually(lambda: len(hf.lock("l").inspect().waiters) == 1)
     with fresh_server.client() as client:
@@ -129,7 +129,7 @@ def test_a_full_server(hf: Holdfast, fresh_server: Server) -> None:
         renewed(lease)
         lease.release()
         thread.join()
-        heirs[0].release()
+        successors[0].release()
         client.config_set("maxmemory", 0)
     with hf.lock("other").hold(timeout=0):
         pass

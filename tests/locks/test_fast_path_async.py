@@ -1,4 +1,4 @@
-"""The short way to a free place and back, and where it leads on to the long one."""
+"""The fast path to a free permit and back, and the cases that leave it."""
 
 from collections.abc import AsyncIterator
 
@@ -18,14 +18,14 @@ from holdfast.core.concurrency._async.background_task import BackgroundTask
 
 @pytest.fixture
 async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
-    """A client that knows the way to its lock `l`."""
+    """Return a client that has used its lock `l` before."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         async with hf.lock("l").hold():
             pass
         yield hf
 
 
-async def test_a_server_that_forgot_the_scripts_is_told_them_again(
+async def test_scripts_that_the_server_forgot_are_loaded_again(
     site: Site, hf: AsyncHoldfast
 ) -> None:
     lock = hf.lock("l")
@@ -36,7 +36,7 @@ async def test_a_server_that_forgot_the_scripts_is_told_them_again(
     assert (await lock.inspect()).holder is None
 
 
-async def test_who_is_refused_by_the_short_way_stands_in_line(hf: AsyncHoldfast) -> None:
+async def test_a_client_that_is_refused_on_the_fast_path_waits(hf: AsyncHoldfast) -> None:
     lock = hf.lock("l")
     first = await lock.acquire()
     assert await lock.try_acquire() is None
@@ -54,11 +54,11 @@ async def test_who_is_refused_by_the_short_way_stands_in_line(hf: AsyncHoldfast)
 
 
 async def waiters(hf: AsyncHoldfast, count: int) -> bool:
-    """Whether so many wait for the lock."""
+    """Return whether the lock has *count* waiters."""
     return len((await hf.lock("l").inspect()).waiters) == count
 
 
-async def test_a_limit_is_checked_on_the_short_way(hf: AsyncHoldfast) -> None:
+async def test_the_limit_is_checked_on_the_fast_path(hf: AsyncHoldfast) -> None:
     with pytest.raises(NotDefined):
         await hf.semaphore("s").acquire()
     async with hf.semaphore("s", limit=2).hold():
@@ -67,7 +67,7 @@ async def test_a_limit_is_checked_on_the_short_way(hf: AsyncHoldfast) -> None:
         await hf.semaphore("s", limit=3).try_acquire()
 
 
-async def test_a_lease_that_the_server_forgot_is_lost_when_it_is_given_back(
+async def test_the_release_of_a_lease_that_the_server_forgot_raises(
     site: Site, hf: AsyncHoldfast
 ) -> None:
     with pytest.raises(LeaseLost):
@@ -76,7 +76,7 @@ async def test_a_lease_that_the_server_forgot_is_lost_when_it_is_given_back(
 
 
 async def test_a_hold_is_for_one_block(hf: AsyncHoldfast) -> None:
-    """Two blocks would have two leases; and it is free after the first."""
+    """A second block raises, and the lock is free after the first one."""
     hold = hf.lock("l").hold()
     async with hold:
         with pytest.raises(RuntimeError, match="call `hold` for each"):
