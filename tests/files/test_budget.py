@@ -215,7 +215,7 @@ def test_a_silent_session_lives_on_if_nobody_wants_its_file(hf: Holdfast) -> Non
     feed.publish(io.BytesIO(b"a\n"), name="a")
     session = feed.consumer("a").files(timeout=0)
     with next(session) as file:
-        hf._renewer.close()
+        hf._resources.renewer.close()
         eventually(lambda: not feed.status().consumers[0].alive)
         assert list(file.lines()) == [b"a"]
         file.ack()
