@@ -12,7 +12,8 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, Batch, Holdfast
-from holdfast.core.concurrency._async.waiting import cancelled, sleep, spawn
+from holdfast.core.concurrency._async.background_task import cancel_and_wait, spawn
+from holdfast.core.concurrency._async.primitives import sleep
 from messages.waiting import Waiting
 
 WOKEN_S = 20.0
@@ -206,4 +207,4 @@ async def test_many_wait_in_one_process(standalone: Server, count: int) -> None:
             assert time.monotonic() - began < WOKEN_S
             assert len(batch.messages) == 1
         assert sum(task.done() for task in tasks) == 3
-        await cancelled(*tasks)
+        await cancel_and_wait(*tasks)

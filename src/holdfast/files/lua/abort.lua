@@ -15,8 +15,8 @@
 -- ARGV[3]   string  channel     channel of the feed
 -- returns  array   status: aborted; or what refuses it
 -- include clock
--- include bell
--- include sound
+-- include notify
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

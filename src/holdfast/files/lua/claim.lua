@@ -21,7 +21,7 @@
 --                  the state of the feed; again: the same, and from where on; end; missed: how many;
 --                  stranger; crowded; or what refuses it
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

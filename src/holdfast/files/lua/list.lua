@@ -9,7 +9,7 @@
 -- returns  array   nothing: there is no feed; or its definition, the number below which there are more ('' none),
 --                  and of each file, the newest first: number, name, state, bytes, bytes kept, problem, a digit
 --                  for each group (1 done, 2 failed too often), why it failed last
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include file

@@ -25,7 +25,7 @@
 -- returns  array   status: stored, full, published, elsewhere, changed, sealed, many; then epoch, room
 --                  (bytes), and of the file: number, bytes, state, count, digest; or what refuses it
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

@@ -18,8 +18,8 @@
 -- ARGV[6]   int     read       bytes that it may do without, if their room is needed
 -- returns  array   status: shown: then that; lost; or what refuses it
 -- include clock
--- include bell
--- include sound
+-- include notify
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

@@ -5,7 +5,7 @@
 -- ARGV[1]  string  before      MessagePack
 -- ARGV[2]  string  definition  likewise
 -- returns  array   status: redefined; or what refuses it
--- include sound
+-- include stored
 -- include packed
 -- include feed
 

@@ -15,7 +15,7 @@
 --                              session, token of the grant
 -- returns  array   the pairs of those that are lost: their feed is no more, or they do not hold the file
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

@@ -17,7 +17,7 @@
 -- returns  array   status: retried: how many, and from where on there are more ('' none); stranger; or what
 --                  refuses it
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

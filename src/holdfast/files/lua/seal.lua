@@ -16,7 +16,7 @@
 -- ARGV[4]   string  channel     channel of the feed
 -- returns  array   status: sealed; opened: names of files that are being published; or what refuses it
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

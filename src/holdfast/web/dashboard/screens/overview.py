@@ -46,7 +46,12 @@ async def show(view: PageRequest) -> dict[str, Any]:
         "slots": sum(worker.concurrency for worker in found.alive),
         "servers": found.servers,
         "slowest": [
-            {"name": name, "stats": queues[name], "waits": waits[name], "pace": found.throughputs[name]}
+            {
+                "name": name,
+                "stats": queues[name],
+                "waits": waits[name],
+                "pace": found.throughputs[name],
+            }
             for name in slowest
         ],
     }
