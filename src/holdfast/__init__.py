@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from .counters._async.counter import AsyncCounter
     from .counters._sync.buffer import CounterBuffer
     from .counters._sync.counter import Counter
+    from .counters.definition import CounterState
     from .counters.sample import Sample, Samples
-    from .counters.state import CounterState
     from .errors import (
         BadGeoData,
         BudgetExceeded,

@@ -9,29 +9,17 @@ from holdfast import Holdfast
 
 
 def test_queues_are_listed(crowd: Holdfast, run: Run) -> None:
-    """With and without `ls`, for people and for scripts."""
+    """By name, with the numbers of each."""
     crowd.queue("limited").redefine(capacity=10_000)
-    crowd.queue("limited").pause()
-    listed = run("queues", "ls")
-    assert listed.exit_code == 0, listed.output
-    header, busy, limited = listed.stdout.splitlines()
-    assert header.split()[:5] == ["queue", "ready", "delayed", "running", "dead"]
+    _, busy, limited = run("queues", "ls").stdout.splitlines()
     assert busy.split() == ["crowd", "3", "1", "1", "2", "0", "-"]
-    assert limited.split() == ["limited", "0", "0", "0", "0", "0", "10,000", "paused"]
-    assert run("queues").stdout == listed.stdout
-    for command in (["queues", "--json"], ["queues", "ls", "--json"]):
-        listed_rows = rows(run(*command))
-        assert datetime.fromisoformat(str(listed_rows[0].pop("oldest_at"))) < datetime.now(UTC)
-        assert listed_rows == [
-            {
-                "queue": "crowd", "ready": 3, "delayed": 1, "running": 1, "dead": 2,
-                "waiting_workers": 0, "paused": False, "capacity": None,
-            },
-            {
-                "queue": "limited", "ready": 0, "delayed": 0, "running": 0, "dead": 0,
-                "waiting_workers": 0, "paused": True, "capacity": 10_000, "oldest_at": None,
-            },
-        ]  # fmt: skip
+    assert limited.split() == ["limited", "0", "0", "0", "0", "0", "10,000"]
+    row, _ = rows(run("queues", "--json"))
+    assert datetime.fromisoformat(str(row.pop("oldest_at"))) < datetime.now(UTC)
+    assert row == {
+        "queue": "crowd", "ready": 3, "delayed": 1, "running": 1, "dead": 2,
+        "waiting_workers": 0, "paused": False, "capacity": None,
+    }  # fmt: skip
 
 
 def test_one_queue_is_shown(crowd: Holdfast, run: Run) -> None:

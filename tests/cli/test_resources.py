@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from cli.crowd import HOSTILE, VISIBLE, Run, rows
 from client.crew import working
 from conftest import Site
 from faults.waiting import eventually
-from holdfast import Holdfast, TaskRegistry
+from holdfast import Counted, Holdfast, LocalFiles, TaskRegistry
 
 MANY_COLUMNS = 100
 """Characters of a name that is wider than a terminal."""
@@ -57,6 +58,12 @@ def then(add: Callable[[Holdfast, str], object]) -> Callable[..., AbstractContex
         yield
 
     return added
+
+
+def first_line(line: bytes) -> Counted | None:
+    """Count only the first line of this file."""
+    is_first = line.startswith(b'"""`ls` and')
+    return Counted("2026-03-14", {"country": HOSTILE}) if is_first else None
 
 
 @contextmanager
@@ -152,6 +159,24 @@ CASES = {
         {"scheduled": 1, "failing": 0},
         noun="row cache",
     ),
+    "tallies": Case(
+        "tallies",
+        then(lambda hf, name: hf.tally(name).aggregate(LocalFiles(Path(__file__)), key=first_line)),
+        "days lines last day",
+        "no tallies",
+        "tally",
+        {"lines": 1, "days": {"2026-03-14": 1}},
+        noun="tally",
+    ),
+    "completions": Case(
+        "completions",
+        then(lambda hf, name: hf.completions(name).add_many(["jill", "jack"])),
+        "names",
+        "no completions",
+        "completions",
+        {"names": 2},
+        noun="completions",
+    ),
     "feeds": Case(
         "logs",
         then(
@@ -238,7 +263,9 @@ def test_an_unknown_name_is_not_found(case: Case, site: Site) -> None:
     assert run(case.group, "show", *case.show("x" * 600), *case.options).exit_code == 2
 
 
-@pytest.mark.parametrize("group", ["queues", "workers", "locks", "chat", "counters", "rows"])
+@pytest.mark.parametrize(
+    "group", ["queues", "workers", "locks", "chat", "counters", "rows", "tallies"]
+)
 def test_options_before_a_command_are_not_dropped(run: Run, group: str) -> None:
     """They belong to the list; a command has its own."""
     result = run(group, "--namespace", "other", "ls")

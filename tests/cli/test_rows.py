@@ -45,15 +45,10 @@ def stock(hf: Holdfast) -> None:
 
 
 def test_caches_are_listed(stock: None, run: Run) -> None:
-    """For people and for scripts."""
-    listed = run("rows", "ls")
-    header, line = listed.stdout.splitlines()
-    assert header.split() == ["cache", "scheduled", "due", "failing", "lag", "source"]
+    """With the state of their source."""
+    _, line = run("rows", "ls").stdout.splitlines()
     name, scheduled, _, failing, *_, source = line.split()  # a row that fails is due again soon
     assert [name, scheduled, failing, source] == ["stock", "3", "1", "ok"]
-    assert run("rows").stdout.split()[:6] == header.split()
-    [found] = rows(run("rows", "ls", "--json"))
-    assert (found["cache"], found["scheduled"], found["failing"]) == ("stock", 3, 1)
 
 
 def test_one_cache_and_its_rows_are_shown(stock: None, run: Run) -> None:

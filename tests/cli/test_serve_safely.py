@@ -101,7 +101,7 @@ def test_a_secret_that_can_be_guessed_is_refused(secret: Path, text: str) -> Non
 def test_hosts_that_are_none_are_refused(host: str) -> None:
     """They would allow nothing; or, as an empty one did, whatever is malformed."""
     result = invoke("--allow-host", host, "--url", "redis://127.0.0.1:1")
-    assert (result.exit_code, "is no host" in result.stderr) == (2, True)
+    assert (result.exit_code, "is not a host" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("proxy", ["", "*", "nginx", "10.0.0.0/99", "http://10.0.0.1"])
@@ -114,7 +114,7 @@ def test_proxies_that_are_none_are_refused(proxy: str) -> None:
 def test_tokens_are_revoked_while_it_serves(
     serving: Process, standalone: Server, secret: Path, tmp_path: Path
 ) -> None:
-    """From the next request on."""
+    """Within a second."""
     url = f"{address(serving)}/v1/mailbox"
     made = [
         invoke("token", user, "--secret-file", secret, "--bare").stdout.strip()
@@ -126,7 +126,7 @@ def test_tokens_are_revoked_while_it_serves(
     assert codes() == [200, 200]
     result = invoke("revoke", "jill", "--url", standalone.url, "--namespace", tmp_path.name)
     assert (result.exit_code, "of 'jill'" in result.stdout) == (0, True)
-    assert codes() == [401, 200]
+    eventually(lambda: codes() == [401, 200])
     empty = invoke("revoke", "", "--url", standalone.url, "--namespace", tmp_path.name)
     assert empty.exit_code == 2
 

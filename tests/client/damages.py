@@ -68,20 +68,27 @@ QUEUE = [
 ]
 LOCKS = [
     Case("lock", lambda c, k: c.zadd(k("holders"), {"other": 1}), "2 hold the lock at once"),
-    Case("lock", lambda c, k: c.hdel(k("state"), "fence"), "no fence is stored", "state"),
-    Case("lock", lambda c, k: c.hdel(k("state"), "limit"), "how many may hold at once", "state"),
+    Case(
+        "lock", lambda c, k: c.hdel(k("state"), "fence"), "there is a holder but no fence", "state"
+    ),
+    Case("lock", lambda c, k: c.hdel(k("state"), "limit"), "it has no valid limit", "state"),
     Case("lock", lambda c, k: c.persist(k("state")), "it never expires", "state"),
-    Case("lock", lambda c, k: c.zadd(k("line"), {"a c": 1}), "one is to be there alone", "state"),
-    Case("semaphore", lambda c, k: c.zadd(k("line"), {"alone": 1}), "nobody who could be told"),
+    Case(
+        "lock",
+        lambda c, k: c.zadd(k("wait_queue"), {"a c": 1}),
+        "it has an uncontended holder, but",
+        "state",
+    ),
+    Case("semaphore", lambda c, k: c.zadd(k("wait_queue"), {"alone": 1}), "is not a waiter"),
     Case(
         "semaphore",
-        lambda c, k: c.zadd(k("line"), {"a c": 1, "b c": 1}),
+        lambda c, k: c.zadd(k("wait_queue"), {"a c": 1, "b c": 1}),
         "2 wait with the same ticket",
     ),
     Case(
         "semaphore",
-        lambda c, k: c.zadd(k("holders"), {b"?" + c.hget(k("state"), "sole"): 1}),
-        "has two places",
+        lambda c, k: c.zadd(k("holders"), {b"?" + c.hget(k("state"), "uncontended"): 1}),
+        "has two permits",
     ),
     Case("fenced", lambda c, k: c.hdel(k("fenced"), "fence"), "it has no fence"),
     Case("fenced", lambda c, k: c.hset(k("fenced"), "value", "{"), "its value is no JSON"),
@@ -127,16 +134,16 @@ COUNTERS = [
     Case("counter", lambda c, k: c.set(k("59:2"), "x"), "no key of Holdfast is called so"),
 ]
 ROWS = [
-    Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, and never due", "plan"),
-    Case("rows", lambda c, k: c.zadd(k("due"), {"9": 1}), "'9' is due, and has no period", "due"),
+    Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, but never due", "plan"),
+    Case("rows", lambda c, k: c.zadd(k("due"), {"9": 1}), "'9' is due, but has no period", "due"),
     Case("rows", lambda c, k: c.hset(k("plan"), "1", "x"), "planned for row '1' cannot be read"),
     Case(
         "rows",
         lambda c, k: (c.zadd(k("loads"), {"1": 1}), c.zrem(k("loads"), "")),
-        "the latest token is not there",
+        "the latest token is missing",
         "loads",
     ),
-    Case("rows", lambda c, k: c.hset(k("troubles"), "1", "x"), "wrong with row '1' cannot be read"),
+    Case("rows", lambda c, k: c.hset(k("failures"), "1", "x"), "wrong with row '1' cannot be read"),
     Case("rows", lambda c, k: c.persist(k("row:1")), "it never expires", "row:1"),
 ]
 FILES = [
@@ -152,15 +159,21 @@ FILES = [
     Case("feed", lambda c, k: c.hset(k("files"), "1", "x"), "known of file '1' cannot be read"),
     Case("feed", lambda c, k: c.hset(k("names"), "a.log", "x"), "known of 'a.log' cannot be read"),
     Case("feed", lambda c, k: _renamed(c, k("names"), "a.log", "z"), "a name of another", "files"),
-    Case("feed", lambda c, k: c.hset(k("opened"), "1", "a.log"), "whether file '1' is being"),
+    Case("feed", lambda c, k: c.hset(k("publishing"), "1", "a.log"), "whether file '1' is being"),
     Case("feed", lambda c, k: _packed(c, k("files"), "1", done="000"), "for 3 groups, not for 2"),
-    Case("feed", lambda c, k: c.hset(k("places"), "1:9", _PLACE), "in a file that is not there"),
-    Case("feed", lambda c, k: c.hset(k("places"), "2:1", "x"), "place '2:1' cannot be read"),
-    Case("feed", lambda c, k: c.hset(k("places"), "2:1", _FAR), "place '2:1' is at 999999999 of"),
-    Case("feed", lambda c, k: c.hset(k("places"), "2:1", _TOKEN), "a token that was never given"),
-    Case("feed", lambda c, k: c.hset(k("places"), "9", "1"), "group '9' stands nowhere"),
-    Case("feed", lambda c, k: c.hset(k("places"), "x", "1"), "'x' is no place"),
-    Case("feed", lambda c, k: c.hset(k("places"), "*x", "1 1"), "was given a file, and is none"),
+    Case("feed", lambda c, k: c.hset(k("positions"), "1:9", _PLACE), "in a file that is not there"),
+    Case("feed", lambda c, k: c.hset(k("positions"), "2:1", "x"), "position '2:1' cannot be read"),
+    Case(
+        "feed",
+        lambda c, k: c.hset(k("positions"), "2:1", _FAR),
+        "position '2:1' is at 999999999 of",
+    ),
+    Case(
+        "feed", lambda c, k: c.hset(k("positions"), "2:1", _TOKEN), "a token that was never given"
+    ),
+    Case("feed", lambda c, k: c.hset(k("positions"), "9", "1"), "group '9' stands nowhere"),
+    Case("feed", lambda c, k: c.hset(k("positions"), "x", "1"), "'x' is not a position"),
+    Case("feed", lambda c, k: c.hset(k("positions"), "*x", "1 1"), "was given a file, and is none"),
     Case("feed", lambda c, k: c.persist(k("chunks")), "it never expires", "chunks"),
 ]
 TALLIES = [

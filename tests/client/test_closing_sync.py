@@ -21,7 +21,8 @@ LONG_S = 30.0
 @tasks.task(queue="long", retry=Retry(attempts=1))
 def wait_long() -> None:
     started.append(1)
-    sleep(3 * LONG_S)
+    for _ in range(300):  # in pieces, so that the interruption of its thread arrives
+        sleep(LONG_S / 100)
 
 
 class Slow:

@@ -24,8 +24,9 @@ def direct(standalone: Server) -> Iterator[Holdfast]:
 def write(request: pytest.FixtureRequest, direct: Holdfast) -> Write:
     """A write for which everything is prepared."""
     write = WRITES[request.param]
-    write.prepare(direct)
-    assert write.look(direct) == write.before
+    if write.prepare is not None:
+        write.prepare(direct)
+    assert write.look(direct) == write.states[0]
     return write
 
 
@@ -38,11 +39,11 @@ def test_a_lost_write_counts_once(
     script = Script.load(f"holdfast.{package}", verb)
     repeat = lose(fault, script, direct.namespace, write.do)
     applied = fault == "drop_reply"
-    assert write.look(direct) == (write.after if applied else write.before)
-    expected = write.after
+    assert write.look(direct) == write.states[applied]
+    expected = write.states[1]
     if applied and write.undo is not None:
         write.undo(direct)
-        expected = write.undone
+        expected = write.states[2]
     for how in (repeated, *REPEATED):
         assert write.answer in (ANY, repeat(how))
         assert write.look(direct) == expected
@@ -57,9 +58,9 @@ def test_a_write_that_no_replica_confirms_counts_once(
     ) as durable:
         with pytest.raises(OutcomeUnknown, match="0 of 1 replicas") as caught:
             write.do(durable)
-        assert write.look(direct) == write.after
+        assert write.look(direct) == write.states[1]
         with pytest.raises(OutcomeUnknown, match="0 of 1 replicas") as again:
             caught.value.repeat()
     assert caught.value.op_id == again.value.op_id
     write.do(direct, op_id=caught.value.op_id)
-    assert write.look(direct) == write.after
+    assert write.look(direct) == write.states[1]

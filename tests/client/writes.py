@@ -23,24 +23,28 @@ class Write(NamedTuple):
     Attributes:
         script: block and name of the script that applies it.
         do: the write, with a client of either half.
-        answer: what it returns, also when it is repeated.
         look: reads what it changes.
-        before: what `look` returns before it is applied.
-        after: what `look` returns after it is applied.
-        prepare: what has to exist.
+        states: what `look` returns before and after it is applied, and after `undo`.
+        answer: what it returns, also when it is repeated.
+        prepare: creates what has to exist.
         undo: what another client changes afterwards; a repeated write must not change it back.
-        undone: what `look` returns after `undo`.
     """
 
     script: str
     do: Callable[..., Any]
-    answer: Any
     look: Callable[[Holdfast], Any]
-    before: Any
-    after: Any
-    prepare: Callable[[Holdfast], Any] = lambda hf: None
+    states: tuple[Any, ...]
+    answer: Any = None
+    prepare: Callable[[Holdfast], Any] | None = None
     undo: Callable[[Holdfast], Any] | None = None
-    undone: Any = None
+
+
+def queue(hf: Any) -> Any:
+    return hf.queue("work")
+
+
+def counted(state: str) -> Callable[[Holdfast], Any]:
+    return lambda hf: getattr(queue(hf).stats(), state)
 
 
 def run_all(hf: Holdfast) -> None:
@@ -52,281 +56,194 @@ def three_dead(hf: Holdfast) -> None:
     run_all(hf)
 
 
-def counted(state: str) -> Callable[[Holdfast], Any]:
-    return lambda hf: getattr(hf.queue("work").stats(), state)
-
-
 def sale(hf: Holdfast) -> Any:
     return hf.enqueue(work.call(0).options(task_id="sale"))
 
 
-def talk(hf: Holdfast) -> Any:
+def box(hf: Any) -> Any:
+    return hf.mailbox("jack")
+
+
+def received(hf: Holdfast) -> list[Any]:
+    return [each.body for each in box(hf).latest()]
+
+
+def talk(hf: Any) -> Any:
     return hf.create_chat(["ann", "ben"], sender="ann", body="x", chat_id="talk")
 
 
-def said(hf: Holdfast) -> list[Any]:
-    return [each.body for each in hf.chat("talk").history()]
+def create(hf: Any, **op: str) -> Any:
+    return hf.create_chat(["p", "q"], sender="p", body="new", chat_id="new", **op)
 
 
-def members(hf: Holdfast) -> dict[str, int]:
-    return dict(hf.chat("talk").members())
-
-
-def created(hf: Holdfast) -> Any:
+def chat(hf: Holdfast, name: str = "talk") -> Any:
+    """Return members and messages of a chat, None where there is none."""
     try:
-        chat = hf.chat("new")
-        return dict(chat.members()), [each.body for each in chat.history()]
+        found = hf.chat(name)
+        return dict(found.members()), [each.body for each in found.history()]
     except NoSuchChat:
         return None
 
 
-def received(hf: Holdfast) -> list[Any]:
-    return [each.body for each in hf.mailbox("jack").latest()]
+def guild(hf: Any) -> Any:
+    return hf.completions("guild")
 
 
-def sums(hf: Holdfast) -> list[int]:
+def recent(hf: Any) -> Any:
+    return hf.recent("ann")
+
+
+def hits(hf: Any) -> Any:
+    return hf.counter("hits")
+
+
+def sums(hf: Holdfast) -> set[int]:
     """Return the sums of all precisions: each must count the same."""
     precisions = (1, 5, 60, 300, 3600, 18_000, 86_400)
-    counter = hf.counter("hits")
-    return [sum(sample.value for sample in counter.samples(each)) for each in precisions]
+    return {sum(sample.value for sample in hits(hf).samples(each)) for each in precisions}
+
+
+def semaphore(hf: Any) -> Any:
+    return hf.semaphore("s")
+
+
+def stock(hf: Any) -> Any:
+    return hf.fenced("stock")
 
 
 WRITES = {
     "enqueue": Write(
         "queues/enqueue",
         lambda hf, **op: hf.enqueue(work.call(0), **op),
-        ANY,
-        counted("ready"),
-        0,
-        1,
-        undo=run_all,
-        undone=0,
+        *(counted("ready"), (0, 1, 0), ANY, None, run_all),
     ),
     "enqueue many": Write(
         "queues/enqueue",
         lambda hf, **op: hf.enqueue_many([work.call(0), work.call(0)], **op),
-        ANY,
-        counted("ready"),
-        0,
-        2,
-        undo=run_all,
-        undone=0,
+        *(counted("ready"), (0, 2, 0), ANY, None, run_all),
     ),
     "replay": Write(
         "queues/replay",
-        lambda hf, **op: hf.queue("work").replay(**op),
-        3,
+        lambda hf, **op: queue(hf).replay(**op),
         lambda hf: (counted("ready")(hf), counted("dead")(hf)),
-        (0, 3),
-        (3, 0),
-        three_dead,
-        lambda hf: hf.queue("work").purge(),
-        (0, 0),
+        *(((0, 3), (3, 0), (0, 0)), 3, three_dead, lambda hf: queue(hf).purge()),
     ),
     "cancel": Write(
         "queues/cancel",
-        lambda hf, **op: hf.queue("work").handle("sale").cancel(**op),
-        True,
-        lambda hf: hf.queue("work").handle("sale").status().state,
-        "queued",
-        "cancelled",
-        sale,
-        sale,
-        "queued",
+        lambda hf, **op: queue(hf).handle("sale").cancel(**op),
+        lambda hf: queue(hf).handle("sale").status().state,
+        *(("queued", "cancelled", "queued"), True, sale, sale),
     ),
     "pause": Write(
         "queues/pause",
-        lambda hf, **op: hf.queue("work").pause(**op),
-        None,
-        counted("paused"),
-        False,
-        True,
-        undo=lambda hf: hf.queue("work").resume(),
-        undone=False,
+        lambda hf, **op: queue(hf).pause(**op),
+        *(counted("paused"), (False, True, False), None, None, lambda hf: queue(hf).resume()),
     ),
     "resume": Write(
         "queues/pause",
-        lambda hf, **op: hf.queue("work").resume(**op),
-        None,
-        counted("paused"),
-        True,
-        False,
-        lambda hf: hf.queue("work").pause(),
-        lambda hf: hf.queue("work").pause(),
-        True,
+        lambda hf, **op: queue(hf).resume(**op),
+        *(counted("paused"), (True, False, True), None),
+        *(lambda hf: queue(hf).pause(), lambda hf: queue(hf).pause()),
     ),
-    **{
-        f"capacity {capacity}": Write(
-            "queues/redefine",
-            lambda hf, capacity=capacity, **op: hf.queue("work").redefine(capacity=capacity, **op),
-            None,
-            counted("capacity"),
-            7,
-            capacity,
-            lambda hf: hf.queue("work").redefine(capacity=7),
-            lambda hf: hf.queue("work").redefine(capacity=9),
-            9,
-        )
-        for capacity in (5, None)
-    },
+    "capacity": Write(
+        "queues/redefine",
+        lambda hf, **op: queue(hf).redefine(capacity=5, **op),
+        *(counted("capacity"), (7, 5, None), None),
+        *(lambda hf: queue(hf).redefine(capacity=7), lambda hf: queue(hf).redefine(capacity=None)),
+    ),
+    "no capacity": Write(
+        "queues/redefine",
+        lambda hf, **op: queue(hf).redefine(capacity=None, **op),
+        *(counted("capacity"), (7, None, 9), None),
+        *(lambda hf: queue(hf).redefine(capacity=7), lambda hf: queue(hf).redefine(capacity=9)),
+    ),
     "purge": Write(
         "queues/purge",
-        lambda hf, **op: hf.queue("work").purge(**op),
-        1,
-        counted("ready"),
-        1,
-        0,
-        sale,
-        sale,
-        1,
+        lambda hf, **op: queue(hf).purge(**op),
+        *(counted("ready"), (1, 0, 1), 1, sale, sale),
     ),
     "purge dead": Write(
         "queues/purge",
-        lambda hf, **op: hf.queue("work").purge(dead=True, **op),
-        3,
-        counted("dead"),
-        3,
-        0,
-        three_dead,
-        three_dead,
-        3,
+        lambda hf, **op: queue(hf).purge(dead=True, **op),
+        *(counted("dead"), (3, 0, 3), 3, three_dead, three_dead),
     ),
     "send": Write(
         "messages/deliver",
-        lambda hf, **op: hf.mailbox("jack").send("again", sender="z", **op),
-        2,
-        received,
-        ["x"],
-        ["x", "again"],
-        lambda hf: hf.mailbox("jack").send("x", sender="a"),
-        lambda hf: hf.mailbox("jack").send("more", sender="a"),
-        ["x", "again", "more"],
+        lambda hf, **op: box(hf).send("y", sender="z", **op),
+        *(received, (["x"], ["x", "y"], ["x", "y", "z"]), 2),
+        *(lambda hf: box(hf).send("x", sender="a"), lambda hf: box(hf).send("z", sender="a")),
     ),
     "mailbox": Write(
         "messages/redefine",
-        lambda hf, **op: hf.mailbox("jack").redefine(capacity=3, **op),
-        None,
-        lambda hf: hf.mailbox("jack").status().capacity,
-        9,
-        3,
-        lambda hf: hf.mailbox("jack").redefine(capacity=9),
-        lambda hf: hf.mailbox("jack").redefine(capacity=8),
-        8,
+        lambda hf, **op: box(hf).redefine(capacity=3, **op),
+        *(lambda hf: box(hf).status().capacity, (9, 3, 8), None),
+        *(lambda hf: box(hf).redefine(capacity=9), lambda hf: box(hf).redefine(capacity=8)),
     ),
     "create": Write(
         "messages/create",
-        lambda hf, **op: hf.create_chat(["p", "q"], sender="p", body="new", chat_id="new", **op),
-        ANY,
-        created,
-        None,
-        ({"p": 1, "q": 0}, ["new"]),
+        create,
+        *(lambda hf: chat(hf, "new"), (None, ({"p": 1, "q": 0}, ["new"])), ANY),
     ),
     "post": Write(
         "messages/send",
-        lambda hf, **op: hf.chat("talk").send("again", sender="ann", **op),
-        2,
-        said,
-        ["x"],
-        ["x", "again"],
-        talk,
-        lambda hf: hf.chat("talk").send("more", sender="ben"),
-        ["x", "again", "more"],
+        lambda hf, **op: hf.chat("talk").send("y", sender="ann", **op),
+        *(lambda hf: chat(hf)[1], (["x"], ["x", "y"], ["x", "y", "z"]), 2),
+        *(talk, lambda hf: hf.chat("talk").send("z", sender="ben")),
     ),
     "join": Write(
         "messages/join",
         lambda hf, **op: hf.chat("talk").join("cem", start="floor", **op),
-        True,
-        members,
-        {"ann": 1, "ben": 0},
-        {"ann": 1, "ben": 0, "cem": 0},
-        talk,
-        lambda hf: hf.chat("talk").leave("cem"),
-        {"ann": 1, "ben": 0},
+        lambda hf: chat(hf)[0],
+        ({"ann": 1, "ben": 0}, {"ann": 1, "ben": 0, "cem": 0}, {"ann": 1, "ben": 0}),
+        *(True, talk, lambda hf: hf.chat("talk").leave("cem")),
     ),
     "leave": Write(
         "messages/leave",
         lambda hf, **op: hf.chat("talk").leave("ben", **op),
-        True,
-        members,
-        {"ann": 1, "ben": 0},
-        {"ann": 1},
-        talk,
-        lambda hf: hf.chat("talk").join("ben", start="floor"),
-        {"ann": 1, "ben": 0},
+        lambda hf: chat(hf)[0],
+        ({"ann": 1, "ben": 0}, {"ann": 1}, {"ann": 1, "ben": 0}),
+        *(True, talk, lambda hf: hf.chat("talk").join("ben", start="floor")),
     ),
     "add a name": Write(
         "completions/add",
-        lambda hf, **op: hf.completions("guild").add("jeff", **op),
-        True,
-        lambda hf: hf.completions("guild").has("jeff"),
-        False,
-        True,
-        undo=lambda hf: hf.completions("guild").remove("jeff"),
-        undone=False,
+        lambda hf, **op: guild(hf).add("jeff", **op),
+        *(lambda hf: guild(hf).has("jeff"), (False, True, False), True),
+        *(None, lambda hf: guild(hf).remove("jeff")),
     ),
     "remove a name": Write(
         "completions/remove",
-        lambda hf, **op: hf.completions("guild").remove("jeff", **op),
-        1,
-        lambda hf: hf.completions("guild").has("jeff"),
-        True,
-        False,
-        lambda hf: hf.completions("guild").add("jeff"),
-        lambda hf: hf.completions("guild").add("jeff"),
-        True,
+        lambda hf, **op: guild(hf).remove("jeff", **op),
+        *(lambda hf: guild(hf).has("jeff"), (True, False, True), 1),
+        *(lambda hf: guild(hf).add("jeff"), lambda hf: guild(hf).add("jeff")),
     ),
     "touch": Write(
         "completions/touch",
-        lambda hf, **op: hf.recent("ann").touch("jill", **op),
-        None,
-        lambda hf: hf.recent("ann").all(),
-        [],
-        ["jill"],
-        undo=lambda hf: hf.recent("ann").touch("jack"),
-        undone=["jack", "jill"],
+        lambda hf, **op: recent(hf).touch("jill", **op),
+        *(lambda hf: recent(hf).all(), ([], ["jill"], ["jack", "jill"]), None),
+        *(None, lambda hf: recent(hf).touch("jack")),
     ),
     "forget": Write(
         "completions/drop",
-        lambda hf, **op: hf.recent("ann").remove("jill", **op),
-        True,
-        lambda hf: hf.recent("ann").all(),
-        ["jill"],
-        [],
-        lambda hf: hf.recent("ann").touch("jill"),
-        lambda hf: hf.recent("ann").touch("jill"),
-        ["jill"],
+        lambda hf, **op: recent(hf).remove("jill", **op),
+        *(lambda hf: recent(hf).all(), (["jill"], [], ["jill"]), True),
+        *(lambda hf: recent(hf).touch("jill"), lambda hf: recent(hf).touch("jill")),
     ),
     "count": Write(
         "counters/add",
-        lambda hf, **op: hf.counter("hits").add(10, **op),
-        None,
-        sums,
-        [1] * 7,
-        [11] * 7,
-        lambda hf: hf.counter("hits").add(),
-        lambda hf: hf.counter("hits").add(),
-        [12] * 7,
+        lambda hf, **op: hits(hf).add(10, **op),
+        *(sums, ({1}, {11}, {12}), None, lambda hf: hits(hf).add(), lambda hf: hits(hf).add()),
     ),
     "limit": Write(
         "locks/redefine",
-        lambda hf, **op: hf.semaphore("s").redefine(limit=7, **op),
-        None,
-        lambda hf: hf.semaphore("s").inspect().limit,
-        2,
-        7,
-        lambda hf: hf.semaphore("s").redefine(limit=2),
-        lambda hf: hf.semaphore("s").redefine(limit=3),
-        3,
+        lambda hf, **op: semaphore(hf).redefine(limit=7, **op),
+        *(lambda hf: semaphore(hf).inspect().limit, (2, 7, 3), None),
+        *(lambda hf: semaphore(hf).redefine(limit=2), lambda hf: semaphore(hf).redefine(limit=3)),
     ),
     "fenced": Write(
         "locks/set",
-        lambda hf, **op: hf.fenced("stock").set("mine", 10, **op),
-        None,
-        lambda hf: hf.fenced("stock").get(),
-        None,
-        "mine",
-        undo=lambda hf: hf.fenced("stock").set("later", 11),
-        undone="later",
+        lambda hf, **op: stock(hf).set("mine", 10, **op),
+        *(lambda hf: stock(hf).get(), (None, "mine", "later"), None),
+        *(None, lambda hf: stock(hf).set("later", 11)),
     ),
 }
 """Plans of rows are not here: made twice they are the same."""

@@ -1,4 +1,4 @@
-"""Completions against a model: folding, order, and reading."""
+"""Completions: folding, access rights, replicas, concurrency, and a model."""
 
 import random
 import secrets
@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, InvalidName, Match, OutcomeUnknown, ServerUnavailable
-from holdfast.completions.folding import MAX_WORDS, checked_name, folded, later_words, places
+from holdfast.completions.checks import checked_name
+from holdfast.completions.folding import MAX_WORDS, folded, index_prefixes, later_words
 
-# How names are folded, and where they stand in the index
+# Folding, and the members of the index
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ from holdfast.completions.folding import MAX_WORDS, checked_name, folded, later_
         ("ﬁ", "fi"),
     ],
 )
-def test_what_a_search_overlooks(text: str, fold: str) -> None:
+def test_folding(text: str, fold: str) -> None:
     assert folded(text) == fold
 
 
@@ -39,44 +40,44 @@ def test_what_a_search_overlooks(text: str, fold: str) -> None:
         ("Carla Santos", ["santos"]),
         ("  two  blanks ", ["two  blanks ", "blanks "]),
         ("o'brien-smith", ["brien-smith", "smith"]),
-        ("Zoë Émile", ["e\u0301mile"]),  # an accent ends no word
+        ("Zoë Émile", ["e\u0301mile"]),  # an accent does not end a word
         ("张 伟", ["伟"]),
         ("{x} 7up", ["x} 7up", "7up"]),
     ],
 )
-def test_words_begin_after_what_is_neither_letter_nor_digit(name: str, words: list[str]) -> None:
+def test_a_word_begins_after_a_character_that_is_no_letter_or_digit(
+    name: str, words: list[str]
+) -> None:
     assert list(later_words(folded(name))) == words
 
 
 @given(st.text(max_size=60))
-def test_a_name_never_stands_in_more_places_than_the_search_expects(name: str) -> None:
-    stands = places(name)
-    assert len(stands) == len(set(stands)) <= MAX_WORDS
+def test_a_name_has_no_more_index_members_than_the_search_expects(name: str) -> None:
+    prefixes = index_prefixes(name)
+    assert len(prefixes) == len(set(prefixes)) <= MAX_WORDS
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "x" * 513, "ﷺ" * 170])
-def test_names_that_cannot_be_kept(name: str) -> None:
+def test_names_that_cannot_be_stored(name: str) -> None:
     with pytest.raises(InvalidName):
         checked_name(name)
 
 
-def test_a_name_is_a_string() -> None:
-    """Bytes have no letters, and nothing is no empty name."""
-    for wrong, kind in ((b"x", "bytes"), (b"", "bytes"), (None, "NoneType"), (0, "int")):
-        with pytest.raises(TypeError, match=f"a name must be a str, got {kind}"):
-            checked_name(wrong)  # type: ignore[arg-type]
+@pytest.mark.parametrize("name", [b"x", b"", None, 0])
+def test_a_name_must_be_a_str(name: Any) -> None:
+    with pytest.raises(TypeError, match=f"a name must be a str, got {type(name).__name__}"):
+        checked_name(name)
 
 
-def test_an_accent_is_overlooked_at_the_end_only() -> None:
-    """A letter that is typed alone finds those with accents; one in the midst is itself."""
+def test_a_missing_accent_matches_only_at_the_end_of_the_prefix() -> None:
     name = folded("Éclair")
     assert [name.startswith(folded(typed)) for typed in ("e", "É", "écl", "ecl")] == [1, 1, 1, 0]
 
 
-# Reading writes nothing; and sixteen who write and read at once do not disturb each other
+# Reading writes nothing, and concurrent clients do not disturb each other
 
 
-def test_a_user_who_may_not_write(standalone: Server) -> None:
+def test_a_read_only_user(standalone: Server) -> None:
     namespace = f"read-{secrets.token_hex(4)}"
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         hf.completions("g").add("jeff")
@@ -96,7 +97,9 @@ def test_a_user_who_may_not_write(standalone: Server) -> None:
     standalone.execute("ACL", "DELUSER", namespace)
 
 
-def test_a_removal_that_breaks_off(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_removal_that_fails_half_way_can_be_repeated(
+    standalone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     namespace = f"part-{secrets.token_hex(4)}"
     user = ("ACL", "SETUSER", namespace, "on", ">secret", "+@all", f"~{namespace}:*")
     standalone.execute(*user)
@@ -123,7 +126,7 @@ def test_a_removal_that_breaks_off(standalone: Server, monkeypatch: pytest.Monke
 
 
 def test_a_replica(fresh_server: Server) -> None:
-    """It refuses writes, and finds what its primary has."""
+    """A replica finds what its primary has, and refuses writes."""
     with Server() as replica, Holdfast.from_url(fresh_server.url) as hf:
         host, port = fresh_server.address
         replica.execute("REPLICAOF", host, port)
@@ -137,7 +140,7 @@ def test_a_replica(fresh_server: Server) -> None:
             writer.completions("g").add("jenny")
 
 
-def test_sixteen_at_once(standalone: Server, seed: int) -> None:
+def test_sixteen_clients_at_once(standalone: Server, seed: int) -> None:
     namespace = f"crowd-{secrets.token_hex(4)}"
 
     def client(number: int) -> None:
@@ -164,7 +167,7 @@ def test_sixteen_at_once(standalone: Server, seed: int) -> None:
         assert len(names.search("", limit=1000)) == names.count()
 
 
-# Completions do as a plain Python list does, for arbitrary names
+# A plain Python list as the model, for arbitrary names
 
 LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 NAMES = st.one_of(
@@ -195,8 +198,8 @@ def expected(entries: set[tuple[str, str | None]], prefix: str) -> tuple[set[Mat
     deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.data())
-def test_it_finds_what_a_list_would(hf: Holdfast, data: st.DataObject) -> None:
-    """Whole names first, both parts in the order of their folded forms."""
+def test_a_search_finds_what_the_model_finds(hf: Holdfast, data: st.DataObject) -> None:
+    """Matches of the whole name come first; each group is ordered by the folded names."""
     names = hf.completions(secrets.token_hex(4))
     kept = set(data.draw(st.sets(ENTRIES, max_size=12)))
     assert names.add_many(kept) == len(kept)

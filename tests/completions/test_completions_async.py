@@ -1,4 +1,4 @@
-"""Completions and recent names, as one user sees them."""
+"""Completions and recent names in one client."""
 
 import pytest
 
@@ -9,7 +9,7 @@ async def found(names: AsyncCompletions, prefix: str, limit: int = 10) -> list[s
     return [match.name for match in await names.search(prefix, limit=limit)]
 
 
-async def test_the_guild_of_jeff_and_jenny(hf: AsyncHoldfast) -> None:
+async def test_adding_searching_and_removing(hf: AsyncHoldfast) -> None:
     guild = hf.completions("guild:3")
     assert await guild.add_many(["jeff", "jenny", "jack", "jennifer"]) == 4
     assert await found(guild, "je") == ["jeff", "jennifer", "jenny"]
@@ -21,7 +21,7 @@ async def test_the_guild_of_jeff_and_jenny(hf: AsyncHoldfast) -> None:
     assert not await guild.has("jeff")
 
 
-async def test_any_script_and_sign(hf: AsyncHoldfast) -> None:
+async def test_any_script_and_any_character(hf: AsyncHoldfast) -> None:
     names = hf.completions("world")
     await names.add_many(
         ["张三", "张伟", "àx", "~tilde", "{brace", "42nd", "Émile", "Ωmega", "한글"]
@@ -33,13 +33,13 @@ async def test_any_script_and_sign(hf: AsyncHoldfast) -> None:
         "é": ["Émile"],
         "E": ["Émile"],
         "ω": ["Ωmega"],
-        "하": ["한글"],  # its first letters, as they are typed
+        "하": ["한글"],  # the first letters of the syllable
         "z": [],
     }.items():
         assert await found(names, prefix) == expected, prefix
 
 
-async def test_words_come_after_whole_names(hf: AsyncHoldfast) -> None:
+async def test_matches_of_later_words_come_last(hf: AsyncHoldfast) -> None:
     names = hf.completions("people")
     await names.add_many(["Carla Santos", "San Remo San Sano", "sandra", "Zoë Sanders", "Sa"])
     assert await found(names, "san") == [
@@ -52,14 +52,14 @@ async def test_words_come_after_whole_names(hf: AsyncHoldfast) -> None:
     assert await found(names, "san", limit=1) == ["San Remo San Sano"]
 
 
-async def test_many_words_of_a_few_names(hf: AsyncHoldfast) -> None:
+async def test_names_with_many_matching_words(hf: AsyncHoldfast) -> None:
     names = hf.completions("people")
     stutter = [f"{n} " + "s " * 14 for n in range(10)]
     await names.add_many([*stutter, "t su"])
     assert sorted(await found(names, "s", limit=11)) == sorted([*stutter, "t su"])
 
 
-async def test_ids_tell_namesakes_apart(hf: AsyncHoldfast) -> None:
+async def test_entries_with_the_same_name_have_different_ids(hf: AsyncHoldfast) -> None:
     names = hf.completions("people")
     assert await names.add("Jo Li", id="1")
     assert await names.add("Jo Li", id="12")
@@ -69,12 +69,12 @@ async def test_ids_tell_namesakes_apart(hf: AsyncHoldfast) -> None:
     assert await names.count() == 3
     assert await names.remove("Jo Li", id="1") == 1
     assert await names.remove("Jo Li", id="1") == 0
-    assert await names.remove("jo li") == 0  # to the letter
+    assert await names.remove("jo li") == 0  # another spelling
     assert await names.remove("Jo Li") == 2
     assert (await names.search(""), await names.count()) == ([], 0)
 
 
-async def test_namesakes_by_the_thousand(hf: AsyncHoldfast) -> None:
+async def test_removing_a_thousand_entries_with_the_same_name(hf: AsyncHoldfast) -> None:
     names = hf.completions("people")
     assert await names.add_many((("Jo", str(n)) for n in range(1000)), progress=None) == 1000
     assert await names.add("Joanna")
@@ -82,11 +82,11 @@ async def test_namesakes_by_the_thousand(hf: AsyncHoldfast) -> None:
     assert await names.search("") == [Match("Joanna")]
 
 
-async def test_progress_is_told(hf: AsyncHoldfast) -> None:
-    told: list[int] = []
+async def test_progress_is_reported(hf: AsyncHoldfast) -> None:
+    reported: list[int] = []
     names = hf.completions("many")
-    assert await names.add_many((f"name {n}" for n in range(250)), progress=told.append) == 250
-    assert told == [100, 200, 250]
+    assert await names.add_many((f"name {n}" for n in range(250)), progress=reported.append) == 250
+    assert reported == [100, 200, 250]
     assert await names.add_many(["name 7", "name 777"]) == 1
 
 
@@ -119,7 +119,7 @@ async def test_wrong_arguments(hf: AsyncHoldfast) -> None:
 
 
 async def test_recent_names(hf: AsyncHoldfast) -> None:
-    """The latest first, each once, and no more than the limit."""
+    """The latest name comes first, each name once, and no more than the limit are kept."""
     recent = hf.recent("player:7", limit=3)
     for name in ("Abe", "Bob", "Éva", "abby", "Bob"):
         await recent.touch(name)
@@ -132,7 +132,7 @@ async def test_recent_names(hf: AsyncHoldfast) -> None:
     assert await recent.all() == ["Bob", "Éva"]
 
 
-async def test_the_limit_of_recent_names_is_kept_by_the_server(hf: AsyncHoldfast) -> None:
+async def test_the_server_keeps_the_limit_of_recent_names(hf: AsyncHoldfast) -> None:
     await hf.recent("p", limit=2).touch("a")
     with pytest.raises(DefinitionConflict, match="the limit of recent 'p' is 2, not 5"):
         await hf.recent("p", limit=5).touch("b")
@@ -147,14 +147,14 @@ async def test_the_limit_of_recent_names_is_kept_by_the_server(hf: AsyncHoldfast
             hf.recent("p", limit=limit)
 
 
-async def test_a_hundred_are_kept_where_nobody_has_said(hf: AsyncHoldfast) -> None:
+async def test_the_default_limit_is_one_hundred(hf: AsyncHoldfast) -> None:
     recent = hf.recent("p")
     for n in range(103):
         await recent.touch(str(n))
     assert len(await recent.all()) == 100
 
 
-async def test_what_was_added_to_is_known(hf: AsyncHoldfast) -> None:
+async def test_known_completions(hf: AsyncHoldfast) -> None:
     assert await hf.known_completions() == []
     await hf.completions("guild:3").add("jeff")
     await hf.completions("guild:4").add_many(["jack"])

@@ -1,5 +1,5 @@
 # Generated from test_completions_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""Completions and recent names, as one user sees them."""
+"""Completions and recent names in one client."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def found(names: Completions, prefix: str, limit: int = 10) -> list[str]:
     return [match.name for match in names.search(prefix, limit=limit)]
 
 
-def test_the_guild_of_jeff_and_jenny(hf: Holdfast) -> None:
+def test_adding_searching_and_removing(hf: Holdfast) -> None:
     guild = hf.completions("guild:3")
     assert guild.add_many(["jeff", "jenny", "jack", "jennifer"]) == 4
     assert found(guild, "je") == ["jeff", "jennifer", "jenny"]
@@ -22,7 +22,7 @@ def test_the_guild_of_jeff_and_jenny(hf: Holdfast) -> None:
     assert not guild.has("jeff")
 
 
-def test_any_script_and_sign(hf: Holdfast) -> None:
+def test_any_script_and_any_character(hf: Holdfast) -> None:
     names = hf.completions("world")
     names.add_many(["张三", "张伟", "àx", "~tilde", "{brace", "42nd", "Émile", "Ωmega", "한글"])
     for prefix, expected in {
@@ -32,13 +32,13 @@ def test_any_script_and_sign(hf: Holdfast) -> None:
         "é": ["Émile"],
         "E": ["Émile"],
         "ω": ["Ωmega"],
-        "하": ["한글"],  # its first letters, as they are typed
+        "하": ["한글"],  # the first letters of the syllable
         "z": [],
     }.items():
         assert found(names, prefix) == expected, prefix
 
 
-def test_words_come_after_whole_names(hf: Holdfast) -> None:
+def test_matches_of_later_words_come_last(hf: Holdfast) -> None:
     names = hf.completions("people")
     names.add_many(["Carla Santos", "San Remo San Sano", "sandra", "Zoë Sanders", "Sa"])
     assert found(names, "san") == [
@@ -51,14 +51,14 @@ def test_words_come_after_whole_names(hf: Holdfast) -> None:
     assert found(names, "san", limit=1) == ["San Remo San Sano"]
 
 
-def test_many_words_of_a_few_names(hf: Holdfast) -> None:
+def test_names_with_many_matching_words(hf: Holdfast) -> None:
     names = hf.completions("people")
     stutter = [f"{n} " + "s " * 14 for n in range(10)]
     names.add_many([*stutter, "t su"])
     assert sorted(found(names, "s", limit=11)) == sorted([*stutter, "t su"])
 
 
-def test_ids_tell_namesakes_apart(hf: Holdfast) -> None:
+def test_entries_with_the_same_name_have_different_ids(hf: Holdfast) -> None:
     names = hf.completions("people")
     assert names.add("Jo Li", id="1")
     assert names.add("Jo Li", id="12")
@@ -68,12 +68,12 @@ def test_ids_tell_namesakes_apart(hf: Holdfast) -> None:
     assert names.count() == 3
     assert names.remove("Jo Li", id="1") == 1
     assert names.remove("Jo Li", id="1") == 0
-    assert names.remove("jo li") == 0  # to the letter
+    assert names.remove("jo li") == 0  # another spelling
     assert names.remove("Jo Li") == 2
     assert (names.search(""), names.count()) == ([], 0)
 
 
-def test_namesakes_by_the_thousand(hf: Holdfast) -> None:
+def test_removing_a_thousand_entries_with_the_same_name(hf: Holdfast) -> None:
     names = hf.completions("people")
     assert names.add_many((("Jo", str(n)) for n in range(1000)), progress=None) == 1000
     assert names.add("Joanna")
@@ -81,11 +81,11 @@ def test_namesakes_by_the_thousand(hf: Holdfast) -> None:
     assert names.search("") == [Match("Joanna")]
 
 
-def test_progress_is_told(hf: Holdfast) -> None:
-    told: list[int] = []
+def test_progress_is_reported(hf: Holdfast) -> None:
+    reported: list[int] = []
     names = hf.completions("many")
-    assert names.add_many((f"name {n}" for n in range(250)), progress=told.append) == 250
-    assert told == [100, 200, 250]
+    assert names.add_many((f"name {n}" for n in range(250)), progress=reported.append) == 250
+    assert reported == [100, 200, 250]
     assert names.add_many(["name 7", "name 777"]) == 1
 
 
@@ -118,7 +118,7 @@ def test_wrong_arguments(hf: Holdfast) -> None:
 
 
 def test_recent_names(hf: Holdfast) -> None:
-    """The latest first, each once, and no more than the limit."""
+    """The latest name comes first, each name once, and no more than the limit are kept."""
     recent = hf.recent("player:7", limit=3)
     for name in ("Abe", "Bob", "Éva", "abby", "Bob"):
         recent.touch(name)
@@ -131,7 +131,7 @@ def test_recent_names(hf: Holdfast) -> None:
     assert recent.all() == ["Bob", "Éva"]
 
 
-def test_the_limit_of_recent_names_is_kept_by_the_server(hf: Holdfast) -> None:
+def test_the_server_keeps_the_limit_of_recent_names(hf: Holdfast) -> None:
     hf.recent("p", limit=2).touch("a")
     with pytest.raises(DefinitionConflict, match="the limit of recent 'p' is 2, not 5"):
         hf.recent("p", limit=5).touch("b")
@@ -146,14 +146,14 @@ def test_the_limit_of_recent_names_is_kept_by_the_server(hf: Holdfast) -> None:
             hf.recent("p", limit=limit)
 
 
-def test_a_hundred_are_kept_where_nobody_has_said(hf: Holdfast) -> None:
+def test_the_default_limit_is_one_hundred(hf: Holdfast) -> None:
     recent = hf.recent("p")
     for n in range(103):
         recent.touch(str(n))
     assert len(recent.all()) == 100
 
 
-def test_what_was_added_to_is_known(hf: Holdfast) -> None:
+def test_known_completions(hf: Holdfast) -> None:
     assert hf.known_completions() == []
     hf.completions("guild:3").add("jeff")
     hf.completions("guild:4").add_many(["jack"])

@@ -1,4 +1,4 @@
-"""A server that restarts from an older state: names are added, removed and found as before."""
+"""Completions and recent names on a server that restarts from an older state."""
 
 import secrets
 from typing import Any
@@ -10,7 +10,7 @@ from faults.rollback import Rollback
 
 
 @pytest.mark.parametrize("kind", ["completions", "recent"])
-def test_names_go_on_from_the_older_state(half: Half, rollback: Rollback, kind: str) -> None:
+def test_names_continue_from_the_older_state(half: Half, rollback: Rollback, kind: str) -> None:
     url = f"{rollback.server.url}?socket_timeout=1"
     names: Any = getattr(half.client(url, f"old-{secrets.token_hex(4)}"), kind)("guild")
     add, find = (

@@ -1,4 +1,4 @@
-"""Counts that are collected first."""
+"""A counter buffer: when it flushes, and what happens when a flush fails."""
 
 import logging
 import secrets
@@ -17,11 +17,11 @@ from holdfast import (
     ServerUnavailable,
 )
 from holdfast.core.concurrency._async.waiting import sleep
+from holdfast.counters._async import buffer as buffers
 from holdfast.counters._async.counter import ADD
-from holdfast.counters._async.counter import buffer as buffers
 
 
-async def test_counts_arrive_by_themselves(hf: AsyncHoldfast) -> None:
+async def test_a_buffer_flushes_at_its_interval(hf: AsyncHoldfast) -> None:
     buffer = hf.counter_buffer(flush_every=0.2)
     for n in range(1000):
         buffer.add(f"page {n % 3}", n % 2)
@@ -41,7 +41,7 @@ async def has(hf: AsyncHoldfast, name: str, total: int) -> bool:
     return await hf.counter(name).total(3600) == total
 
 
-async def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> None:
+async def test_closing_the_buffer_or_the_client_flushes(site: Site) -> None:
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         async with hf.counter_buffer(flush_every=3600) as first:
             first.add("hits", 3)
@@ -59,7 +59,9 @@ async def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> Non
         assert await has(hf, "hits", 12)
 
 
-async def test_many_names_do_not_wait(hf: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_buffer_flushes_at_once_when_it_has_many_names(
+    hf: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(buffers, "MAX_NAMES", 50)
     buffer = hf.counter_buffer(flush_every=3600)
     for n in range(49):
@@ -71,14 +73,14 @@ async def test_many_names_do_not_wait(hf: AsyncHoldfast, monkeypatch: pytest.Mon
     await reaches(hf, "page 0", 1)
 
 
-async def test_a_buffer_that_is_closed_is_forgotten(hf: AsyncHoldfast) -> None:
+async def test_the_client_forgets_a_closed_buffer(hf: AsyncHoldfast) -> None:
     buffer = hf.counter_buffer()
     await buffer.close()
     await buffer.close()
     assert not hf._buffers
 
 
-async def test_it_goes_on_after_a_failure_of_another_kind(
+async def test_the_buffer_goes_on_after_an_unexpected_error(
     hf: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     buffer = hf.counter_buffer(flush_every=0.05)
@@ -106,7 +108,7 @@ async def test_wrong_arguments(hf: AsyncHoldfast) -> None:
 
 
 async def test_a_flush_whose_reply_is_lost_counts_once(standalone: Server, proxy: Proxy) -> None:
-    """It is repeated with the next one, whether it had arrived or not."""
+    """The next flush repeats it, whether the request or the reply was lost."""
     namespace = secrets.token_hex(4)
     url = f"{proxy.url}?socket_timeout=30"
     async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:
@@ -146,7 +148,7 @@ async def test_repeating_a_flush_counts_once(standalone: Server, proxy: Proxy) -
                 assert await has(hf, "hits", total)
 
 
-async def test_a_server_that_is_away_costs_nothing(
+async def test_counts_wait_while_the_server_is_unavailable(
     standalone: Server, proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -170,14 +172,14 @@ async def test_a_flush_of_many_names(hf: AsyncHoldfast, site: Site) -> None:
         for n in range(1200):
             buffer.add(f"page {n}", n + 1)
             buffer.add(f"page {n}", -1)
-        buffer.add("page 3", -3)  # zero in all: it is left alone
+        buffer.add("page 3", -3)  # the sum is zero: nothing is sent
     assert await hf.counter("page 7").total(3600) == 8
     assert await hf.counter("page 1199").total(3600) == 1199
     assert await hf.counter("page 3").inspect() is None
     assert len(await hf.known_counters()) == 1000
 
 
-async def test_what_cannot_be_counted_is_told_at_once(hf: AsyncHoldfast) -> None:
+async def test_add_rejects_bad_names_and_counts_at_once(hf: AsyncHoldfast) -> None:
     async with hf.counter_buffer(flush_every=3600) as buffer:
         buffer.add("hits", 1)
         for name in ("\ud800", "x" * 600):
@@ -194,7 +196,9 @@ async def test_what_cannot_be_counted_is_told_at_once(hf: AsyncHoldfast) -> None
     assert await has(hf, "hits", 1)
 
 
-async def test_a_buffer_that_could_not_flush_at_its_end(proxy: Proxy, standalone: Server) -> None:
+async def test_a_buffer_is_closed_even_if_its_last_flush_fails(
+    proxy: Proxy, standalone: Server
+) -> None:
     url = f"{proxy.url}?socket_timeout=1"
     async with AsyncHoldfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
         buffer = hf.counter_buffer(flush_every=3600)

@@ -1,4 +1,4 @@
-"""A buffer in processes that end, fork and are killed; and in many threads."""
+"""A counter buffer in many threads, and in processes that exit, fork or are killed."""
 
 import os
 import secrets
@@ -24,7 +24,7 @@ with Holdfast.from_url(sys.argv[1], namespace=sys.argv[2]) as hf:
             time.sleep(0.005)
 """
 
-LEAVES = """
+EXITS = """
 import sys
 from holdfast import Holdfast
 buffer = Holdfast.from_url(sys.argv[1], namespace=sys.argv[2]).counter_buffer(flush_every=3600)
@@ -46,7 +46,7 @@ def test_many_threads_lose_nothing(standalone: Server) -> None:
         assert sum(hf.counter(f"hits {n}").total(3600) for n in range(7)) == 40_000
 
 
-def test_a_killed_process_loses_an_interval_at_most(standalone: Server, tmp_path: Path) -> None:
+def test_a_killed_process_loses_one_interval_at_most(standalone: Server, tmp_path: Path) -> None:
     path, namespace = tmp_path / "counts.py", secrets.token_hex(4)
     path.write_text(COUNTS)
     with (
@@ -61,16 +61,16 @@ def test_a_killed_process_loses_an_interval_at_most(standalone: Server, tmp_path
         assert hits.total(3600) >= earlier
 
 
-def test_the_end_of_the_interpreter_flushes(standalone: Server, tmp_path: Path) -> None:
-    path, namespace = tmp_path / "leaves.py", secrets.token_hex(4)
-    path.write_text(LEAVES)
+def test_the_buffer_flushes_when_the_interpreter_exits(standalone: Server, tmp_path: Path) -> None:
+    path, namespace = tmp_path / "exits.py", secrets.token_hex(4)
+    path.write_text(EXITS)
     with Process.python(path, standalone.url, namespace) as process:
         assert process.wait(60) == 0
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         assert hf.counter("hits").total(3600) == 7
 
 
-def test_a_forked_child_counts_for_itself(standalone: Server) -> None:
+def test_a_forked_child_starts_with_an_empty_buffer(standalone: Server) -> None:
     with Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf:
         buffer = hf.counter_buffer(flush_every=3600)
         buffer.add("hits", 1)

@@ -1,5 +1,5 @@
 # Generated from test_buffer_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""Counts that are collected first."""
+"""A counter buffer: when it flushes, and what happens when a flush fails."""
 
 import logging
 import secrets
@@ -18,11 +18,11 @@ from holdfast import (
     ServerUnavailable,
 )
 from holdfast.core.concurrency._sync.waiting import sleep
+from holdfast.counters._sync import buffer as buffers
 from holdfast.counters._sync.counter import ADD
-from holdfast.counters._sync.counter import buffer as buffers
 
 
-def test_counts_arrive_by_themselves(hf: Holdfast) -> None:
+def test_a_buffer_flushes_at_its_interval(hf: Holdfast) -> None:
     buffer = hf.counter_buffer(flush_every=0.2)
     for n in range(1000):
         buffer.add(f"page {n % 3}", n % 2)
@@ -42,7 +42,7 @@ def has(hf: Holdfast, name: str, total: int) -> bool:
     return hf.counter(name).total(3600) == total
 
 
-def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> None:
+def test_closing_the_buffer_or_the_client_flushes(site: Site) -> None:
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         with hf.counter_buffer(flush_every=3600) as first:
             first.add("hits", 3)
@@ -60,7 +60,9 @@ def test_the_end_of_the_buffer_or_of_the_client_flushes(site: Site) -> None:
         assert has(hf, "hits", 12)
 
 
-def test_many_names_do_not_wait(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_buffer_flushes_at_once_when_it_has_many_names(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(buffers, "MAX_NAMES", 50)
     buffer = hf.counter_buffer(flush_every=3600)
     for n in range(49):
@@ -72,14 +74,14 @@ def test_many_names_do_not_wait(hf: Holdfast, monkeypatch: pytest.MonkeyPatch) -
     reaches(hf, "page 0", 1)
 
 
-def test_a_buffer_that_is_closed_is_forgotten(hf: Holdfast) -> None:
+def test_the_client_forgets_a_closed_buffer(hf: Holdfast) -> None:
     buffer = hf.counter_buffer()
     buffer.close()
     buffer.close()
     assert not hf._buffers
 
 
-def test_it_goes_on_after_a_failure_of_another_kind(
+def test_the_buffer_goes_on_after_an_unexpected_error(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     buffer = hf.counter_buffer(flush_every=0.05)
@@ -107,7 +109,7 @@ def test_wrong_arguments(hf: Holdfast) -> None:
 
 
 def test_a_flush_whose_reply_is_lost_counts_once(standalone: Server, proxy: Proxy) -> None:
-    """It is repeated with the next one, whether it had arrived or not."""
+    """The next flush repeats it, whether the request or the reply was lost."""
     namespace = secrets.token_hex(4)
     url = f"{proxy.url}?socket_timeout=30"
     with Holdfast.from_url(url, namespace=namespace) as hf:
@@ -147,7 +149,7 @@ def test_repeating_a_flush_counts_once(standalone: Server, proxy: Proxy) -> None
                 assert has(hf, "hits", total)
 
 
-def test_a_server_that_is_away_costs_nothing(
+def test_counts_wait_while_the_server_is_unavailable(
     standalone: Server, proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -171,14 +173,14 @@ def test_a_flush_of_many_names(hf: Holdfast, site: Site) -> None:
         for n in range(1200):
             buffer.add(f"page {n}", n + 1)
             buffer.add(f"page {n}", -1)
-        buffer.add("page 3", -3)  # zero in all: it is left alone
+        buffer.add("page 3", -3)  # the sum is zero: nothing is sent
     assert hf.counter("page 7").total(3600) == 8
     assert hf.counter("page 1199").total(3600) == 1199
     assert hf.counter("page 3").inspect() is None
     assert len(hf.known_counters()) == 1000
 
 
-def test_what_cannot_be_counted_is_told_at_once(hf: Holdfast) -> None:
+def test_add_rejects_bad_names_and_counts_at_once(hf: Holdfast) -> None:
     with hf.counter_buffer(flush_every=3600) as buffer:
         buffer.add("hits", 1)
         for name in ("\ud800", "x" * 600):
@@ -195,7 +197,7 @@ def test_what_cannot_be_counted_is_told_at_once(hf: Holdfast) -> None:
     assert has(hf, "hits", 1)
 
 
-def test_a_buffer_that_could_not_flush_at_its_end(proxy: Proxy, standalone: Server) -> None:
+def test_a_buffer_is_closed_even_if_its_last_flush_fails(proxy: Proxy, standalone: Server) -> None:
     url = f"{proxy.url}?socket_timeout=1"
     with Holdfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
         buffer = hf.counter_buffer(flush_every=3600)

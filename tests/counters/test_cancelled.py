@@ -1,4 +1,4 @@
-"""A flush that is cancelled in the midst: what it had taken is not lost, and counts once."""
+"""A flush that is cancelled half-way: its counts are not lost, and count once."""
 
 import asyncio
 import secrets
@@ -13,7 +13,7 @@ from holdfast.counters._async.counter import ADD
 
 
 @pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
-async def test_a_flush_that_is_cancelled(standalone: Server, proxy: Proxy, lost: str) -> None:
+async def test_a_cancelled_flush_counts_once(standalone: Server, proxy: Proxy, lost: str) -> None:
     url = f"{proxy.url}?socket_timeout=30"
     async with AsyncHoldfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
         await hf.counter("hits").add()

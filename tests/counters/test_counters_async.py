@@ -1,4 +1,4 @@
-"""Counters, as one user sees them."""
+"""Counters in one client: adding, reading, redefining, listing."""
 
 import math
 import time
@@ -64,14 +64,14 @@ async def test_samples_have_no_gaps(hf: AsyncHoldfast) -> None:
         await hits.total(1e9)
 
 
-async def test_a_counter_of_which_nobody_has_heard(hf: AsyncHoldfast) -> None:
+async def test_a_counter_that_does_not_exist(hf: AsyncHoldfast) -> None:
     assert await hf.counter("none").total(3600) == 0
     assert len(await hf.counter("none").samples(1)) == 120
     assert await hf.known_counters() == []
 
 
-async def test_times_that_cannot_be_counted(hf: AsyncHoldfast) -> None:
-    """Zero is 1970, not now; and nothing is half applied."""
+async def test_times_out_of_range(hf: AsyncHoldfast) -> None:
+    """Zero means 1970, not now; and an error leaves nothing half applied."""
     hits = hf.counter("hits")
     with pytest.raises(TimeOutOfRange, match=r"counter 'hits': the time .* is older than"):
         await hits.add(at=0)
@@ -88,14 +88,14 @@ async def test_an_overflow_counts_nothing(hf: AsyncHoldfast) -> None:
     await hits.add(2**63 - 1)
     with pytest.raises(CounterOverflow):
         await hits.add(1)
-    await hits.add(-(2**63 - 1), at=time.time() - 600)  # the coarse ones are at zero again
+    await hits.add(-(2**63 - 1), at=time.time() - 600)  # the coarse samples are zero again
     before = await sums(hits)
     with pytest.raises(CounterOverflow):
         await hits.add(2**62)
     assert await sums(hits) == before
 
 
-async def test_the_shape_is_kept_by_the_server(hf: AsyncHoldfast) -> None:
+async def test_the_server_keeps_the_definition(hf: AsyncHoldfast) -> None:
     await hf.counter("c", precisions=(10, 100), keep=5).add()
     with pytest.raises(DefinitionConflict, match=r"the precisions of counter 'c' is") as caught:
         await hf.counter("c", precisions=[1]).add()
@@ -113,7 +113,7 @@ async def test_the_shape_is_kept_by_the_server(hf: AsyncHoldfast) -> None:
         await hf.counter("c", precisions=(10, 100), keep=5).add()
 
 
-async def test_who_says_a_part_of_the_shape_takes_the_rest(hf: AsyncHoldfast) -> None:
+async def test_options_that_are_not_given_come_from_the_server(hf: AsyncHoldfast) -> None:
     await hf.counter("c", precisions=(10, 100), keep=5).add()
     await hf.counter("c", keep=5).add()
     await hf.counter("c", precisions=(100, 10)).add()
@@ -125,7 +125,7 @@ async def test_who_says_a_part_of_the_shape_takes_the_rest(hf: AsyncHoldfast) ->
     assert await hf.counter("c").total(400) == 3
 
 
-async def test_a_part_of_the_shape_is_redefined(hf: AsyncHoldfast) -> None:
+async def test_redefining_one_option(hf: AsyncHoldfast) -> None:
     hits = hf.counter("c", precisions=(10, 100), keep=5)
     await hits.add()
     await hits.redefine(keep=7)
@@ -144,12 +144,14 @@ async def test_a_part_of_the_shape_is_redefined(hf: AsyncHoldfast) -> None:
     await fresh.redefine(keep=9)
     assert await fresh.inspect() == CounterState((1, 5, 60, 300, 3600, 18_000, 86_400), 9)
     await hf.counter("d").redefine(keep=4)
-    await fresh.add()  # it has only changed it, and says nothing itself
+    await fresh.add()  # its own options are still empty
     with pytest.raises(ValueError, match="say what is to change"):
         await hits.redefine()
 
 
-async def test_who_redefines_knows_the_shape(hf: AsyncHoldfast, site: Site) -> None:
+async def test_the_client_that_redefines_knows_the_definition(
+    hf: AsyncHoldfast, site: Site
+) -> None:
     hits = hf.counter("c")
     await hits.add()
     await hits.redefine(precisions=(1, 60))
@@ -160,7 +162,7 @@ async def test_who_redefines_knows_the_shape(hf: AsyncHoldfast, site: Site) -> N
     assert await hf.counter("c").inspect() == CounterState((1, 60), 10)
 
 
-async def test_a_total_after_others_redefined(hf: AsyncHoldfast) -> None:
+async def test_a_total_after_another_client_redefined(hf: AsyncHoldfast) -> None:
     hits, other = hf.counter("c", keep=120), hf.counter("c")
     plain = hf.counter("c")
     await hits.add(5)
@@ -173,7 +175,7 @@ async def test_a_total_after_others_redefined(hf: AsyncHoldfast) -> None:
 
 
 @pytest.mark.parametrize("keep", range(101, 107))
-async def test_nothing_is_lost_when_another_number_is_kept(hf: AsyncHoldfast, keep: int) -> None:
+async def test_nothing_is_lost_when_keep_changes(hf: AsyncHoldfast, keep: int) -> None:
     hits = hf.counter("hits", precisions=(3600, 86_400), keep=100)
     await hits.add(5)
     await hits.redefine(precisions=(3600, 86_400), keep=keep)
@@ -183,12 +185,12 @@ async def test_nothing_is_lost_when_another_number_is_kept(hf: AsyncHoldfast, ke
 
 
 @pytest.mark.parametrize("precision", [True, 60.0, "60", None])
-async def test_what_is_no_precision(hf: AsyncHoldfast, precision: Any) -> None:
+async def test_precisions_that_are_not_ints(hf: AsyncHoldfast, precision: Any) -> None:
     with pytest.raises(TypeError, match="precision must be an int"):
         await hf.counter("hits").samples(precision)
 
 
-async def test_windows_and_times_that_are_none(hf: AsyncHoldfast) -> None:
+async def test_invalid_windows_and_times(hf: AsyncHoldfast) -> None:
     hits = hf.counter("hits")
     for window in (0, -1, math.nan, math.inf):
         with pytest.raises(ValueError, match="window must be"):
@@ -206,16 +208,16 @@ async def test_windows_and_times_that_are_none(hf: AsyncHoldfast) -> None:
     assert await hf.known_counters() == []
 
 
-async def test_known_counters_in_order(hf: AsyncHoldfast) -> None:
+async def test_known_counters_are_sorted(hf: AsyncHoldfast) -> None:
     for name in ("b", "c", "a"):
         await hf.counter(name).add()
     assert await hf.known_counters() == ["a", "b", "c"]
 
 
-async def test_what_has_vanished_is_not_known(hf: AsyncHoldfast, site: Site) -> None:
+async def test_an_expired_counter_is_not_listed(hf: AsyncHoldfast, site: Site) -> None:
     await hf.counter("kept").add()
     await hf.counter("gone", precisions=[1], keep=1).add()
-    # On a slow machine it is gone already.
+    # On a slow machine it has already expired.
     assert await hf.counter("gone").inspect() in (CounterState((1,), 1), None)
     while await hf.counter("gone").inspect():
         await sleep(0.1)
@@ -224,8 +226,10 @@ async def test_what_has_vanished_is_not_known(hf: AsyncHoldfast, site: Site) -> 
     assert names == [b"kept"]
 
 
-@pytest.mark.parametrize("way", ["add", "redefine", "buffer"])
-async def test_what_comes_back_is_known_again(hf: AsyncHoldfast, site: Site, way: str) -> None:
+@pytest.mark.parametrize("method", ["add", "redefine", "buffer"])
+async def test_an_expired_counter_is_listed_again_after_an_add(
+    hf: AsyncHoldfast, site: Site, method: str
+) -> None:
     gone = hf.counter("gone", precisions=[1], keep=1)
     buffer = hf.counter_buffer(flush_every=3600)
     await gone.add()
@@ -233,9 +237,9 @@ async def test_what_comes_back_is_known_again(hf: AsyncHoldfast, site: Site, way
         await sleep(0.1)
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as other:
         assert await other.known_counters() == []
-    if way == "add":
+    if method == "add":
         await hf.counter("gone", precisions=[60], keep=2).add()
-    elif way == "redefine":
+    elif method == "redefine":
         await gone.redefine(precisions=(60,), keep=2)
     else:
         buffer.add("gone")
@@ -243,7 +247,7 @@ async def test_what_comes_back_is_known_again(hf: AsyncHoldfast, site: Site, way
     assert await hf.known_counters() == ["gone"]
 
 
-async def test_everything_vanishes_by_itself(hf: AsyncHoldfast, site: Site) -> None:
+async def test_all_keys_of_a_counter_expire(hf: AsyncHoldfast, site: Site) -> None:
     await hf.counter("gone", precisions=(60, 120), keep=2).add()
     prefix = f"{site.namespace}:{{counter:gone}}:*"
     keys = [key for key in site.client.scan_iter(match=prefix) if b"ledger" not in key]

@@ -1,5 +1,5 @@
 # Generated from test_counters_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""Counters, as one user sees them."""
+"""Counters in one client: adding, reading, redefining, listing."""
 
 import math
 import time
@@ -65,14 +65,14 @@ def test_samples_have_no_gaps(hf: Holdfast) -> None:
         hits.total(1e9)
 
 
-def test_a_counter_of_which_nobody_has_heard(hf: Holdfast) -> None:
+def test_a_counter_that_does_not_exist(hf: Holdfast) -> None:
     assert hf.counter("none").total(3600) == 0
     assert len(hf.counter("none").samples(1)) == 120
     assert hf.known_counters() == []
 
 
-def test_times_that_cannot_be_counted(hf: Holdfast) -> None:
-    """Zero is 1970, not now; and nothing is half applied."""
+def test_times_out_of_range(hf: Holdfast) -> None:
+    """Zero means 1970, not now; and an error leaves nothing half applied."""
     hits = hf.counter("hits")
     with pytest.raises(TimeOutOfRange, match=r"counter 'hits': the time .* is older than"):
         hits.add(at=0)
@@ -89,14 +89,14 @@ def test_an_overflow_counts_nothing(hf: Holdfast) -> None:
     hits.add(2**63 - 1)
     with pytest.raises(CounterOverflow):
         hits.add(1)
-    hits.add(-(2**63 - 1), at=time.time() - 600)  # the coarse ones are at zero again
+    hits.add(-(2**63 - 1), at=time.time() - 600)  # the coarse samples are zero again
     before = sums(hits)
     with pytest.raises(CounterOverflow):
         hits.add(2**62)
     assert sums(hits) == before
 
 
-def test_the_shape_is_kept_by_the_server(hf: Holdfast) -> None:
+def test_the_server_keeps_the_definition(hf: Holdfast) -> None:
     hf.counter("c", precisions=(10, 100), keep=5).add()
     with pytest.raises(DefinitionConflict, match=r"the precisions of counter 'c' is") as caught:
         hf.counter("c", precisions=[1]).add()
@@ -114,7 +114,7 @@ def test_the_shape_is_kept_by_the_server(hf: Holdfast) -> None:
         hf.counter("c", precisions=(10, 100), keep=5).add()
 
 
-def test_who_says_a_part_of_the_shape_takes_the_rest(hf: Holdfast) -> None:
+def test_options_that_are_not_given_come_from_the_server(hf: Holdfast) -> None:
     hf.counter("c", precisions=(10, 100), keep=5).add()
     hf.counter("c", keep=5).add()
     hf.counter("c", precisions=(100, 10)).add()
@@ -126,7 +126,7 @@ def test_who_says_a_part_of_the_shape_takes_the_rest(hf: Holdfast) -> None:
     assert hf.counter("c").total(400) == 3
 
 
-def test_a_part_of_the_shape_is_redefined(hf: Holdfast) -> None:
+def test_redefining_one_option(hf: Holdfast) -> None:
     hits = hf.counter("c", precisions=(10, 100), keep=5)
     hits.add()
     hits.redefine(keep=7)
@@ -145,12 +145,12 @@ def test_a_part_of_the_shape_is_redefined(hf: Holdfast) -> None:
     fresh.redefine(keep=9)
     assert fresh.inspect() == CounterState((1, 5, 60, 300, 3600, 18_000, 86_400), 9)
     hf.counter("d").redefine(keep=4)
-    fresh.add()  # it has only changed it, and says nothing itself
+    fresh.add()  # its own options are still empty
     with pytest.raises(ValueError, match="say what is to change"):
         hits.redefine()
 
 
-def test_who_redefines_knows_the_shape(hf: Holdfast, site: Site) -> None:
+def test_the_client_that_redefines_knows_the_definition(hf: Holdfast, site: Site) -> None:
     hits = hf.counter("c")
     hits.add()
     hits.redefine(precisions=(1, 60))
@@ -161,7 +161,7 @@ def test_who_redefines_knows_the_shape(hf: Holdfast, site: Site) -> None:
     assert hf.counter("c").inspect() == CounterState((1, 60), 10)
 
 
-def test_a_total_after_others_redefined(hf: Holdfast) -> None:
+def test_a_total_after_another_client_redefined(hf: Holdfast) -> None:
     hits, other = hf.counter("c", keep=120), hf.counter("c")
     plain = hf.counter("c")
     hits.add(5)
@@ -174,7 +174,7 @@ def test_a_total_after_others_redefined(hf: Holdfast) -> None:
 
 
 @pytest.mark.parametrize("keep", range(101, 107))
-def test_nothing_is_lost_when_another_number_is_kept(hf: Holdfast, keep: int) -> None:
+def test_nothing_is_lost_when_keep_changes(hf: Holdfast, keep: int) -> None:
     hits = hf.counter("hits", precisions=(3600, 86_400), keep=100)
     hits.add(5)
     hits.redefine(precisions=(3600, 86_400), keep=keep)
@@ -184,12 +184,12 @@ def test_nothing_is_lost_when_another_number_is_kept(hf: Holdfast, keep: int) ->
 
 
 @pytest.mark.parametrize("precision", [True, 60.0, "60", None])
-def test_what_is_no_precision(hf: Holdfast, precision: Any) -> None:
+def test_precisions_that_are_not_ints(hf: Holdfast, precision: Any) -> None:
     with pytest.raises(TypeError, match="precision must be an int"):
         hf.counter("hits").samples(precision)
 
 
-def test_windows_and_times_that_are_none(hf: Holdfast) -> None:
+def test_invalid_windows_and_times(hf: Holdfast) -> None:
     hits = hf.counter("hits")
     for window in (0, -1, math.nan, math.inf):
         with pytest.raises(ValueError, match="window must be"):
@@ -207,16 +207,16 @@ def test_windows_and_times_that_are_none(hf: Holdfast) -> None:
     assert hf.known_counters() == []
 
 
-def test_known_counters_in_order(hf: Holdfast) -> None:
+def test_known_counters_are_sorted(hf: Holdfast) -> None:
     for name in ("b", "c", "a"):
         hf.counter(name).add()
     assert hf.known_counters() == ["a", "b", "c"]
 
 
-def test_what_has_vanished_is_not_known(hf: Holdfast, site: Site) -> None:
+def test_an_expired_counter_is_not_listed(hf: Holdfast, site: Site) -> None:
     hf.counter("kept").add()
     hf.counter("gone", precisions=[1], keep=1).add()
-    # On a slow machine it is gone already.
+    # On a slow machine it has already expired.
     assert hf.counter("gone").inspect() in (CounterState((1,), 1), None)
     while hf.counter("gone").inspect():
         sleep(0.1)
@@ -225,8 +225,10 @@ def test_what_has_vanished_is_not_known(hf: Holdfast, site: Site) -> None:
     assert names == [b"kept"]
 
 
-@pytest.mark.parametrize("way", ["add", "redefine", "buffer"])
-def test_what_comes_back_is_known_again(hf: Holdfast, site: Site, way: str) -> None:
+@pytest.mark.parametrize("method", ["add", "redefine", "buffer"])
+def test_an_expired_counter_is_listed_again_after_an_add(
+    hf: Holdfast, site: Site, method: str
+) -> None:
     gone = hf.counter("gone", precisions=[1], keep=1)
     buffer = hf.counter_buffer(flush_every=3600)
     gone.add()
@@ -234,9 +236,9 @@ def test_what_comes_back_is_known_again(hf: Holdfast, site: Site, way: str) -> N
         sleep(0.1)
     with Holdfast.from_url(site.url, namespace=site.namespace) as other:
         assert other.known_counters() == []
-    if way == "add":
+    if method == "add":
         hf.counter("gone", precisions=[60], keep=2).add()
-    elif way == "redefine":
+    elif method == "redefine":
         gone.redefine(precisions=(60,), keep=2)
     else:
         buffer.add("gone")
@@ -244,7 +246,7 @@ def test_what_comes_back_is_known_again(hf: Holdfast, site: Site, way: str) -> N
     assert hf.known_counters() == ["gone"]
 
 
-def test_everything_vanishes_by_itself(hf: Holdfast, site: Site) -> None:
+def test_all_keys_of_a_counter_expire(hf: Holdfast, site: Site) -> None:
     hf.counter("gone", precisions=(60, 120), keep=2).add()
     prefix = f"{site.namespace}:{{counter:gone}}:*"
     keys = [key for key in site.client.scan_iter(match=prefix) if b"ledger" not in key]

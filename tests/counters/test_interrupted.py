@@ -1,4 +1,4 @@
-"""Counts of a buffer whose user is interrupted."""
+"""Signals that interrupt the user of a counter buffer."""
 
 import secrets
 import threading
@@ -14,7 +14,7 @@ PATIENCE_S = 30.0
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestWarning")
 def test_each_count_is_added_once_whichever_line_is_interrupted(standalone: Server) -> None:
-    """An add that was interrupted may count or not; no other is lost or doubled."""
+    """An interrupted add may count or not; every other add counts exactly once."""
     with Holdfast.from_url(standalone.url, namespace=f"b-{secrets.token_hex(4)}") as hf:
         with hf.counter_buffer(flush_every=3600.0) as buffer:
 
@@ -44,7 +44,7 @@ def flush(buffer: CounterBuffer) -> None:
 
 
 def test_a_signal_handler_counts_while_its_thread_counts(standalone: Server) -> None:
-    """It comes in the middle of an add, or of a flush."""
+    """The signal arrives in the middle of an add, or of a flush."""
     with Holdfast.from_url(standalone.url, namespace=f"b-{secrets.token_hex(4)}") as hf:
         with hf.counter_buffer(flush_every=3600.0) as buffer:
             added = []

@@ -1,4 +1,4 @@
-"""A server that restarts from an older state: counters and their buffers count on."""
+"""Counters and buffers on a server that restarts from an older state."""
 
 import secrets
 from typing import Any
@@ -18,7 +18,7 @@ def hf(half: Half, rollback: Rollback) -> Any:
 
 
 @pytest.mark.parametrize("saved", ["before the first", "between"])
-def test_what_is_added_after_the_restart_is_counted(
+def test_a_counter_continues_from_the_older_state(
     half: Half, rollback: Rollback, hf: Any, saved: str
 ) -> None:
     counter = hf.counter("hits", precisions=(60, 3600), keep=100)
@@ -33,8 +33,10 @@ def test_what_is_added_after_the_restart_is_counted(
 
 
 @pytest.mark.parametrize("saved", ["before the first", "between"])
-def test_a_buffer_goes_on(half: Half, rollback: Rollback, hf: Any, saved: str) -> None:
-    """It flushes by itself, what it counted during the outage too, and it can be closed."""
+def test_a_buffer_continues_after_the_restart(
+    half: Half, rollback: Rollback, hf: Any, saved: str
+) -> None:
+    """It keeps flushing, includes counts made during the outage, and can be closed."""
     half.do(hf.counter("hits", precisions=(60, 3600), keep=100).add(0))
     rollback.save()
     buffer = hf.counter_buffer(flush_every=0.1)
@@ -58,6 +60,6 @@ def test_a_buffer_goes_on(half: Half, rollback: Rollback, hf: Any, saved: str) -
     rollback.restart()
     add(1)
     expected = 11 if saved == "between" else 1
-    # The last flush may have been under way: then it is repeated.
+    # The last flush may have been in flight: then it is repeated.
     eventually(lambda: total() in {expected, expected + 100}, COUNTED_S)
     half.do(buffer.close())

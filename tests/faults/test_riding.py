@@ -24,7 +24,7 @@ from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, Replicated, ServerUnavailable, TaskRegistry
 from holdfast.core.names import Namespace
 from rows.table import Table
-from web.house import House, opened
+from web.running import RunningApp, opened
 
 QUEUES = {"sync": "queue-sync", "async": "queue-async"}
 SOME = 20
@@ -62,7 +62,7 @@ class Riders:
         self.table = Table({1: {"left": 0}})
         self.enqueued: set[tuple[str, int]] = set()
         self.ran: set[tuple[str, int]] = set()
-        self.house: House
+        self.live: RunningApp
         self._registries = {queue: TaskRegistry() for queue in QUEUES.values()}
         self._tasks = {
             queue: tasks.task(queue=queue, name=queue)(partial(self._run, queue))
@@ -82,7 +82,7 @@ class Riders:
                 half.do(cache.schedule(1, every=0.2))
                 stack.enter_context(running(half, worker))
                 stack.enter_context(running(half, cache))
-            self.house = stack.enter_context(opened(self.url, self.namespace))
+            self.live = stack.enter_context(opened(self.url, self.namespace))
             producer = threading.Thread(target=self._produce)
             producer.start()
             stack.callback(producer.join)
@@ -128,18 +128,18 @@ class Riders:
         eventually(self._is_answered, reason="the gateway answers")
 
     def _is_refreshed(self) -> bool:
-        row = done(lambda: self.house.hf.row_cache("stock").get(1))
+        row = done(lambda: self.live.hf.row_cache("stock").get(1))
         return bool(row) and row.value == self.table.rows[1]
 
     def _is_answered(self) -> bool:
-        sent = self.house.of("jill").post("/v1/mailboxes/jack", json={"text": "hi"})
-        fetched = self.house.of("jack").get("/v1/mailbox")
-        page = self.house.visitor("viewer").get("/queues")
+        sent = self.live.of("jill").post("/v1/mailboxes/jack", json={"text": "hi"})
+        fetched = self.live.of("jack").get("/v1/mailbox")
+        page = self.live.visitor("viewer").get("/queues")
         return all(answer.is_success for answer in (sent, fetched, page))
 
     def messages(self) -> set[int]:
         """The numbers of those in the mailbox."""
-        fetched = self.house.of("jack").get("/v1/mailbox", params={"limit": 100}).json()
+        fetched = self.live.of("jack").get("/v1/mailbox", params={"limit": 100}).json()
         return {message["seq"] for message in fetched["messages"]}
 
 

@@ -26,14 +26,6 @@ def test_acknowledged_writes_survive_a_kill_with_persistence_always(fresh_server
     assert fresh_server.client().get("kept") == b"1"
 
 
-def test_a_restart_in_good_order_keeps_port_and_data(fresh_server: Server) -> None:
-    address, client = fresh_server.address, fresh_server.client()
-    client.set("kept", "1")
-    fresh_server.restart()
-    assert fresh_server.address == address
-    assert fresh_server.client().get("kept") == b"1"
-
-
 def test_a_stopped_server_refuses_connections_and_its_port_stays_reserved() -> None:
     with Server() as server:
         server.stop()
@@ -87,19 +79,6 @@ def test_no_server_outlives_a_killed_test_run() -> None:
         run.send_signal(signal.SIGKILL)
 
     eventually(lambda: _refuses(port))
-
-
-def test_a_unix_socket_is_there_too(standalone: Server) -> None:
-    with redis.Redis(unix_socket_path=standalone.socket_path) as client:
-        assert client.ping()
-
-
-def test_a_cluster_serves_all_slots(cluster: Cluster) -> None:
-    client = cluster.client()
-    for number in range(50):
-        client.set(f"serves:{number}", number)
-    owners = {cluster.owner(cluster.slot_of(f"serves:{number}")).port for number in range(50)}
-    assert owners == {node.port for node in cluster.nodes}
 
 
 def test_a_cluster_heals_after_a_node_was_killed(cluster: Cluster) -> None:

@@ -72,9 +72,9 @@ def fail(file: FeedFile) -> None:
 
 
 def hurry(client: redis.Redis, hf: Holdfast, place: str = "1:1", **changes: int) -> None:
-    stored = msgspec.msgpack.decode(client.hget(key(hf, "places"), place))
+    stored = msgspec.msgpack.decode(client.hget(key(hf, "positions"), place))
     stored |= {"tries": ATTEMPTS - 1, "after_ms": 0, **changes}
-    client.hset(key(hf, "places"), place, msgspec.msgpack.encode(stored))
+    client.hset(key(hf, "positions"), place, msgspec.msgpack.encode(stored))
 
 
 def test_a_file_that_fails_pauses_and_the_others_go_on(feed: FileFeed) -> None:

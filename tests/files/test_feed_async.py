@@ -33,10 +33,10 @@ def keys(site: Site, name: str = "logs") -> dict[str, int]:
         "names",
         "files",
         "chunks",
-        "places",
-        "alive",
+        "positions",
+        "sessions",
         "consumers",
-        "opened",
+        "publishing",
         "waiting",
     ]
     every = {part: f"{site.namespace}:{{feed:{name}}}:{part}" for part in parts}
@@ -67,7 +67,7 @@ async def test_every_consumer_gets_every_file(hf: AsyncHoldfast, site: Site) -> 
         assert list(found) == list(sent)
         assert found["a.log"] == LINES
         assert await contents(feed.consumer(name)) == {}
-    assert {"meta", "names", "places"} <= set(keys(site))
+    assert {"meta", "names", "positions"} <= set(keys(site))
     await feed.seal()
     assert await contents(feed.consumer("geo-1"), 10) == {}
     assert set(keys(site)) == {"meta"}
@@ -320,7 +320,7 @@ async def test_everything_expires(hf: AsyncHoldfast, site: Site) -> None:
     async for file in feed.consumer("geo-1").files(timeout=0):
         await file.ack(700)
         lives = keys(site)
-        assert {"chunks", "alive", "places"} <= set(lives)
+        assert {"chunks", "sessions", "positions"} <= set(lives)
         assert all(86_000 < seconds <= 86_400 for seconds in lives.values())
 
 

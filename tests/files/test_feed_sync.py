@@ -34,10 +34,10 @@ def keys(site: Site, name: str = "logs") -> dict[str, int]:
         "names",
         "files",
         "chunks",
-        "places",
-        "alive",
+        "positions",
+        "sessions",
         "consumers",
-        "opened",
+        "publishing",
         "waiting",
     ]
     every = {part: f"{site.namespace}:{{feed:{name}}}:{part}" for part in parts}
@@ -68,7 +68,7 @@ def test_every_consumer_gets_every_file(hf: Holdfast, site: Site) -> None:
         assert list(found) == list(sent)
         assert found["a.log"] == LINES
         assert contents(feed.consumer(name)) == {}
-    assert {"meta", "names", "places"} <= set(keys(site))
+    assert {"meta", "names", "positions"} <= set(keys(site))
     feed.seal()
     assert contents(feed.consumer("geo-1"), 10) == {}
     assert set(keys(site)) == {"meta"}
@@ -319,7 +319,7 @@ def test_everything_expires(hf: Holdfast, site: Site) -> None:
     for file in feed.consumer("geo-1").files(timeout=0):
         file.ack(700)
         lives = keys(site)
-        assert {"chunks", "alive", "places"} <= set(lives)
+        assert {"chunks", "sessions", "positions"} <= set(lives)
         assert all(86_000 < seconds <= 86_400 for seconds in lives.values())
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Block
-from holdfast.files.chunk import BLOCK, DIGEST_AT, EMPTY, Packer, digest_after, unpack
-from holdfast.files.lines import Cutter, checked_max_line, lines_of
+from holdfast.files.chunk import BLOCK, DIGEST_AT, EMPTY, ChunkPacker, digest_after, unpack
+from holdfast.files.lines import LineSplitter, checked_max_line, lines_of
 from project.sources import PACKAGE
 
 # Lines: cut out of bytes that come in any pieces
@@ -20,7 +20,7 @@ MAX = 8
 
 
 def cut(pieces: list[bytes], max_line: int = MAX, offset: int = 0) -> list[Block]:
-    cutter = Cutter(offset, max_line)
+    cutter = LineSplitter(offset, max_line)
     return [*(block for piece in pieces for block in cutter.cut(piece)), *cutter.finish()]
 
 
@@ -60,7 +60,7 @@ def test_no_empty_line_follows_the_last_end() -> None:
 
 
 def test_a_line_without_end_takes_no_memory() -> None:
-    cutter = Cutter(0, MAX)
+    cutter = LineSplitter(0, MAX)
     for _ in range(1000):
         assert list(cutter.cut(b"x" * 1000)) == []
     assert list(cutter.cut(b"\nok\n")) == [
@@ -81,14 +81,14 @@ def test_a_limit_is_checked() -> None:
 
 def chunk_of(data: bytes) -> bytes:
     """The first of a file, not compressed."""
-    packed = Packer(None).pack(data)
+    packed = ChunkPacker(None).pack(data)
     return packed.chunk(packed.digest(EMPTY))
 
 
 @pytest.mark.parametrize("codec", [None, "zlib", "zstd"])
 @pytest.mark.parametrize("data", [b"x", b"line\n" * 20_000, random.Random(1).randbytes(BLOCK)])
 def test_what_is_packed_unpacks(codec: None, data: bytes) -> None:
-    packed = Packer(codec).pack(data)
+    packed = ChunkPacker(codec).pack(data)
     digest = packed.digest(EMPTY)
     chunk = packed.chunk(digest)
     found = unpack(chunk)
@@ -99,7 +99,7 @@ def test_what_is_packed_unpacks(codec: None, data: bytes) -> None:
 
 
 def test_what_does_not_shrink_is_stored_as_it_is() -> None:
-    packer, noise = Packer("zlib"), random.Random(2).randbytes(BLOCK)
+    packer, noise = ChunkPacker("zlib"), random.Random(2).randbytes(BLOCK)
     assert packer.pack(noise).payload == noise
     assert packer.pack(b"a" * BLOCK).payload == b"a" * BLOCK
 

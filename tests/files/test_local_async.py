@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import AsyncLocalFiles, Block, DamagedFile
-from holdfast.files._async.feed import local_files as local
+from holdfast.files._async import local_files as local
 from holdfast.files.chunk import zstd
 from holdfast.files.lines import lines_of
 

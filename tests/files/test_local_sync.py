@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Block, DamagedFile, LocalFiles
-from holdfast.files._sync.feed import local_files as local
+from holdfast.files._sync import local_files as local
 from holdfast.files.chunk import zstd
 from holdfast.files.lines import lines_of
 

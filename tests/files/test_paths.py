@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.files.partial_file import PartialFile
 from holdfast.files.paths import PARTS, part_path, saved_path
-from holdfast.files.saving import Saving
 
 FOLDER = Path("/nowhere/folder")
 
@@ -55,7 +55,7 @@ def test_no_name_is_spelled_like_the_digest_of_another() -> None:
 
 def test_the_longest_names_are_saved(tmp_path: Path) -> None:
     for n, name in enumerate(["/" * 1024, "../" * 341, "a/" * 512, "\1" * 1024, "日/" * 256]):
-        saving = Saving(tmp_path, name, str(n))
+        saving = PartialFile(tmp_path, name, str(n))
         saving.write([name.encode()])
         path = saving.finish()
         assert path.read_bytes() == name.encode()
@@ -78,19 +78,19 @@ def test_a_link_does_not_lead_the_bytes_elsewhere(tmp_path: Path) -> None:
     (victim / part.name).write_bytes(b"precious")
     part.symlink_to(victim / part.name)
     with pytest.raises(OSError, match=re.escape(part.name)):
-        Saving(folder, "a.log", "17-1")
+        PartialFile(folder, "a.log", "17-1")
     part.unlink()
     part.parent.rmdir()
     part.parent.symlink_to(victim)
     with pytest.raises(OSError, match=re.escape(PARTS)):
-        Saving(folder, "a.log", "17-1")
+        PartialFile(folder, "a.log", "17-1")
     assert (victim / part.name).read_bytes() == b"precious"
 
 
 def test_what_grows_is_nobody_elses_business(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        saving = Saving(tmp_path, "a.log", "17-1")
+        saving = PartialFile(tmp_path, "a.log", "17-1")
         saving.write([b"x"])
         assert stat.S_IMODE((tmp_path / PARTS).stat().st_mode) == 0o700
         assert stat.S_IMODE(saving.finish().stat().st_mode) == 0o640

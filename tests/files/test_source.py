@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from holdfast import InvalidName
 from holdfast.files.chunk import BLOCK, zstd
 from holdfast.files.source import (
-    Damage,
     Packing,
     Source,
+    SourceDamaged,
     decoded_name,
     encoded_name,
     packing_of,
@@ -90,7 +90,7 @@ def flipped(data: bytes, at: int) -> bytes:
     ids=range(9),
 )
 def test_damage_is_found(data: bytes, packing: Packing, problem: str) -> None:
-    with pytest.raises(Damage, match=problem):
+    with pytest.raises(SourceDamaged, match=problem):
         read(data, packing)
 
 
@@ -102,14 +102,14 @@ def test_a_bomb_stops_at_the_limit(packing: Packing) -> None:
     else:
         bomb = zstd().compress(bytes(2**26))
     source = Source(io.BytesIO(bomb), packing, 2**20)
-    with pytest.raises(Damage, match="more than 1,048,576 bytes"):
+    with pytest.raises(SourceDamaged, match="more than 1,048,576 bytes"):
         read_all(source)
     assert len(source.rest()) <= BLOCK
 
 
 def test_what_was_good_before_the_damage_is_told() -> None:
     source = Source(io.BytesIO(gzip.compress(b"good\n") + b"bad"), "gzip", LIMIT)
-    with pytest.raises(Damage):
+    with pytest.raises(SourceDamaged):
         source.block()
     assert source.rest() == b"good\n"
 
@@ -154,7 +154,7 @@ def test_a_file_that_shrinks_is_damaged(tmp_path: Path) -> None:
     source = Source(path, None, LIMIT)
     source.block()
     os.truncate(path, 10)
-    with pytest.raises(Damage, match=r"it shrank from 538,890 bytes to"):
+    with pytest.raises(SourceDamaged, match=r"it shrank from 538,890 bytes to"):
         read_all(source)
     source.close()
 

@@ -14,7 +14,7 @@ import redis
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import DefinitionConflict, FeedCrowded, FeedSealed, FileFeed, FilesMissed, Holdfast
-from holdfast.files._sync.session import LEAVE
+from holdfast.files._sync.session import END_SESSION
 from holdfast.files.chunk import BLOCK
 from holdfast.files.options import MIN_BUDGET
 
@@ -163,14 +163,14 @@ def test_who_was_told_of_missed_files_twice_in_one_word_is_told_of_later_ones(
     feed.publish(io.BytesIO(b"first"), name="first")
     session = feed.consumer("a").files(timeout=0)
     next(session)
-    desk = feed._desk
-    [held] = client.zrange(key(hf, "alive"), 0, -1)
-    missed = known(feed, hf, client, missed=3, untold=3)["0"]
+    store = feed._store
+    [held] = client.zrange(key(hf, "sessions"), 0, -1)
+    missed = known(feed, hf, client, missed=3, unreported=3)["0"]
     client.hset(key(hf, "consumers"), "a", missed)
     epoch = client.hget(key(hf, "meta"), "epoch")
     for _ in range(2):
-        desk.ask(LEAVE, epoch, held, 2, desk.channel)
+        store.call(END_SESSION, epoch, held, 2, store.channel)
     with pytest.raises(FilesMissed) as told:
         read(feed, "a")
     assert told.value.count == 1
-    assert client.ttl(key(hf, "alive")) != -1
+    assert client.ttl(key(hf, "sessions")) != -1

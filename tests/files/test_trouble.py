@@ -10,7 +10,7 @@ import redis
 
 from faults.servers import Server
 from holdfast import DamagedFile, FeedCrowded, FeedLost, FileFeed, Holdfast
-from holdfast.files.chunk import BLOCK, EMPTY, Packer
+from holdfast.files.chunk import BLOCK, EMPTY, ChunkPacker
 
 DATA = random.Random(6).randbytes(12 * BLOCK)
 
@@ -44,7 +44,7 @@ def key(hf: Holdfast, part: str) -> str:
 
 def other_chunk() -> bytes:
     """A good one of another file."""
-    packed = Packer(None).pack(b"x" * BLOCK)
+    packed = ChunkPacker(None).pack(b"x" * BLOCK)
     return packed.chunk(packed.digest(EMPTY))
 
 

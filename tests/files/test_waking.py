@@ -32,8 +32,8 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture
 def by_the_bell_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("publisher._sync.RECHECK_S", "session._sync.LOOK_S", "reading._sync.LOOK_S"):
-        monkeypatch.setattr(f"holdfast.files.{name}", NEVER_S)
+    for name in ("publisher.RECHECK_S", "session.LOOK_S", "chunk_reader.LOOK_S"):
+        monkeypatch.setattr(f"holdfast.files._sync.{name}", NEVER_S)
 
 
 def taken(feed: FileFeed, name: str) -> dict[str, int]:

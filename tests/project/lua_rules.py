@@ -63,7 +63,7 @@ OPTIONS: Final = {
 
 MAY_UNPACK: Final = {
     "completions/add": "no more than 16 for each name, and a client sends 100",
-    "messages/parts/crowd": "no more than OWN and LEAST together",
+    "messages/parts/chat_list": "no more than OWN and LEAST together",
     "messages/parts/retention": "no more than PAGE readers",
     "queues/enqueue": "no more than two for each task, and a producer sends at most 500",
     "queues/parts/claims": "no more than two for each of `want`, which is at most 256",
@@ -72,7 +72,7 @@ MAY_UNPACK: Final = {
     "rows/commit": "no more than one for each row, of which a client sends at most 500",
     "rows/get_many": "no more than one for each row, of which a client asks for at most 500",
     "rows/parts/store": "no more than two for each row, likewise",
-    "rows/claim": "no more than two for each of `limit`, which is at most 500",
+    "rows/claim_due": "no more than two for each of `limit`, which is at most 500",
     "tallies/parts/add": "no more than TOGETHER values and their counts",
 }
 """`unpack` overflows the stack of Lua at some thousand values."""
@@ -87,7 +87,7 @@ ALLOW_OOM: Final = {
     "core/mark": "what it marks may free memory, and it leaves nothing",
     "files/abort": "it frees memory",
     "files/claim": "whoever reads frees memory, and must get its next file for that",
-    "files/leave": "what it held goes to those who free it",
+    "files/end_session": "what it held goes to those who free it",
     "files/read": "it frees what was acknowledged; a position takes no more room further on",
     "files/renew": "extends what exists; a full server must not cost the leases",
     "files/retry": "who reads a file again frees its memory",
@@ -97,7 +97,7 @@ ALLOW_OOM: Final = {
     "locks/renew": "extends what exists; a full server must not cost the leases",
     "messages/ack": "it lets messages go, and a cursor takes no more room further on",
     "messages/leave": "it frees what only the one who leaves has held",
-    "messages/strike": "it frees memory",
+    "messages/remove_chats": "it frees memory",
     "queues/await": "a waiting caller must be notified of the end, and its channel is small",
     "queues/cancel": "it frees a task, and keeps less of it for a while",
     "queues/leave": "it frees memory",
@@ -113,10 +113,10 @@ ALLOW_OOM: Final = {
 READ_WHOLE: Final = {
     "counters/samples": "a precision keeps 1,000 samples, in two chunks",
     "queues/throughput": "it has a field for each of 120 minutes",
-    "files/claim": "a feed has no more than CROWD consumers",
-    "files/put": "no more than MANY_OPEN files are being published",
-    "files/seal": "no more than MANY_OPEN files are being published",
-    "files/status": "a feed has no more than CROWD consumers",
+    "files/claim": "a feed has no more than MAX_CONSUMERS consumers",
+    "files/put": "no more than MAX_PUBLISHING files are being published",
+    "files/seal": "no more than MAX_PUBLISHING files are being published",
+    "files/status": "a feed has no more than MAX_CONSUMERS consumers",
 }
 """Who may read a whole hash."""
 

@@ -109,7 +109,7 @@ USES: Final = {
         """,
     "otel": "import holdfast; holdfast.OpenTelemetry()",
     "prometheus": "import holdfast; holdfast.PrometheusMetrics()",
-    "web": "import holdfast.web; import holdfast.web.server, holdfast.web.metrics.app",
+    "web": "import holdfast.web; import holdfast.web.server, holdfast.web.metrics.metrics_app",
     "zstd": "from holdfast.files import chunk; chunk.zstd()",
     "geo": "import polars, maxminddb",
     "demo": """

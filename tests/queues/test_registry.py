@@ -82,6 +82,7 @@ def taking(tasks: TaskRegistry, kind: Any) -> Task[..., Any]:
 def test_a_task_is_known_by_the_name_of_its_function(tasks: TaskRegistry) -> None:
     @tasks.task()
     def double(n: int) -> int:
+        """Twice as much."""
         return 2 * n
 
     assert tasks.get("double") is double

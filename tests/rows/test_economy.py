@@ -12,7 +12,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown
-from holdfast.rows._sync.row_cache import row_store as shelf
+from holdfast.rows._sync import row_store
 from rows.running import running
 from rows.table import Table
 
@@ -156,7 +156,7 @@ def test_lost_replies(standalone: Server, proxy: Proxy) -> None:
         cache = hf.row_cache("stock", source=Table({1: {"n": 1}}))
         cache.schedule(1, every=100)
         for lose in (proxy.drop_reply, proxy.drop_request):
-            lose(match=shelf.SCHEDULE.sha1.encode())
+            lose(match=row_store.SCHEDULE.sha1.encode())
             with pytest.raises(OutcomeUnknown) as lost:
                 cache.schedule_many({2: 100, 3: 100})
             lost.value.repeat()
@@ -165,7 +165,7 @@ def test_lost_replies(standalone: Server, proxy: Proxy) -> None:
             lost.value.repeat()
             assert cache.status().scheduled == 2
             cache.unschedule(3)
-        proxy.drop_reply(match=shelf.UNSCHEDULE.sha1.encode())
+        proxy.drop_reply(match=row_store.UNSCHEDULE.sha1.encode())
         with pytest.raises(OutcomeUnknown) as lost:
             cache.unschedule(1)
         lost.value.repeat()
@@ -180,12 +180,12 @@ def test_a_lost_reply_to_what_is_harmless(standalone: Server, proxy: Proxy) -> N
         cache.refresh_due()
         cache.get(1)
         cache.invalidate(1)
-        for script in (shelf.COMMIT, shelf.TAKE, shelf.INVALIDATE):
+        for script in (row_store.COMMIT, row_store.CLAIM_MISSING, row_store.INVALIDATE):
             fault = proxy.drop_reply(match=script.sha1.encode())
             assert cache.get(1).value == {"n": 1}
             cache.invalidate(1)
             assert fault.fired == 1
-        fault = proxy.drop_reply(match=shelf.CLAIM.sha1.encode())
+        fault = proxy.drop_reply(match=row_store.CLAIM_DUE.sha1.encode())
         cache.refresh_due()
         assert fault.fired == 1
         eventually(lambda: cache.refresh_due().selected)  # when the lost lease ends

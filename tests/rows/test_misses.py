@@ -136,9 +136,9 @@ def test_what_was_read_before_is_not_stored_after(
 def _held(cache: RowCache, step: str) -> tuple[threading.Event, threading.Event]:
     """Hold the next loader up before or after it asks the source."""
     here, go = threading.Event(), threading.Event()
-    for part in (cache._misses, cache._refresher):
+    for part in (cache._read_through, cache._refresher):
         assert part is not None
-        holder: Any = part._loader if step == "before the load" else part._shelf
+        holder: Any = part._loader if step == "before the load" else part._store
         name = "load" if step == "before the load" else "commit"
         original = getattr(holder, name)
 
@@ -172,13 +172,13 @@ def test_a_load_that_takes_longer_than_a_row_stays_young(
 ) -> None:
     source, asked = Paused(), []
     cache = hf.row_cache("stock", source=source, ttl=terms.get("ttl", 60))
-    take = cache._shelf.take
+    claim = cache._store.claim_missing
 
     def counted(wanted: dict[str, int]) -> Any:
         asked.append(wanted)
-        return take(wanted)
+        return claim(wanted)
 
-    monkeypatch.setattr(cache._shelf, "take", counted)
+    monkeypatch.setattr(cache._store, "claim_missing", counted)
     waits = [reading(cache, timeout=30, max_age=terms.get("max_age")) for _ in range(8)]
     assert source.here.wait(30)
     eventually(lambda: len(asked) >= 8)
@@ -207,7 +207,7 @@ def test_a_crowd_of_poisoned_rows(hf: Holdfast) -> None:
     cache.invalidate(*ids)
     cache.schedule_many(dict.fromkeys(ids, 1000))
     report = cache.refresh_due()
-    assert (report.stored, report.failed, report.trouble) == (460, 40, "")
+    assert (report.stored, report.failed, report.source_error) == (460, 40, "")
 
 
 def test_more_poisoned_rows_than_good_ones(hf: Holdfast) -> None:
@@ -215,18 +215,20 @@ def test_more_poisoned_rows_than_good_ones(hf: Holdfast) -> None:
     cache = hf.row_cache("stock", source=table)
     cache.schedule_many(dict.fromkeys(ids, 1000))
     report = cache.refresh_due()
-    assert (report.stored, report.trouble, report.next_due) == (200, "", 0)
+    assert (report.stored, report.source_error, report.next_due) == (200, "", 0)
     assert 40 < report.failed < 60
     assert len(table.asked) == 128
-    assert cache.refresh_due().trouble == "ValueError: broken"
+    assert cache.refresh_due().source_error == "ValueError: broken"
     assert len(table.asked) == 128 + 24
 
 
 def test_a_loader_that_dies(standalone: Server, hf: Holdfast) -> None:
     source = Paused()
     dead = hf.row_cache("stock", source=source, lease=1.0)
-    shelf = dead._shelf
-    assert shelf.take({"1": 0})[0].words == {"1": ("load", "")}  # and nothing more is heard of it
+    store = dead._store
+    assert store.claim_missing({"1": 0})[0].answers == {
+        "1": ("load", "")
+    }  # and nothing more is heard of it
     began = time.monotonic()
     row = hf.row_cache("stock", source=Table({1: {"n": 1}}), lease=1.0).get(1)
     assert row.value == {"n": 1}
@@ -325,7 +327,7 @@ async def test_a_reader_that_is_cancelled_before_it_knows_that_it_is_to_load(
     async with AsyncHoldfast.from_url(proxy.url, namespace=secrets.token_hex(4)) as hf:
         cache = hf.row_cache("stock", source=Table({1: {"n": 1}, 2: {"n": 2}}), lease=60.0)
         await cache.get(2)  # scripts and shards are known now
-        [shard] = await cache._shelf.shards()
+        [shard] = await cache._store.shards()
         proxy.delay(1.0, "replies")
         reader = asyncio.create_task(cache.get(1))
         with standalone.client() as raw:

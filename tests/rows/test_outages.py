@@ -87,14 +87,14 @@ def test_a_database_that_is_killed(standalone: Server, gone_s: float) -> None:
             postgres.kill()
             eventually(lambda: told["stale"] > 20)
             time.sleep(gone_s)
-            assert cache.status().trouble
+            assert cache.status().source_error
             before = told["fresh"]
             postgres.start()
             with engine.begin() as connection:
                 connection.execute(sa.update(table).values(n=2))
             eventually(lambda: told["fresh"] > before + 20)
             eventually(lambda: cache.get(1).value == {"id": 1, "n": 2})
-            eventually(lambda: not cache.status().trouble)
+            eventually(lambda: not cache.status().source_error)
         assert wrong(told) == []
         engine.dispose()
 
@@ -130,9 +130,9 @@ def test_a_database_that_hangs(standalone: Server, postgres: Postgres) -> None:
                 assert cache.get(2, timeout=0.5).state == "stale"
                 with pytest.raises(LoadFailed, match="row 3 of row cache 'stock'"):
                     cache.get(3, timeout=0.5)
-                eventually(lambda: "longer than 1 s" in cache.status().trouble)
+                eventually(lambda: "longer than 1 s" in cache.status().source_error)
             eventually(lambda: cache.get(1).state == "fresh")
-            eventually(lambda: not cache.status().trouble)
+            eventually(lambda: not cache.status().source_error)
             assert cache.get(3, timeout=30).value == {"id": 3, "n": 1}
     engine.dispose()
 
@@ -156,7 +156,7 @@ async def test_a_database_that_hangs_under_asyncio(
                 await cache.get(3, timeout=0.5)
             assert time.monotonic() - began < 6 * SLOW_S
             await cache.schedule(4, every=1000)
-            assert (await cache.refresh_due()).trouble == "it took longer than 1 s"
+            assert (await cache.refresh_due()).source_error == "it took longer than 1 s"
 
         async def back() -> bool:
             with suppress(LoadFailed):

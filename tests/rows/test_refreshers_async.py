@@ -64,7 +64,7 @@ async def test_it_survives_its_source(hf: AsyncHoldfast) -> None:
         table.broken = ConnectionError("gone")
 
         async def troubled() -> bool:
-            return (await cache.status()).trouble == "ConnectionError: gone"
+            return (await cache.status()).source_error == "ConnectionError: gone"
 
         await eventually_async(troubled)
         before, began = table.times(1), time.monotonic()
@@ -79,7 +79,7 @@ async def test_it_survives_its_source(hf: AsyncHoldfast) -> None:
             return (await cache.get(1)).value == {"n": 2}
 
         await eventually_async(fresh)
-        assert (await cache.status()).trouble == ""
+        assert (await cache.status()).source_error == ""
 
 
 async def test_it_survives_the_server(proxy: Proxy) -> None:

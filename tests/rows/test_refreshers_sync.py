@@ -65,7 +65,7 @@ def test_it_survives_its_source(hf: Holdfast) -> None:
         table.broken = ConnectionError("gone")
 
         def troubled() -> bool:
-            return (cache.status()).trouble == "ConnectionError: gone"
+            return (cache.status()).source_error == "ConnectionError: gone"
 
         eventually(troubled)
         before, began = table.times(1), time.monotonic()
@@ -80,7 +80,7 @@ def test_it_survives_its_source(hf: Holdfast) -> None:
             return (cache.get(1)).value == {"n": 2}
 
         eventually(fresh)
-        assert (cache.status()).trouble == ""
+        assert (cache.status()).source_error == ""
 
 
 def test_it_survives_the_server(proxy: Proxy) -> None:

@@ -319,7 +319,7 @@ async def test_one_poisoned_row_does_not_harm_the_others(hf: AsyncHoldfast, tabl
     table.rows[6] = {"x": "x" * 2_000_000}
     await cache.schedule_many(dict.fromkeys(range(1, 10), 1000))
     report = await cache.refresh_due()
-    assert (report.selected, report.stored, report.failed, report.trouble) == (9, 6, 3, "")
+    assert (report.selected, report.stored, report.failed, report.source_error) == (9, 6, 3, "")
     explained = await cache.explain(4)
     assert (explained.failures, explained.error) == (1, "RuntimeError: no such colour")
     assert 0 < (explained.due_in or 0) < 60  # not in 1000 s
@@ -357,16 +357,16 @@ async def test_a_source_that_is_away(hf: AsyncHoldfast, table: Table) -> None:
     await sleep(0.05)
     report = await cache.refresh_due()
     assert (report.selected, report.failed, report.stored) == (1, 0, 0)
-    assert report.trouble == "ConnectionError: gone fishing"
+    assert report.source_error == "ConnectionError: gone fishing"
     assert (await cache.get(1)).value == {"id": 1, "left": 10}
     assert (await cache.explain(1)).source_error == "ConnectionError: gone fishing"
     assert "the source could not be asked" in str(await cache.explain(1))
-    assert (await cache.status()).trouble == "ConnectionError: gone fishing"
+    assert (await cache.status()).source_error == "ConnectionError: gone fishing"
     with pytest.raises(LoadFailed, match="gone fishing"):
         await cache.get_many([1, 3], max_age=0)
     table.rows[1] = {"left": 1}
     assert (await cache.refresh_due()).stored == 1
-    assert (await cache.status()).trouble == ""
+    assert (await cache.status()).source_error == ""
 
 
 async def test_a_source_that_fails_for_every_row(hf: AsyncHoldfast) -> None:
@@ -381,7 +381,7 @@ async def test_a_source_that_fails_for_every_row(hf: AsyncHoldfast) -> None:
     cache = hf.row_cache("broken", source=source)
     await cache.schedule_many(dict.fromkeys(range(500), 1000))
     report = await cache.refresh_due()
-    assert report.trouble == "RuntimeError: no such column"
+    assert report.source_error == "RuntimeError: no such column"
     assert source.asked == 24
     assert report.failed < 16
     assert (await cache.refresh_due()).selected > 480

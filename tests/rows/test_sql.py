@@ -194,7 +194,7 @@ def test_an_id_of_the_wrong_type(hf: Holdfast, database: Database, stock: sa.Tab
         cache.get((7,))
     cache.schedule_many({6: 100, "7": 100, 2**62: 100})
     report = cache.refresh_due()
-    assert report.trouble == ""
+    assert report.source_error == ""
     assert report.stored + report.unchanged + report.failed == 3
     assert cache.get(6).state == "fresh"
 
@@ -263,7 +263,7 @@ def test_a_column_that_is_dropped(hf: Holdfast, database: Database, stock: sa.Ta
     with pytest.raises(LoadFailed, match="picture"):
         cache.get(8)
     cache.schedule(9, every=1000)
-    assert "picture" in cache.refresh_due().trouble
+    assert "picture" in cache.refresh_due().source_error
 
 
 def test_a_value_that_cannot_be_read(hf: Holdfast, database: Database, stock: sa.Table) -> None:
@@ -274,5 +274,5 @@ def test_a_value_that_cannot_be_read(hf: Holdfast, database: Database, stock: sa
     cache = hf.row_cache("stock", source=SqlRows(database.engine, stock, key="id"))
     cache.schedule_many(dict.fromkeys(range(100), 1000))
     report = cache.refresh_due()
-    assert (report.stored, report.failed, report.trouble) == (99, 1, "")
+    assert (report.stored, report.failed, report.source_error) == (99, 1, "")
     assert "tomorrow" in cache.explain(42).error

@@ -25,7 +25,7 @@ from holdfast import (
     TallyReport,
 )
 from holdfast.tallies import keys, parts
-from holdfast.tallies._sync.tally import aggregation as reading
+from holdfast.tallies._sync import aggregation as reading
 from holdfast.tallies._sync.writer import COMMIT, SAMPLE, SETTLE, STAGE, Book
 from holdfast.tallies.counted import Sums
 from tallies.tables import small_table
@@ -123,7 +123,7 @@ def test_several_who_count_the_same_file_count_it_once(
 ) -> None:
     """The slower ones go on where the faster one has come."""
     monkeypatch.setattr(reading, "COMMIT_VALUES", 1)
-    monkeypatch.setattr("holdfast.files.local._sync.PIECE", 1 << 17)
+    monkeypatch.setattr("holdfast.files._sync.local_files.PIECE", 1 << 17)
     tally = hf.tally("words")
     with ThreadPoolExecutor(4) as pool:
         runs = [
@@ -138,7 +138,7 @@ def test_several_who_count_the_same_file_count_it_once(
 def test_who_is_overtaken_goes_on_where_the_other_one_is(
     hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
 ) -> None:
-    monkeypatch.setattr("holdfast.files.local._sync.PIECE", 10_000)
+    monkeypatch.setattr("holdfast.files._sync.local_files.PIECE", 10_000)
     monkeypatch.setattr(reading, "AT_ONCE", 50_000)
     data = log.read_bytes()
     half = log.parent / "half" / log.name
@@ -164,7 +164,7 @@ def test_a_day_that_has_ended_is_committed_by_itself(
     hf: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lines of the next one are of the next commit, also where they were read together."""
-    monkeypatch.setattr("holdfast.files.local._sync.PIECE", 400)
+    monkeypatch.setattr("holdfast.files._sync.local_files.PIECE", 400)
     monkeypatch.setattr(reading, "AT_ONCE", 200)
     monkeypatch.setattr(reading, "DAY_VALUES", 1)
     path = tmp_path / "a.log"
@@ -230,7 +230,7 @@ def added(*pieces: dict[str, int]) -> dict[str, int]:
 async def test_who_is_cancelled_again_and_again_counts_each_line_once(
     hf: Holdfast, standalone: Server, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.files.local._async.PIECE", 10_000)
+    monkeypatch.setattr("holdfast.files._async.local_files.PIECE", 10_000)
     monkeypatch.setattr("holdfast.tallies.reading._async.AT_ONCE", 20_000)
     monkeypatch.setattr("holdfast.tallies.reading._async.COMMIT_VALUES", 1)
     cancelled = left = 0

@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, AsyncLocalFiles, AsyncTally, Counted
-from holdfast.files._async.feed import local_files as local
+from holdfast.files._async import local_files as local
 
 DAY = "2011-10-10"
 HEADER = b"time,word\n"

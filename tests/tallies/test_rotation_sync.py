@@ -9,7 +9,7 @@ import pytest
 
 from conftest import Site
 from holdfast import Counted, Holdfast, LocalFiles, Tally
-from holdfast.files._sync.feed import local_files as local
+from holdfast.files._sync import local_files as local
 
 DAY = "2011-10-10"
 HEADER = b"time,word\n"

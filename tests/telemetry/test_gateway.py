@@ -11,37 +11,37 @@ from conftest import Site
 from holdfast import AsyncHoldfast, Message
 from holdfast.web import Tokens, gateway
 from telemetry.recording import TRACE, Recording, parent_of, span_id, trace_of
-from web.house import PATIENCE_S, SECRET, House, opened
+from web.running import PATIENCE_S, SECRET, RunningApp, opened
 
 HEADERS = {"traceparent": TRACE.traceparent, "tracestate": TRACE.tracestate}
 
 
 @pytest.fixture
-def house(site: Site) -> Iterator[House]:
-    with opened(site.url, site.namespace) as house:
-        yield house
+def live(site: Site) -> Iterator[RunningApp]:
+    with opened(site.url, site.namespace) as live:
+        yield live
 
 
-def test_the_trace_of_a_request_is_that_of_its_message(house: House) -> None:
-    jill = house.of("jill", **HEADERS)
+def test_the_trace_of_a_request_is_that_of_its_message(live: RunningApp) -> None:
+    jill = live.of("jill", **HEADERS)
     jill.post("/v1/mailboxes/jack", json="hi")
-    house.of("jill", traceparent="nonsense").post("/v1/mailboxes/jack", json="ho")
-    traced, plain = house.hf.mailbox("jack").fetch().messages
+    live.of("jill", traceparent="nonsense").post("/v1/mailboxes/jack", json="ho")
+    traced, plain = live.hf.mailbox("jack").fetch().messages
     assert isinstance(traced, Message)
     assert isinstance(plain, Message)
     assert (traced.trace, plain.trace) == (TRACE, None)
-    [first, second] = house.of("jack").get("/v1/mailbox").json()["messages"]
+    [first, second] = live.of("jack").get("/v1/mailbox").json()["messages"]
     assert first["trace"] == HEADERS
     assert "trace" not in second
     chat = jill.post("/v1/chats", json={"members": ["jack"], "body": "hi"}).json()["id"]
     jill.post(f"/v1/chats/{chat}/messages", json="ho")
-    messages = house.hf.chat(chat).history()
+    messages = live.hf.chat(chat).history()
     assert [isinstance(each, Message) and each.trace for each in messages] == [TRACE, TRACE]
 
 
-def test_a_frame_may_bring_a_trace(house: House) -> None:
-    token = house.tokens.issue("jill")
-    with connect(f"ws://{house.host}/v1/stream", open_timeout=PATIENCE_S) as socket:
+def test_a_frame_may_bring_a_trace(live: RunningApp) -> None:
+    token = live.tokens.issue("jill")
+    with connect(f"ws://{live.host}/v1/stream", open_timeout=PATIENCE_S) as socket:
         socket.send(msgspec.json.encode({"type": "hello", "token": token}), text=True)
         for trace in (HEADERS, {"traceparent": "nonsense"}, None):
             frame = {"type": "send", "to": "mailbox:jack", "body": 1, "trace": trace}
@@ -49,7 +49,7 @@ def test_a_frame_may_bring_a_trace(house: House) -> None:
         done = 0
         while done < 3:
             done += msgspec.json.decode(socket.recv(PATIENCE_S))["type"] == "sent"
-    messages = house.hf.mailbox("jack").fetch().messages
+    messages = live.hf.mailbox("jack").fetch().messages
     assert [isinstance(each, Message) and each.trace for each in messages] == [TRACE, None, None]
 
 

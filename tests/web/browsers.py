@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from web.running import RunningApp
 
 PATIENCE_MS = 60_000
 
@@ -37,3 +39,12 @@ def launched() -> Iterator[Browser]:
         )
         yield browser
         browser.close()
+
+
+Tab = Callable[..., Page]
+"""Opens a page of the dashboard as a visitor of some role."""
+
+
+def visit(page: Page, live: RunningApp, path: str) -> None:
+    """Open a page of the dashboard."""
+    page.goto(f"{live.url}/dashboard/{path}")

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser
 
 from conftest import Site
-from web.house import House, opened
+from web.browsers import launched
+from web.running import RunningApp, opened
 
 
 @pytest.fixture
-def house(site: Site) -> Iterator[House]:
+def live(site: Site) -> Iterator[RunningApp]:
     """A gateway with its usual limits, in each topology."""
-    with opened(site.url, site.namespace) as house:
-        yield house
+    with opened(site.url, site.namespace) as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for the tests of a module: its event loop ends before other modules run."""
+    with launched() as browser:
+        yield browser

@@ -15,42 +15,43 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import AsyncHoldfast
 from holdfast.web import Tokens, revoke
+from holdfast.web.gateway import stream_session
 from holdfast.web.revocation import READ_EVERY_S
-from web.house import SECRET, House, opened
-from web.test_stream import PATIENCE_S, closed, device
+from web.gateway.test_stream import PATIENCE_S, closed, device
+from web.running import SECRET, RunningApp, opened
 
 NEVER_S = 3600.0
 
 
 @pytest.fixture
-def house(standalone: Server) -> Iterator[House]:
+def live(standalone: Server) -> Iterator[RunningApp]:
     """A gateway whose streams are looked at only when something happens."""
-    with opened(standalone.url, "revocation") as house:
-        yield house
+    with opened(standalone.url, "revocation") as live:
+        yield live
 
 
 @pytest.fixture
 def no_pings(monkeypatch: pytest.MonkeyPatch) -> None:
     """No ping of a stream looks at its token."""
-    monkeypatch.setattr("holdfast.web.stream.session.PING_S", NEVER_S)
+    monkeypatch.setattr(stream_session, "PING_S", NEVER_S)
 
 
-def end_tokens(house: House, server: Server, user: str) -> None:
+def end_tokens(live: RunningApp, server: Server, user: str) -> None:
     """Revoke from another client, and wait until each gateway has to know it."""
 
     async def run() -> None:
-        async with AsyncHoldfast.from_url(server.url, namespace=house.hf.namespace) as hf:
+        async with AsyncHoldfast.from_url(server.url, namespace=live.hf.namespace) as hf:
             await revoke(hf, user)
 
     asyncio.run(run())
     time.sleep(READ_EVERY_S)
 
 
-def test_requests_with_a_revoked_token_are_refused(house: House, standalone: Server) -> None:
+def test_requests_with_a_revoked_token_are_refused(live: RunningApp, standalone: Server) -> None:
     """Within a second, and only those of this user; new tokens are good."""
-    jill, jack = house.of("jill"), house.of("jack")
+    jill, jack = live.of("jill"), live.of("jack")
     assert jill.get("/v1/mailbox").status_code == 200
-    end_tokens(house, standalone, "jill")
+    end_tokens(live, standalone, "jill")
     answer = jill.get("/v1/mailbox")
     assert (answer.status_code, "invalid_token" in answer.headers["www-authenticate"]) == (
         401,
@@ -58,34 +59,36 @@ def test_requests_with_a_revoked_token_are_refused(house: House, standalone: Ser
     )
     assert jill.post("/v1/mailboxes/jack", json=1).status_code == 401
     assert jack.get("/v1/mailbox").json()["messages"] == []
-    assert house.of("jill").get("/v1/mailbox").status_code == 200
-    end_tokens(house, standalone, "jill")
-    end_tokens(house, standalone, "jill")
+    assert live.of("jill").get("/v1/mailbox").status_code == 200
+    end_tokens(live, standalone, "jill")
+    end_tokens(live, standalone, "jill")
 
 
-def test_passes_are_revoked_as_well(house: House, standalone: Server) -> None:
+def test_passes_are_revoked_as_well(live: RunningApp, standalone: Server) -> None:
     """On the dashboard, and for metrics."""
-    ann = house.visitor("operator", Accept="application/json")
-    metrics = {"Authorization": f"Bearer {house.passes.issue('ann', 'viewer')}"}
+    ann = live.visitor("operator", Accept="application/json")
+    metrics = {"Authorization": f"Bearer {live.passes.issue('ann', 'viewer')}"}
     assert ann.get("/queues").status_code == 200
-    assert house.of(None, **metrics).get("/metrics").status_code == 200
-    end_tokens(house, standalone, "ann")
+    assert live.of(None, **metrics).get("/metrics").status_code == 200
+    end_tokens(live, standalone, "ann")
     assert ann.get("/queues").status_code == 401
     assert ann.post("/queue/pause", json={"queue": "email"}).status_code == 401
-    assert house.of(None, **metrics).get("/metrics").status_code == 401
-    assert house.visitor("operator").get("/queues.json").status_code == 200
+    assert live.of(None, **metrics).get("/metrics").status_code == 401
+    assert live.visitor("operator").get("/queues.json").status_code == 200
 
 
-def test_a_long_poll_with_a_revoked_token_gets_nothing(house: House, standalone: Server) -> None:
+def test_a_long_poll_with_a_revoked_token_gets_nothing(
+    live: RunningApp, standalone: Server
+) -> None:
     """Though it was valid when the poll began."""
-    jill, answers = house.of("jim"), list[int]()
+    jill, answers = live.of("jim"), list[int]()
     poll = threading.Thread(
         target=lambda: answers.append(jill.get("/v1/mailbox?timeout=60").status_code)
     )
     poll.start()
     time.sleep(0.3)
-    end_tokens(house, standalone, "jim")
-    house.hf.mailbox("jim").send("late", sender="jack")
+    end_tokens(live, standalone, "jim")
+    live.hf.mailbox("jim").send("late", sender="jack")
     poll.join(PATIENCE_S)
     assert answers == [401]
 
@@ -93,50 +96,52 @@ def test_a_long_poll_with_a_revoked_token_gets_nothing(house: House, standalone:
 @pytest.mark.parametrize("source", ["mailbox", "chat"])
 @pytest.mark.usefixtures("no_pings")
 def test_nothing_is_delivered_with_a_revoked_token(
-    house: House, standalone: Server, source: str
+    live: RunningApp, standalone: Server, source: str
 ) -> None:
     """The stream ends instead."""
     user = f"joe-{source}"
-    chat = house.hf.create_chat([user], sender="jack", body="before")
-    with device(house, user) as joe:
+    chat = live.hf.create_chat([user], sender="jack", body="before")
+    with device(live, user) as joe:
         joe.hear("batch")
-        end_tokens(house, standalone, user)
+        end_tokens(live, standalone, user)
         if source == "chat":
             chat.send("late", sender="jack")
         else:
-            house.hf.mailbox(user).send("late", sender="jack")
+            live.hf.mailbox(user).send("late", sender="jack")
         assert joe.hear("error")["problem"]["status"] == 401
         assert closed(joe) == 4401
 
 
 @pytest.mark.parametrize("kind", ["send", "ack"])
 @pytest.mark.usefixtures("no_pings")
-def test_nothing_is_sent_with_a_revoked_token(house: House, standalone: Server, kind: str) -> None:
+def test_nothing_is_sent_with_a_revoked_token(
+    live: RunningApp, standalone: Server, kind: str
+) -> None:
     """Nor acknowledged."""
     user = f"jane-{kind}"
-    house.hf.mailbox(user).send("read me", sender="jack")
-    with device(house, user) as jane:
+    live.hf.mailbox(user).send("read me", sender="jack")
+    with device(live, user) as jane:
         position = jane.hear("batch")["position"]
-        end_tokens(house, standalone, user)
+        end_tokens(live, standalone, user)
         if kind == "send":
             jane.say(type="send", to=f"mailbox:{user}", body="late")
         else:
             jane.say(type="ack", source="mailbox", position=position)
         assert jane.hear("error")["problem"]["status"] == 401
         assert closed(jane) == 4401
-    assert house.hf.mailbox(user).status().unread == 1
+    assert live.hf.mailbox(user).status().unread == 1
 
 
-def test_revocations_are_read_once_a_second(house: House, standalone: Server) -> None:
+def test_revocations_are_read_once_a_second(live: RunningApp, standalone: Server) -> None:
     """Not with each request, frame and delivery."""
-    jill = house.of("jill")
-    with device(house, "jill") as phone, watching(standalone) as watch:
+    jill = live.of("jill")
+    with device(live, "jill") as phone, watching(standalone) as watch:
         began = time.monotonic()
         for n in range(30):
             assert jill.get("/v1/mailbox/status").status_code == 200
             phone.say(type="send", to="mailbox:jack", body=n)
             phone.hear("sent")
-            house.hf.mailbox("jill").send(n, sender="jack")
+            live.hf.mailbox("jill").send(n, sender="jack")
             phone.hear("batch")
         seconds = time.monotonic() - began
     reads = [words for _, words in watch.commands if "holdfast-not-before-" in " ".join(words)]
@@ -159,13 +164,13 @@ def test_nothing_goes_on_with_a_token_that_is_over(standalone: Server, how: str)
     """Deliveries, sends and acknowledgements look at the clock themselves."""
     clock = Clock()
     tokens = Tokens(SECRET, clock=clock)
-    with opened(standalone.url, f"over-{how}", authenticator=tokens) as house:
-        chat = house.hf.create_chat(["jill"], sender="jack", body="before")
-        with device(house, "jill") as jill:
+    with opened(standalone.url, f"over-{how}", authenticator=tokens) as live:
+        chat = live.hf.create_chat(["jill"], sender="jack", body="before")
+        with device(live, "jill") as jill:
             position = jill.hear("batch")["position"]
             clock.now += 10**6
             if how == "mailbox":
-                house.hf.mailbox("jill").send("late", sender="jack")
+                live.hf.mailbox("jill").send("late", sender="jack")
             elif how == "chat":
                 chat.send("late", sender="jack")
             elif how == "send":
@@ -182,10 +187,10 @@ def test_nothing_goes_on_with_a_token_that_is_over(standalone: Server, how: str)
 def test_a_stream_ends_when_its_token_does(standalone: Server) -> None:
     """Not only when something happens; and not before."""
     tokens = Tokens(SECRET)
-    with opened(standalone.url, "over", authenticator=tokens) as house:
+    with opened(standalone.url, "over", authenticator=tokens) as live:
         lifetime, token = 1.5, tokens.issue("jill", lifetime=1.5)
         issued = time.time()
-        with device(house, "jill") as long, device(house, "jill", token=token) as short:
+        with device(live, "jill") as long, device(live, "jill", token=token) as short:
             assert short.hear("error")["problem"]["status"] == 401
             assert closed(short) == 4401
             assert time.time() - issued >= lifetime - 0.1
@@ -202,21 +207,21 @@ def test_a_closed_client_ends_its_streams(standalone: Server) -> None:
         loops[:] = [asyncio.get_running_loop()]
         return True
 
-    with opened(standalone.url, "client-closed", may=keep, clients=clients) as house:
-        with device(house, "jill") as jill:
+    with opened(standalone.url, "client-closed", may=keep, clients=clients) as live:
+        with device(live, "jill") as jill:
             jill.say(type="send", to="mailbox:jack", body=1)
             jill.hear("sent")
             asyncio.run_coroutine_threadsafe(clients[0].close(), loops[0]).result(PATIENCE_S)
             assert closed(jill) == 1012
-        assert house.of("jill").get("/v1/mailbox").status_code == 503
+        assert live.of("jill").get("/v1/mailbox").status_code == 503
 
 
 def test_a_stream_outlives_a_server_that_cannot_say(
     fresh_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether a token is revoked is asked again; the stream stays meanwhile."""
-    monkeypatch.setattr("holdfast.web.stream.session.PING_S", 0.3)
-    with opened(fresh_server.url, "away") as house, device(house, "jill", sources=[]) as jill:
+    monkeypatch.setattr(stream_session, "PING_S", 0.3)
+    with opened(fresh_server.url, "away") as live, device(live, "jill", sources=[]) as jill:
         fresh_server.kill()
         for _ in range(2):
             assert json.loads(jill.line.recv(PATIENCE_S)) == {"type": "ping"}

@@ -11,6 +11,7 @@ from .commands import Commands
 
 COMMANDS: Final = {
     "complete": "Find names by their beginning, or by the beginning of a later word.",
+    "completions": "List the completions; `complete` searches them. Without a command: ls.",
     "worker": "Run tasks until SIGTERM or Ctrl-C; running tasks finish or go back, nothing is "
     "lost.",
     "workers": "List the workers: which queues they serve, and how busy they are. Without a "
@@ -25,6 +26,7 @@ COMMANDS: Final = {
     "rows": "Keep the rows of a cache fresh; list row caches. Without a command: ls.",
     "counters": "List and draw counters. Without a command: ls.",
     "logs": "Send files to many consumers; count their lines by country, region and city.",
+    "tallies": "List the tallies; `logs tally` counts lines into them. Without a command: ls.",
     "doctor": "Find what is wrong, or may go wrong, with the servers; each with a remedy.",
     "fsck": "Check that the keys of a namespace are consistent; it only reads.",
     "acl": "Print the access rule for a user of one namespace, ready to paste; contacts no server.",

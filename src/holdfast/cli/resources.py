@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, NoReturn, TypeVar
 
 import typer
 from rich.text import Text
@@ -155,6 +155,18 @@ def list_command(about: str, *resources: Resource[Any], nothing: str = "") -> Ca
 
     ls.__doc__ = about
     return ls
+
+
+def show_command(about: str, resource: Resource[Any]) -> Callable[..., None]:
+    """Return the command `show` of *resource*; *about* is its help."""
+
+    def show(hf: Holdfast, name: str, as_json: AsJson = False) -> None:
+        show_resource(hf, resource, name, as_json=as_json)
+
+    argument = typer.Argument(metavar="NAME", help=f"The {resource.noun}.")
+    show.__annotations__["name"] = Annotated[str, argument]
+    show.__doc__ = about
+    return with_client()(show)
 
 
 def group(name: str, about: str, ls: Callable[..., None]) -> Commands:

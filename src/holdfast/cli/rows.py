@@ -42,7 +42,7 @@ def _read(hf: Holdfast, name: str) -> RowCacheStatus | None:
 
 
 def _source(status: RowCacheStatus) -> Text:
-    return untrusted(status.trouble, "red") if status.trouble else Text("ok")
+    return untrusted(status.source_error, "red") if status.source_error else Text("ok")
 
 
 def _rows(status: RowCacheStatus) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""What has to hold in lists of recent names, and in an index of names."""
+"""The checks of an audit for lists of recent names, and for an index of names."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ..core.audit import Fault, Part, Snapshot, number, shown
-from .folding import places
+from .checks import DEFAULT_LIMIT
+from .folding import index_prefixes
 from .keys import COMPLETIONS, RECENT
-from .limits import USUAL_LIMIT
 
 KINDS = (RECENT, COMPLETIONS)
 
@@ -17,24 +17,24 @@ _RECENT: Final = {"names": Part("list"), "limit": Part("string")}
 
 
 def part(kind: str, name: str) -> Part | None:
-    """What a key is."""
+    """Describe the key *name* of a unit of *kind*; return None if there is no such key."""
     if kind == RECENT:
         return _RECENT.get(name)
     return Part("zset", expires=False) if name == "index" else None
 
 
 def others(unit: Snapshot) -> Iterable[str]:
-    """What may have come since the keys were listed."""
+    """Return the keys that may have been created since the keys were listed."""
     return _RECENT if unit.unit.kind == RECENT else ()
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """No sizes."""
+    """Return nothing: the checks need no sizes of values."""
     return ()
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """What does not fit."""
+    """Return the faults in the keys of a unit."""
     if unit.unit.kind == RECENT:
         yield from _recent(unit)
     else:
@@ -43,7 +43,7 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
 
 def _recent(unit: Snapshot) -> Iterator[Fault]:
     names = unit.list("names")
-    limit = number(unit.string("limit")) if unit.has("limit") else USUAL_LIMIT
+    limit = number(unit.string("limit")) if unit.has("limit") else DEFAULT_LIMIT
     if not limit:
         yield Fault("limit", "it is no number")
     elif len(names) > limit:
@@ -60,13 +60,13 @@ def _index(unit: Snapshot) -> Iterator[Fault]:
         if len(parts) != 3 or score:
             yield Fault("index", f"{shown(member)} is no entry of a name")
             continue
-        place, name, entry_id = parts
-        entries.setdefault((name, entry_id), set()).add(f"{place}\0{name}\0")
+        key, name, entry_id = parts
+        entries.setdefault((name, entry_id), set()).add(f"{key}\0{name}\0")
     for (name, _), found in entries.items():
-        wanted = set(places(name))
-        for missing in sorted(wanted - found):
-            place = missing[1:].partition("\0")[0]
-            yield Fault("index", f"{name!r} is not found by {place!r}")
-        for surplus in sorted(found - wanted):
-            place = surplus[1:].partition("\0")[0]
-            yield Fault("index", f"{name!r} is found by {place!r}, where it does not belong")
+        expected = set(index_prefixes(name))
+        for missing in sorted(expected - found):
+            key = missing[1:].partition("\0")[0]
+            yield Fault("index", f"{name!r} is not found by {key!r}")
+        for surplus in sorted(found - expected):
+            key = surplus[1:].partition("\0")[0]
+            yield Fault("index", f"{name!r} is found by {key!r}, where it does not belong")

@@ -8,22 +8,22 @@ RECENT = "recent"
 COMPLETIONS = "completions"
 
 KEPT_MS = 400 * 86_400 * 1000
-"""Recent names that nobody touched for so long are forgotten."""
+"""A list of recent names expires after so long without a touch."""
 
 
 def names(unit: Unit) -> str:
-    """LIST of recent names, the latest first; 400 days from the last touch on."""
+    """LIST of recent names, the latest first; it expires 400 days after the last touch."""
     return unit.key("names")
 
 
 def limit(unit: Unit) -> str:
-    """STRING of how many recent names are kept, when somebody has said; as long as they are."""
+    """STRING how many recent names are kept, if a client has set it; it expires with `names`."""
     return unit.key("limit")
 
 
 def index(unit: Unit) -> str:
-    """ZSET of `kind key NUL name NUL id`, all of score 0, so in the order of their bytes. It stays.
+    """ZSET of `kind key NUL name NUL id`, all with score 0: in the order of their bytes. It stays.
 
-    Kind `0`: the key is the whole name, folded; kind `1`: its rest from a later word on.
+    Kind `0`: the key is the whole folded name; kind `1`: the folded name from a later word on.
     """
     return unit.key("index")

@@ -1,4 +1,4 @@
-"""What a search finds."""
+"""The result of a search."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..errors import DecodeError
 
 
 class Match(msgspec.Struct, frozen=True):
-    """A name that was found.
+    """A name that a search found.
 
     Attributes:
-        name: as it was added.
-        id: what it was added with; None: nothing.
+        name: the name as it was added.
+        id: the id that it was added with; None: it has no id.
     """
 
     name: str
@@ -25,10 +25,10 @@ class Match(msgspec.Struct, frozen=True):
         """Return the match of `key NUL name NUL id`, a member of *index*.
 
         Raises:
-            DecodeError: It is not one.
+            DecodeError: The member has another form.
         """
         try:
-            _, name, id_ = member.split(b"\0")  # only what is told has to be decoded
+            _, name, id_ = member.split(b"\0")
             return cls(name.decode(), id_.decode() if id_ else None)
         except ValueError as error:
             raise DecodeError(f"member {member[:80]!r} of {index}", str(error)) from error

@@ -1,4 +1,4 @@
-"""What has to hold between the keys of a counter."""
+"""The checks of an audit for the keys of a counter."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ..core.audit import Fault, Part, Snapshot, number, shown
+from .definition import CounterDefinition
 from .keys import KIND
-from .shape import Shape
 
 KINDS = (KIND,)
 
@@ -17,31 +17,31 @@ _COUNT: Final = re.compile(rb"-?\d+")
 
 
 def part(_kind: str, name: str) -> Part | None:
-    """What a key is."""
+    """Describe the key *name* of a counter; return None if counters have no such key."""
     if name == "definition":
         return Part("string")
     return Part("hash") if _CHUNK.fullmatch(name) else None
 
 
 def others(_unit: Snapshot) -> Iterable[str]:
-    """What may have come since the keys were listed."""
+    """Return the keys that may have been created since the keys were listed."""
     return ("definition",)
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """No sizes."""
+    """Return nothing: the checks need no sizes of values."""
     return ()
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """What does not fit."""
+    """Return the faults in the keys of a counter."""
     chunks = [name for name in unit.contents if name != "definition"]
     if not unit.has("definition"):
         for name in chunks:
             yield Fault(name, "it is left over: the counter has no definition")
         return
     try:
-        Shape.parse(unit.string("definition"))
+        CounterDefinition.parse(unit.string("definition"))
     except ValueError:
         yield Fault("definition", "it cannot be read")
     for name in chunks:

@@ -1,4 +1,4 @@
-"""Every key of a counter: type, content and lifetime. All vanish when nobody adds any more."""
+"""Every key of a counter: type, content and lifetime. All expire when the program stops adding."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ KIND = "counter"
 
 
 def definition(unit: Unit) -> str:
-    """STRING `precisions keep`, as in `1,60,3600 120`; as long as the coarsest samples."""
+    """STRING `precisions keep`, as in `1,60,3600 120`; it expires with the coarsest samples."""
     return unit.key("definition")
 
 
 def chunk(unit: Unit, precision: int, parity: int) -> str:
     """HASH number of a bucket → count; a bucket is *precision* seconds long.
 
-    *keep* buckets make a chunk. Even and odd chunks take turns: one expires when the one after its
-    neighbour begins, so that at least *keep* buckets are there, and at most twice as many.
+    A chunk has *keep* buckets. Even and odd chunks alternate. A chunk expires when the second chunk
+    after it begins, so at least *keep* and at most twice as many buckets are stored.
     """
     return unit.key(f"{precision}:{parity}")

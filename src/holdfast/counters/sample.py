@@ -1,4 +1,4 @@
-"""What a counter tells."""
+"""The samples that a counter returns."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 
 
 class Sample(NamedTuple):
-    """How much was counted in one bucket.
+    """The count of one bucket.
 
     Attributes:
-        start: of the bucket, aware (UTC); it lasts one precision.
-        value: the sum of what was added.
+        start: start of the bucket, aware (UTC); the bucket is one precision long.
+        value: the sum of the counts that were added.
     """
 
     start: datetime
@@ -24,9 +24,9 @@ class Samples(list[Sample]):
     """Samples of one precision, the oldest first, without gaps."""
 
     def sparkline(self) -> str:
-        """One character for each, from the lowest to the highest: `▁▂▅█▂`.
+        """Return one bar per sample, as in `▁▂▅█▂`.
 
-        Zero is always the lowest bar where nothing is below it.
+        The lowest bar stands for zero, or for the lowest value if that is negative.
         """
         values = [sample.value for sample in self]
         low, high = min([0, *values]), max([0, *values])

@@ -12,7 +12,7 @@ import msgspec
 from ..core.audit import Fault, Part, Snapshot, number, shown
 from ..errors import DecodeError
 from .keys import KIND
-from .options import Definition
+from .options import FeedOptions
 
 KINDS = (KIND,)
 
@@ -24,13 +24,13 @@ _KEYS: Final[Mapping[str, Part]] = {
     "names": Part("hash"),
     "files": Part("hash"),
     "chunks": Part("hash", reading="count"),
-    "places": Part("hash"),
-    "alive": Part("zset"),
+    "positions": Part("hash"),
+    "sessions": Part("zset"),
     "consumers": Part("hash"),
-    "opened": Part("hash"),
+    "publishing": Part("hash"),
     "waiting": Part("zset", reading="nothing"),
 }
-_PLACE: Final = re.compile(rb"([1-9]\d*):([1-9]\d*)")
+_POSITION: Final = re.compile(rb"([1-9]\d*):([1-9]\d*)")
 _GROUP: Final = re.compile(rb"[1-9]\d*")
 _SHOWN: Final = re.compile(rb"\d+ [1-9]\d*")
 
@@ -52,7 +52,7 @@ class _File(msgspec.Struct):
     done: str
 
 
-class _Place(msgspec.Struct):
+class _Position(msgspec.Struct):
     acked: int
     read: int
     counted: int
@@ -60,7 +60,7 @@ class _Place(msgspec.Struct):
     token: int
 
 
-S = TypeVar("S", _Name, _File, _Place)
+S = TypeVar("S", _Name, _File, _Position)
 
 
 def part(_kind: str, name: str) -> Part | None:
@@ -90,7 +90,7 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
                 yield Fault(name, "it is left over: the feed is over")
         return
     try:
-        terms = Definition.parse(meta.get(b"definition", b""), "meta")
+        terms = FeedOptions.parse(meta.get(b"definition", b""), "meta")
     except DecodeError:
         yield Fault("meta", "its definition cannot be read")
         return
@@ -111,7 +111,7 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
         known = {int(key): file for key, file in files.items() if file is not None}
         yield from _listed(unit, known, groups, counts)
         yield from _accounted(unit, known, counts)
-        yield from _standing(unit, known, groups, counts)
+        yield from _positions(unit, known, groups, counts)
 
 
 def _files(unit: Snapshot) -> dict[bytes, _File | None]:
@@ -147,8 +147,8 @@ def _listed(
         if len(file.done) != groups:
             yield Fault("files", f"file {key} is for {len(file.done)} groups, not for {groups}")
     being = {str(key).encode() for key, file in files.items() if file.state == "open"}
-    for opened in being ^ unit.hash("opened").keys():
-        yield Fault("opened", f"whether file {shown(opened)} is being published is not clear")
+    for opened in being ^ unit.hash("publishing").keys():
+        yield Fault("publishing", f"whether file {shown(opened)} is being published is not clear")
     yield from _summed(files, names.values(), counts)
 
 
@@ -193,37 +193,37 @@ def charge(size: int) -> int:
     return int(math.ceil((size + 17) / step) * step) + 96
 
 
-def _standing(
+def _positions(
     unit: Snapshot, files: Mapping[int, _File], groups: int, counts: Mapping[str, Any]
 ) -> Iterator[Fault]:
     """Where the groups stand, and which sessions there are."""
-    for key, packed in unit.hash("places").items():
+    for key, packed in unit.hash("positions").items():
         if key.startswith(b"*"):
-            if key[1:] not in unit.zset("alive"):
-                yield Fault("places", f"session {shown(key[1:])} was given a file, and is none")
+            if key[1:] not in unit.zset("sessions"):
+                yield Fault("positions", f"session {shown(key[1:])} was given a file, and is none")
             elif not _SHOWN.fullmatch(packed):
-                yield Fault("places", f"what session {shown(key[1:])} was given cannot be read")
+                yield Fault("positions", f"what session {shown(key[1:])} was given cannot be read")
         elif _GROUP.fullmatch(key):
             if not number(packed) or int(key) > groups:
-                yield Fault("places", f"group {shown(key)} stands nowhere, or is none")
-        elif found := _PLACE.fullmatch(key):
-            yield from _place(key, packed, files.get(int(found[2])), int(found[1]), counts)
+                yield Fault("positions", f"group {shown(key)} stands nowhere, or is none")
+        elif found := _POSITION.fullmatch(key):
+            yield from _position(key, packed, files.get(int(found[2])), int(found[1]), counts)
         else:
-            yield Fault("places", f"{shown(key)} is no place")
+            yield Fault("positions", f"{shown(key)} is not a position")
 
 
-def _place(
+def _position(
     key: bytes, packed: bytes, file: _File | None, group: int, counts: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    place = _read(packed, _Place)
-    if place is None:
-        yield Fault("places", f"place {shown(key)} cannot be read")
+    position = _read(packed, _Position)
+    if position is None:
+        yield Fault("positions", f"position {shown(key)} cannot be read")
     elif file is None:
-        yield Fault("places", f"place {shown(key)} is in a file that is not there")
+        yield Fault("positions", f"position {shown(key)} is in a file that is not there")
     elif file.done[group - 1 : group] not in ("0", "2"):
-        yield Fault("places", f"place {shown(key)} is of a group that is done with the file")
-    elif max(place.acked, place.read) > file.bytes:
-        far = max(place.acked, place.read)
-        yield Fault("places", f"place {shown(key)} is at {far} of {file.bytes} bytes")
-    elif place.token > counts["token"]:
-        yield Fault("places", f"place {shown(key)} has a token that was never given")
+        yield Fault("positions", f"position {shown(key)} is of a group that is done with the file")
+    elif max(position.acked, position.read) > file.bytes:
+        far = max(position.acked, position.read)
+        yield Fault("positions", f"position {shown(key)} is at {far} of {file.bytes} bytes")
+    elif position.token > counts["token"]:
+        yield Fault("positions", f"position {shown(key)} has a token that was never given")

@@ -44,7 +44,7 @@ _WORTH: Final = 0.9
 _UNTRIED: Final = 15
 
 
-class Unpacked(NamedTuple):
+class UnpackedChunk(NamedTuple):
     """A chunk, unpacked and checked by itself.
 
     Attributes:
@@ -62,7 +62,7 @@ class Unpacked(NamedTuple):
         return _chained(before, self.link) == self.digest
 
 
-class Packed(NamedTuple):
+class PackedChunk(NamedTuple):
     """What a chunk holds, compressed or as it is.
 
     Attributes:
@@ -86,7 +86,7 @@ class Packed(NamedTuple):
         return _HEAD.pack(self.codec, self.crc, digest) + self.payload
 
 
-class Packer:
+class ChunkPacker:
     """Makes chunks; several threads may do so at once.
 
     Args:
@@ -97,7 +97,7 @@ class Packer:
         self._compress = _compressor(codec)
         self._skip = 0
 
-    def pack(self, data: bytes) -> Packed:
+    def pack(self, data: bytes) -> PackedChunk:
         """What becomes of *data*, a block of a file."""
         codec, payload = _STORED, data
         if self._skip:
@@ -106,7 +106,7 @@ class Packer:
             codec, payload = self._compress(data)
             if len(payload) > _WORTH * len(data):
                 codec, payload, self._skip = _STORED, data, _UNTRIED
-        return Packed(codec, payload, len(data), zlib.crc32(data))
+        return PackedChunk(codec, payload, len(data), zlib.crc32(data))
 
 
 def checked_codec(codec: Any) -> None:
@@ -127,7 +127,7 @@ def digest_after(data: bytes, before: bytes) -> bytes:
     return _chained(before, _LINK.pack(zlib.crc32(data), len(data)))
 
 
-def unpack(chunk: bytes | None) -> Unpacked:
+def unpack(chunk: bytes | None) -> UnpackedChunk:
     """What is in a chunk.
 
     Raises:
@@ -143,7 +143,7 @@ def unpack(chunk: bytes | None) -> Unpacked:
         raise ValueError(f"it unpacks to more than {BLOCK:,} bytes")
     if zlib.crc32(data) != crc:
         raise ValueError("its checksum is wrong")
-    return Unpacked(data, digest, _LINK.pack(crc, len(data)))
+    return UnpackedChunk(data, digest, _LINK.pack(crc, len(data)))
 
 
 def _chained(before: bytes, link: bytes) -> bytes:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from .options import Definition
+from .options import FeedOptions
 
 _PARTS: Final = 8
-"""Of each file in what `lua/listed.lua` answers."""
+"""Of each file in what `lua/list.lua` answers."""
 
 _DONE: Final = "1"
 _FAILED: Final = "2"
@@ -47,7 +47,7 @@ class FileStatus:
 
 
 def file_statuses(reply: Sequence[Any], key: str) -> tuple[list[FileStatus], int]:
-    """Return what `lua/listed.lua` answers, and below which number there are more; 0: none.
+    """Return what `lua/list.lua` answers, and below which number there are more; 0: none.
 
     Args:
         reply: the answer.
@@ -55,13 +55,13 @@ def file_statuses(reply: Sequence[Any], key: str) -> tuple[list[FileStatus], int
     """
     if not reply:
         return [], 0
-    definition = Definition.parse(reply[0], key)
+    definition = FeedOptions.parse(reply[0], key)
     flat = [part.decode(errors="replace") for part in reply[2:]]
     found = [_told(flat[i : i + _PARTS], definition) for i in range(0, len(flat), _PARTS)]
     return found, int(reply[1] or 0)
 
 
-def _told(parts: Sequence[Any], definition: Definition) -> FileStatus:
+def _told(parts: Sequence[Any], definition: FeedOptions) -> FileStatus:
     number, name, state, size, kept, problem, done, reason = parts
     is_shared = definition.mode == "share"
     readers = [] if is_shared else list(zip(definition.consumers, done, strict=True))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from .paths import PARTS
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _ENTRY: Final = _FOLDER | os.O_NOFOLLOW
@@ -83,3 +85,24 @@ def _entered_one(folder: int, part: str) -> int:
         if stat.S_ISLNK(os.lstat(part, dir_fd=folder).st_mode):
             raise OSError(errno.ELOOP, "it is a link, which is not followed", part) from None
         raise
+
+
+def walked(root: Path, failed: dict[str, Exception]) -> Iterator[Path]:
+    """The regular files below *root*, in order; what cannot be looked into goes to *failed*.
+
+    Files that are still being saved (`save_to`) are left out.
+    """
+
+    def unreadable(error: OSError) -> None:
+        failed[Path(error.filename or root).relative_to(root).as_posix()] = error
+
+    for folder, folders, names in os.walk(root, onerror=unreadable):
+        # Files that `save_to` has not finished are no data yet.
+        folders[:] = sorted(name for name in folders if name.casefold() != PARTS)
+        for name in sorted(names):
+            path = Path(folder, name)
+            try:
+                if stat.S_ISREG(path.stat().st_mode):
+                    yield path
+            except OSError as error:
+                failed[path.relative_to(root).as_posix()] = error

@@ -53,7 +53,7 @@ def chunks(unit: Unit) -> str:
     return unit.key("chunks")
 
 
-def places(unit: Unit) -> str:
+def positions(unit: Unit) -> str:
     """HASH `group:file` → MessagePack of where the group stands: `acked`, `read` and `counted`
     (unpacked bytes), `session` that holds the file, `token` of that grant and `until_ms`, the end
     of its lease; `tries` that failed in a row, `returns` (how often it came back unread without an
@@ -61,27 +61,27 @@ def places(unit: Unit) -> str:
     `group` → no file below this number is left for it. `*session` → what it was given last: number
     of the claim, and of the file.
     """
-    return unit.key("places")
+    return unit.key("positions")
 
 
-def alive(unit: Unit) -> str:
+def sessions(unit: Unit) -> str:
     """ZSET of the sessions of consumers (13 digits and the name), scored by the end of their leases
     (ms)."""
-    return unit.key("alive")
+    return unit.key("sessions")
 
 
 def consumers(unit: Unit) -> str:
     """HASH name of a consumer → MessagePack: `until_ms` (when it counts as dead), `files` and
     `bytes` it is done with, `damaged` files among them, `missed` files that were dropped unread,
-    `untold`, how many of these it has not been told of, `failing`, how many files failed in a row,
-    and `after_ms`, when it may have the next one.
+    `unreported`, how many of these were not reported to it, `failing`, how many files failed in a
+    row, and `after_ms`, when it may have the next one.
     """
     return unit.key("consumers")
 
 
-def opened(unit: Unit) -> str:
+def publishing(unit: Unit) -> str:
     """HASH number → name of each file that is being published."""
-    return unit.key("opened")
+    return unit.key("publishing")
 
 
 def waiting(unit: Unit) -> str:

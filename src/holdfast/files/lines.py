@@ -30,7 +30,7 @@ class Block(NamedTuple):
     overlong: int = 0
 
 
-class Cutter:
+class LineSplitter:
     """Makes blocks of whole lines.
 
     Args:
@@ -128,7 +128,7 @@ class LineProgress:
         return block.offset + at if block.data else block.end
 
 
-class Raw:
+class RawSplitter:
     """Makes blocks of whatever comes.
 
     Args:

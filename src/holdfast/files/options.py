@@ -21,7 +21,7 @@ MAX_BUDGET: Final = 2**40
 MAX_CONSUMERS: Final = 100
 
 
-class Definition(msgspec.Struct, frozen=True):
+class FeedOptions(msgspec.Struct, frozen=True):
     """The settings of a feed.
 
     Attributes:
@@ -43,7 +43,7 @@ class Definition(msgspec.Struct, frozen=True):
         budget: int | None,
         mode: Mode | None,
         lease: Duration | None,
-    ) -> Definition | None:
+    ) -> FeedOptions | None:
         """What the user says, if anything; what is not said is the usual.
 
         Raises:
@@ -65,7 +65,7 @@ class Definition(msgspec.Struct, frozen=True):
         )
 
     @classmethod
-    def parse(cls, packed: bytes, key: str) -> Definition:
+    def parse(cls, packed: bytes, key: str) -> FeedOptions:
         """Return the definition that *key* holds as *packed*.
 
         Raises:
@@ -80,7 +80,7 @@ class Definition(msgspec.Struct, frozen=True):
             raise DecodeError(f"the definition in {key}", str(error)) from None
         return found
 
-    def becomes(self, other: Definition) -> bool:
+    def becomes(self, other: FeedOptions) -> bool:
         """Whether `redefine` can make this *other*."""
         return (self.mode, self.consumers) == (other.mode, other.consumers)
 

@@ -41,7 +41,7 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes | None: ...
 
 
-class Damage(Exception):
+class SourceDamaged(Exception):
     """What is published is not what it should be; says why."""
 
 
@@ -122,7 +122,7 @@ class Source:
             at += len(skipped)
         byte = self.piece(1) if offset and at == before else b""
         if offset and not byte:
-            raise Damage(f"it ends before byte {offset:,}, up to where it was read before")
+            raise SourceDamaged(f"it ends before byte {offset:,}, up to where it was read before")
         return byte
 
     def tails(self, spots: Sequence[tuple[int, int]]) -> tuple[dict[tuple[int, int], bytes], str]:
@@ -147,7 +147,7 @@ class Source:
                     at, last = at + len(data), (last + data)[-most:]
                 if at == offset:
                     found[offset, length] = last[-length:] if length else b""
-        except (Damage, OSError) as error:
+        except (SourceDamaged, OSError) as error:
             return found, str(error)
         if self._packing:
             self._stands_at, self._last = at, last[-1:]
@@ -187,7 +187,7 @@ class Source:
             self._held += piece
             self._total += len(piece)
             if self._packing and self._total > self._limit:
-                raise Damage(f"it unpacks to more than {self._limit:,} bytes")
+                raise SourceDamaged(f"it unpacks to more than {self._limit:,} bytes")
         return self.rest(size)
 
     def rest(self, size: int = BLOCK) -> bytes:
@@ -234,7 +234,7 @@ class Source:
         data = self._file.read(wanted) if wanted else b""
         if len(data) < wanted and not data:
             at = (self._size or 0) - self._left
-            raise Damage(f"it shrank from {self._size:,} bytes to {at:,} while it was read")
+            raise SourceDamaged(f"it shrank from {self._size:,} bytes to {at:,} while it was read")
         self._left -= len(data)
         return bytes(data)
 
@@ -289,14 +289,14 @@ def _gzip(read: Callable[[int], bytes]) -> Iterator[bytes]:
             try:
                 piece = opener.decompress(data, BLOCK)
             except zlib.error as error:
-                raise Damage(f"member {member} of the gzip file: {error}") from None
+                raise SourceDamaged(f"member {member} of the gzip file: {error}") from None
             data = opener.unconsumed_tail
             if piece:
                 yield piece
             elif not opener.eof and not data:
                 data = read(_PIECE)
                 if not data:
-                    raise Damage(f"the gzip file ends within its member {member}")
+                    raise SourceDamaged(f"the gzip file ends within its member {member}")
         data = opener.unused_data
         # Padding is allowed, as of a tape.
         while not (data := data.lstrip(b"\0") if member else data):
@@ -316,14 +316,14 @@ def _zstd(read: Callable[[int], bytes]) -> Iterator[bytes]:
             try:
                 piece = opener.decompress(data, BLOCK)
             except module.ZstdError as error:
-                raise Damage(f"frame {frame} of the Zstandard file: {error}") from None
+                raise SourceDamaged(f"frame {frame} of the Zstandard file: {error}") from None
             data = b""
             if piece:
                 yield piece
             elif not opener.eof and opener.needs_input:
                 data = read(_PIECE)
                 if not data:
-                    raise Damage(f"the Zstandard file ends within its frame {frame}")
+                    raise SourceDamaged(f"the Zstandard file ends within its frame {frame}")
         data = opener.unused_data or read(_PIECE)
 
 

@@ -13,7 +13,7 @@ from ..core.clock import from_epoch_ms
 from ..core.damage import decoding
 from ..core.names import Unit
 from . import keys
-from .options import Definition, Mode
+from .options import FeedOptions, Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class FeedStatus:
 
     @classmethod
     def _parsed(cls, unit: Unit, reply: Sequence[Any]) -> FeedStatus:
-        definition = Definition.parse(reply[0], keys.meta(unit))
+        definition = FeedOptions.parse(reply[0], keys.meta(unit))
         bytes_, now_ms = int(reply[5]), int(reply[8])
         behind = [max(0, bytes_ - int(done)) for done in reply[11]]
         found = []
@@ -135,7 +135,7 @@ class FeedStatus:
                 if definition.mode == "broadcast":
                     group = definition.consumers.index(consumer)
                 record = msgspec.msgpack.decode(packed, type=_Record)
-                found.append(record.told(consumer, now_ms, behind[group]))
+                found.append(record.status(consumer, now_ms, behind[group]))
         return cls(
             unit.name,
             reply[2].decode(),
@@ -161,7 +161,7 @@ class _Record(msgspec.Struct):
     damaged: int
     missed: int
 
-    def told(self, name: str, now_ms: int, behind: int) -> ConsumerStatus:
+    def status(self, name: str, now_ms: int, behind: int) -> ConsumerStatus:
         """As it is told."""
         return ConsumerStatus(
             name,

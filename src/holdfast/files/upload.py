@@ -6,18 +6,20 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from ..core.concurrency.cpu_pool import Pool
-from .chunk import BLOCK, EMPTY, WINDOW, Codec, Packed, Packer
-from .source import Damage, Source
+from .chunk import BLOCK, EMPTY, WINDOW, ChunkPacker, Codec, PackedChunk
+from .source import Source, SourceDamaged
 
-PLAIN: Final = Packer(None)
+PLAIN: Final = ChunkPacker(None)
 """For blocks of which only the digest is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class UploadBatch:
     """Chunks that are ready to be sent.
 
     Attributes:
@@ -38,15 +40,15 @@ class Load:
     ending: str
     problem: str
 
-    def part(self, count: int) -> Load:
+    def part(self, count: int) -> UploadBatch:
         """Only the first *count* chunks."""
         if count >= len(self.chunks):
             return self
         size = (self.at + count) * BLOCK
         chunks, digests = self.chunks[:count], self.digests[:count]
-        return Load(self.at, self.before, chunks, digests, size, "", "")
+        return UploadBatch(self.at, self.before, chunks, digests, size, "", "")
 
-    def after(self, index: int) -> Load:
+    def after(self, index: int) -> UploadBatch:
         """Without the chunks before *index*, which the server has."""
         skip = index - self.at
         if skip <= 0:
@@ -57,7 +59,7 @@ class Load:
         )
 
 
-class Shipment:
+class Upload:
     """The chunks of one file, in order.
 
     Blocks are compressed side by side, and those of a file (not of a stream, whose next bytes may
@@ -70,10 +72,10 @@ class Shipment:
 
     def __init__(self, source: Source, codec: Codec | None) -> None:
         self._source = source
-        self._packer = Packer(codec)
+        self._packer = ChunkPacker(codec)
         self._pool = Pool() if codec else None
         self._is_stream = source.size is None
-        self._ahead: deque[Callable[[], Packed]] = deque()
+        self._ahead: deque[Callable[[], PackedChunk]] = deque()
         self._index = 0
         self._size = 0
         self._digest = EMPTY
@@ -100,7 +102,7 @@ class Shipment:
         """What is damaged, if it was found out."""
         return self._problem
 
-    def load(self) -> Load:
+    def next_batch(self) -> UploadBatch:
         """The next chunks, as many as travel together."""
         at, before = self._index, self._digest
         chunks: list[bytes] = []
@@ -112,7 +114,7 @@ class Shipment:
         if not self._is_stream:
             self._read_ahead(WINDOW)
         ending, problem = ("", "") if self._ahead else (self._ending, self._problem)
-        return Load(at, before, chunks, digests, self._size, ending, problem)
+        return UploadBatch(at, before, chunks, digests, self._size, ending, problem)
 
     def skip(self, most: int) -> bool:
         """Pass up to *most* chunks; False when there are no more."""
@@ -151,7 +153,7 @@ class Shipment:
             else:
                 self._ahead.append(partial(self._packer.pack, data))
 
-    def _take(self, packed: Packed) -> Packed:
+    def _take(self, packed: PackedChunk) -> PackedChunk:
         """Count a chunk in."""
         self._digest = packed.digest(self._digest)
         self._size += packed.size
@@ -164,10 +166,28 @@ class Shipment:
             return b""
         try:
             data = self._source.block()
-        except Damage as damage:  # what came before is good
+        except SourceDamaged as damage:  # what came before is good
             data = self._source.rest()
             self._ending, self._problem = "damaged", str(damage)
         else:
             if len(data) < BLOCK:
                 self._ending = "whole"
         return data
+
+
+class PutReply(msgspec.Struct, frozen=True):
+    """What `put.lua` says: the verdict, and how the file stands."""
+
+    status: bytes
+    epoch: bytes
+    room: int
+    size: int
+    state: bytes
+    count: int
+    digest: bytes
+
+    @classmethod
+    def of(cls, reply: Any) -> PutReply:
+        """The answer in a reply that is no refusal."""
+        status, epoch, room, _, size, state, count, digest = reply
+        return cls(status, epoch, int(room), int(size), state, int(count), digest)

@@ -1,8 +1,7 @@
-"""The gateway, mailboxes and chats over HTTP and WebSocket; and the dashboard of every block.
+"""The gateway for mailboxes and chats, the dashboard, and `/metrics`.
 
-`gateway(hf, …)`, `dashboard(hf, …)` and `metrics(hf, …)` are applications of Starlette, to be
-served or mounted; `holdfast serve` serves all. They use only public names of the package, and need
-its extra: `pip install 'holdfast[web]'`.
+`gateway(hf, …)`, `dashboard(hf, …)` and `metrics(hf, …)` return Starlette applications, to be
+served or mounted; `holdfast serve` serves all three. They need the extra `holdfast[web]`.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from typing import Final
 _NEEDED: Final = ("jinja2", "prometheus_client", "starlette", "uvicorn", "websockets")
 
 try:
-    from .app import gateway
-    from .authenticator import Authenticator
-    from .dashboard import Access, Passes, Role, Visitor, dashboard
+    from .dashboard.access import Access, Passes, Role, Visitor
+    from .dashboard.dashboard_app import dashboard
+    from .gateway.gateway_app import gateway
     from .limits import Limits, Rate
-    from .metrics import metrics
+    from .metrics.metrics_app import metrics
     from .revocation import revoke
     from .server import Server
-    from .tokens import Tokens
+    from .tokens import Authenticator, Tokens
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in _NEEDED:
         raise

@@ -1,4 +1,4 @@
-"""How much one user, and one address, may ask of the gateway."""
+"""Limits of one user and one address, and the rate limiters that enforce them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Final
 
 from .problems import Problem
 
-REMEMBERED: Final = 10_000
-"""Names whose rate is known at a time. The one that was used longest ago is forgotten first."""
+MAX_NAMES: Final = 10_000
+"""Names that a rate limiter keeps. The one that was used longest ago is dropped first."""
 
-REMEMBERED_PAIRS: Final = 100_000
-"""The same, for pairs of users: one user can make many of them."""
+MAX_PAIRS: Final = 100_000
+"""The same for pairs of users: one user can make many of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """So many in a row, and then so many a second.
+    """A rate with a burst.
 
     Attributes:
         per_second: how many are allowed in the long run.
@@ -36,7 +36,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of the gateway. Each of its processes counts alone.
+    """The limits of a gateway. Each of its processes counts alone.
 
     Rates of users are in units of cost: a request or a frame costs 1, and more if it is expensive
     (docs/gateway.md#limits).
@@ -44,7 +44,7 @@ class Limits:
     Attributes:
         user: cost of the requests and frames of one user.
         address: requests and frames from one address, of all users (IPv6: from one /64).
-        failures: wrong tokens from one address. Valid tokens are served all the same.
+        failures: wrong tokens from one address. Requests with valid tokens are not affected.
         request_bytes: size of one request, or of one frame.
         waiting: long polls and streams of one user at the same time.
         timeout: seconds that one long poll may wait.
@@ -52,7 +52,7 @@ class Limits:
         chats: chats that one user creates.
         invitations: how often one user adds the same other user to chats.
         unanswered: messages from one user to the mailbox of another user who has not answered.
-        arriving: WebSockets of one address that have not proven a user yet.
+        arriving: WebSockets of one address that have not sent a valid token yet.
         connections: open connections of one address (`holdfast serve` only).
         all_connections: open connections of all addresses (`holdfast serve` only). The limit of
             the process on open files lowers it.
@@ -73,13 +73,13 @@ class Limits:
     all_connections: int = 10_000
 
 
-class Buckets:
+class RateLimiter:
     """A token bucket for each of many names.
 
     Args:
-        rate: of each.
-        clock: seconds that never go back.
-        remembered: names that are kept at a time.
+        rate: of each name.
+        clock: returns monotonic seconds.
+        max_names: names that are kept at a time.
     """
 
     def __init__(
@@ -87,15 +87,15 @@ class Buckets:
         rate: Rate,
         clock: Callable[[], float] = time.monotonic,
         *,
-        remembered: int = REMEMBERED,
+        max_names: int = MAX_NAMES,
     ) -> None:
         self._rate = rate
         self._clock = clock
-        self._remembered = remembered
+        self._max_names = max_names
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, name: str, cost: float = 1.0) -> float:
-        """Take *cost* from the bucket of *name*; return 0.0, or the seconds until it has enough.
+        """Take *cost* from the bucket of *name*. Return 0.0, or the seconds until it has enough.
 
         A cost above the burst needs a full bucket and leaves a debt.
         """
@@ -107,11 +107,11 @@ class Buckets:
         return short / self._rate.per_second
 
     def charge(self, name: str, cost: float) -> None:
-        """Take *cost* from the bucket of *name*, which may leave a debt."""
+        """Take *cost* from the bucket of *name*, even if that leaves a debt."""
         left, now = self._now(name)
         self._keep(name, left - cost, now)
 
-    def demand(self, name: str, detail: str, cost: float = 1.0) -> None:
+    def require(self, name: str, detail: str, cost: float = 1.0) -> None:
         """Take *cost* from the bucket of *name*.
 
         Raises:
@@ -121,13 +121,13 @@ class Buckets:
         if wait := self.take(name, cost):
             raise too_many(detail, wait)
 
-    async def turn(self, name: str, cost: float = 1.0) -> None:
-        """Take *cost* from the bucket of *name* as soon as it has enough."""
+    async def wait_for(self, name: str, cost: float = 1.0) -> None:
+        """Take *cost* from the bucket of *name* as soon as the bucket has enough."""
         while wait := self.take(name, cost):  # noqa: ASYNC110 (a bucket has no event)
             await asyncio.sleep(wait)
 
     def _now(self, name: str) -> tuple[float, float]:
-        """Return what is left for *name* now, and the time."""
+        """Return what the bucket of *name* has now, and the time."""
         now = self._clock()
         left, at = self._left.get(name, (float(self._rate.burst), now))
         return min(float(self._rate.burst), left + (now - at) * self._rate.per_second), now
@@ -135,11 +135,11 @@ class Buckets:
     def _keep(self, name: str, left: float, now: float) -> None:
         self._left[name] = (left, now)
         self._left.move_to_end(name)
-        if len(self._left) > self._remembered:
+        if len(self._left) > self._max_names:
             self._left.popitem(last=False)
 
 
-class Places:
+class ConcurrencyLimiter:
     """Counts what is open for each of many names, up to a limit.
 
     Args:
@@ -153,31 +153,31 @@ class Places:
         self._taken: Counter[str] = Counter()
 
     def take(self, name: str) -> bool:
-        """Take a place of *name*; return False if all are taken."""
+        """Count one more for *name*. Return False if the limit is reached."""
         if self._taken[name] >= self._most:
             return False
         self._taken[name] += 1
         return True
 
-    def leave(self, name: str) -> None:
-        """Give a place of *name* back."""
+    def release(self, name: str) -> None:
+        """Count one less for *name*."""
         self._taken[name] -= 1
         if self._taken[name] <= 0:
             del self._taken[name]
 
     @contextmanager
-    def one(self, name: str) -> Iterator[None]:
-        """Hold a place while the context lasts.
+    def hold(self, name: str) -> Iterator[None]:
+        """Count one more for *name* while the context lasts.
 
         Raises:
-            Problem: all places of this name are taken.
+            Problem: the limit is reached.
         """
         if not self.take(name):
             raise too_many(self._detail, 1.0)
         try:
             yield
         finally:
-            self.leave(name)
+            self.release(name)
 
 
 def too_many(detail: str, wait: float) -> Problem:
@@ -190,8 +190,8 @@ def too_many(detail: str, wait: float) -> Problem:
     )
 
 
-def address_of(host: str) -> str:
-    """What to count *host* as: one user often has a whole /64 of IPv6 addresses."""
+def network_of(host: str) -> str:
+    """Return the address, or the /64 of an IPv6 address, under which *host* is counted."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:  # a unix socket, or a test

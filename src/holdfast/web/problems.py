@@ -1,4 +1,4 @@
-"""Errors as clients see them: problem+json of RFC 9457."""
+"""Errors as responses: problem+json of RFC 9457."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from ..errors.records import logger_of
 logger = logger_of("holdfast.web")
 
 KINDS: Final = {
-    "bad-request": (400, "The request cannot be understood"),
-    "unauthorized": (401, "Nobody is logged in"),
+    "bad-request": (400, "The request is not valid"),
+    "unauthorized": (401, "You are not logged in"),
     "forbidden": (403, "You may not do this"),
     "cross-site": (403, "The request comes from a page of another site"),
-    "not-found": (404, "There is no such thing here"),
-    "method-not-allowed": (405, "This cannot be done here"),
-    "conflict": (409, "This does not fit what is there"),
+    "not-found": (404, "It does not exist"),
+    "method-not-allowed": (405, "The method is not allowed here"),
+    "conflict": (409, "The request conflicts with the current state"),
     "mailbox-full": (409, "The mailbox is full"),
-    "stale-position": (409, "The position is not of this mailbox or chat any more"),
+    "stale-position": (409, "The position is no longer valid"),
     "too-large": (413, "The request is too large"),
-    "unknown-media": (415, "The body says not what it is"),
-    "wrong-host": (421, "This host is not served here"),
+    "unknown-media": (415, "The Content-Type is missing or unknown"),
+    "wrong-host": (421, "This server does not serve this host"),
     "too-many-requests": (429, "Too many requests"),
-    "failed": (500, "It failed here"),
-    "outcome-unknown": (503, "Perhaps it was done"),
-    "unavailable": (503, "The server cannot be reached at the moment"),
+    "failed": (500, "The server failed"),
+    "outcome-unknown": (503, "The outcome is unknown"),
+    "unavailable": (503, "The server is unavailable"),
 }
 """Kind → status and title. A kind is the last part of the `type` of a problem."""
 
@@ -54,13 +54,13 @@ NO_SUCH_CHAT: Final = "there is no such chat, or you are not a member of it"
 
 
 class Problem(Exception):
-    """What went wrong with a request, and what to do about it.
+    """An error of a request, with what to do about it.
 
     Args:
         kind: one of `KINDS`.
         detail: a sentence about this request.
-        headers: of the answer.
-        more: further members of the answer, such as the key with which to repeat.
+        headers: of the response.
+        more: further members of the response, such as the key for repeating the request.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Problem(Exception):
         self.more = more
 
     def fields(self) -> dict[str, Any]:
-        """The members of the answer."""
+        """Return the members of the response."""
         return {
             "type": f"urn:holdfast:problem:{self.kind}",
             "title": self.title,
@@ -84,7 +84,7 @@ class Problem(Exception):
         }
 
     def response(self) -> Response:
-        """The answer."""
+        """Return the response."""
         return Response(
             msgspec.json.encode(self.fields()),
             self.status,
@@ -94,43 +94,43 @@ class Problem(Exception):
 
 
 def problem_of(error: Exception, key: str | None = None) -> Problem:
-    """What to tell a client about *error*; nothing of the server behind the gateway.
+    """Return the problem that reports *error* without details of the server.
 
     Args:
-        error: what was raised while the request was served.
-        key: with which the request can be repeated, if it writes.
+        error: raised while the request was served.
+        key: the idempotency key of the request.
     """
     if isinstance(error, Problem):
         return error
     if isinstance(error, OutcomeUnknown):
-        detail = f"it was done once, or not at all; {_REPEAT}"
+        detail = f"it was done once or not at all; {_REPEAT}"
         return _later("outcome-unknown", detail, idempotency_key=key)
     if isinstance(error, ServerUnavailable | ClientClosed):
         logger.warning("%s", error)
-        return _later("unavailable", "nothing was done; come again")
-    for hidden, kind, detail in _HIDDEN:
+        return _later("unavailable", "nothing was done; try again")
+    for hidden, kind, detail in _HIDDEN_DETAILS:
         if isinstance(error, hidden):
             return Problem(kind, detail)
-    for errors, kind in _TOLD:
+    for errors, kind in _SHOWN_DETAILS:
         if isinstance(error, errors) and not isinstance(error, DecodeError):
             return Problem(kind, str(error))
     logger.error("a request failed", exc_info=error)
     return Problem("failed", "the log says why")
 
 
-_HIDDEN: Final = (
+_HIDDEN_DETAILS: Final = (
     ((NoSuchChat, NotAMember), "not-found", NO_SUCH_CHAT),
     (MailboxFull, "mailbox-full", "the mailbox of this user takes no more; try again later"),
 )
-"""Errors whose words say too much: whether a chat exists, how much a user has not read."""
+"""Errors whose text would reveal too much: whether a chat exists, how much a user has not read."""
 
-_TOLD: Final = (
+_SHOWN_DETAILS: Final = (
     (StaleBatch, "stale-position"),
     ((ChatExists, TooManyMembers, DefinitionConflict, NoSuchMessage), "conflict"),
     (PayloadTooLarge, "too-large"),
     (ValueError, "bad-request"),  # wrong arguments, names among them
 )
-"""What is told in the words of the error itself."""
+"""Errors whose text is shown."""
 
 _REPEAT: Final = "the same request with this Idempotency-Key does it exactly once"
 
@@ -140,12 +140,12 @@ def _later(kind: str, detail: str, **more: Any) -> Problem:
 
 
 async def answer_http_exception(request: Request, error: Exception) -> Response:
-    """What the router says itself: 404, 405."""
+    """Return the response to an error of the router: 404 or 405."""
     return http_problem(request, error).response()
 
 
 def http_problem(request: Request, error: Exception) -> Problem:
-    """The problem that the router has with *request*: no such route, or not this method."""
+    """Return the problem of an unknown route, or of a method that the route does not allow."""
     assert isinstance(error, HTTPException)
     kind = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "bad-request")
     where = f"{request.method} {request.url.path}"

@@ -1,4 +1,4 @@
-"""Revocation of tokens and passes: for each user the instant before which none is valid."""
+"""Revocation: for each user the instant before which no token or pass is valid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
 from .. import AsyncFenced, AsyncHoldfast, StaleFence
-from .cache import TimedCache
+from .timed_cache import TimedCache
 
 READ_EVERY_S: Final = 1.0
 """Seconds between two reads of the instant of one user, in one process."""
@@ -19,11 +19,11 @@ READ_EVERY_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """Between which instants a token is valid.
+    """The time in which a token is valid.
 
     Attributes:
-        issued_at: when it was made; seconds since 1970.
-        ends_at: when it ends; seconds since 1970.
+        issued_at: seconds since 1970.
+        ends_at: seconds since 1970.
         left_s: seconds until it ends.
     """
 
@@ -33,30 +33,30 @@ class Validity:
 
 
 @runtime_checkable
-class Dated(Protocol):
-    """An authenticator whose tokens can be revoked and end: `Tokens` and `Passes` are."""
+class DatedAuthenticator(Protocol):
+    """An authenticator whose tokens end and can be revoked, such as `Tokens` and `Passes`."""
 
     def validity(self, token: str) -> Validity | None:
-        """Return between which instants *token* is valid; None if it is forged."""
+        """Return when *token* is valid, or None if it is forged."""
 
 
 async def revoke(hf: AsyncHoldfast, user: str, *, clock: Callable[[], float] = time.time) -> None:
-    """End all tokens and passes of *user* that were made until now.
+    """Revoke all tokens and passes of *user* that were issued until now.
 
     Gateways and dashboards of the same server and namespace refuse them in each request, frame and
     delivery that begins more than one second after this function has returned. New ones are valid.
 
     Args:
         hf: a client of the server and namespace of the gateway.
-        user: whose tokens and passes.
-        clock: seconds since 1970, as of the machine that makes tokens.
+        user: the name in the tokens and passes.
+        clock: returns seconds since 1970, as on the machine that issues tokens.
     """
     if not user:
-        raise ValueError("say whose tokens and passes are revoked")
+        raise ValueError("revoke() needs the name of a user")
     now = clock()
     try:
         await _not_before(hf, user).set({"user": user, "not_before": now}, int(now * 1e6))
-    except StaleFence:  # the same was done later already
+    except StaleFence:  # a later revocation is stored already
         return
 
 
@@ -72,7 +72,7 @@ class Revocations:
         self._instants = TimedCache(self._instant, READ_EVERY_S)
 
     async def covers(self, user: str, issued_at: float) -> bool:
-        """Return whether a token of *user* that was made at *issued_at* is revoked."""
+        """Return whether a token of *user* that was issued at *issued_at* is revoked."""
         return issued_at <= await self._instants.get(user)
 
     async def _instant(self, user: str) -> float:

@@ -1,4 +1,4 @@
-"""The gateway on a socket: what `holdfast serve` runs."""
+"""The HTTP server that `holdfast serve` runs."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any, Final
 import uvicorn
 from starlette.applications import Starlette
 
-from .gate import Gate
-from .protocols import Config, Http, Socket
-from .watch import Watch
+from .connection_limiter import ConnectionLimiter
+from .server_protocols import HttpProtocol, ServerConfig, WebSocketProtocol
+from .shared_state import SharedState
 
 GRACE_S: Final = 10
-"""How long requests under way may take at the end. Those that only wait are answered at once."""
+"""Seconds for running requests when the server stops. Those that only wait are answered at once."""
 
 PING_S: Final = 20.0
 
 
 class Server(uvicorn.Server):
-    """uvicorn, which answers those who wait before it stops, and ends by Ctrl-C without an error.
+    """uvicorn, which answers waiting requests before it stops and ends by Ctrl-C without an error.
 
     Args:
         app: made by `gateway`.
-        proxies: addresses and networks whose `X-Forwarded-For` and `-Proto` are believed.
-        ready: called once when connections are taken.
+        proxies: addresses and networks whose `X-Forwarded-For` and `-Proto` headers are trusted.
+        ready: called once when the server accepts connections.
 
     Raises:
         ValueError: one of *proxies* is neither an address nor a network.
@@ -41,44 +41,46 @@ class Server(uvicorn.Server):
         proxies: Sequence[str] = (),
         ready: Callable[[], None] = lambda: None,
     ) -> None:
-        gate: Gate[Any] = app.state.gate
-        watch = Watch(gate.limits, proxies)
-        config = Config(
+        state: SharedState[Any] = app.state.shared
+        limiter = ConnectionLimiter(state.limits, proxies)
+        config = ServerConfig(
             app,
-            http=Http,
-            ws=Socket,
-            ws_max_size=gate.limits.request_bytes,
-            ws_per_message_deflate=False,  # a few bytes would become many large frames
+            http=HttpProtocol,
+            ws=WebSocketProtocol,
+            ws_max_size=state.limits.request_bytes,
+            ws_per_message_deflate=False,  # a few bytes could expand to many large frames
             ws_ping_interval=PING_S,
             ws_ping_timeout=PING_S,
             proxy_headers=bool(proxies),
             forwarded_allow_ips=list(proxies),
             server_header=False,
-            access_log=False,  # it would hold all that clients put into a URL
+            access_log=False,  # it would contain whatever clients put into a URL
             log_config=None,
             lifespan="off",
-            limit_concurrency=watch.most,
+            limit_concurrency=limiter.most,
             timeout_graceful_shutdown=GRACE_S,
         )
-        config.watch = watch
+        config.limiter = limiter
         super().__init__(config)
-        self._gate = gate
+        self._state = state
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take connections."""
+        """Accept connections."""
         await super().startup(sockets)
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer whoever waits, then everybody else, and stop."""
-        self._gate.closing.set()
+        """Answer the requests that wait, finish the others, and stop."""
+        self._state.closing.set()
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """End by SIGINT and SIGTERM in good order; by a second SIGINT at once."""
-        if threading.current_thread() is not threading.main_thread():  # who alone may catch them
+        """Stop in good order at SIGINT and SIGTERM; at a second SIGINT stop at once."""
+        if (
+            threading.current_thread() is not threading.main_thread()
+        ):  # only the main thread handles signals
             yield
             return
         before = {
@@ -93,10 +95,10 @@ class Server(uvicorn.Server):
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that takes connections at *host* and *port*; 0 is a free port.
+    """Return a socket that listens at *host* and *port*; 0 is a free port.
 
     Raises:
-        OSError: there is no such address here, or somebody else has the port.
+        OSError: this machine does not have the address, or the port is in use.
     """
     [family, kind, protocol, _, address] = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

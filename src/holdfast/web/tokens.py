@@ -1,4 +1,4 @@
-"""Bearer tokens: signed, bound to a user, valid for a time. Nothing about them is stored."""
+"""Bearer tokens: signed, for one user, valid for a time. The server stores nothing about them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 from starlette.requests import HTTPConnection
@@ -25,7 +25,7 @@ _VERSION: Final = "hf1"
 
 
 class _Claims(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """What a token says: the id of its key, its end, its user, and when it was made."""
+    """The claims of a token: the id of its key, its end, its user, and when it was issued."""
 
     key: str
     ends_at: float
@@ -37,22 +37,22 @@ _CLAIMS: Final = msgspec.json.Decoder(_Claims, strict=True)
 
 
 class Tokens:
-    """Makes tokens and checks them: `hf1.CLAIMS.SIGNATURE`, in base64url.
+    """Issues tokens and checks them: `hf1.CLAIMS.SIGNATURE`, in base64url.
 
     The claims are the id of the key, the instant at which the token ends (seconds since 1970, by
-    the clock of the machine that checks it), the user, and the instant at which it was made. The
+    the clock of the machine that checks it), the user, and the instant at which it was issued. The
     signature is their HMAC-SHA256.
 
     Args:
         secrets: at least 32 bytes each, and random: repetitions, sequences and keyboard rows are
             refused. The first one signs; all are accepted, so that a secret is replaced by putting
             a new one in front and dropping the old one later.
-        audience: what the tokens are for. Those for one thing open nothing else, though the secrets
-            be the same.
-        clock: seconds since 1970.
+        audience: what the tokens are for. Tokens for another audience are refused, also with the
+            same secrets.
+        clock: returns seconds since 1970.
 
     Raises:
-        ValueError: there is no secret, or one can be guessed.
+        ValueError: there is no secret, or one is easy to guess.
     """
 
     def __init__(
@@ -68,15 +68,15 @@ class Tokens:
         self._clock = clock
 
     def issue(self, user: str, *, lifetime: float | timedelta = 86_400.0) -> str:
-        """A token for *user*.
+        """Return a new token for *user*.
 
         Args:
-            user: whom it lets in.
+            user: the name of the user.
             lifetime: seconds for which it is valid.
 
         Raises:
-            ValueError: the user is nobody, or the name too long for a token; or the lifetime is
-                not above 0, or is above ten years.
+            ValueError: the name is empty or too long for a token; or the lifetime is not above
+                0, or is above ten years.
         """
         if not user:
             raise ValueError("a token needs a user")
@@ -94,12 +94,12 @@ class Tokens:
         return token
 
     def user(self, token: str) -> str | None:
-        """Return whose *token* this is; None if it is forged, over, or no token at all."""
+        """Return the user of *token*, or None if it is forged, expired or malformed."""
         claims = self._claims(token)
         return claims.user if claims is not None and self._clock() < claims.ends_at else None
 
     def validity(self, token: str) -> Validity | None:
-        """Return between which instants *token* is valid; None if it is forged."""
+        """Return when *token* is valid, or None if it is forged."""
         claims = self._claims(token)
         if claims is None:
             return None
@@ -107,7 +107,7 @@ class Tokens:
         return Validity(claims.issued_at, claims.ends_at, left_s)
 
     def _claims(self, token: str) -> _Claims | None:
-        """Return what *token* says, if it is genuine."""
+        """Return the claims of *token* if it is genuine."""
         if len(token) > LONGEST_TOKEN or not token.isascii():
             return None
         signed, _, signature = token.rpartition(".")
@@ -123,7 +123,7 @@ class Tokens:
         return claims if genuine else None
 
     async def user_of(self, token: str | None, connection: HTTPConnection) -> str | None:
-        """As `Authenticator` has it."""
+        """Return the user of *token*, as `Authenticator` requires."""
         del connection
         return None if token is None else self.user(token)
 
@@ -132,7 +132,7 @@ class Tokens:
 
 
 def _check_secret(secret: bytes) -> None:
-    """Refuse a secret that can be guessed; its error does not quote it."""
+    """Refuse a secret that is easy to guess; the error does not quote it."""
     if len(secret) < LEAST_SECRET_BYTES:
         raise ValueError(
             f"a secret of {len(secret)} bytes can be guessed: "
@@ -141,7 +141,7 @@ def _check_secret(secret: bytes) -> None:
     if estimated_bits(secret) < LEAST_BITS:
         raise ValueError(
             "a secret that consists of repetitions, sequences or keyboard rows can be guessed: "
-            "make a random one, for example with `holdfast serve secret FILE`"
+            "it must be random, as those of `holdfast serve secret FILE`"
         )
 
 
@@ -154,8 +154,24 @@ def _text(data: bytes) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Of base64url, in its one canonical form: another text of the same bytes is no token."""
+    """Return the bytes of canonical base64url: another text of the same bytes is not a token."""
     data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
     if _text(data) != text:
         raise ValueError("not canonical base64url")
     return data
+
+
+class Authenticator(Protocol):
+    """Identifies the user of a request. `Tokens` is one."""
+
+    async def user_of(self, token: str | None, connection: HTTPConnection) -> str | None:
+        """Return the user who sent a request, or None if it has no valid token.
+
+        The gateway calls this for each request, and on a stream also for each frame, delivery and
+        ping. It limits failures per address. An authenticator that checks passwords should limit
+        them per user as well.
+
+        Args:
+            token: from `Authorization: Bearer …`, or from the first frame of a stream.
+            connection: the request itself, with its headers and cookies.
+        """

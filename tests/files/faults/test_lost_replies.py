@@ -10,11 +10,12 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import AsyncHoldfast, FileFeed, Holdfast
 from holdfast.core.script import Script
+from holdfast.files._sync.chunk_reader import READ
 from holdfast.files._sync.feed import ABORT, REDEFINE, SEAL
-from holdfast.files._sync.feed_file import READ, SETTLE
+from holdfast.files._sync.feed_file import SETTLE
 from holdfast.files._sync.feed_store import STATUS
 from holdfast.files._sync.publisher import PUT
-from holdfast.files._sync.session import CLAIM, LEAVE
+from holdfast.files._sync.session import CLAIM, END_SESSION
 
 WAYS = ["drop_reply", "drop_request"]
 LINES = b"".join(b"line %d\n" % n for n in range(150_000))
@@ -58,7 +59,10 @@ def whole(feed: FileFeed) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("script", "n"),
     [
-        *((script, 1) for script in (PUT, CLAIM, READ, SETTLE, LEAVE, SEAL, REDEFINE, STATUS)),
+        *(
+            (script, 1)
+            for script in (PUT, CLAIM, READ, SETTLE, END_SESSION, SEAL, REDEFINE, STATUS)
+        ),
         *((script, 2) for script in (PUT, CLAIM, READ, SETTLE)),
     ],
 )

@@ -10,19 +10,19 @@ import pytest
 
 from faults.servers import Server
 from holdfast.web import Limits, Rate
-from holdfast.web.audit import one_line
-from web.house import House, opened
+from holdfast.web.audit_log import one_line
+from web.running import RunningApp, opened
 
 Records = Callable[[], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
-def house(standalone: Server) -> Iterator[House]:
+def live(standalone: Server) -> Iterator[RunningApp]:
     """A dashboard, with a chat and a mailbox."""
-    with opened(standalone.url, "audit") as house:
-        house.chat = house.hf.create_chat(["jack"], sender="jill", body="private")
-        house.hf.mailbox("jack").send("private", sender="jill")
-        yield house
+    with opened(standalone.url, "audit") as live:
+        live.chat = live.hf.create_chat(["jack"], sender="jill", body="private")
+        live.hf.mailbox("jack").send("private", sender="jill")
+        yield live
 
 
 @pytest.fixture
@@ -44,16 +44,16 @@ def records(caplog: pytest.LogCaptureFixture) -> Records:
 HERE = {"address": "127.0.0.1"}
 
 
-def test_logins_and_logouts_are_recorded(house: House, records: Records) -> None:
+def test_logins_and_logouts_are_recorded(live: RunningApp, records: Records) -> None:
     """Also those that failed, and wrong passes that are used without logging in."""
-    browser = house.visitor(None, Origin=house.url, Accept="text/html")
+    browser = live.visitor(None, Origin=live.url, Accept="text/html")
     assert browser.post("/login", data={"pass": "wrong"}).status_code == 401
-    made = house.passes.issue("ann", "viewer")
+    made = live.passes.issue("ann", "viewer")
     assert browser.post("/login", data={"pass": made}).status_code == 303
     assert browser.post("/logout").status_code == 303
-    house.visitor(None, Authorization="Bearer wrong").get("/queues")
-    house.of(None, Authorization="Bearer wrong").get("/v1/mailbox")
-    refused = ("-", "-", "login", HERE, "refused: the token is forged or over")
+    live.visitor(None, Authorization="Bearer wrong").get("/queues")
+    live.of(None, Authorization="Bearer wrong").get("/v1/mailbox")
+    refused = ("-", "-", "login", HERE, "refused: the token is forged or expired")
     assert records() == [
         refused,
         ("ann", "viewer", "login", HERE, "logged in"),
@@ -63,12 +63,12 @@ def test_logins_and_logouts_are_recorded(house: House, records: Records) -> None
     ]
 
 
-def test_refused_actions_are_recorded(house: House, records: Records) -> None:
+def test_refused_actions_are_recorded(live: RunningApp, records: Records) -> None:
     """Of viewers, and of pages elsewhere."""
-    ann = house.visitor("viewer", Accept="application/json")
+    ann = live.visitor("viewer", Accept="application/json")
     assert ann.post("/queue/pause", json={"queue": "email"}).status_code == 403
-    cookie = f"holdfast_pass={house.passes.issue('bob', 'operator')}"
-    bob = house.visitor(None, Cookie=cookie)
+    cookie = f"holdfast_pass={live.passes.issue('bob', 'operator')}"
+    bob = live.visitor(None, Cookie=cookie)
     assert bob.post("/queue/pause", data={"queue": "email"}).status_code == 403
     assert records() == [
         ("ann", "viewer", "queue/pause", {"queue": "email"}, "refused: for operators"),
@@ -76,14 +76,14 @@ def test_refused_actions_are_recorded(house: House, records: Records) -> None:
     ]
 
 
-def test_who_reads_private_messages_is_recorded(house: House, records: Records) -> None:
+def test_who_reads_private_messages_is_recorded(live: RunningApp, records: Records) -> None:
     """Once for each chat and mailbox, however often the page renews itself."""
-    ann, chat = house.visitor("viewer"), house.chat.chat_id
+    ann, chat = live.visitor("viewer"), live.chat.chat_id
     for _ in range(3):
         assert "private" in ann.get(f"/chat?id={chat}").text
         assert "private" in ann.get(f"/chat.json?id={chat}", headers={"HX-Request": "true"}).text
         assert "private" in ann.get("/mailbox?name=jack").text
-    assert house.visitor("viewer").get("/queues").status_code == 200
+    assert live.visitor("viewer").get("/queues").status_code == 200
     assert records() == [
         ("ann", "viewer", "read chat", {"id": chat}, "shown"),
         ("ann", "viewer", "read mailbox", {"name": "jack"}, "shown"),
@@ -92,19 +92,19 @@ def test_who_reads_private_messages_is_recorded(house: House, records: Records) 
 
 def test_wrong_tokens_do_not_flood_the_log(standalone: Server, records: Records) -> None:
     """As many are recorded as are allowed."""
-    with opened(standalone.url, "audit-flood", Limits(failures=Rate(0.001, 3))) as house:
-        wrong = house.of(None, Authorization="Bearer wrong")
+    with opened(standalone.url, "audit-flood", Limits(failures=Rate(0.001, 3))) as live:
+        wrong = live.of(None, Authorization="Bearer wrong")
         for _ in range(20):
             wrong.get("/v1/mailbox")
     assert len(records()) == 3
 
 
-def test_a_record_is_one_line(house: House, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_record_is_one_line(live: RunningApp, caplog: pytest.LogCaptureFixture) -> None:
     """Whatever the names in it."""
     caplog.set_level(logging.INFO, "holdfast.audit")
     name = "ann\n2026-11-23 INFO root (operator) queue/clear \u202e\x1b[2J"
-    headers = {"Authorization": f"Bearer {house.passes.issue(name, 'viewer')}"}
-    house.of(None, **headers).post("/dashboard/queue/pause", json={"queue": name})
+    headers = {"Authorization": f"Bearer {live.passes.issue(name, 'viewer')}"}
+    live.of(None, **headers).post("/dashboard/queue/pause", json={"queue": name})
     [record] = [each for each in caplog.records if each.name == "holdfast.audit"]
     assert record.getMessage().isprintable()
     assert record.getMessage().startswith(r"ann\n2026-11-23 ")
@@ -112,18 +112,18 @@ def test_a_record_is_one_line(house: House, caplog: pytest.LogCaptureFixture) ->
 
 
 @pytest.mark.parametrize("how", ["unsigned", "changed"])
-def test_what_was_said_is_signed(house: House, how: str) -> None:
+def test_what_was_said_is_signed(live: RunningApp, how: str) -> None:
     """A cookie that something else set says nothing."""
-    made = house.passes.issue("ann", "operator")
+    made = live.passes.issue("ann", "operator")
 
     def browser(said: str = "") -> Any:
-        cookie = f"holdfast_pass={made}" + (f"; holdfast_said={said}" if said else "")
-        return house.visitor(None, Cookie=cookie, Origin=house.url, Accept="text/html")
+        cookie = f"holdfast_pass={made}" + (f"; holdfast_flash={said}" if said else "")
+        return live.visitor(None, Cookie=cookie, Origin=live.url, Accept="text/html")
 
-    house.hf.queue("email").pause()  # a form of a page acts only on what exists
+    live.hf.queue("email").pause()  # a form of a page acts only on what exists
     done = browser().post("/queue/pause", data={"queue": "email"})
-    said = done.headers["set-cookie"].partition("holdfast_said=")[2].partition(";")[0].strip('"')
+    said = done.headers["set-cookie"].partition("holdfast_flash=")[2].partition(";")[0].strip('"')
     assert "email" in browser(said).get("/locks").text
     text, _, signed = said.partition(".")
     forged = {"unsigned": text, "changed": f"{text[4:]}.{signed}"}[how]
-    assert 'class="said"' not in browser(forged).get("/locks").text
+    assert 'class="flash"' not in browser(forged).get("/locks").text

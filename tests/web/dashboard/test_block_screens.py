@@ -9,80 +9,80 @@ from typing import Any
 
 from faults.waiting import eventually
 from holdfast import Counted, LocalFiles
-from web.dashboard.test_screens import act, done, house, see  # noqa: F401 (a fixture)
-from web.house import House
+from web.dashboard.test_screens import act, done, see
+from web.running import RunningApp
 
 
-def test_a_lock_shows_its_holder_and_who_waits(house: House) -> None:  # noqa: F811
+def test_a_lock_shows_its_holder_and_who_waits(live: RunningApp) -> None:
     """By name, and one that is free as well."""
-    with house.hf.lock("item:42").hold() as lease:
-        eventually(house.hf.locks)
-        [listed] = see(house, "locks")["locks"]
+    with live.hf.lock("item:42").hold() as lease:
+        eventually(live.hf.locks)
+        [listed] = see(live, "locks")["locks"]
         assert (listed["name"], listed["holder"]) == ("item:42", lease.holder)
         assert listed["fence"] == lease.fence
-        seen = see(house, "lock", name="item:42")
+        seen = see(live, "lock", name="item:42")
         assert (seen["holder"], seen["fence"]) == (lease.holder, lease.fence)
         assert 0 < seen["remaining"] <= 10
-        assert see(house, "locks", q="ITEM")["total"] == 1
-        assert see(house, "locks", q="none")["total"] == 0
-    assert see(house, "lock", name="item:42")["holder"] is None
+        assert see(live, "locks", q="ITEM")["total"] == 1
+        assert see(live, "locks", q="none")["total"] == 0
+    assert see(live, "lock", name="item:42")["holder"] is None
 
 
-def test_an_operator_changes_the_limit_of_a_semaphore(house: House) -> None:  # noqa: F811
+def test_an_operator_changes_the_limit_of_a_semaphore(live: RunningApp) -> None:
     """For everybody; what is no limit is refused."""
-    with house.hf.semaphore("api", limit=2).hold():
-        seen = see(house, "semaphore", name="api")
+    with live.hf.semaphore("api", limit=2).hold():
+        seen = see(live, "semaphore", name="api")
         assert (seen["limit"], seen["held"], len(seen["holders"])) == (2, 1, 1)
-        assert "5 places" in done(house, "semaphore/limit", name="api", limit="5")[0]
-        assert house.hf.semaphore("api").inspect().limit == 5
+        assert "5 permits" in done(live, "semaphore/limit", name="api", limit="5")[0]
+        assert live.hf.semaphore("api").inspect().limit == 5
         for wrong in ("0", "-1", "five", "", "9" * 12):
-            assert act(house, "semaphore/limit", name="api", limit=wrong).status_code == 400
-        assert house.hf.semaphore("api").inspect().limit == 5
+            assert act(live, "semaphore/limit", name="api", limit=wrong).status_code == 400
+        assert live.hf.semaphore("api").inspect().limit == 5
 
 
-def test_a_mailbox_shows_whether_its_owner_was_here(house: House) -> None:  # noqa: F811
+def test_a_mailbox_shows_whether_its_owner_was_here(live: RunningApp) -> None:
     """How much waits, and what came last, the newest first."""
-    box = house.hf.mailbox("jill", capacity=30)
+    box = live.hf.mailbox("jill", capacity=30)
     for number in range(25):
         box.send({"n": number}, sender="jack")
     box.ack(5)
-    [listed] = see(house, "mailboxes")["mailboxes"]
+    [listed] = see(live, "mailboxes")["mailboxes"]
     assert (listed["name"], listed["status"]["unread"]) == ("jill", 20)
-    seen = see(house, "mailbox", name="jill")
+    seen = see(live, "mailbox", name="jill")
     assert seen["status"]["last_seen_at"]
     assert len(seen["messages"]) == 20
     assert (seen["messages"][0]["seq"], seen["messages"][0]["body"]) == (25, '{"n":24}')
 
 
-def test_a_chat_tells_who_holds_it_back(house: House) -> None:  # noqa: F811
+def test_a_chat_tells_who_holds_it_back(live: RunningApp) -> None:
     """And of how many messages that one alone."""
     who = ["ann", "bob", "carol"]
-    chat = house.hf.create_chat(who, sender="ann", body=0, chat_id="c", keep="until_read")
+    chat = live.hf.create_chat(who, sender="ann", body=0, chat_id="c", keep="until_read")
     for number in range(9):
         chat.send(number, sender="ann")
-    inboxes = {name: house.hf.inbox(name) for name in who}  # who sends has read
+    inboxes = {name: live.hf.inbox(name) for name in who}  # who sends has read
     [batch] = inboxes["bob"].fetch(limit=4)
     inboxes["bob"].ack(batch)
-    hold = see(house, "chat", id="c")["hold"]
+    hold = see(live, "chat", id="c")["hold"]
     assert (hold["user"], hold["messages"], hold["alone"]) == ("carol", 10, 4)
     assert (hold["others"], bool(hold["lets_go_at"])) == (0, True)
     for name in ("bob", "carol"):
         [batch] = inboxes[name].fetch()
         inboxes[name].ack(batch)
-    assert see(house, "chat", id="c")["hold"] is None
-    assert [each["chat_id"] for each in see(house, "chats")["chats"]] == ["c"]
-    assert see(house, "chat", id="gone")["status"] is None
+    assert see(live, "chat", id="c")["hold"] is None
+    assert [each["chat_id"] for each in see(live, "chats")["chats"]] == ["c"]
+    assert see(live, "chat", id="gone")["status"] is None
 
 
-def test_a_counter_is_shown_in_any_precision_and_as_a_sheet(house: House) -> None:  # noqa: F811
+def test_a_counter_is_shown_in_any_precision_and_as_a_sheet(live: RunningApp) -> None:
     """In which nothing is run, whatever the counter is called."""
     name = "=HYPERLINK(1)"
-    house.hf.counter(name, precisions=[60, 3600], keep=10).add(7)
-    seen = see(house, "counter", name=name)
+    live.hf.counter(name, precisions=[60, 3600], keep=10).add(7)
+    seen = see(live, "counter", name=name)
     assert (seen["precision"], seen["total"], len(seen["samples"])) == (60, 7, 10)
-    seen = see(house, "counter", name=name, precision=3600, last=500)
+    seen = see(live, "counter", name=name, precision=3600, last=500)
     assert (seen["total"], seen["state"]["keep"]) == (7, 10)
-    viewer = house.visitor("viewer")
+    viewer = live.visitor("viewer")
     answer = viewer.get("/counter.csv", params={"name": name, "precision": 60, "last": 5})
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     assert answer.headers["content-disposition"] == 'attachment; filename="counter.csv"'
@@ -92,14 +92,14 @@ def test_a_counter_is_shown_in_any_precision_and_as_a_sheet(house: House) -> Non
     assert viewer.get("/counter.json", params={"name": name, "precision": 5}).status_code == 400
 
 
-def test_completions_are_tried(house: House) -> None:  # noqa: F811
+def test_completions_are_tried(live: RunningApp) -> None:
     """Names, and those that somebody used lately."""
-    house.hf.completions("guild:3").add_many(["jeff", ("Carla Santos", "42")])
-    house.hf.recent("player:7").touch("jenny")
-    seen = see(house, "completions", q="san")
+    live.hf.completions("guild:3").add_many(["jeff", ("Carla Santos", "42")])
+    live.hf.recent("player:7").touch("jenny")
+    seen = see(live, "completions", q="san")
     assert (seen["name"], seen["count"], seen["known"]) == ("guild:3", 2, ["guild:3"])
     assert seen["matches"] == [{"name": "Carla Santos", "id": "42"}]
-    seen = see(house, "completions", way="recent", name="player:7", q="JE")
+    seen = see(live, "completions", kind="recent", name="player:7", q="JE")
     assert [match["name"] for match in seen["matches"]] == ["jenny"]
 
 
@@ -115,38 +115,38 @@ class Rows:
         return {each: {"left": 100 - self.asked} for each in ids}
 
 
-def test_a_row_is_explained_and_invalidated(house: House) -> None:  # noqa: F811
+def test_a_row_is_explained_and_invalidated(live: RunningApp) -> None:
     """After which it is loaded anew."""
     rows = Rows()
-    cache = house.hf.row_cache("inventory", source=rows)
+    cache = live.hf.row_cache("inventory", source=rows)
     cache.schedule(("eu", 7), every=600.0)
     cache.refresh_due()
-    assert [each["name"] for each in see(house, "rows")["caches"]] == ["inventory"]
-    seen = see(house, "cache", name="inventory")
+    assert [each["name"] for each in see(live, "rows")["caches"]] == ["inventory"]
+    seen = see(live, "cache", name="inventory")
     assert [each["id"] for each in seen["rows"]] == ['["eu",7]']
-    seen = see(house, "cache", name="inventory", id='["eu", 7]')["row"]
+    seen = see(live, "cache", name="inventory", id='["eu", 7]')["row"]
     assert (seen["value"], seen["explanation"]["state"]) == ({"left": 99}, "fresh")
-    assert "due every 600 s" in seen["says"]
-    done(house, "row/invalidate", name="inventory", id='["eu",7]')
-    seen = see(house, "cache", name="inventory", id='["eu",7]')["row"]
+    assert "due every 600 s" in seen["text"]
+    done(live, "row/invalidate", name="inventory", id='["eu",7]')
+    seen = see(live, "cache", name="inventory", id='["eu",7]')["row"]
     assert (seen["value"], seen["explanation"]["state"]) == (None, "uncached")
     assert cache.refresh_due().stored == 1
     for odd in ("[]", "[1.5]", "true", "{", "[[1]]", "1" * 30):
-        answer = house.visitor("viewer").get("/cache.json", params={"name": "x", "id": odd})
+        answer = live.visitor("viewer").get("/cache.json", params={"name": "x", "id": odd})
         assert answer.status_code in (200, 400)
 
 
-def test_a_feed_shows_how_far_its_consumers_are(house: House) -> None:  # noqa: F811
+def test_a_feed_shows_how_far_its_consumers_are(live: RunningApp) -> None:
     """And which files are left, for whom."""
-    feed = house.hf.file_feed("logs", consumers=["a", "b"])
+    feed = live.hf.file_feed("logs", consumers=["a", "b"])
     for name in ("one.log", "two.log"):
         feed.publish(io.BytesIO(b"line\n" * 100), name=name)
     for file in feed.consumer("a").files(timeout=0):
         with file:
             assert len(list(file.lines())) == 100
-    [listed] = see(house, "feeds")["feeds"]
+    [listed] = see(live, "feeds")["feeds"]
     assert (listed["status"]["name"], listed["done"]) == ("logs", 0.0)
-    seen = see(house, "feed", name="logs")
+    seen = see(live, "feed", name="logs")
     assert [each["behind"] for each in seen["status"]["consumers"]] == [0, 1000]
     assert [(file["name"], file["waits_for"]) for file in seen["files"]] == [
         ("two.log", ["b"]),
@@ -154,7 +154,7 @@ def test_a_feed_shows_how_far_its_consumers_are(house: House) -> None:  # noqa: 
     ]
 
 
-def test_a_tally_is_shown_by_day_and_dimension(house: House, tmp_path: Any) -> None:  # noqa: F811
+def test_a_tally_is_shown_by_day_and_dimension(live: RunningApp, tmp_path: Any) -> None:
     """The last day and the largest dimension at first; and as a sheet."""
     (tmp_path / "a.log").write_text("2011-10-09 US\n2011-10-10 DE\n2011-10-10 +DE\nnonsense\n")
 
@@ -162,15 +162,15 @@ def test_a_tally_is_shown_by_day_and_dimension(house: House, tmp_path: Any) -> N
         day, _, country = line.decode().partition(" ")
         return Counted(day, {"country": country}) if country else None
 
-    house.hf.tally("daily").aggregate(LocalFiles(tmp_path), key=by_country)
-    [listed] = see(house, "tallies")["tallies"]
+    live.hf.tally("daily").aggregate(LocalFiles(tmp_path), key=by_country)
+    [listed] = see(live, "tallies")["tallies"]
     assert listed == {"name": "daily", "days": {"2011-10-09": 1, "2011-10-10": 2}}
-    seen = see(house, "tally", name="daily")
+    seen = see(live, "tally", name="daily")
     assert (seen["day"], seen["dimension"], seen["total"]) == ("2011-10-10", "country", 2)
     assert sorted(count["value"] for count in seen["counts"]) == ["+DE", "DE"]
-    seen = see(house, "tally", name="daily", day="2011-10-09")
+    seen = see(live, "tally", name="daily", day="2011-10-09")
     assert [count["value"] for count in seen["counts"]] == ["US"]
-    answer = house.visitor("viewer").get("/tally.csv", params={"name": "daily"})
+    answer = live.visitor("viewer").get("/tally.csv", params={"name": "daily"})
     assert sorted(csv.reader(io.StringIO(answer.text))) == [
         ["'+DE", "1"],
         ["DE", "1"],

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import re
-import secrets
 import threading
-from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlencode
 
-import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Retry, TaskRegistry
-from holdfast.web import Role
 from rows.table import Table
-from web.browsers import DESK, PATIENCE_MS, PHONE, launched
-from web.dashboard.world import QUERIES, fill, work
-from web.house import House, opened
+from web.browsers import PHONE, Tab, visit
+from web.dashboard.sample_data import QUERIES, fill, work
+from web.running import RunningApp, opened
 
 registry = TaskRegistry()
-
-EXPECTED = ("ERR_INTERNET_DISCONNECTED", "503 (Service Unavailable)", "htmx:")
-"""What is complained about when a test takes something away."""
 
 
 @registry.task(queue="email", retry=Retry(attempts=1))
@@ -34,98 +27,49 @@ def send(to: str) -> None:
         raise ConnectionError("smtp said no")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One browser for all tests here."""
-    with launched() as browser:
-        yield browser
-
-
-@pytest.fixture
-def house(standalone: Server) -> Iterator[House]:
-    """A dashboard to look at."""
-    with opened(standalone.url, f"look-{secrets.token_hex(4)}") as house:
-        yield house
-
-
-Tab = Callable[..., Page]
-
-
-@pytest.fixture
-def tab(browser: Browser, house: House) -> Iterator[Tab]:
-    """Log in as somebody; nothing may go wrong in the page while the test runs.
-
-    Its tabs are closed before the house is: a page without one complains.
-    """
-    complaints: list[str] = []
-    contexts: list[Any] = []
-
-    def log_in(
-        house: House, *, role: Role = "operator", heading: str = "Overview", **options: Any
-    ) -> Page:
-        context = browser.new_context(**{"viewport": DESK, **options})
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE_MS)
-        context.on("console", lambda m: m.type == "error" and complaints.append(m.text))
-        context.on("weberror", lambda error: complaints.append(str(error.error)))
-        page = context.new_page()
-        page.goto(house.login(role))
-        expect(page.locator("h1")).to_have_text(heading)
-        return page
-
-    yield log_in
-    for context in contexts:
-        context.close()
-    assert [text for text in complaints if not any(each in text for each in EXPECTED)] == []
-
-
-def visit(page: Page, house: House, path: str) -> None:
-    page.goto(f"{house.url}/dashboard/{path}")
-
-
 def figure(page: Page, name: str) -> Any:
     """The value under that name."""
     return page.locator(".figure", has=page.locator("dt", has_text=name)).locator("dd")
 
 
-def test_the_pass_leaves_the_address_at_once(tab: Tab, house: House) -> None:
+def test_the_pass_leaves_the_address_at_once(tab: Tab, live: RunningApp) -> None:
     """It is no part of any request's URL; scripts cannot read it; logging out forgets it."""
-    page = tab(house)
+    page = tab(live)
     assert "token" not in page.url
     assert page.evaluate("document.cookie") == ""
     page.get_by_role("button", name="Log out").click()
     expect(page.locator("#login")).to_be_visible()
-    visit(page, house, "queues")
+    visit(page, live, "queues")
     expect(page.locator("#login")).to_be_visible()
 
 
-def test_values_move_by_themselves_under_traffic(tab: Tab, house: House) -> None:
+def test_values_move_by_themselves_under_traffic(tab: Tab, live: RunningApp) -> None:
     """Without anybody pressing anything; and stand still while they are told to."""
-    page = tab(house)
+    page = tab(live)
     expect(figure(page, "Waiting")).to_contain_text("0")
-    house.hf.enqueue_many([send.call("jill") for _ in range(7)])
+    live.hf.enqueue_many([send.call("jill") for _ in range(7)])
     expect(figure(page, "Waiting")).to_contain_text("7")
-    expect(page.locator(".verdict")).to_contain_text("No worker serves email", ignore_case=True)
+    expect(page.locator(".banner")).to_contain_text("No worker serves email", ignore_case=True)
     expect(page.locator(".uplot canvas")).to_have_count(1)
     page.keyboard.press("p")
     expect(page.locator("#pause")).to_have_text("Paused")
-    worker = house.hf.worker(registry)
+    worker = live.hf.worker(registry)
     thread = threading.Thread(target=worker.run)
     thread.start()
     try:
         expect(figure(page, "Waiting")).to_contain_text("7")
         page.click("#pause")
         expect(figure(page, "Waiting")).to_contain_text("0")
-        expect(figure(page, "Running")).to_contain_text("of 50 places, 1 worker")
+        expect(figure(page, "Running")).to_contain_text("of 50 slots, 1 worker")
     finally:
         worker.stop()
         thread.join(20)
     expect(page.locator(".uplot canvas")).to_have_count(1)
 
 
-def test_a_page_that_nobody_sees_asks_for_nothing(tab: Tab, house: House) -> None:
+def test_a_page_that_nobody_sees_asks_for_nothing(tab: Tab, live: RunningApp) -> None:
     """Until it is seen again."""
-    page = tab(house)
+    page = tab(live)
     asked: list[str] = []
     page.clock.install()
     page.reload()
@@ -133,7 +77,7 @@ def test_a_page_that_nobody_sees_asks_for_nothing(tab: Tab, house: House) -> Non
     page.on("request", lambda one: "hx-request" in one.headers and asked.append(one.url))
     page.clock.run_for(60_000)
     assert asked == []
-    house.hf.enqueue(send.call("jill"))
+    live.hf.enqueue(send.call("jill"))
     show(page, hidden=False)
     expect(figure(page, "Waiting")).to_contain_text("1")
 
@@ -149,12 +93,12 @@ def show(page: Page, *, hidden: bool) -> None:
     )
 
 
-def test_chosen_tasks_are_replayed_after_a_question(tab: Tab, house: House) -> None:
+def test_chosen_tasks_are_replayed_after_a_question(tab: Tab, live: RunningApp) -> None:
     """With their number; the page says what was done; who says no has done nothing."""
-    house.hf.enqueue_many([send.call("bad") for _ in range(3)])
-    work(house.hf, registry)
-    page = tab(house)
-    visit(page, house, "tasks?queue=email&state=dead")
+    live.hf.enqueue_many([send.call("bad") for _ in range(3)])
+    work(live.hf, registry)
+    page = tab(live)
+    visit(page, live, "tasks?queue=email&state=dead")
     expect(page.locator("input[name=id]")).to_have_count(3)
     button = page.locator("button[data-chosen]")
     expect(button).to_be_disabled()
@@ -165,34 +109,34 @@ def test_chosen_tasks_are_replayed_after_a_question(tab: Tab, house: House) -> N
     button.click()
     expect(page.locator("#sure-what")).to_contain_text("3 dead tasks")
     page.locator("#sure button[value=no]").click()
-    assert house.hf.queue("email").stats().dead == 3
+    assert live.hf.queue("email").stats().dead == 3
     button.click()
     page.locator("#sure button[value=yes]").click()
-    expect(page.locator(".said")).to_have_text("In line again: 3 tasks.")
+    expect(page.locator(".flash")).to_have_text("Replayed 3 tasks.")
     expect(page.locator("input[name=id]")).to_have_count(0)
-    assert house.hf.queue("email").stats().ready == 3
+    assert live.hf.queue("email").stats().ready == 3
     page.reload()
-    expect(page.locator(".said")).to_have_count(0)
+    expect(page.locator(".flash")).to_have_count(0)
 
 
-def test_what_is_chosen_stays_while_others_come(tab: Tab, house: House) -> None:
+def test_what_is_chosen_stays_while_others_come(tab: Tab, live: RunningApp) -> None:
     """A list under which somebody chooses does not move away."""
-    house.hf.enqueue_many([send.call("jill") for _ in range(2)])
-    page = tab(house)
-    visit(page, house, "tasks?queue=email")
+    live.hf.enqueue_many([send.call("jill") for _ in range(2)])
+    page = tab(live)
+    visit(page, live, "tasks?queue=email")
     page.locator("input[name=id]").first.check()
-    house.hf.enqueue(send.call("jack"))
+    live.hf.enqueue(send.call("jack"))
     expect(page.locator("body")).to_have_class("held")
     expect(page.locator("input[name=id]")).to_have_count(2)
     page.locator("input[name=id]").first.uncheck()
     expect(page.locator("input[name=id]")).to_have_count(3)
 
 
-def test_what_was_on_its_way_takes_nothing_out_of_hand(tab: Tab, house: House) -> None:
+def test_what_was_on_its_way_takes_nothing_out_of_hand(tab: Tab, live: RunningApp) -> None:
     """An answer that was asked for before somebody began to choose."""
-    house.hf.enqueue_many([send.call("jill") for _ in range(2)])
-    page = tab(house)
-    visit(page, house, "tasks?queue=email")
+    live.hf.enqueue_many([send.call("jill") for _ in range(2)])
+    page = tab(live)
+    visit(page, live, "tasks?queue=email")
     on_its_way: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -204,7 +148,7 @@ def test_what_was_on_its_way_takes_nothing_out_of_hand(tab: Tab, house: House) -
     page.route(lambda url: "/tasks?" in url, hold)
     eventually(lambda: page.title() and on_its_way, reason="the page asks what is new")
     page.locator("input[name=id]").first.check()
-    house.hf.enqueue(send.call("jack"))
+    live.hf.enqueue(send.call("jack"))
     page.evaluate("addEventListener('htmx:beforeSwap', () => setTimeout(() => { came = true }))")
     on_its_way[0].continue_()
     eventually(lambda: page.evaluate("window.came"), reason="it came")
@@ -212,48 +156,48 @@ def test_what_was_on_its_way_takes_nothing_out_of_hand(tab: Tab, house: House) -
     expect(page.locator("input[name=id]").first).to_be_checked()
 
 
-def test_a_queue_is_paused_by_keyboard(tab: Tab, house: House) -> None:
+def test_a_queue_is_paused_by_keyboard(tab: Tab, live: RunningApp) -> None:
     """As by mouse."""
-    house.hf.enqueue(send.call("jill"))
-    page = tab(house)
-    visit(page, house, "queue?name=email")
+    live.hf.enqueue(send.call("jill"))
+    page = tab(live)
+    visit(page, live, "queue?name=email")
     page.get_by_role("button", name="Pause", exact=True).focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".said")).to_contain_text("email is paused")
+    expect(page.locator(".flash")).to_contain_text("email is paused")
     expect(page.locator("h1 .tag")).to_have_text("paused")
-    assert house.hf.queue("email").stats().paused
+    assert live.hf.queue("email").stats().paused
 
 
-def test_a_viewer_sees_no_buttons(tab: Tab, house: House) -> None:
+def test_a_viewer_sees_no_buttons(tab: Tab, live: RunningApp) -> None:
     """They would be refused anyway."""
-    house.hf.enqueue(send.call("jill"))
-    page = tab(house, role="viewer")
+    live.hf.enqueue(send.call("jill"))
+    page = tab(live, role="viewer")
     for path in ("queues", "queue?name=email", "tasks?queue=email"):
-        visit(page, house, path)
+        visit(page, live, path)
         expect(page.locator("#live form[method=post] button")).to_have_count(0)
 
 
-def test_nothing_hostile_runs_on_any_page(tab: Tab, house: House) -> None:
+def test_nothing_hostile_runs_on_any_page(tab: Tab, live: RunningApp) -> None:
     """The policy has nothing to report; and no page is wider than a phone."""
-    fill(house.hf)
-    page = tab(house, viewport=PHONE, color_scheme="dark")
+    fill(live.hf)
+    page = tab(live, viewport=PHONE, color_scheme="dark")
     page.add_init_script(
         "addEventListener('securitypolicyviolation', (e) => { throw Error(e.blockedURI) })"
     )
     for path, queries in QUERIES.items():
-        visit(page, house, f"{path}?{urlencode(queries[0])}")
+        visit(page, live, f"{path}?{urlencode(queries[0])}")
         expect(page.locator("#live")).to_be_visible()
         assert page.title() != "owned"
         assert page.locator("#live img").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
 
 
-def test_a_dashboard_that_is_away_is_said_to_be_and_heals(tab: Tab, house: House) -> None:
+def test_a_dashboard_that_is_away_is_said_to_be_and_heals(tab: Tab, live: RunningApp) -> None:
     """What is seen meanwhile is old, and says so."""
-    page = tab(house)
+    page = tab(live)
     page.context.set_offline(True)
     expect(page.locator("#away")).to_be_visible()
-    house.hf.enqueue(send.call("jill"))
+    live.hf.enqueue(send.call("jill"))
     page.context.set_offline(False)
     expect(page.locator("#away")).to_be_hidden()
     expect(figure(page, "Waiting")).to_contain_text("1")
@@ -261,24 +205,24 @@ def test_a_dashboard_that_is_away_is_said_to_be_and_heals(tab: Tab, house: House
 
 def test_it_opens_with_a_diagnosis_and_heals(tab: Tab, fresh_server: Server) -> None:
     """When the server behind it is down, from the first page on."""
-    with opened(fresh_server.url, "diagnosis") as house:
+    with opened(fresh_server.url, "diagnosis") as live:
         fresh_server.kill()
-        page = tab(house, heading="The server does not answer")
+        page = tab(live, heading="The server does not answer")
         expect(page.locator("#diagnosis")).to_contain_text(str(fresh_server.port))
         fresh_server.start()
         expect(page.locator("h1")).to_have_text("Overview")
         fresh_server.kill()
         expect(page.locator("h1")).to_have_text("The server does not answer")
         fresh_server.start()
-        expect(page.locator(".verdict.good")).to_be_visible()
+        expect(page.locator(".banner.ok")).to_be_visible()
         page.close()
 
 
-def test_names_are_completed_while_they_are_typed(tab: Tab, house: House) -> None:
+def test_names_are_completed_while_they_are_typed(tab: Tab, live: RunningApp) -> None:
     """After a slash, wherever one is; what is typed stays, and is in the address."""
-    house.hf.completions("guild:3").add_many(["jeff", "jenny", "jack"])
-    page = tab(house)
-    visit(page, house, "completions?name=guild:3")
+    live.hf.completions("guild:3").add_many(["jeff", "jenny", "jack"])
+    page = tab(live)
+    visit(page, live, "completions?name=guild:3")
     names = page.locator("td.name")
     expect(names).to_have_count(3)
     page.keyboard.press("/")
@@ -293,12 +237,12 @@ def test_names_are_completed_while_they_are_typed(tab: Tab, house: House) -> Non
     expect(names).to_have_text(["jenny"])
 
 
-def test_a_counter_moves_in_its_chart(tab: Tab, house: House) -> None:
+def test_a_counter_moves_in_its_chart(tab: Tab, live: RunningApp) -> None:
     """And another precision is drawn in its place."""
-    counter = house.hf.counter("hits", precisions=[1, 60], keep=30)
+    counter = live.hf.counter("hits", precisions=[1, 60], keep=30)
     counter.add(2)
-    page = tab(house)
-    visit(page, house, "counter?name=hits&precision=60")
+    page = tab(live)
+    visit(page, live, "counter?name=hits&precision=60")
     expect(figure(page, "Counted")).to_contain_text("2")
     expect(page.locator(".uplot canvas")).to_have_count(1)
     counter.add(5)
@@ -308,14 +252,14 @@ def test_a_counter_moves_in_its_chart(tab: Tab, house: House) -> None:
     expect(figure(page, "Most")).to_contain_text("within 1 s")
 
 
-def test_a_row_is_invalidated_by_its_button(tab: Tab, house: House) -> None:
+def test_a_row_is_invalidated_by_its_button(tab: Tab, live: RunningApp) -> None:
     """Of the one that is explained."""
-    cache = house.hf.row_cache("inventory", source=Table({"lamp": {"left": 3}}))
+    cache = live.hf.row_cache("inventory", source=Table({"lamp": {"left": 3}}))
     cache.schedule("lamp", every=600.0)
     cache.refresh_due()
-    page = tab(house)
-    visit(page, house, "cache?name=inventory&id=lamp")
+    page = tab(live)
+    visit(page, live, "cache?name=inventory&id=lamp")
     expect(page.locator("#row")).to_contain_text('"left": 3')
     page.locator("#row").get_by_role("button", name="Invalidate").click()
-    expect(page.locator(".said")).to_contain_text("is read from its source")
+    expect(page.locator(".flash")).to_contain_text("is read from its source")
     expect(page.locator("#row .tag")).to_have_text("uncached")

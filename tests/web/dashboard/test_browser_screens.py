@@ -12,17 +12,10 @@ from playwright.sync_api import Page, expect
 
 from holdfast import Counted, Holdfast, LocalFiles
 from rows.table import Table
-from web.dashboard.test_browser import (  # noqa: F401 (fixtures)
-    Tab,
-    browser,
-    house,
-    registry,
-    send,
-    tab,
-    visit,
-)
-from web.dashboard.world import work
-from web.house import House
+from web.browsers import Tab, visit
+from web.dashboard.sample_data import work
+from web.dashboard.test_browser import registry, send
+from web.running import RunningApp
 
 NEWS = "newcomer"
 
@@ -38,22 +31,22 @@ SCREENS = (
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_each_screen_shows_what_comes_by_itself(tab: Tab, house: House, tmp_path: Path) -> None:  # noqa: F811
+def test_each_screen_shows_what_comes_by_itself(tab: Tab, live: RunningApp, tmp_path: Path) -> None:
     """Nobody presses anything."""
-    house.hf.enqueue(send.call("jill").options(task_id="one"))
-    house.hf.completions("guild:3").add("jeff")
-    first = tab(house)
+    live.hf.enqueue(send.call("jill").options(task_id="one"))
+    live.hf.completions("guild:3").add("jeff")
+    first = tab(live)
     pages = {}
     for path in SCREENS:
         pages[path] = first.context.new_page()
-        visit(pages[path], house, path)
+        visit(pages[path], live, path)
         expect(pages[path].locator("h1")).to_be_visible()
         expect(pages[path].locator("#live")).not_to_contain_text(NEWS)
-    visit(first, house, "server")
+    visit(first, live, "server")
     keys = first.locator("dt:text-is('Keys') + dd")
     before = keys.inner_text()
     with ExitStack() as until_seen:
-        told = arrive(house.hf, tmp_path, until_seen)
+        told = arrive(live.hf, tmp_path, until_seen)
         expect(keys).not_to_have_text(before)
         for path, page in pages.items():
             expect(page.locator("#live")).to_contain_text(told.get(path, NEWS))
@@ -102,43 +95,43 @@ def counted(line: bytes) -> Counted:
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_each_button_does_what_it_says(tab: Tab, house: House) -> None:  # noqa: F811
+def test_each_button_does_what_it_says(tab: Tab, live: RunningApp) -> None:
     """After the question that tells how many it is about."""
-    hf = house.hf
+    hf = live.hf
     queue = hf.queue("email")
     hf.enqueue_many([send.call("bad") for _ in range(3)])
     work(hf, registry)
-    page = tab(house)
-    visit(page, house, "queue?name=email")
+    page = tab(live)
+    visit(page, live, "queue?name=email")
     press(page, "Pause", said="email is paused")
     assert queue.stats().paused
-    press(page, "Resume", said="email goes on")
+    press(page, "Resume", said="email is resumed")
     assert not queue.stats().paused
     press(page, "Replay all 3 dead", sure="3 dead tasks of email", said="3 tasks")
     assert (queue.stats().dead, queue.stats().ready) == (0, 3)
     work(hf, registry)
-    visit(page, house, "failures")
+    visit(page, live, "failures")
     press(page, "Replay 3", sure="3 dead tasks", said="3 tasks")
     assert (queue.stats().dead, queue.stats().ready) == (0, 3)
-    visit(page, house, "queue?name=email")
-    press(page, "Drop all 3 that wait", sure="3 tasks of email", said="3")
+    visit(page, live, "queue?name=email")
+    press(page, "Delete all 3 waiting", sure="3 tasks of email", said="3")
     assert queue.stats().ready == 0
     bad = hf.enqueue(send.call("bad"))
     work(hf, registry)
-    visit(page, house, f"task?queue=email&id={bad.task_id}")
-    press(page, "Replay", said="In line again: 1 task")
+    visit(page, live, f"task?queue=email&id={bad.task_id}")
+    press(page, "Replay", said="Replayed 1 task")
     assert bad.status().state == "queued"
-    press(page, "Cancel", sure="Cancel this task?", said="Cancelled: 1 task")
+    press(page, "Cancel", sure="Cancel this task?", said="Cancelled 1 task")
     assert bad.status().state == "cancelled"
     hf.enqueue(send.call("bad"))
     work(hf, registry)
-    visit(page, house, "queue?name=email")
-    press(page, "Drop all 1 dead", sure="1 dead task of email", said="1")
+    visit(page, live, "queue?name=email")
+    press(page, "Delete all 1 dead", sure="1 dead task of email", said="1")
     assert queue.stats().dead == 0
     with hf.semaphore("api", limit=2).hold():
-        visit(page, house, "semaphore?name=api")
+        visit(page, live, "semaphore?name=api")
         page.get_by_label("Limit").fill("5")
-        press(page, "Change", sure="hold api at once", said="5 places")
+        press(page, "Change", sure="the limit of api", said="5 permits")
     assert hf.semaphore("api").inspect().limit == 5
 
 
@@ -148,4 +141,4 @@ def press(page: Page, button: str, *, said: str, sure: str = "") -> None:
     if sure:
         expect(page.locator("#sure-what")).to_contain_text(sure)
         page.locator("#sure button[value=yes]").click()
-    expect(page.locator(".said")).to_contain_text(said)
+    expect(page.locator(".flash")).to_contain_text(said)

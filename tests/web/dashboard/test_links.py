@@ -13,8 +13,8 @@ import pytest
 from faults.servers import Server
 from holdfast import TaskRegistry
 from holdfast.web import Limits, Rate
-from web.dashboard.world import ACTIONS, LOOKS, fill
-from web.house import House, opened
+from web.dashboard.sample_data import ACTIONS, REQUESTS, fill
+from web.running import RunningApp, opened
 
 HTML = {"Accept": "text/html"}
 
@@ -76,24 +76,24 @@ class Forms(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def house(standalone: Server) -> Iterator[House]:
+def live(standalone: Server) -> Iterator[RunningApp]:
     """Something of everything, more queues than a page has, and names that are easily lost."""
     rate = Rate(100_000.0, 100_000)
     limits = Limits(user=rate, address=rate, failures=rate)
-    with opened(standalone.url, "dashboard-links", limits) as house:
-        fill(house.hf)
+    with opened(standalone.url, "dashboard-links", limits) as live:
+        fill(live.hf)
         for name in ("", "a\r\nb", "a b&c=d", *(f"queue-{n:02}" for n in range(60))):
             task = TaskRegistry().task(queue=name, name="send")(lambda: None)
-            house.hf.enqueue(task.call())
-        house.hf.counter("").add(1)
-        yield house
+            live.hf.enqueue(task.call())
+        live.hf.counter("").add(1)
+        yield live
 
 
 @pytest.mark.timeout(300)
-def test_no_link_and_no_form_leads_nowhere(house: House) -> None:
+def test_no_link_and_no_form_leads_nowhere(live: RunningApp) -> None:
     """From each page on, as far as it goes; and an action comes back to a page."""
-    client = house.visitor("operator", **HTML)
-    found = [f"/{path}?{urlencode(query)}" for path, query in LOOKS]
+    client = live.visitor("operator", **HTML)
+    found = [f"/{path}?{urlencode(query)}" for path, query in REQUESTS]
     found += [f"/queues?{urlencode(state)}" for state in STATES]
     seen: set[str] = set()
     wrong: list[tuple[str, str, int]] = []
@@ -124,18 +124,18 @@ def leads(page: httpx.Response) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", ["queues?order=dead&q=a&page=1", "queues?order=used&q=a"])
-def test_clear_leaves_the_order(house: House, path: str) -> None:
+def test_clear_leaves_the_order(live: RunningApp, path: str) -> None:
     """And the page that it leads to is one."""
-    client = house.visitor("viewer", **HTML)
+    client = live.visitor("viewer", **HTML)
     [link] = cleared(client.get(f"/{path}"))
     order = dict(parse_qsl(urlsplit(path).query))["order"]
     assert dict(parse_qsl(urlsplit(link).query)) == {"order": order}
     assert client.get(link).status_code == 200
 
 
-def test_clear_leaves_the_queue(house: House) -> None:
+def test_clear_leaves_the_queue(live: RunningApp) -> None:
     """Whose tasks are on the page, and may be cancelled there."""
-    client = house.visitor("operator", **HTML)
+    client = live.visitor("operator", **HTML)
     asked = {"queue": "queue-07", "state": "queued", "q": "nothing", "task": "send"}
     page = client.get("/tasks", params=asked)
     [link] = cleared(page)
@@ -158,9 +158,9 @@ def cleared(page: httpx.Response) -> list[str]:
     ("path", "told"),
     [("queues?page=3", "go to page 2"), ("tasks?queue=queue-01&page=5", "go to page 1")],
 )
-def test_a_page_behind_the_last_one_is_said_to_be(house: House, path: str, told: str) -> None:
+def test_a_page_behind_the_last_one_is_said_to_be(live: RunningApp, path: str, told: str) -> None:
     """It is not said that there is nothing."""
-    page = house.visitor("viewer", **HTML).get(f"/{path}").text
+    page = live.visitor("viewer", **HTML).get(f"/{path}").text
     assert told in page
     assert "There is no page" in page
     assert "No queues yet" not in page

@@ -9,8 +9,8 @@ import redis
 
 from faults.servers import Server
 from holdfast import Retry, TaskRegistry
-from web.dashboard.world import PAGES, work
-from web.house import House, opened
+from web.dashboard.sample_data import PAGES, work
+from web.running import RunningApp, opened
 
 QUEUES = 10_000
 TASKS = 1_000_000
@@ -21,7 +21,7 @@ DEAD = 10_000
 
 ROUND_TRIPS = 20
 SERVER_MS = 50.0
-LOOKS = 5
+REQUESTS = 5
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
@@ -42,34 +42,34 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def house(server: Server) -> Iterator[House]:
+def live(server: Server) -> Iterator[RunningApp]:
     """A dashboard in front of all that."""
-    with opened(server.url, "scale") as house:
-        house.hf.enqueue_many([die.call(n) for n in range(DEAD)])
-        work(house.hf, registry)
+    with opened(server.url, "scale") as live:
+        live.hf.enqueue_many([die.call(n) for n in range(DEAD)])
+        work(live.hf, registry)
         for n in range(QUEUES):
-            enqueue(house, f"queue-{n:05}", (TASKS - IN_ONE) // QUEUES)
+            enqueue(live, f"queue-{n:05}", (TASKS - IN_ONE) // QUEUES)
         for _ in range(IN_ONE // 10_000):
-            enqueue(house, "queue-00000", 10_000)
-        yield house
+            enqueue(live, "queue-00000", 10_000)
+        yield live
 
 
-def enqueue(house: House, queue: str, count: int) -> None:
+def enqueue(live: RunningApp, queue: str, count: int) -> None:
     task = TaskRegistry().task(queue=queue, name="send")(send)
-    house.hf.enqueue_many([task.call(n) for n in range(count)])
+    live.hf.enqueue_many([task.call(n) for n in range(count)])
 
 
 def send(n: int) -> None: ...
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_stays_cheap(house: House, server: Server, path: str) -> None:
+def test_a_page_stays_cheap(live: RunningApp, server: Server, path: str) -> None:
     """The cheapest of a few looks: whatever else the machine does costs the server time as well."""
-    visitor = house.visitor("operator", Accept="text/html")
+    visitor = live.visitor("operator", Accept="text/html")
     query = {"name": "queue-00000", "queue": "queue-00000", "id": "x"} if path != "failures" else {}
     costs = []
     with server.client() as client:
-        for _ in range(LOOKS):
+        for _ in range(REQUESTS):
             before = usage(client)
             assert visitor.get(f"/{path}", params=query).status_code == 200
             costs.append([b - a for a, b in zip(before, usage(client), strict=True)])

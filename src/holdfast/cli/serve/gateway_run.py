@@ -42,8 +42,8 @@ async def run_gateway(
         greeting: lines to print as soon as it accepts connections.
     """
     from ...web import Server, dashboard, gateway, metrics
-    from ...web.guard import LOOPBACK_HOSTS
-    from ...web.site import HOME, site
+    from ...web.combined_app import HOME, combined_app
+    from ...web.security_middleware import LOOPBACK_HOSTS
 
     def greet() -> None:
         for line in greeting:
@@ -53,8 +53,8 @@ async def run_gateway(
     served = gateway(hf, authenticator=tokens, hosts=hosts, home=HOME if passes else None)
     if passes is not None:
         shown = dashboard(hf, access=passes, hosts=hosts, arguments=arguments)
-        served = site(served, shown, metrics(hf, access=passes, hosts=hosts))
-    _raise_open_files(served.state.gate.limits.all_connections)
+        served = combined_app(served, shown, metrics(hf, access=passes, hosts=hosts))
+    _raise_open_files(served.state.shared.limits.all_connections)
     async with hf:
         try:
             await hf.mailboxes()  # a wrong address fails now, not at the first request
@@ -68,7 +68,7 @@ async def run_gateway(
 def check_hosts(hosts: Sequence[str], proxies: Sequence[str]) -> tuple[str, ...]:
     """Return *hosts*; end the command if a host or a proxy is invalid."""
     try:
-        from ...web.guard import checked_hosts
+        from ...web.security_middleware import checked_hosts
     except ModuleNotFoundError as error:
         fail(str(error))
     for proxy in proxies:

@@ -133,7 +133,7 @@ def row_caches(snapshot: Snapshot) -> Section:
             _number(status.due),
             _number(status.failing, "red"),
             _number(status.scheduled),
-            _name(status.trouble or "-", "red" if status.trouble else ""),
+            _name(status.source_error or "-", "red" if status.source_error else ""),
         )
         for name, status in snapshot.row_caches
     ]

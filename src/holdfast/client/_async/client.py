@@ -13,8 +13,8 @@ from .operations import AsyncOperations
 if TYPE_CHECKING:
     from ...locks._async.fenced import AsyncFenced
     from ...locks._async.lock import AsyncLock, AsyncLockAll, AsyncSemaphore
-    from ...locks._async.permits import AsyncPlaces
-    from ...locks.options import Terms
+    from ...locks._async.permits import AsyncPermits
+    from ...locks.options import LockOptions
     from ...locks.states import LockState, SemaphoreState
     from ...messages._async.chat import AsyncChat
     from ...messages._async.inbox import AsyncInbox
@@ -72,10 +72,10 @@ class AsyncHoldfast(AsyncOperations):
         """
         from holdfast.locks._async.lock import AsyncLock
         from holdfast.locks.keys import LOCK
-        from holdfast.locks.options import Terms
+        from holdfast.locks.options import LockOptions
 
-        terms = Terms.checked(lease, auto_renew, max_hold, 1)
-        return AsyncLock(self._places(LOCK, name, terms))
+        options = LockOptions.checked(lease, auto_renew, max_hold, 1)
+        return AsyncLock(self._permits(LOCK, name, options))
 
     def semaphore(
         self,
@@ -99,10 +99,10 @@ class AsyncHoldfast(AsyncOperations):
         """
         from holdfast.locks._async.lock import AsyncSemaphore
         from holdfast.locks.keys import SEMAPHORE
-        from holdfast.locks.options import Terms
+        from holdfast.locks.options import LockOptions
 
-        terms = Terms.checked(lease, auto_renew, max_hold, limit)
-        return AsyncSemaphore(self._places(SEMAPHORE, name, terms))
+        options = LockOptions.checked(lease, auto_renew, max_hold, limit)
+        return AsyncSemaphore(self._permits(SEMAPHORE, name, options))
 
     def lock_all(
         self,
@@ -140,13 +140,13 @@ class AsyncHoldfast(AsyncOperations):
                 are remembered.
             containing: ask only for names with this text in them, in capitals or not.
         """
-        return await self._roll.locks(among, containing)
+        return await self._lock_listing.locks(among, containing)
 
     async def semaphores(
         self, *, among: int = CATALOGUED, containing: str = ""
     ) -> dict[str, SemaphoreState]:
         """The semaphores that are held or waited for now, by name; as `locks`."""
-        return await self._roll.semaphores(among, containing)
+        return await self._lock_listing.semaphores(among, containing)
 
     def fenced(self, key: str) -> AsyncFenced:
         """The value called *key*, which refuses to be written under an older fence."""
@@ -155,11 +155,11 @@ class AsyncHoldfast(AsyncOperations):
 
         return AsyncFenced(self._caller, self._namespace.unit(FENCED, key))
 
-    def _places(self, kind: str, name: str, terms: Terms) -> AsyncPlaces:
-        from holdfast.locks._async.permits import AsyncPlaces
+    def _permits(self, kind: str, name: str, options: LockOptions) -> AsyncPermits:
+        from holdfast.locks._async.permits import AsyncPermits
 
         unit = self._namespace.unit(kind, name)
-        return AsyncPlaces(self._caller, self._renewer, self._waiters, unit, terms)
+        return AsyncPermits(self._caller, self._renewer, self._waiters, unit, options)
 
     # Task queues
 
@@ -279,7 +279,7 @@ class AsyncHoldfast(AsyncOperations):
         """
         from holdfast.messages._async.mailbox import AsyncMailbox
 
-        return AsyncMailbox(self._post, name, capacity, overflow)
+        return AsyncMailbox(self._messaging, name, capacity, overflow)
 
     async def mailboxes(self, *, limit: int = LISTED) -> list[str]:
         """Names of the mailboxes, the latest used first; *limit* as of `queues`."""
@@ -320,16 +320,16 @@ class AsyncHoldfast(AsyncOperations):
             PayloadTooLarge: the body is over the limit.
         """
         from holdfast.messages._async.chat import create_chat
-        from holdfast.messages.options import Founding
+        from holdfast.messages.options import ChatOptions
 
-        founding = Founding.checked(members, sender, chat_id, keep, idle_ttl, history)
-        return await create_chat(self._post, founding, body, op_id=op_id)
+        options = ChatOptions.checked(members, sender, chat_id, keep, idle_ttl, history)
+        return await create_chat(self._messaging, options, body, op_id=op_id)
 
     def chat(self, chat_id: str) -> AsyncChat:
         """The chat with that id. Asks nobody whether there is one."""
         from holdfast.messages._async.chat import AsyncChat
 
-        return AsyncChat(self._post, chat_id)
+        return AsyncChat(self._messaging, chat_id)
 
     async def chats(self, *, limit: int = LISTED) -> list[str]:
         """Ids of the chats, the latest used first; *limit* as of `queues`.
@@ -344,4 +344,4 @@ class AsyncHoldfast(AsyncOperations):
         """All chats of *user*, as a reader of them."""
         from holdfast.messages._async.inbox import AsyncInbox
 
-        return AsyncInbox(self._post, user)
+        return AsyncInbox(self._messaging, user)

@@ -35,8 +35,8 @@ class AsyncData(AsyncLogs):
                 what the server has, at first 100.
         """
         from holdfast.completions._async.recent import AsyncRecent
+        from holdfast.completions.checks import checked_limit
         from holdfast.completions.keys import RECENT
-        from holdfast.completions.limits import checked_limit
 
         unit = self._namespace.unit(RECENT, name)
         return AsyncRecent(self._caller, unit, checked_limit(limit))
@@ -78,12 +78,12 @@ class AsyncData(AsyncLogs):
                 120.
         """
         from holdfast.counters._async.counter import AsyncCounter
+        from holdfast.counters.definition import CounterOptions
         from holdfast.counters.keys import KIND
-        from holdfast.counters.shape import Given
 
-        given = Given.checked(precisions, keep)
+        options = CounterOptions.checked(precisions, keep)
         unit = self._namespace.unit(KIND, name)
-        return AsyncCounter(self._caller, self._catalog, unit, given)
+        return AsyncCounter(self._caller, self._catalog, unit, options)
 
     def counter_buffer(self, *, flush_every: Duration = 1.0) -> AsyncCounterBuffer:
         """A buffer that adds to counters of this client once in a while; close it, or the client.
@@ -142,11 +142,11 @@ class AsyncData(AsyncLogs):
             into: what they are when they are read, such as a dataclass; by default plain JSON.
         """
         from holdfast.rows._async.row_cache import AsyncRowCache
-        from holdfast.rows.options import Terms
+        from holdfast.rows.options import RowCacheOptions
 
-        terms = Terms.checked(shards, lease, ttl, stale_for, codec or self._codec, into)
+        options = RowCacheOptions.checked(shards, lease, ttl, stale_for, codec or self._codec, into)
         here = (self._caller, self._notifier, self._catalog, self._namespace)
-        return AsyncRowCache(*here, name, source=source, terms=terms)
+        return AsyncRowCache(*here, name, source=source, options=options)
 
     async def row_caches(self, *, limit: int = LISTED) -> list[str]:
         """Names of the row caches, the latest used first; *limit* as of `known_completions`."""

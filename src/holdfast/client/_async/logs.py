@@ -45,14 +45,16 @@ class AsyncLogs(AsyncOpening):
                 more, and what it has not read is dropped when the room is needed.
         """
         from holdfast.files._async.feed import AsyncFileFeed
-        from holdfast.files._async.feed_store import AsyncDesk
+        from holdfast.files._async.feed_store import AsyncFeedStore
         from holdfast.files.keys import KIND
-        from holdfast.files.options import Definition
+        from holdfast.files.options import FeedOptions
 
-        given = Definition.checked(consumers, budget, mode, lease)
+        options = FeedOptions.checked(consumers, budget, mode, lease)
         unit = self._namespace.unit(KIND, name)
         return AsyncFileFeed(
-            AsyncDesk(self._caller, self._notifier, self._renewer, self._catalog, unit, given)
+            AsyncFeedStore(
+                self._caller, self._notifier, self._renewer, self._catalog, unit, options
+            )
         )
 
     async def file_feeds(self, *, limit: int = LISTED) -> list[str]:

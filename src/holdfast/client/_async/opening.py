@@ -29,9 +29,9 @@ from ..shared import shared
 
 if TYPE_CHECKING:
     from ...counters._async.buffer import AsyncCounterBuffer
-    from ...locks._async.listing import AsyncRoll
+    from ...locks._async.listing import AsyncLockListing
     from ...locks.waiters import WaiterRegistry
-    from ...messages._async.messaging import AsyncPost
+    from ...messages._async.messaging import AsyncMessaging
     from ...queues._async.producer import AsyncProducer
 
 logger: Final = logger_of("holdfast")
@@ -157,10 +157,10 @@ class AsyncOpening:
         return WaiterRegistry(self._notifier)
 
     @shared
-    def _roll(self) -> AsyncRoll:
-        from holdfast.locks._async.listing import AsyncRoll
+    def _lock_listing(self) -> AsyncLockListing:
+        from holdfast.locks._async.listing import AsyncLockListing
 
-        return AsyncRoll(self._caller, self._catalog, self._namespace)
+        return AsyncLockListing(self._caller, self._catalog, self._namespace)
 
     @shared
     def _producer(self) -> AsyncProducer:
@@ -169,10 +169,10 @@ class AsyncOpening:
         return AsyncProducer(self._caller, self._notifier, self._catalog, self._namespace)
 
     @shared
-    def _post(self) -> AsyncPost:
-        from holdfast.messages._async.messaging import AsyncPost
+    def _messaging(self) -> AsyncMessaging:
+        from holdfast.messages._async.messaging import AsyncMessaging
 
-        return AsyncPost(self._caller, self._notifier, self._catalog, self._namespace)
+        return AsyncMessaging(self._caller, self._notifier, self._catalog, self._namespace)
 
     @property
     def namespace(self) -> str:
@@ -194,7 +194,7 @@ class AsyncOpening:
         self._lifetime.end()
         await self._close_buffers()  # of which another thread has made one meanwhile
         await in_thread(self._renewer.close)
-        if "_lobby" in vars(self):  # somebody has used locks
+        if "_waiters" in vars(self):  # somebody has used locks
             self._waiters.close()
         await in_thread(self._notifier.close)
         await self._caller.close()

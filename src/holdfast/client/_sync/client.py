@@ -14,8 +14,8 @@ from .operations import Operations
 if TYPE_CHECKING:
     from ...locks._sync.fenced import Fenced
     from ...locks._sync.lock import Lock, LockAll, Semaphore
-    from ...locks._sync.permits import Places
-    from ...locks.options import Terms
+    from ...locks._sync.permits import Permits
+    from ...locks.options import LockOptions
     from ...locks.states import LockState, SemaphoreState
     from ...messages._sync.chat import Chat
     from ...messages._sync.inbox import Inbox
@@ -73,10 +73,10 @@ class Holdfast(Operations):
         """
         from holdfast.locks._sync.lock import Lock
         from holdfast.locks.keys import LOCK
-        from holdfast.locks.options import Terms
+        from holdfast.locks.options import LockOptions
 
-        terms = Terms.checked(lease, auto_renew, max_hold, 1)
-        return Lock(self._places(LOCK, name, terms))
+        options = LockOptions.checked(lease, auto_renew, max_hold, 1)
+        return Lock(self._permits(LOCK, name, options))
 
     def semaphore(
         self,
@@ -100,10 +100,10 @@ class Holdfast(Operations):
         """
         from holdfast.locks._sync.lock import Semaphore
         from holdfast.locks.keys import SEMAPHORE
-        from holdfast.locks.options import Terms
+        from holdfast.locks.options import LockOptions
 
-        terms = Terms.checked(lease, auto_renew, max_hold, limit)
-        return Semaphore(self._places(SEMAPHORE, name, terms))
+        options = LockOptions.checked(lease, auto_renew, max_hold, limit)
+        return Semaphore(self._permits(SEMAPHORE, name, options))
 
     def lock_all(
         self,
@@ -141,13 +141,13 @@ class Holdfast(Operations):
                 are remembered.
             containing: ask only for names with this text in them, in capitals or not.
         """
-        return self._roll.locks(among, containing)
+        return self._lock_listing.locks(among, containing)
 
     def semaphores(
         self, *, among: int = CATALOGUED, containing: str = ""
     ) -> dict[str, SemaphoreState]:
         """The semaphores that are held or waited for now, by name; as `locks`."""
-        return self._roll.semaphores(among, containing)
+        return self._lock_listing.semaphores(among, containing)
 
     def fenced(self, key: str) -> Fenced:
         """The value called *key*, which refuses to be written under an older fence."""
@@ -156,11 +156,11 @@ class Holdfast(Operations):
 
         return Fenced(self._caller, self._namespace.unit(FENCED, key))
 
-    def _places(self, kind: str, name: str, terms: Terms) -> Places:
-        from holdfast.locks._sync.permits import Places
+    def _permits(self, kind: str, name: str, options: LockOptions) -> Permits:
+        from holdfast.locks._sync.permits import Permits
 
         unit = self._namespace.unit(kind, name)
-        return Places(self._caller, self._renewer, self._waiters, unit, terms)
+        return Permits(self._caller, self._renewer, self._waiters, unit, options)
 
     # Task queues
 
@@ -280,7 +280,7 @@ class Holdfast(Operations):
         """
         from holdfast.messages._sync.mailbox import Mailbox
 
-        return Mailbox(self._post, name, capacity, overflow)
+        return Mailbox(self._messaging, name, capacity, overflow)
 
     def mailboxes(self, *, limit: int = LISTED) -> list[str]:
         """Names of the mailboxes, the latest used first; *limit* as of `queues`."""
@@ -321,16 +321,16 @@ class Holdfast(Operations):
             PayloadTooLarge: the body is over the limit.
         """
         from holdfast.messages._sync.chat import create_chat
-        from holdfast.messages.options import Founding
+        from holdfast.messages.options import ChatOptions
 
-        founding = Founding.checked(members, sender, chat_id, keep, idle_ttl, history)
-        return create_chat(self._post, founding, body, op_id=op_id)
+        options = ChatOptions.checked(members, sender, chat_id, keep, idle_ttl, history)
+        return create_chat(self._messaging, options, body, op_id=op_id)
 
     def chat(self, chat_id: str) -> Chat:
         """The chat with that id. Asks nobody whether there is one."""
         from holdfast.messages._sync.chat import Chat
 
-        return Chat(self._post, chat_id)
+        return Chat(self._messaging, chat_id)
 
     def chats(self, *, limit: int = LISTED) -> list[str]:
         """Ids of the chats, the latest used first; *limit* as of `queues`.
@@ -345,4 +345,4 @@ class Holdfast(Operations):
         """All chats of *user*, as a reader of them."""
         from holdfast.messages._sync.inbox import Inbox
 
-        return Inbox(self._post, user)
+        return Inbox(self._messaging, user)

@@ -46,14 +46,14 @@ class Logs(Opening):
                 more, and what it has not read is dropped when the room is needed.
         """
         from holdfast.files._sync.feed import FileFeed
-        from holdfast.files._sync.feed_store import Desk
+        from holdfast.files._sync.feed_store import FeedStore
         from holdfast.files.keys import KIND
-        from holdfast.files.options import Definition
+        from holdfast.files.options import FeedOptions
 
-        given = Definition.checked(consumers, budget, mode, lease)
+        options = FeedOptions.checked(consumers, budget, mode, lease)
         unit = self._namespace.unit(KIND, name)
         return FileFeed(
-            Desk(self._caller, self._notifier, self._renewer, self._catalog, unit, given)
+            FeedStore(self._caller, self._notifier, self._renewer, self._catalog, unit, options)
         )
 
     def file_feeds(self, *, limit: int = LISTED) -> list[str]:

@@ -30,9 +30,9 @@ from ..shared import shared
 
 if TYPE_CHECKING:
     from ...counters._sync.buffer import CounterBuffer
-    from ...locks._sync.listing import Roll
+    from ...locks._sync.listing import LockListing
     from ...locks.waiters import WaiterRegistry
-    from ...messages._sync.messaging import Post
+    from ...messages._sync.messaging import Messaging
     from ...queues._sync.producer import Producer
 
 logger: Final = logger_of("holdfast")
@@ -158,10 +158,10 @@ class Opening:
         return WaiterRegistry(self._notifier)
 
     @shared
-    def _roll(self) -> Roll:
-        from holdfast.locks._sync.listing import Roll
+    def _lock_listing(self) -> LockListing:
+        from holdfast.locks._sync.listing import LockListing
 
-        return Roll(self._caller, self._catalog, self._namespace)
+        return LockListing(self._caller, self._catalog, self._namespace)
 
     @shared
     def _producer(self) -> Producer:
@@ -170,10 +170,10 @@ class Opening:
         return Producer(self._caller, self._notifier, self._catalog, self._namespace)
 
     @shared
-    def _post(self) -> Post:
-        from holdfast.messages._sync.messaging import Post
+    def _messaging(self) -> Messaging:
+        from holdfast.messages._sync.messaging import Messaging
 
-        return Post(self._caller, self._notifier, self._catalog, self._namespace)
+        return Messaging(self._caller, self._notifier, self._catalog, self._namespace)
 
     @property
     def namespace(self) -> str:
@@ -195,7 +195,7 @@ class Opening:
         self._lifetime.end()
         self._close_buffers()  # of which another thread has made one meanwhile
         in_thread(self._renewer.close)
-        if "_lobby" in vars(self):  # somebody has used locks
+        if "_waiters" in vars(self):  # somebody has used locks
             self._waiters.close()
         in_thread(self._notifier.close)
         self._caller.close()

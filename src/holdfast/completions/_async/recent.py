@@ -1,4 +1,4 @@
-"""The names that somebody used lately."""
+"""The list of recent names that users see."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ...core.script import Script
 from ...core.stored import stored_int, stored_text
 from ...errors import DefinitionConflict
 from .. import keys
-from ..folding import checked, checked_name, folded
-from ..limits import MAX_LIMIT, USUAL_LIMIT, checked_limit
+from ..checks import DEFAULT_LIMIT, MAX_LIMIT, checked_limit, checked_name, checked_text
+from ..folding import folded
 
 TOUCH: Final = Script.load("holdfast.completions", "touch")
 DROP: Final = Script.load("holdfast.completions", "drop")
@@ -20,9 +20,10 @@ REDEFINE: Final = Script.load("holdfast.completions", "redefine")
 
 
 class AsyncRecent:
-    """A short list of names, the latest used first.
+    """A short list of names, the most recently used first.
 
-    A name is known by its exact spelling; looked for it is folded, as for `AsyncCompletions`.
+    Spellings that differ are different names. `match` ignores case and accents, as
+    `AsyncCompletions` does.
 
     Made by `AsyncHoldfast.recent`.
     """
@@ -36,22 +37,22 @@ class AsyncRecent:
         return f"AsyncRecent({self._unit.name!r})"
 
     async def touch(self, name: str, *, op_id: str | None = None) -> None:
-        """*name* was used: it comes first. What is beyond the limit is forgotten.
+        """Move *name* to the front of the list, or add it; remove names beyond the limit.
 
         Args:
-            name: of 512 bytes at most, without NUL.
+            name: 512 bytes at most, without NUL.
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            InvalidName: it cannot be kept.
-            DefinitionConflict: another limit is stored.
+            InvalidName: The name cannot be stored.
+            DefinitionConflict: The server keeps another limit.
         """
         checked_name(name)
         given: Argument = "" if self._limit is None else self._limit
-        args = (name, given, USUAL_LIMIT, keys.KEPT_MS)
-        again = partial(self.touch, name)
+        args = (name, given, DEFAULT_LIMIT, keys.KEPT_MS)
+        repeat = partial(self.touch, name)
         stored: bytes = await self._caller.write(
-            TOUCH, self._unit, *args, op_id=op_id, repeat=again
+            TOUCH, self._unit, *args, op_id=op_id, repeat=repeat
         )
         if stored:
             what = f"the limit of {self._unit}"
@@ -59,13 +60,13 @@ class AsyncRecent:
             raise DefinitionConflict(what, number, self._limit)
 
     async def remove(self, name: str, *, op_id: str | None = None) -> bool:
-        """Forget *name*. False: it was not there."""
+        """Remove *name*; return False if it was not in the list."""
         checked_name(name)
-        again = partial(self.remove, name)
-        return bool(await self._caller.write(DROP, self._unit, name, op_id=op_id, repeat=again))
+        repeat = partial(self.remove, name)
+        return bool(await self._caller.write(DROP, self._unit, name, op_id=op_id, repeat=repeat))
 
     async def all(self) -> list[str]:
-        """All of them, the latest first."""
+        """Return all names, the latest first."""
         names = await self._caller.read(
             self._unit, "LRANGE", keys.names(self._unit), 0, MAX_LIMIT - 1
         )
@@ -73,25 +74,25 @@ class AsyncRecent:
         return [stored_text(name, what) for name in names]
 
     async def match(self, prefix: str, *, limit: int | None = None) -> list[str]:
-        """Those whose folded form begins with that of *prefix*, the latest first.
+        """Return the names that begin with *prefix*, folded, the latest first.
 
         Args:
-            prefix: empty for all.
+            prefix: empty for all names.
             limit: how many at most; None for all.
         """
-        start = folded(checked(prefix, "a prefix"))
+        start = folded(checked_text(prefix, "a prefix"))
         checked_limit(limit)
         return [name for name in await self.all() if folded(name).startswith(start)][:limit]
 
     async def redefine(self, *, limit: int, op_id: str | None = None) -> None:
-        """Change for everyone how many are kept.
+        """Change how many names are kept, for all clients.
 
         Args:
-            limit: 1 to 1,000; what is beyond it is forgotten at once.
+            limit: 1 to 1,000; names beyond it are removed at once.
             op_id: see `OutcomeUnknown`.
         """
         if checked_limit(limit) is None:
             raise TypeError("limit must be an int")
-        args, again = (limit, keys.KEPT_MS), partial(self.redefine, limit=limit)
-        await self._caller.write(REDEFINE, self._unit, *args, op_id=op_id, repeat=again)
+        args, repeat = (limit, keys.KEPT_MS), partial(self.redefine, limit=limit)
+        await self._caller.write(REDEFINE, self._unit, *args, op_id=op_id, repeat=repeat)
         self._limit = limit

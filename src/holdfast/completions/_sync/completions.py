@@ -1,5 +1,5 @@
 # Generated from _async/completions.py by tools/unasync.py: edit that, then run `make sync`.
-"""Names that are found by their beginning."""
+"""The completions that users see: names that a search finds by the beginning of a word."""
 
 from __future__ import annotations
 
@@ -16,40 +16,36 @@ from ...core.script import Script
 from ...core.stored import stored_int
 from ...errors import ServerUnavailable
 from .. import keys
-from ..folding import (
+from ..checks import (
     MAX_FOLDED_BYTES,
-    MAX_WORDS,
-    WHOLE,
-    WORD,
-    checked,
     checked_id,
+    checked_limit,
     checked_name,
-    folded,
-    places,
+    checked_text,
 )
-from ..limits import checked_limit
+from ..folding import MAX_WORDS, WHOLE, WORD, folded, index_prefixes
 from ..match import Match
 
 ADD: Final = Script.load("holdfast.completions", "add")
 REMOVE: Final = Script.load("holdfast.completions", "remove")
 SEARCH: Final = Script.load("holdfast.completions", "search")
 
-AT_ONCE: Final = 100
-"""Names that one call adds: with all their words still no more than `unpack` takes."""
+ADD_BATCH: Final = 100
+"""Names per call of `add_many`: Lua's `unpack` can return all their members of the index."""
 
-GONE_AT_ONCE: Final = 1000
-"""Entries that one call removes."""
+REMOVE_BATCH: Final = 1000
+"""Entries that one call removes at most."""
 
-Named = str | tuple[str, str | None]
-"""A name, or a name and its id."""
+NameAndId = str | tuple[str, str | None]
+"""A name, or a pair of a name and its id."""
 
 
 class Completions:
-    """Names of any script and language, found by their beginning and by that of their words.
+    """Names in any script and language, found by the beginning of the name or of a later word.
 
-    Names are folded (NFKD without case), and so is what is looked for: `STRASSE` finds `Straße`;
-    `e`, `é` and `écl` find `Éclair`, but `ecl` does not. Reading writes nothing, so it works on a
-    replica and for a user who may not write. Names stay until they are removed.
+    Names and prefixes are folded (NFKD without case): `STRASSE` finds `Straße`; `e`, `é` and `écl`
+    find `Éclair`, but `ecl` does not. Reading writes nothing, so it works on a replica and for a
+    read-only user. Names stay until they are removed.
 
     Made by `Holdfast.completions`.
     """
@@ -69,39 +65,39 @@ class Completions:
         id: str | None = None,
         op_id: str | None = None,
     ) -> bool:
-        """Have *name* found. False: it was there already, with this id.
+        """Add *name*; return False if it was there already, with this id.
 
         Args:
-            name: of 512 bytes at most, without NUL; found by its first 16 words.
-            id: what else a match is to tell, of 512 bytes at most; several may have the same name.
+            name: 512 bytes at most, without NUL; a search finds it by its first 16 words.
+            id: returned with a match, 512 bytes at most; a name may have several ids.
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            InvalidName: it cannot be kept.
+            InvalidName: The name or the id cannot be stored.
         """
         members = _members([(name, id)])
-        again = partial(self.add, name, id=id)
-        new = bool(self._caller.write(ADD, self._unit, 1, *members, op_id=op_id, repeat=again))
+        repeat = partial(self.add, name, id=id)
+        new = bool(self._caller.write(ADD, self._unit, 1, *members, op_id=op_id, repeat=repeat))
         self._catalog.note(self._unit)
         return new
 
     def add_many(
-        self, names: Iterable[Named], *, progress: Callable[[int], object] | None = None
+        self, names: Iterable[NameAndId], *, progress: Callable[[int], object] | None = None
     ) -> int:
-        """Have many names found; how many of them are new.
+        """Add many names in batches of 100; return how many of them are new.
 
         Args:
-            names: names, or pairs of a name and its id. Taken as they come, a hundred at a time.
-            progress: called with how many were added so far.
+            names: names, or pairs of a name and its id.
+            progress: called after each batch with the number of names added so far.
 
         Raises:
-            InvalidName: one cannot be kept; the hundreds before it are there.
-            ServerUnavailable: likewise; calling again with all of them does no harm.
+            InvalidName: A name cannot be stored; the batches before it are added.
+            ServerUnavailable: The batches before it are added; repeating the call is safe.
         """
         if isinstance(names, str):
             raise TypeError("add_many takes several names; for a single one use add")
         rest, new, done = iter(names), 0, 0
-        while chunk := [_pair(each) for each in islice(rest, AT_ONCE)]:
+        while chunk := [_pair(each) for each in islice(rest, ADD_BATCH)]:
             args: list[Argument] = [len(chunk), *_members(chunk)]
             added = self._caller.write(
                 ADD, self._unit, *args, op_id=None, repeat=ledger.never, harmless=True
@@ -120,22 +116,22 @@ class Completions:
         id: str | None = None,
         op_id: str | None = None,
     ) -> int:
-        """Have *name* found no more; how many entries it had.
+        """Remove *name*; return how many entries were removed.
 
         Args:
-            name: as it was added, to the letter.
-            id: only the entry with this id; None: all entries that have the name.
+            name: exactly as it was added.
+            id: remove only the entry with this id; None: remove all entries with the name.
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            InvalidName: it could not have been kept.
+            InvalidName: Such a name or id cannot be stored.
         """
-        stands, ending = places(checked_name(name)), checked_id(id)
+        prefixes, entry_id = index_prefixes(checked_name(name)), checked_id(id)
         gone = part = 0
-        names, again = REMOVE.keys(self._unit), partial(self.remove, name, id=id)
-        with self._caller.writers.operation(op_id, again, verb="remove") as write:
-            while gone == part * GONE_AT_ONCE:
-                args: list[Argument] = [write.part(part), write.number, ending, *stands]
+        names, repeat = REMOVE.keys(self._unit), partial(self.remove, name, id=id)
+        with self._caller.writers.operation(op_id, repeat, verb="remove") as write:
+            while gone == part * REMOVE_BATCH:
+                args: list[Argument] = [write.part(part), write.number, entry_id, *prefixes]
                 try:
                     gone += stored_int(
                         self._caller.call(REMOVE, self._unit, names, args), self._answer
@@ -148,20 +144,20 @@ class Completions:
         return gone
 
     def search(self, prefix: str, *, limit: int = 10) -> list[Match]:
-        """The names that begin with *prefix*; after them those of which a later word does.
+        """Return the names that begin with *prefix*, then those with a later word that does.
 
-        Within both in the order of their folded forms.
+        Both groups are in the order of their folded forms.
 
         Args:
-            prefix: in whatever case, folded; empty for the first names of all.
+            prefix: is folded before the search; empty for all names.
             limit: how many at most, 1 to 1,000.
 
         Raises:
-            InvalidName: no name could begin so: it is too long, or holds NUL.
+            InvalidName: The prefix is too long, or contains NUL.
         """
         if checked_limit(limit) is None:
             raise TypeError("limit must be an int")
-        start = folded(checked(prefix, "a prefix"))
+        start = folded(checked_text(prefix, "a prefix"))
         if len(start.encode()) > MAX_FOLDED_BYTES:
             return []
         index = keys.index(self._unit)
@@ -174,20 +170,20 @@ class Completions:
         return [Match.parse(member, index) for member in found]
 
     def has(self, name: str) -> bool:
-        """Whether *name* is there, to the letter, with whatever id.
+        """Return whether there is an entry with exactly this *name*, with any id.
 
         Raises:
-            InvalidName: it could not be kept.
+            InvalidName: Such a name cannot be stored.
         """
-        stands = places(checked_name(name))[0].encode()
-        first, last = b"[" + stands, b"(" + stands + b"\xff"
+        prefix = index_prefixes(checked_name(name))[0].encode()
+        first, last = b"[" + prefix, b"(" + prefix + b"\xff"
         index = keys.index(self._unit)
         return bool(
             self._caller.read(self._unit, "ZRANGE", index, first, last, "BYLEX", "LIMIT", 0, 1)
         )
 
     def count(self) -> int:
-        """How many names there are; one with several ids counts so often."""
+        """Return the number of entries; a name with several ids has several."""
         index = keys.index(self._unit)
         reply: int = self._caller.read(self._unit, "ZLEXCOUNT", index, f"[{WHOLE}", f"({WORD}")
         return reply
@@ -197,24 +193,24 @@ class Completions:
         return f"an answer in the ledger of {self._unit}"
 
 
-def _pair(named: Named) -> tuple[str, str | None]:
-    if isinstance(named, str):
-        return named, None
+def _pair(given: NameAndId) -> tuple[str, str | None]:
+    if isinstance(given, str):
+        return given, None
     try:
-        name, id_ = named
+        name, id_ = given
     except (TypeError, ValueError):
         what = "add_many takes names, and pairs of a name and its id"
-        raise TypeError(f"{what}, got {named!r}") from None
+        raise TypeError(f"{what}, got {given!r}") from None
     return name, id_
 
 
 def _members(names: Iterable[tuple[str, str | None]]) -> list[str]:
-    """What stands in the index for *names*: whole names first, then their words."""
+    """Return the members of the index for *names*: those of whole names first, then of words."""
     whole: list[str] = []
     words: list[str] = []
     for name, id_ in names:
-        ending = checked_id(id_)
-        first, *others = places(checked_name(name))
-        whole.append(first + ending)
-        words += [place + ending for place in others]
+        entry_id = checked_id(id_)
+        first, *others = index_prefixes(checked_name(name))
+        whole.append(first + entry_id)
+        words += [prefix + entry_id for prefix in others]
     return whole + words

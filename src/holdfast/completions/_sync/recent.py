@@ -1,5 +1,5 @@
 # Generated from _async/recent.py by tools/unasync.py: edit that, then run `make sync`.
-"""The names that somebody used lately."""
+"""The list of recent names that users see."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...core.script import Script
 from ...core.stored import stored_int, stored_text
 from ...errors import DefinitionConflict
 from .. import keys
-from ..folding import checked, checked_name, folded
-from ..limits import MAX_LIMIT, USUAL_LIMIT, checked_limit
+from ..checks import DEFAULT_LIMIT, MAX_LIMIT, checked_limit, checked_name, checked_text
+from ..folding import folded
 
 TOUCH: Final = Script.load("holdfast.completions", "touch")
 DROP: Final = Script.load("holdfast.completions", "drop")
@@ -21,9 +21,10 @@ REDEFINE: Final = Script.load("holdfast.completions", "redefine")
 
 
 class Recent:
-    """A short list of names, the latest used first.
+    """A short list of names, the most recently used first.
 
-    A name is known by its exact spelling; looked for it is folded, as for `Completions`.
+    Spellings that differ are different names. `match` ignores case and accents, as
+    `Completions` does.
 
     Made by `Holdfast.recent`.
     """
@@ -37,58 +38,58 @@ class Recent:
         return f"Recent({self._unit.name!r})"
 
     def touch(self, name: str, *, op_id: str | None = None) -> None:
-        """*name* was used: it comes first. What is beyond the limit is forgotten.
+        """Move *name* to the front of the list, or add it; remove names beyond the limit.
 
         Args:
-            name: of 512 bytes at most, without NUL.
+            name: 512 bytes at most, without NUL.
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            InvalidName: it cannot be kept.
-            DefinitionConflict: another limit is stored.
+            InvalidName: The name cannot be stored.
+            DefinitionConflict: The server keeps another limit.
         """
         checked_name(name)
         given: Argument = "" if self._limit is None else self._limit
-        args = (name, given, USUAL_LIMIT, keys.KEPT_MS)
-        again = partial(self.touch, name)
-        stored: bytes = self._caller.write(TOUCH, self._unit, *args, op_id=op_id, repeat=again)
+        args = (name, given, DEFAULT_LIMIT, keys.KEPT_MS)
+        repeat = partial(self.touch, name)
+        stored: bytes = self._caller.write(TOUCH, self._unit, *args, op_id=op_id, repeat=repeat)
         if stored:
             what = f"the limit of {self._unit}"
             number = stored_int(stored, keys.limit(self._unit), 1, MAX_LIMIT)
             raise DefinitionConflict(what, number, self._limit)
 
     def remove(self, name: str, *, op_id: str | None = None) -> bool:
-        """Forget *name*. False: it was not there."""
+        """Remove *name*; return False if it was not in the list."""
         checked_name(name)
-        again = partial(self.remove, name)
-        return bool(self._caller.write(DROP, self._unit, name, op_id=op_id, repeat=again))
+        repeat = partial(self.remove, name)
+        return bool(self._caller.write(DROP, self._unit, name, op_id=op_id, repeat=repeat))
 
     def all(self) -> list[str]:
-        """All of them, the latest first."""
+        """Return all names, the latest first."""
         names = self._caller.read(self._unit, "LRANGE", keys.names(self._unit), 0, MAX_LIMIT - 1)
         what = f"a name in {keys.names(self._unit)}"
         return [stored_text(name, what) for name in names]
 
     def match(self, prefix: str, *, limit: int | None = None) -> list[str]:
-        """Those whose folded form begins with that of *prefix*, the latest first.
+        """Return the names that begin with *prefix*, folded, the latest first.
 
         Args:
-            prefix: empty for all.
+            prefix: empty for all names.
             limit: how many at most; None for all.
         """
-        start = folded(checked(prefix, "a prefix"))
+        start = folded(checked_text(prefix, "a prefix"))
         checked_limit(limit)
         return [name for name in self.all() if folded(name).startswith(start)][:limit]
 
     def redefine(self, *, limit: int, op_id: str | None = None) -> None:
-        """Change for everyone how many are kept.
+        """Change how many names are kept, for all clients.
 
         Args:
-            limit: 1 to 1,000; what is beyond it is forgotten at once.
+            limit: 1 to 1,000; names beyond it are removed at once.
             op_id: see `OutcomeUnknown`.
         """
         if checked_limit(limit) is None:
             raise TypeError("limit must be an int")
-        args, again = (limit, keys.KEPT_MS), partial(self.redefine, limit=limit)
-        self._caller.write(REDEFINE, self._unit, *args, op_id=op_id, repeat=again)
+        args, repeat = (limit, keys.KEPT_MS), partial(self.redefine, limit=limit)
+        self._caller.write(REDEFINE, self._unit, *args, op_id=op_id, repeat=repeat)
         self._limit = limit

@@ -1,12 +1,12 @@
 #!lua
--- completions/add: have names found.
+-- completions/add: add names to the index.
 --
 -- KEYS[1]  ZSET    index   members: `kind key NUL name NUL id`
 -- KEYS[2]  HASH    even    ledger of even hours
 -- KEYS[3]  HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  int     whole   how many of the members stand for whole names; they come first
+-- ARGV[3]  int     whole   how many of the members have a whole name as key; they come first
 -- ARGV[4]  string  first of the members
 -- returns  int     how many names are new
 -- include clock

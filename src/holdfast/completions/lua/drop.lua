@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- completions/drop: take a name off the recent ones.
+-- completions/drop: remove a name from the list of recent names.
 --
 -- KEYS[1]  LIST    names   the latest first
 -- KEYS[2]  HASH    even    ledger of even hours
@@ -7,7 +7,7 @@
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  name
--- returns  int     1 it was there, 0 it was not
+-- returns  int     1: removed; 0: it was not in the list
 -- include clock
 -- include ledger
 

@@ -1,5 +1,5 @@
 #!lua
--- completions/redefine: how many recent names are kept, whatever was said before.
+-- completions/redefine: change how many recent names are kept.
 --
 -- KEYS[1]  LIST    names   the latest first
 -- KEYS[2]  STRING  limit   how many are kept
@@ -8,7 +8,7 @@
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  int     size     the new limit
--- ARGV[4]  int     kept_ms  how long all of it is kept
+-- ARGV[4]  int     kept_ms  both keys expire after so long without a touch
 -- returns  int     1
 -- include clock
 -- include ledger

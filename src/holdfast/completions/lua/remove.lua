@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
--- completions/remove: have a name found no more.
+-- completions/remove: remove a name from the index.
 --
 -- KEYS[1]  ZSET    index   members: `kind key NUL name NUL id`
 -- KEYS[2]  HASH    even    ledger of even hours
 -- KEYS[3]  HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  id      of the entry; '' all that have the name
--- ARGV[4]  string  first of the members without their ids, that of the whole name first
--- returns  int     how many entries are gone; AT_ONCE: there may be more
+-- ARGV[3]  string  id      id of the entry; '': all entries with the name
+-- ARGV[4]  string  first of the members, without their ids; the whole name comes first
+-- returns  int     how many entries were removed; AT_ONCE: there may be more
 -- include clock
 -- include ledger
 
@@ -22,18 +22,19 @@ if answer then
 end
 
 local index, id = KEYS[1], ARGV[3]
-local function entries(place)
+-- The members that begin with *prefix*, with the id asked for or with any.
+local function members(prefix)
   if id ~= '' then
-    return {place .. id}
+    return {prefix .. id}
   end
   return redis.call(
-    'ZRANGE', index, '[' .. place, '(' .. place .. '\255', 'BYLEX', 'LIMIT', 0, AT_ONCE)
+    'ZRANGE', index, '[' .. prefix, '(' .. prefix .. '\255', 'BYLEX', 'LIMIT', 0, AT_ONCE)
 end
 
 local gone = 0
-for i = #ARGV, FIRST, -1 do  -- the whole name last: it counts
+for i = #ARGV, FIRST, -1 do  -- the whole name last: its members are counted
   gone = 0
-  for _, member in ipairs(entries(ARGV[i])) do
+  for _, member in ipairs(members(ARGV[i])) do
     gone = gone + redis.call('ZREM', index, member)
   end
 end

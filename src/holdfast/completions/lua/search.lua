@@ -1,15 +1,15 @@
 #!lua flags=no-writes
--- completions/search: names by their beginning, then by the beginning of a later word.
+-- completions/search: find names by their beginning, then by the beginning of a later word.
 --
 -- KEYS[1]  ZSET    index   members: `kind key NUL name NUL id`
--- ARGV[1]  string  whole   how members of whole names begin that are looked for
--- ARGV[2]  string  word    likewise, those of later words
+-- ARGV[1]  string  whole   beginning of the members with a whole name as key
+-- ARGV[2]  string  word    beginning of the members with a later word as key
 -- ARGV[3]  int     limit   how many at most
--- ARGV[4]  int     places  in the index where one name stands at most
--- returns  array   of members, one for each name and id
+-- ARGV[4]  int     words   how many members one name has in the index at most
+-- returns  array   members, one for each name and id
 
 local index, whole, word = KEYS[1], ARGV[1], ARGV[2]
-local limit, places = tonumber(ARGV[3]), tonumber(ARGV[4])
+local limit, words = tonumber(ARGV[3]), tonumber(ARGV[4])
 
 local function range(first, last)
   return redis.call('ZRANGE', index, first, last, 'BYLEX', 'LIMIT', 0, limit)
@@ -25,7 +25,7 @@ for _, member in ipairs(found) do
   seen[member:match('%z.*$') or member] = true
 end
 local first, last = '[' .. word, '(' .. word .. '\255'
-for _ = 1, places + 1 do
+for _ = 1, words + 1 do
   local members = range(first, last)
   for _, member in ipairs(members) do
     local entry = member:match('%z.*$') or member

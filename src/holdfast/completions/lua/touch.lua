@@ -1,5 +1,5 @@
 #!lua
--- completions/touch: a name was used, so it is the first of the recent ones.
+-- completions/touch: put a name first in the list of recent names.
 --
 -- KEYS[1]  LIST    names   the latest first
 -- KEYS[2]  STRING  limit   how many are kept
@@ -8,10 +8,10 @@
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  name
--- ARGV[4]  string  given    the limit that the caller says it has; '' it does not say
--- ARGV[5]  int     usual    the limit where nobody has said
--- ARGV[6]  int     kept_ms  how long all of it is kept
--- returns  string  '' or, with nothing changed, the limit that is stored
+-- ARGV[4]  string  given    the limit that the caller gives; '': none
+-- ARGV[5]  int     default  the limit if no client has set one
+-- ARGV[6]  int     kept_ms  both keys expire after so long without a touch
+-- returns  string  '': done; otherwise nothing has changed, and it is the stored limit
 -- include clock
 -- include ledger
 -- include sound
@@ -27,7 +27,7 @@ local stored = redis.call('GET', KEYS[2])
 if stored and given ~= '' and stored ~= given then
   return stored
 end
-redis.call('LINDEX', KEYS[1], 0)  -- an error here, and nothing is written
+redis.call('LINDEX', KEYS[1], 0)  -- raises an error for a wrong type before anything is written
 if given ~= '' and not stored then
   stored = given
   redis.call('SET', KEYS[2], given)

@@ -1,4 +1,4 @@
-"""Which counters there are."""
+"""The list of counters in use."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from .. import keys
 from .counter import DEFINITION
 
 LISTED: Final = 1000
-"""Names that one call returns at most."""
+"""How many names one call returns at most."""
 
-_TOGETHER: Final = 500
-"""Counters that are asked for at once."""
+_BATCH: Final = 500
+"""How many counters are read together."""
 
 
 async def known_counters(
     caller: AsyncCaller, catalog: AsyncCatalog, namespace: Namespace, names: list[str]
 ) -> list[str]:
-    """Those of *names* that keep anything, in order; of too many those added to last.
+    """Return those of *names* that the server has samples of, sorted.
 
-    The catalog has named them, the latest noted first. It is told what has vanished; who may not
-    write leaves that to others.
+    *names* come from the catalog, the latest noted first; if there are too many, the latest stay.
+    Names without a counter are removed from the catalog if this user may write.
     """
     known: list[str] = []
-    for i in range(0, len(names), _TOGETHER):
-        units = [namespace.unit(keys.KIND, name) for name in names[i : i + _TOGETHER]]
+    for i in range(0, len(names), _BATCH):
+        units = [namespace.unit(keys.KIND, name) for name in names[i : i + _BATCH]]
         steps: list[Step] = [(unit, [keys.definition(unit)], []) for unit in units]
         answers = await caller.call_many(DEFINITION, steps)
         gone = []
         for unit, answer in zip(units, answers, strict=True):
             if isinstance(answer, HoldfastError) and not isinstance(answer, DecodeError):
                 raise answer
-            if answer is not None:  # damaged or not
+            if answer is not None:  # also a damaged definition
                 known.append(unit.name)
             else:
                 gone.append(unit)

@@ -1,5 +1,5 @@
 # Generated from _async/buffer.py by tools/unasync.py: edit that, then run `make sync`.
-"""Counts that are collected here and added to the server's counters once in a while."""
+"""The buffer that collects counts in the client and adds them to counters at intervals."""
 
 from __future__ import annotations
 
@@ -18,30 +18,29 @@ from ...core.ledger import Operation, Writers
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
 from ...errors.records import logger_of
 from .. import keys
-from ..collected import Collected, Due
-from .counter import ADD, MAX_COUNT, MIN_COUNT, MOST_TRIES, Counter, checked_count
+from ..pending import PendingAdd, PendingCounts
+from .counter import ADD, MAX_COUNT, MAX_TRIES, MIN_COUNT, Counter, checked_count
 
 logger: Final = logger_of("holdfast.counters")
 
-LEAST_EVERY_S: Final = 0.01
+MIN_FLUSH_EVERY_S: Final = 0.01
 
 MAX_NAMES: Final = 10_000
-"""With counts for so many names it flushes at once."""
+"""With counts for so many names the buffer flushes at once."""
 
-TOGETHER: Final = 500
-"""Adds that travel together: no more than the server answers within a timeout."""
+BATCH_SIZE: Final = 500
+"""Adds per batch: few enough for the server to answer within a timeout."""
 
 
 class CounterBuffer:
-    """Adds to many counters at the price of a few.
+    """Collects adds to many counters, and sends them together.
 
-    What is added waits here, at most for one interval, and counts at the moment of its flush. A
-    flush whose reply is lost is repeated and counts once. A process that is killed loses what it
-    has not flushed: one interval at most. One that ends in good order loses nothing if the buffer
-    is closed, by itself (`with`) or with its client; the blocking one flushes by itself when the
-    interpreter ends.
+    Counts wait here for one interval at most, and get the time of their flush. A flush that loses
+    its reply is repeated and counts once. A process that is killed loses one interval at most. A
+    program that ends normally loses nothing if it closes the buffer (`with`) or its client; the
+    blocking buffer also flushes when the interpreter ends.
 
-    One serves all threads, or all tasks of an event loop. In a forked child it begins empty.
+    All threads, or all tasks of an event loop, can share one buffer. In a forked child it is empty.
 
     Made by `Holdfast.counter_buffer`.
     """
@@ -55,50 +54,51 @@ class CounterBuffer:
         on_close: Callable[[CounterBuffer], object],
     ) -> None:
         flush_every_s = to_seconds(flush_every, "flush_every")
-        if flush_every_s < LEAST_EVERY_S:
+        if flush_every_s < MIN_FLUSH_EVERY_S:
             raise ValueError(
-                f"flush_every must be at least {LEAST_EVERY_S} s, got {flush_every_s:g}"
+                f"flush_every must be at least {MIN_FLUSH_EVERY_S} s, got {flush_every_s:g}"
             )
         self._caller = caller
         self._catalog = catalog
         self._counter = counter
         self._on_close = on_close
         self._flushing = Mutex()
-        self._counters: dict[str, Counter] = {}  # they know their shapes
-        self._collected = Collected()
+        self._counters: dict[str, Counter] = {}  # each knows its definition
+        self._pending = PendingCounts()
         self._closed = False
         self._ended = False
         self._flushes = PeriodicTask(self._flush_quietly, flush_every_s, "holdfast counters")
         register_after_fork(self)
 
     def __repr__(self) -> str:
-        return f"<buffer with counts for {len(self._collected.counts):,} counters>"
+        return f"<buffer with counts for {len(self._pending.counts):,} counters>"
 
     def add(self, name: str, count: int = 1) -> None:
-        """Count, soon. Costs no I/O.
+        """Add *count* to the counter *name* with the next flush. Does no I/O.
 
         Args:
-            name: of the counter.
-            count: how many; less than 2^63 either way.
+            name: name of the counter.
+            count: how many, between -2^63 and 2^63; a negative number subtracts.
 
         Raises:
-            InvalidName: there can be no such counter.
-            ClientClosed: its client is closed.
-            ValueError: the buffer is closed.
+            InvalidName: A counter cannot have this name.
+            ClientClosed: The client is closed.
+            ValueError: The buffer is closed.
         """
         if count.__class__ is not int or not MIN_COUNT <= count <= MAX_COUNT:
             count = checked_count(count)
         if name.__class__ is not str and isinstance(name, str):
-            name = str.__str__(name)  # a class of its own may hash and compare with code in Python
-        while not self._collected.add(name, count):
+            name = str.__str__(name)  # a subclass may hash and compare in Python: not one step
+        while not self._pending.add(name, count):
             self._begin(name)
 
     def flush(self) -> None:
-        """Add what has come together to the counters.
+        """Add the collected counts to the counters.
 
         Raises:
-            ClientClosed: its client is closed.
-            HoldfastError: something could not be added. What may be added later, is.
+            ClientClosed: The client is closed.
+            HoldfastError: Some counts could not be added. They are kept for the next flush, unless
+                they can never be added.
         """
         self._caller.lifetime.check("adding to counters")
         self._flush()
@@ -106,31 +106,31 @@ class CounterBuffer:
     def _flush(self) -> None:
         problem: HoldfastError | None = None
         with self._flushing:
-            due = self._collected.take(time.monotonic())
+            adds = self._pending.take(time.monotonic())
             if len(self._counters) > MAX_NAMES:
                 self._counters = {}
-            while due:
-                part, due = due[:TOGETHER], due[TOGETHER:]
-                problems = self._settle(part)
+            while adds:
+                batch, adds = adds[:BATCH_SIZE], adds[BATCH_SIZE:]
+                problems = self._add_batch(batch)
                 problem = problems[-1] if problems else problem
-                if len(problems) == len(part) and all(map(_is_away, problems)):
-                    break  # the others would wait as long for nothing
+                if len(problems) == len(batch) and all(map(_may_succeed_later, problems)):
+                    break  # the next batches would run into the same timeout
         self._flushes.keep(None)
-        if not self._collected.is_empty:  # first that, then the look: `_begin` does the reverse
+        if not self._pending.is_empty:  # in this order: `_begin` counts first, then calls `keep`
             self._flushes.keep(self)
         if problem is not None:
             raise problem
 
     def _flush_again(self, op_id: str) -> None:
-        """Repeat an add that had no answer: every flush does, once for all that call this."""
+        """Repeat an add that lost its reply: each flush does so."""
         del op_id
         self._flush()
 
     def close(self) -> None:
-        """Flush, and take no more. Idempotent.
+        """Flush, and refuse further counts. Idempotent.
 
         Raises:
-            HoldfastError: some counts could not be added. They are lost, unless `repeat()` of an
+            HoldfastError: Some counts could not be added. They are lost, unless `repeat()` of an
                 `OutcomeUnknown` adds them.
         """
         if self._ended:
@@ -142,7 +142,7 @@ class CounterBuffer:
         except HoldfastError:
             self._end()
             raise
-        self._end()  # not if it was interrupted: then it can be closed again
+        self._end()  # not after an interruption: the program can close it again
 
     def _end(self) -> None:
         self._flushes.keep(None)
@@ -160,49 +160,49 @@ class CounterBuffer:
     ) -> None:
         self.close()
 
-    def _settle(self, part: Sequence[Due]) -> list[HoldfastError]:
-        """Add *part*, or keep what may be added later; what stood in the way."""
-        counters = {one.name: self._known(one.name) for one in part}
+    def _add_batch(self, batch: Sequence[PendingAdd]) -> list[HoldfastError]:
+        """Add *batch*, keep what may succeed later, and return the errors."""
+        counters = {one.name: self._counter_of(one.name) for one in batch}
         writers = self._caller.writers
-        left = [(one, self._named(one, writers)) for one in part]
-        left = [(one, write) for one, write in left if one in self._collected]
+        left = [(one, self._operation_of(one, writers)) for one in batch]
+        left = [(one, write) for one, write in left if one in self._pending]
         problems: list[HoldfastError] = []
-        for _ in range(MOST_TRIES):  # after the first only those whose shape was another one
+        for _ in range(MAX_TRIES):  # again only for counters that were redefined
             if not left:
                 break
-            steps = [counters[one.name].step(write, one.amount, "") for one, write in left]
+            steps = [counters[one.name].add_step(write, one.amount, "") for one, write in left]
             answers = zip(left, self._caller.call_many(ADD, steps), strict=True)
             left = []
             for (one, write), answer in answers:
-                judged = _understood(counters[one.name], answer)
-                if judged is None:
+                final = _final_answer(counters[one.name], answer)
+                if final is None:
                     left.append((one, write))
-                elif problem := self._conclude(one, write, judged):
+                elif problem := self._settle(one, write, final):
                     problems.append(problem)
         self._catalog.note_all(keys.KIND, [each.unit for each in counters.values()])
         return problems
 
-    def _named(self, one: Due, writers: Writers) -> Operation:
-        """Return the operation of *one*, under which it is repeated until it is answered."""
+    def _operation_of(self, one: PendingAdd, writers: Writers) -> Operation:
+        """Return the operation that identifies *one* until the server has answered."""
         write = writers.operation(one.op_id, self._flush_again, verb="add")
         one.fresh = one.op_id is None
         one.op_id = write.id
         return write
 
-    def _known(self, name: str) -> Counter:
+    def _counter_of(self, name: str) -> Counter:
         return self._counters.get(name) or self._counters.setdefault(name, self._counter(name))
 
-    def _conclude(
-        self, one: Due, write: Operation, answer: bytes | HoldfastError
+    def _settle(
+        self, one: PendingAdd, write: Operation, answer: bytes | HoldfastError
     ) -> HoldfastError | None:
-        """Settle *one*, or keep it for the next flush; the error that stood in the way."""
+        """Forget *one*, or keep it for the next flush; return its error, if any."""
         try:
-            with write:  # its end gives the writer back, so nothing may be repeated under it then
+            with write:  # when it ends, another operation may use its writer: settle *one* before
                 if not isinstance(answer, HoldfastError):
-                    self._collected.settled(one)
-                    self._known(one.name).judge(answer)
-                elif not _is_away(answer):
-                    self._collected.settled(one)
+                    self._pending.settled(one)
+                    self._counter_of(one.name).check_reply(answer)
+                elif not _may_succeed_later(answer):
+                    self._pending.settled(one)
                 elif one.fresh and isinstance(answer, ServerUnavailable):
                     one.op_id = None  # it was not applied
                 if isinstance(answer, HoldfastError):
@@ -216,36 +216,36 @@ class CounterBuffer:
             self.flush()
         except HoldfastError as error:
             logger.warning("counts are kept for the next flush: %s", error)
-        except Exception:  # such as of a provider of credentials: the next flush may do better
+        except Exception:  # for example from a credential provider: the next flush may succeed
             logger.exception("counts are kept for the next flush")
 
     def _begin(self, name: str) -> None:
-        """Begin to count a name."""
+        """Start to count *name*."""
         self._caller.lifetime.check(f"adding to counter {name!r}")
         if self._closed:
             raise ValueError("the counter buffer is closed")
-        self._known(name)
+        self._counter_of(name)
         self._flushes.start()
-        names = self._collected.begin(name)
-        self._flushes.keep(self)  # until it is flushed, also if the program forgets it
+        names = self._pending.begin(name)
+        self._flushes.keep(self)  # until the flush, even if the program drops the buffer
         if names >= MAX_NAMES:
             self._flushes.hurry()
 
     def after_fork(self) -> None:
-        """In a forked child: what is here belongs to the parent."""
+        """Start empty in a forked child: the counts belong to the parent."""
         self._flushing = Mutex()
-        self._counters, self._collected = {}, Collected()
+        self._counters, self._pending = {}, PendingCounts()
         self._flushes = self._flushes.anew(self._flush_quietly)
 
 
-def _understood(counter: Counter, answer: bytes | HoldfastError) -> bytes | HoldfastError | None:
-    """Return *answer*, or an error; None if the shape is known only now, so that it goes again."""
+def _final_answer(counter: Counter, answer: bytes | HoldfastError) -> bytes | HoldfastError | None:
+    """Return *answer*, or an error; None if the counter was redefined and the add must go again."""
     try:
-        again = isinstance(answer, bytes) and not counter.understood(answer)
+        is_redefined = isinstance(answer, bytes) and counter.is_redefined(answer)
     except DecodeError as error:
         return DamagedData("counters/add", error.what, error.problem)
-    return None if again else answer
+    return None if is_redefined else answer
 
 
-def _is_away(error: HoldfastError) -> bool:
+def _may_succeed_later(error: HoldfastError) -> bool:
     return isinstance(error, ServerUnavailable | OutcomeUnknown | DecodeError)

@@ -1,5 +1,5 @@
 # Generated from _async/counter.py by tools/unasync.py: edit that, then run `make sync`.
-"""How often something happened."""
+"""The counter that users see."""
 
 from __future__ import annotations
 
@@ -19,58 +19,61 @@ from ...core.script import Script
 from ...core.stored import stored_int
 from ...errors import CounterOverflow, DecodeError, DefinitionConflict, TimeOutOfRange
 from .. import keys
+from ..definition import CounterDefinition, CounterOptions, CounterState
 from ..sample import Sample, Samples
-from ..shape import Given, Shape
-from ..state import CounterState
 
 ADD: Final = Script.load("holdfast.counters", "add")
 DEFINITION: Final = Script.load("holdfast.counters", "definition")
 SAMPLES: Final = Script.load("holdfast.counters", "samples")
 REDEFINE: Final = Script.load("holdfast.counters", "redefine")
 
-USUAL: Final = Shape()
+DEFAULT: Final = CounterDefinition()
 
 MAX_COUNT: Final = 2**63 - 1
 MIN_COUNT: Final = -MAX_COUNT
 MIN_STORED: Final = -(2**63)
 
-MOST_TRIES: Final = 16
-"""Of one add: each learns another shape. So often nobody redefines a counter."""
+MAX_TRIES: Final = 16
+"""Tries of one add. A try fails only if the counter was redefined since the one before."""
 
 
 class Counter:
-    """Counts per second, minute, hour, …: all precisions together, by the server's clock.
+    """Counts per second, minute, hour and so on, in all precisions at once, by the server's clock.
 
-    Each precision keeps its latest samples; older ones vanish by themselves, and so does a counter
-    to which nobody adds any more.
+    Each precision keeps its latest samples. Older ones expire, and so does the whole counter when
+    the program stops adding to it.
 
     Made by `Holdfast.counter`.
     """
 
-    def __init__(self, caller: Caller, catalog: Catalog, unit: Unit, given: Given) -> None:
+    def __init__(
+        self, caller: Caller, catalog: Catalog, unit: Unit, options: CounterOptions
+    ) -> None:
         self._caller = caller
         self._catalog = catalog
         self.unit = unit
-        self._say(given, USUAL)
-        # Of each add, what depends on the shape only: two dozen strings.
-        self._parts: tuple[Shape, tuple[str | bytes, ...], tuple[Argument, ...]] | None = None
+        self._set_options(options, DEFAULT)
+        # The keys and arguments of an add that depend on the definition only: about 25 strings.
+        self._prepared: (
+            tuple[CounterDefinition, tuple[str | bytes, ...], tuple[Argument, ...]] | None
+        ) = None
 
     def __repr__(self) -> str:
         return f"Counter({self.unit.name!r})"
 
     def add(self, count: int = 1, *, at: Instant | None = None, op_id: str | None = None) -> None:
-        """Count, in all precisions or in none.
+        """Add *count* in all precisions or in none.
 
         Args:
-            count: how many; less than 2^63 either way, below zero takes away.
-            at: when it happened; None: now. Where samples of that time are gone already it counts
-                in the coarser precisions only. Up to a minute ahead of the server's clock is now.
+            count: how many, between -2^63 and 2^63; a negative number subtracts.
+            at: when it happened; None: now. Precisions that no longer keep that time are left out.
+                A time up to a minute ahead of the server's clock counts as now.
             op_id: see `OutcomeUnknown`.
 
         Raises:
             TimeOutOfRange: *at* is too far ahead, or so old that no precision keeps it.
-            CounterOverflow: a sample would be 2^63 or more.
-            DefinitionConflict: other precisions are stored.
+            CounterOverflow: A sample would reach 2^63.
+            DefinitionConflict: The server keeps other precisions.
         """
         amount = checked_count(count)
         at_ms: Argument = "" if at is None else to_epoch_ms(at, "at")
@@ -79,54 +82,57 @@ class Counter:
         with self._caller.writers.operation(
             op_id, partial(self.add, count, at=at), verb="add"
         ) as write:
-            for _ in range(MOST_TRIES):
-                reply = self._caller.call(ADD, *self.step(write, amount, at_ms))
-                if self.understood(reply):
+            for _ in range(MAX_TRIES):
+                reply = self._caller.call(ADD, *self.add_step(write, amount, at_ms))
+                if not self.is_redefined(reply):
                     break
-            self.judge(reply)
+            self.check_reply(reply)
         self._catalog.note(self.unit)
 
-    def step(self, write: Operation, amount: int, at_ms: Argument) -> Step:
-        """What `ADD` is called with. The shape may be guessed: the server says if it is wrong."""
-        shape = self._shape or self._guess
-        if self._parts is None or self._parts[0] is not shape:
-            names = ADD.keys(self.unit, *shape.chunks(self.unit))
-            about: tuple[Argument, ...] = (str(shape), *map(str, (shape.keep, *shape.precisions)))
-            self._parts = shape, names, about
-        _, names, about = self._parts
-        return self.unit, names, (write.writer, write.number, amount, at_ms, *about)
+    def add_step(self, write: Operation, amount: int, at_ms: Argument) -> Step:
+        """Return a call of `ADD`. If it assumes a wrong definition, the reply has the right one."""
+        definition = self._known or self._assumed
+        if self._prepared is None or self._prepared[0] is not definition:
+            names = ADD.keys(self.unit, *definition.chunks(self.unit))
+            fixed: tuple[Argument, ...] = (
+                str(definition),
+                *map(str, (definition.keep, *definition.precisions)),
+            )
+            self._prepared = definition, names, fixed
+        _, names, fixed = self._prepared
+        return self.unit, names, (write.writer, write.number, amount, at_ms, *fixed)
 
-    def understood(self, reply: bytes) -> bool:
-        """Whether `ADD` has judged. False: another shape is stored, known by now; try once more.
+    def is_redefined(self, reply: bytes) -> bool:
+        """Return whether `ADD` did nothing because the definition differs; the next try knows it.
 
         Raises:
-            DefinitionConflict: it is not the shape that the user has said.
+            DefinitionConflict: The stored definition contradicts the options of the user.
         """
-        verdict, _, told = reply.partition(b" ")
-        if verdict == b"shape":
-            self._learn(self._parsed(told))
-        return verdict != b"shape"
+        verdict, _, stored = reply.partition(b" ")
+        if verdict == b"redefined":
+            self._learn(self._parsed(stored))
+        return verdict == b"redefined"
 
-    def judge(self, reply: bytes) -> None:
-        """Raise what `ADD` has against it, if anything.
+    def check_reply(self, reply: bytes) -> None:
+        """Raise the error that the *reply* of `ADD` reports, if any.
 
         Raises:
-            TimeOutOfRange: It was too early or too late.
+            TimeOutOfRange: The time is too early or too late.
             CounterOverflow: A sample would be too large.
-            DecodeError: The ledger was changed by another program.
+            DecodeError: Another program changed the ledger.
         """
-        verdict, _, told = reply.partition(b" ")
+        verdict, _, detail = reply.partition(b" ")
         match verdict:
             case b"":
                 pass
-            case b"new":  # it may have been forgotten since it was noted from here
+            case b"new":  # another client may have removed its name since this one noted it
                 self._catalog.doubt(self.unit)
             case b"overflow":
                 raise CounterOverflow(str(self.unit))
             case b"late":
                 raise TimeOutOfRange(str(self.unit), None)
             case b"ahead":
-                ahead_ms = stored_int(told, f"the answer of {self.unit}")
+                ahead_ms = stored_int(detail, f"the answer of {self.unit}")
                 raise TimeOutOfRange(str(self.unit), ahead_ms / 1000)
             case _:
                 what = f"an entry in the ledger of {self.unit}"
@@ -135,28 +141,28 @@ class Counter:
     def samples(
         self, precision: int, *, start: Instant | None = None, end: Instant | None = None
     ) -> Samples:
-        """What was counted per bucket of *precision* seconds, the oldest first, without gaps.
+        """Return the samples of one precision, the oldest first, without gaps.
 
         Args:
-            precision: one of the counter's, in seconds.
-            start: from the bucket of this instant on; by default as many as it keeps. What is not
-                kept any more is left out.
-            end: to the bucket of this instant; by default the one that has just begun.
+            precision: seconds per sample, one of the precisions of the counter.
+            start: the first sample contains this time; by default as many samples as are kept.
+                Samples that are no longer kept are left out.
+            end: the last sample contains this time; by default the current one.
 
         Raises:
             TypeError: *precision* is not an int.
-            ValueError: the counter has no such precision.
+            ValueError: The counter has no such precision.
         """
         precision = checked_int(precision, "precision")
         first_s = None if start is None else to_epoch_ms(start, "start") // 1000
         last_s = None if end is None else to_epoch_ms(end, "end") // 1000
-        shape, now_s, counts = self._read(precision)
-        if precision not in shape.precisions:
-            known = ", ".join(map(str, shape.precisions))
+        definition, now_s, counts = self._read(precision)
+        if precision not in definition.precisions:
+            known = ", ".join(map(str, definition.precisions))
             raise ValueError(f"{self.unit} has no precision of {precision} s; it has {known}")
         current = now_s // precision
-        oldest = (current // shape.keep - 1) * shape.keep
-        first = current - shape.keep + 1 if first_s is None else first_s // precision
+        oldest = (current // definition.keep - 1) * definition.keep
+        first = current - definition.keep + 1 if first_s is None else first_s // precision
         last = current if last_s is None else min(current, last_s // precision)
         return Samples(
             Sample(from_epoch_ms(bucket * precision * 1000), counts.get(bucket, 0))
@@ -164,33 +170,34 @@ class Counter:
         )
 
     def total(self, window: Duration) -> int:
-        """The sum of the last *window* seconds, in whole buckets of the finest precision for it.
+        """Return the sum of the last *window* seconds.
 
-        The bucket that has just begun is one of them: so it is up to a bucket less than *window*.
+        It adds up whole buckets of the finest precision that keeps so much. The last of them is the
+        current bucket, so the sum covers up to one bucket less than *window*.
 
         Raises:
-            ValueError: so much is not kept, or it is no length of time.
+            ValueError: No precision keeps so much, or *window* is not a positive duration.
         """
         window_s = to_seconds(window, "window")
         if window_s == 0:
             raise ValueError("window must be more than 0 seconds")
-        shape = self._shape or self._learn(self._stored() or self._guess)
+        definition = self._known or self._learn(self._stored() or self._assumed)
         precision = 0
-        while precision != shape.finest(window_s):  # others may redefine it meanwhile
-            precision = shape.finest(window_s)
-            shape, now_s, counts = self._read(precision)
+        while precision != definition.finest(window_s):  # another client may redefine it meanwhile
+            precision = definition.finest(window_s)
+            definition, now_s, counts = self._read(precision)
         current = now_s // precision
         first = current - math.ceil(window_s / precision) + 1
         return sum(value for bucket, value in counts.items() if first <= bucket <= current)
 
     def rate(self, window: Duration) -> float:
-        """How many per second, over the last *window* seconds; as `total`."""
+        """Return `total` of *window* per second."""
         return self.total(window) / to_seconds(window, "window")
 
     def inspect(self) -> CounterState | None:
-        """What it keeps; None: nobody has added to it, or not for so long that all is gone."""
-        shape = self._stored()
-        return None if shape is None else CounterState(shape.precisions, shape.keep)
+        """Return what the server keeps; None if it has no samples."""
+        stored = self._stored()
+        return None if stored is None else CounterState(stored.precisions, stored.keep)
 
     def redefine(
         self,
@@ -199,64 +206,67 @@ class Counter:
         keep: int | None = None,
         op_id: str | None = None,
     ) -> None:
-        """Change for everyone what is kept. A new precision begins empty.
+        """Change what is kept, for all clients. A new precision begins empty.
 
         Args:
-            precisions: seconds of one sample, each; None leaves them as they are.
-            keep: samples of each that are there at least; None leaves it as it is.
+            precisions: seconds per sample; None: they stay as they are.
+            keep: how many samples of each precision are kept at least; None: it stays as it is.
             op_id: see `OutcomeUnknown`.
         """
-        given = Given.checked(precisions, keep)
-        if given == Given():
+        change = CounterOptions.checked(precisions, keep)
+        if change == CounterOptions():
             raise ValueError("say what is to change: precisions, keep or both")
-        again = partial(self.redefine, precisions=given.precisions, keep=given.keep)
-        args = (",".join(map(str, given.precisions or ())), given.keep or "", str(USUAL))
-        self._caller.write(REDEFINE, self.unit, *args, op_id=op_id, repeat=again)
+        repeat = partial(self.redefine, precisions=change.precisions, keep=change.keep)
+        args = (",".join(map(str, change.precisions or ())), change.keep or "", str(DEFAULT))
+        self._caller.write(REDEFINE, self.unit, *args, op_id=op_id, repeat=repeat)
         self._catalog.doubt(self.unit)
         self._catalog.note(self.unit)
-        self._say(self._given.after(given), given.over(self._shape or self._guess))
+        known = change.applied_to(self._known or self._assumed)
+        self._set_options(self._options.redefined(change), known)
 
-    def _read(self, precision: int) -> tuple[Shape, int, dict[int, int]]:
-        """The shape, the server's time (s), and the samples of *precision* by bucket."""
+    def _read(self, precision: int) -> tuple[CounterDefinition, int, dict[int, int]]:
+        """Return the definition, the server's time (s), and the counts of *precision* by bucket."""
         chunks = [keys.chunk(self.unit, precision, parity) for parity in (0, 1)]
         names = SAMPLES.keys(self.unit, chunks[0], chunks[1])
-        told, now_s, even, odd = self._caller.call(SAMPLES, self.unit, names, [])
-        shape = self._learn(self._parsed(told)) if told else self._shape or self._guess
+        stored, now_s, even, odd = self._caller.call(SAMPLES, self.unit, names, [])
+        definition = self._learn(self._parsed(stored)) if stored else self._known or self._assumed
         what = f"a sample in {chunks[0]} or {chunks[1]}"
         flat = [stored_int(each, what, MIN_STORED) for each in (*even, *odd)]
         counts: defaultdict[int, int] = defaultdict(int)
         for bucket, value in zip(flat[::2], flat[1::2], strict=True):
-            counts[bucket] += value  # after `redefine` a bucket may lie in both
-        return shape, int(now_s), counts
+            counts[bucket] += value  # after `redefine` both chunks may have the bucket
+        return definition, int(now_s), counts
 
-    def _stored(self) -> Shape | None:
-        """What the server keeps; None: nothing."""
-        told = self._caller.call(DEFINITION, self.unit, DEFINITION.keys(self.unit), [])
-        return None if told is None else self._parsed(told)
+    def _stored(self) -> CounterDefinition | None:
+        """Return the definition that the server stores, or None."""
+        stored = self._caller.call(DEFINITION, self.unit, DEFINITION.keys(self.unit), [])
+        return None if stored is None else self._parsed(stored)
 
-    def _parsed(self, stored: bytes) -> Shape:
-        return Shape.parse(stored, f"{keys.definition(self.unit)}, the definition of {self.unit},")
+    def _parsed(self, stored: bytes) -> CounterDefinition:
+        what = f"{keys.definition(self.unit)}, the definition of {self.unit},"
+        return CounterDefinition.parse(stored, what)
 
-    def _say(self, given: Given, known: Shape) -> None:
-        """Take what the user says; the rest is guessed, as *known*, until the server tells."""
-        self._given, self._guess = given, given.over(known)
-        self._shape = None if None in (given.precisions, given.keep) else self._guess
+    def _set_options(self, options: CounterOptions, default: CounterDefinition) -> None:
+        """Set the options; *default* is assumed for the rest until the server reports it."""
+        self._options, self._assumed = options, options.applied_to(default)
+        is_complete = None not in (options.precisions, options.keep)
+        self._known = self._assumed if is_complete else None
 
-    def _learn(self, stored: Shape) -> Shape:
-        """Take what is stored; DefinitionConflict if the user has said otherwise."""
-        if part := self._given.unmet(stored):
-            what, given = f"the {part} of {self.unit}", getattr(self._given, part)
+    def _learn(self, stored: CounterDefinition) -> CounterDefinition:
+        """Remember *stored*; raise DefinitionConflict if it contradicts the options."""
+        if part := self._options.conflict(stored):
+            what, given = f"the {part} of {self.unit}", getattr(self._options, part)
             raise DefinitionConflict(what, getattr(stored, part), given)
-        self._shape = stored
+        self._known = stored
         return stored
 
 
 def checked_count(count: Any) -> int:
-    """*count*, if it is one.
+    """Return *count* if a counter can add it.
 
     Raises:
-        TypeError: it is not a whole number.
-        ValueError: it is beyond 2^63.
+        TypeError: It is not an int.
+        ValueError: It is not between -2^63 and 2^63.
     """
     if isinstance(count, bool) or not isinstance(count, int):
         raise TypeError(f"count must be an int, got {type(count).__name__} {count!r}")

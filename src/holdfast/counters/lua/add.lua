@@ -1,24 +1,24 @@
 #!lua
--- counters/add: count in all precisions, or in none.
+-- counters/add: add a count in all precisions, or in none.
 --
 -- KEYS[1]  STRING  definition  precisions and how many samples are kept
 -- KEYS[2]  HASH    even    ledger of even hours
 -- KEYS[3]  HASH    odd     ledger of odd hours
--- KEYS[4]  HASH    chunk   the first of them: of each precision, ascending, the even and the odd one
+-- KEYS[4]  HASH    chunk   the first of the chunks: the even and the odd one of each precision, ascending
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  count   what is added, a whole number
--- ARGV[4]  string  at      when it was (ms); '' now
--- ARGV[5]  string  shape   the definition, as the caller knows it
--- ARGV[6]  int     keep    samples kept of each precision
+-- ARGV[3]  string  count    what is added, an integer
+-- ARGV[4]  string  at       when it happened (ms); '': now
+-- ARGV[5]  string  assumed  the definition that the caller assumes
+-- ARGV[6]  int     keep     samples kept of each precision
 -- ARGV[7]  int     first of the precisions (s)
--- returns  string  '', or 'new' if nothing was kept before; or, with nothing counted:
---                  'shape DEFINITION', 'ahead MS', 'late', 'overflow'
+-- returns  string  '': counted; 'new': counted, and the counter had no samples before;
+--                  or why nothing was counted: 'redefined DEFINITION', 'ahead MS', 'late', 'overflow'
 -- include clock
 -- include ledger
 
 local now_ms, now_s = clock()
-local AHEAD_MS = 60000  -- a clock may be so fast: then it counts as now
+local AHEAD_MS = 60000  -- the clock of a client may be so fast: then it counts as now
 local FIRST_KEY = 4
 local FIRST = 7
 local count, keep = ARGV[3], tonumber(ARGV[6])
@@ -30,7 +30,7 @@ if answer then
 end
 local stored = redis.call('GET', KEYS[1])
 if stored and stored ~= ARGV[5] then
-  return 'shape ' .. stored
+  return 'redefined ' .. stored
 end
 local at_ms = ARGV[4] == '' and now_ms or tonumber(ARGV[4])
 if at_ms > now_ms + AHEAD_MS then
@@ -39,7 +39,7 @@ end
 local at_s = math.floor(math.min(at_ms, now_ms) / 1000)
 
 local call, pcall = redis.call, redis.pcall
-local amount, counted = tonumber(count), {}  -- the keys that are done, and their buckets
+local amount, counted = tonumber(count), {}  -- the keys and buckets that have the count
 
 local function undo()
   local negated = count:sub(1, 1) == '-' and count:sub(2) or '-' .. count
@@ -50,16 +50,16 @@ local function undo()
   end
 end
 
--- Of the sum, or of a count that comes from many; all else, such as a user who may not, is an error.
+-- Whether the sum, or the count, does not fit into 64 bits. Other errors, as of an ACL, are raised.
 local function is_overflow(err)
   return err:find('would overflow', 1, true) or err:find('out of range', 1, true)
 end
 
-for i = #ARGV, FIRST, -1 do  -- the coarsest first: it is there if any is
+for i = #ARGV, FIRST, -1 do  -- the coarsest first: it has a sample if any precision has one
   local precision = tonumber(ARGV[i])
   local bucket = (at_s - at_s % precision) / precision
   local chunk = (bucket - bucket % keep) / keep
-  if chunk + 2 > now_s / precision / keep then  -- it is this chunk or the one before
+  if chunk + 2 > now_s / precision / keep then  -- it is the current chunk or the one before
     local n = FIRST_KEY + 2 * (i - FIRST) + chunk % 2
     local key = KEYS[n]
     local value = pcall('HINCRBY', key, bucket, count)
@@ -69,7 +69,7 @@ for i = #ARGV, FIRST, -1 do  -- the coarsest first: it is there if any is
     end
     counted[#counted + 1] = key
     counted[#counted + 1] = bucket
-    if value == amount then  -- it may be the first of its chunk
+    if value == amount then  -- it may be the first bucket of its chunk
       local ends_s = (chunk + 2) * keep * precision
       call('EXPIREAT', key, ends_s)
       if i == #ARGV then

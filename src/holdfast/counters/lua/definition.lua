@@ -1,7 +1,7 @@
 #!lua flags=no-writes
--- counters/definition: what the counter keeps.
+-- counters/definition: return the definition of a counter.
 --
 -- KEYS[1]  STRING  definition  precisions and how many samples are kept
--- returns  string  the definition; nil: nobody adds to the counter
+-- returns  string  the definition; nil: the server keeps no sample
 
 return redis.call('GET', KEYS[1])

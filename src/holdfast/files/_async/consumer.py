@@ -8,7 +8,7 @@ from typing import Final
 from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.concurrency._async.waiting import seen_through
 from .feed_file import AsyncFeedFile
-from .feed_store import AsyncDesk
+from .feed_store import AsyncFeedStore
 from .session import AsyncSession
 
 
@@ -21,12 +21,12 @@ class AsyncConsumer:
         name: as the feed knows it.
     """
 
-    def __init__(self, desk: AsyncDesk, name: str) -> None:
+    def __init__(self, store: AsyncFeedStore, name: str) -> None:
         self.name: Final = name
-        self._desk = desk
+        self._store = store
 
     def __repr__(self) -> str:
-        return f"AsyncConsumer({self._desk.name!r}, {self.name!r})"
+        return f"AsyncConsumer({self._store.name!r}, {self.name!r})"
 
     async def files(self, *, timeout: Duration | None = None) -> AsyncIterator[AsyncFeedFile]:
         """The files of the feed that are left for this consumer, in the order of publishing.
@@ -48,9 +48,9 @@ class AsyncConsumer:
             UnknownConsumer: it is none of this feed's.
         """
         timeout_s = to_timeout_s(timeout)
-        session = AsyncSession(self._desk, self.name)
+        session = AsyncSession(self._store, self.name)
         try:
-            while (grant := await session.next(Deadline(timeout_s))) is not None:
-                yield AsyncFeedFile(self._desk, session, grant, session.asked_at)
+            while (assignment := await session.next(Deadline(timeout_s))) is not None:
+                yield AsyncFeedFile(self._store, session, assignment, session.asked_at)
         finally:
             await seen_through(session.close())

@@ -9,38 +9,28 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ...core.clock import since_boot
-from ...core.concurrency._async.waiting import AutoResetEvent, in_thread, seen_through
-from ...core.damage import decoding
-from ...core.renewer import Lease
+from ...core.concurrency._async.waiting import in_thread, seen_through
 from ...core.script import Script
 from ...errors import DamagedFile, FileTaken, HoldfastError
-from .. import keys
+from ..assignment import Assignment, ChunkChain
 from ..attempt import reason_of
-from ..chunk import BLOCK, EMPTY, WINDOW
-from ..feed_view import Chain, Grant, View
+from ..chunk import BLOCK
 from ..lines import (
     MAX_LINE,
     Block,
-    Cutter,
     LineProgress,
-    Raw,
+    LineSplitter,
+    RawSplitter,
     checked_max_line,
     checked_offset,
     lines_of,
 )
-from ..saving import Saving
-from .feed_store import AsyncDesk
+from ..partial_file import PartialFile
+from .chunk_reader import AsyncChunkReader
+from .feed_store import AsyncFeedStore
 from .session import AsyncSession
 
-READ: Final = Script.load("holdfast.files", "read")
 SETTLE: Final = Script.load("holdfast.files", "settle")
-
-LOOK_S: Final = 5.0
-"""Seconds between two looks of a reader that waits for more of a file."""
-
-UNTOLD: Final = 4
-"""Windows that are read between two reports to the server, while more is there."""
 
 
 class AsyncFeedFile:
@@ -66,43 +56,32 @@ class AsyncFeedFile:
         offset: bytes that were acknowledged before; reading begins there.
     """
 
-    _lease: Lease | None = None  # as long as it is held here
-
     def __init__(
-        self, desk: AsyncDesk, session: AsyncSession, grant: Grant, asked_at: float
+        self, store: AsyncFeedStore, session: AsyncSession, assignment: Assignment, asked_at: float
     ) -> None:
-        self.id: Final = grant.file_id
-        self.name: Final = grant.name
-        self.offset: Final = grant.acked
-        self._desk = desk
-        self._grant = grant
+        self.id: Final = assignment.file_id
+        self.name: Final = assignment.name
+        self.offset: Final = assignment.acked
+        self._store = store
+        self._assignment = assignment
         self._session = session
-        self._view = grant.view
-        self._acked = grant.acked
-        self._read = grant.acked
-        self._position = grant.acked
         self._progress: LineProgress | None = None
         self._overlong = 0
-        self._keep = False
-        self._untold = 0
-        self._hold(asked_at)
-
-    def __del__(self) -> None:
-        # A reader that was interrupted before the end of its block must not keep the file.
-        self._let_go()
+        self._reader = AsyncChunkReader(store, session, assignment, asked_at)
 
     def __repr__(self) -> str:
-        return f"AsyncFeedFile({self._desk.name!r}, {self.name!r})"
+        return f"AsyncFeedFile({self._store.name!r}, {self.name!r})"
 
     @property
     def size(self) -> int | None:
         """Return its unpacked bytes; None as long as it is being published."""
-        return None if self._view.state == "open" else self._view.size
+        view = self._reader.view
+        return None if view.state == "open" else view.size
 
     @property
     def position(self) -> int:
         """Return the offset up to which its bytes were handed out."""
-        return self._position if self._progress is None else self._progress.position
+        return self._reader.position if self._progress is None else self._progress.position
 
     @property
     def overlong(self) -> int:
@@ -124,7 +103,7 @@ class AsyncFeedFile:
             self._progress = progress = LineProgress(block)
             for progress.done, line in enumerate(lines_of(block.data), 1):
                 yield line
-            self._stand(block.end)
+            self._set_position(block.end)
 
     async def blocks(
         self,
@@ -147,16 +126,17 @@ class AsyncFeedFile:
             DamagedFile, FileTaken: as `lines`.
         """
         at = self.offset if start is None else checked_offset(start, "start")
-        cutter = Raw(at) if raw else Cutter(at, checked_max_line(max_line))
-        self._keep = keep
-        async for data in self._data(at):
-            if keep and not data:
+        splitter = RawSplitter(at) if raw else LineSplitter(at, checked_max_line(max_line))
+        self._reader.keep = keep
+        self._set_position(at)
+        async for data in self._reader.data(at):
+            if not data:
                 yield Block(self.position, self.position, b"")
-            for block in cutter.cut(data):
+            for block in splitter.cut(data):
                 self._hand_out(block)
                 yield block
-            self._read_to(cutter.needed)
-        for block in cutter.finish():
+            self._reader.read_to(splitter.needed)
+        for block in splitter.finish():
             self._hand_out(block)
             yield block
 
@@ -170,8 +150,8 @@ class AsyncFeedFile:
             FileTaken: The consumer does not hold it any more.
         """
         upto = self.position if upto is None else checked_offset(upto, "upto")
-        self._acked = max(self._acked, upto)
-        await self._look(0)
+        self._reader.acked = max(self._reader.acked, upto)
+        await self._reader.report_progress()
 
     async def save_to(self, folder: str | os.PathLike[str]) -> Path:
         """Write it into *folder*, unpacked, under its name: in one step when it is whole.
@@ -187,32 +167,32 @@ class AsyncFeedFile:
             FileTaken: The consumer does not hold it any more.
             OSError: It cannot be written.
         """
-        file_id = f"{self._desk.unit}\0{self.id}"
-        saving = await in_thread(Saving, Path(folder), self.name, file_id)
+        file_id = f"{self._store.unit}\0{self.id}"
+        partial = await in_thread(PartialFile, Path(folder), self.name, file_id)
         try:
-            size = await self._save(saving)
-            path = await in_thread(saving.finish)
+            size = await self._save(partial)
+            path = await in_thread(partial.finish)
         except DamagedFile:
-            await in_thread(saving.discard)
+            await in_thread(partial.discard)
             raise
         finally:
-            await in_thread(saving.close)
-        self._stand(size)
+            await in_thread(partial.close)
+        self._set_position(size)
         return path
 
-    async def _save(self, saving: Saving) -> int:
+    async def _save(self, partial: PartialFile) -> int:
         """Write what is missing; return how many bytes the file has."""
-        chain = Chain(saving.count, saving.digest)
+        chain = ChunkChain(partial.count, partial.digest)
         try:
-            async for blocks in self._windows(chain):
-                await in_thread(saving.write, blocks)
-                self._read_to(chain.index * BLOCK)
+            async for blocks in self._reader.windows(chain):
+                await in_thread(partial.write, blocks)
+                self._reader.read_to(chain.index * BLOCK)
         except DamagedFile:
             # Perhaps only the saved part is damaged: then read the whole file again.
-            if not saving.count or chain.index > saving.count or self._view.floor:
+            if not partial.count or chain.index > partial.count or self._reader.view.floor:
                 raise
-            await in_thread(saving.restart)
-            return await self._save(saving)
+            await in_thread(partial.restart)
+            return await self._save(partial)
         return chain.size
 
     async def __aenter__(self) -> Self:
@@ -229,172 +209,54 @@ class AsyncFeedFile:
             if error is None:
                 await seen_through(self._finish())
             elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
-                with suppress(
-                    HoldfastError
-                ):  # its lease ends by itself; the error of the block matters more
-                    await seen_through(self._settle(self._outcome(error), error))
+                # If the call fails, the lease ends by itself; the error of the block matters more.
+                with suppress(HoldfastError):
+                    await seen_through(self._settle(self._outcome_of(error), error))
         finally:
-            self._let_go()
+            self._reader.release()
             await self._session.exit(self)
 
-    def _hold(self, asked_at: float) -> None:
-        """Renew its lease from now on."""
-        self._lease = lease = self._session.hold(self._grant, asked_at)
-        self._desk.renewer.keep(lease)
-
-    def _let_go(self) -> None:
-        """Stop renewing its lease, whatever the server knows."""
-        if self._lease is not None:
-            self._desk.renewer.drop(self._lease)
-        self._lease = None
-
-    def _outcome(self, error: BaseException) -> str:
+    def _outcome_of(self, error: BaseException) -> str:
         """Return the outcome for the file of a block that *error* ended."""
         if isinstance(error, DamagedFile) and self._is_about_this(error):
             return "damaged"
-        return "failed" if isinstance(error, Exception) else "back"
+        return "failed" if isinstance(error, Exception) else "returned"
 
     def _is_about_this(self, error: DamagedFile | FileTaken) -> bool:
         """Return whether *error* is about this file, not about another one."""
-        return (error.feed, error.file) == (self._desk.name, self.name)
+        return (error.feed, error.file) == (self._store.name, self.name)
 
     async def _finish(self, op_id: str | None = None) -> Any:
         """Report that the whole file is done."""
         reply = await self._settle("whole", op_id=op_id)
         if reply[0] != b"settled":
-            self._refuse(reply)
+            self._reader.refuse(reply)
         return reply
 
     async def _settle(
         self, outcome: str, error: BaseException | None = None, *, op_id: str | None = None
     ) -> Any:
-        grant = self._grant
-        return await self._desk.settle(
+        assignment = self._assignment
+        return await self._store.settle(
             SETTLE,
             [
-                grant.epoch,
-                grant.session,
-                grant.number,
-                grant.token,
+                assignment.epoch,
+                assignment.session,
+                assignment.number,
+                assignment.token,
                 outcome,
-                self._acked,
-                self._desk.channel,
+                self._reader.acked,
+                self._store.channel,
                 reason_of(error),
             ],
-            again=self._finish,
+            repeat=self._finish,
             op_id=op_id,
         )
 
-    async def _data(self, start: int) -> AsyncIterator[bytes]:
-        """Yield its bytes from *start* on, a window at a time."""
-        skip = start % BLOCK
-        async for blocks in self._windows(Chain(start // BLOCK, None if start >= BLOCK else EMPTY)):
-            data = b"".join(blocks)
-            yield data[skip:] if skip else data
-            skip = 0 if blocks else skip
-
-    async def _windows(self, chain: Chain) -> AsyncIterator[list[bytes]]:
-        """Yield the content of its chunks from *chain* on; wait for more until it is whole.
-
-        With `keep`, yield nothing before waiting for an `ack`: the publisher may need the room.
-        """
-        while True:
-            view = self._view
-            if chain.index < view.floor:
-                raise self._gone()
-            if chain.index < view.count:
-                blocks = await self._fetched(chain, min(WINDOW, view.count - chain.index))
-                self._untold += 1
-                yield blocks
-                if view.state == "whole" and chain.index == view.count:
-                    break
-                if self._untold == UNTOLD:  # also by no acknowledgement
-                    await self._look(chain.index)
-            elif view.state != "open":
-                break
-            elif not await self._look(chain.index):
-                if self._keep and self._acked < self.position:
-                    yield []
-                await self._news(chain.index)
-        self._check_end(chain)
-
-    def _check_end(self, chain: Chain) -> None:
-        """Raise `DamagedFile` unless the file is whole and was read as it was published."""
-        if self._view.state == "damaged":
-            raise self._damaged(self._view.problem)
-        try:
-            chain.finish(self._view)
-        except ValueError as error:
-            raise self._damaged(str(error)) from None
-
-    def _read_to(self, offset: int) -> None:
-        """Note that the server may drop what comes before *offset*."""
-        if not self._keep:
-            self._read = max(self._read, offset)
-
-    async def _fetched(self, chain: Chain, count: int) -> list[bytes]:
-        """Return the content of the next *count* chunks, which are there, or were."""
-        chunks: list[bytes | None] = [self._view.small]
-        if chunks == [None]:
-            chunks = await self._desk.chunks(self._grant.number, chain.index, count)
-        if None in chunks:
-            await self._look(chain.index)
-            if chain.index < self._view.floor:
-                raise self._gone()
-        try:
-            return await in_thread(chain.take, chunks)
-        except ValueError as error:
-            await self._look(chain.index)  # if the file is lost, these may be chunks of another one
-            raise self._damaged(str(error)) from None
-
-    async def _look(self, index: int) -> bool:
-        """Report the progress, refresh the view; return False if nothing follows chunk *index*."""
-        grant, asked_at = self._grant, since_boot()
-        await self._session.live()
-        reply = await self._desk.ask(
-            READ,
-            grant.epoch,
-            grant.session,
-            grant.number,
-            grant.token,
-            self._acked,
-            self._read,
-            durable=False,  # after a loss it is read again
-        )
-        if reply[0] != b"shown":
-            self._refuse(reply)
-        with decoding(keys.files(self._desk.unit)):
-            self._view = view = View.of(reply[1:])
-        self._untold = 0
-        if self._lease is not None and self._lease.lost:  # by the clock here, not by the server
-            self._hold(asked_at)
-        return view.count > index or view.state != "open"
-
-    async def _news(self, index: int) -> None:
-        """Wait until it has more than *index* chunks, or is complete."""
-        flag = AutoResetEvent()
-        with self._desk.notifier.follows([self._desk.unit], flag):
-            while not await self._look(index):
-                await flag.wait(LOOK_S)
-
     def _hand_out(self, block: Block) -> None:
         self._overlong += block.overlong
-        self._stand(block.end)
+        self._set_position(block.end)
 
-    def _stand(self, offset: int) -> None:
+    def _set_position(self, offset: int) -> None:
         """Note that everything up to *offset* was handed out."""
-        self._position, self._progress = offset, None
-
-    def _gone(self) -> DamagedFile:
-        return self._damaged(
-            f"its first {self._view.floor * BLOCK:,} bytes are gone: they were not acknowledged "
-            "when their room was needed"
-        )
-
-    def _damaged(self, problem: str) -> DamagedFile:
-        return DamagedFile(self._desk.name, self.name, problem)
-
-    def _refuse(self, reply: Any) -> None:
-        if reply[0] == b"lost":
-            raise FileTaken(self._desk.name, self.name)
-        self._desk.refuse(reply)
+        self._reader.position, self._progress = offset, None

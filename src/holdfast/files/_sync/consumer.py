@@ -9,7 +9,7 @@ from typing import Final
 from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.concurrency._sync.waiting import seen_through
 from .feed_file import FeedFile
-from .feed_store import Desk
+from .feed_store import FeedStore
 from .session import Session
 
 
@@ -22,12 +22,12 @@ class Consumer:
         name: as the feed knows it.
     """
 
-    def __init__(self, desk: Desk, name: str) -> None:
+    def __init__(self, store: FeedStore, name: str) -> None:
         self.name: Final = name
-        self._desk = desk
+        self._store = store
 
     def __repr__(self) -> str:
-        return f"Consumer({self._desk.name!r}, {self.name!r})"
+        return f"Consumer({self._store.name!r}, {self.name!r})"
 
     def files(self, *, timeout: Duration | None = None) -> Iterator[FeedFile]:
         """The files of the feed that are left for this consumer, in the order of publishing.
@@ -49,9 +49,9 @@ class Consumer:
             UnknownConsumer: it is none of this feed's.
         """
         timeout_s = to_timeout_s(timeout)
-        session = Session(self._desk, self.name)
+        session = Session(self._store, self.name)
         try:
-            while (grant := session.next(Deadline(timeout_s))) is not None:
-                yield FeedFile(self._desk, session, grant, session.asked_at)
+            while (assignment := session.next(Deadline(timeout_s))) is not None:
+                yield FeedFile(self._store, session, assignment, session.asked_at)
         finally:
             seen_through(session.close())

@@ -24,7 +24,8 @@ from ...errors import (
 )
 from ..chunk import Codec, checked_codec
 from ..file_status import FileStatus
-from ..options import Definition, checked_budget, checked_lease
+from ..folders import walked
+from ..options import FeedOptions, checked_budget, checked_lease
 from ..source import (
     MAX_UNPACKED,
     Packing,
@@ -35,11 +36,10 @@ from ..source import (
     published_name,
 )
 from ..states import FeedStatus, PublishedFile, PublishedFolder
-from ..upload import Shipment
-from ..walking import walked
+from ..upload import Upload
 from .consumer import Consumer
-from .feed_store import Desk
-from .publisher import Publishing
+from .feed_store import FeedStore
+from .publisher import FilePublisher
 
 SEAL: Final = Script.load("holdfast.files", "seal")
 ABORT: Final = Script.load("holdfast.files", "abort")
@@ -64,16 +64,16 @@ class FileFeed:
     Made by `Holdfast.file_feed`.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, store: FeedStore) -> None:
+        self._store = store
 
     def __repr__(self) -> str:
-        return f"FileFeed({self._desk.name!r})"
+        return f"FileFeed({self._store.name!r})"
 
     @property
     def name(self) -> str:
         """Of the feed."""
-        return self._desk.name
+        return self._store.name
 
     def publish(
         self,
@@ -121,26 +121,26 @@ class FileFeed:
         stored = encoded_name(published_name(name, packing))
         timeout_s = to_timeout_s(timeout)
 
-        def opened() -> Shipment:
-            return Shipment(Source(source, packing, max_unpacked), compress)
+        def opened() -> Upload:
+            return Upload(Source(source, packing, max_unpacked), compress)
 
         return self._publish(stored, opened, timeout_s, on_progress)
 
     def _publish(
         self,
         stored: bytes,
-        opened: Callable[[], Shipment],
+        opened: Callable[[], Upload],
         timeout_s: float | None,
         on_progress: Progress | None,
     ) -> PublishedFile:
         """Send what *opened* opens under the *stored* name."""
-        shipment = in_thread(opened)
+        upload = in_thread(opened)
         try:
-            publishing = Publishing(self._desk, stored, shipment, timeout_s, on_progress)
+            publishing = FilePublisher(self._store, stored, upload, timeout_s, on_progress)
             published = publishing.run()
         finally:
-            in_thread(shipment.close)
-        self._desk.note()
+            in_thread(upload.close)
+        self._store.note()
         return published
 
     def publish_dir(
@@ -183,8 +183,8 @@ class FileFeed:
             name = path.relative_to(root).as_posix()
             packing = packing_of(name) if unpack else None
 
-            def opened(path: Path = path, packing: Packing | None = packing) -> Shipment:
-                return Shipment(Source(path, packing, max_unpacked, within), compress)
+            def opened(path: Path = path, packing: Packing | None = packing) -> Upload:
+                return Upload(Source(path, packing, max_unpacked, within), compress)
 
             try:
                 stored = encoded_name(published_name(name, packing))
@@ -208,30 +208,30 @@ class FileFeed:
             NotDefined: there is no such feed.
         """
         problem = "its publisher did not finish it" if force else ""
-        reply = self._desk.ask(SEAL, self._desk.packed, "", problem, self._desk.channel)
-        if reply[0] == b"opened":
+        reply = self._store.call(SEAL, self._store.packed_options, "", problem, self._store.channel)
+        if reply[0] == b"still_publishing":
             names = [name.decode(errors="replace") for name in reply[2:]]
-            raise StillPublishing(self._desk.name, int(reply[1]), names)
+            raise StillPublishing(self._store.name, int(reply[1]), names)
         if reply[0] != b"sealed":
-            self._desk.refuse(reply)
+            self._store.refuse(reply)
 
     def abort(self) -> None:
         """Drop the feed and everything in it; publishers and consumers get `FeedAborted`.
 
         Harmless to repeat. The name can be used again after an hour.
         """
-        reply = self._desk.ask(ABORT, b"", "", self._desk.channel)
+        reply = self._store.call(ABORT, b"", "", self._store.channel)
         if reply[0] not in (b"aborted", b"undefined"):
-            self._desk.refuse(reply)
+            self._store.refuse(reply)
 
     def consumer(self, name: str) -> Consumer:
         """One who reads the feed; asks nobody whether there is one of that name."""
         encode_name(name)
-        return Consumer(self._desk, name)
+        return Consumer(self._store, name)
 
     def status(self) -> FeedStatus:
         """How the feed stands, and who holds it up."""
-        return self._desk.status()
+        return self._store.status()
 
     def files(self, *, limit: int = 100, failed: bool = False) -> list[FileStatus]:
         """The newest files that somebody has still to read, the newest first.
@@ -242,7 +242,7 @@ class FileFeed:
                 all files; at most *limit* of them.
         """
         most = checked_int(limit, "limit", 1, MOST_LISTED)
-        return self._desk.failed_files(most) if failed else self._desk.files(most)
+        return self._store.failed_files(most) if failed else self._store.files(most)
 
     def retry(self, *, consumer: str | None = None, name: str | None = None) -> int:
         """Hand out files again that failed too often. Harmless to repeat.
@@ -263,11 +263,11 @@ class FileFeed:
         which = b"" if name is None else encoded_name(name)
         retried, start = 0, b"1"
         while start:
-            reply = self._desk.ask(RETRY, whose, which, start, self._desk.channel)
-            if reply[0] == b"stranger":
-                raise UnknownConsumer(self._desk.name, str(consumer))
+            reply = self._store.call(RETRY, whose, which, start, self._store.channel)
+            if reply[0] == b"unknown_consumer":
+                raise UnknownConsumer(self._store.name, str(consumer))
             if reply[0] != b"retried":
-                self._desk.refuse(reply)
+                self._store.refuse(reply)
             retried, start = retried + int(reply[1]), reply[2]
         return retried
 
@@ -286,18 +286,18 @@ class FileFeed:
         size = None if budget is None else checked_budget(budget)
         lease_ms = None if lease is None else checked_lease(lease)
         for _ in range(_REDEFINE_TRIES):
-            before = self._desk.definition()
+            before = self._store.definition()
             if before is None:
-                raise NotDefined(f"what {self._desk.unit} is to be")
-            after = Definition(
+                raise NotDefined(f"what {self._store.unit} is to be")
+            after = FeedOptions(
                 before.mode,
                 size or before.budget,
                 lease_ms or before.lease_ms,
                 before.consumers,
             )
-            reply = self._desk.replace(REDEFINE, before.packed(), after.packed())
+            reply = self._store.replace(REDEFINE, before.packed(), after.packed())
             if reply[0] == b"redefined":
-                if self._desk.given is not None:
-                    self._desk.given = after
+                if self._store.options is not None:
+                    self._store.options = after
                 return
-        raise DefinitionConflict(f"the definition of {self._desk.unit}", str(before), str(after))
+        raise DefinitionConflict(f"the definition of {self._store.unit}", str(before), str(after))

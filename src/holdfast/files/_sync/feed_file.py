@@ -10,38 +10,28 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ...core.clock import since_boot
-from ...core.concurrency._sync.waiting import AutoResetEvent, in_thread, seen_through
-from ...core.damage import decoding
-from ...core.renewer import Lease
+from ...core.concurrency._sync.waiting import in_thread, seen_through
 from ...core.script import Script
 from ...errors import DamagedFile, FileTaken, HoldfastError
-from .. import keys
+from ..assignment import Assignment, ChunkChain
 from ..attempt import reason_of
-from ..chunk import BLOCK, EMPTY, WINDOW
-from ..feed_view import Chain, Grant, View
+from ..chunk import BLOCK
 from ..lines import (
     MAX_LINE,
     Block,
-    Cutter,
     LineProgress,
-    Raw,
+    LineSplitter,
+    RawSplitter,
     checked_max_line,
     checked_offset,
     lines_of,
 )
-from ..saving import Saving
-from .feed_store import Desk
+from ..partial_file import PartialFile
+from .chunk_reader import ChunkReader
+from .feed_store import FeedStore
 from .session import Session
 
-READ: Final = Script.load("holdfast.files", "read")
 SETTLE: Final = Script.load("holdfast.files", "settle")
-
-LOOK_S: Final = 5.0
-"""Seconds between two looks of a reader that waits for more of a file."""
-
-UNTOLD: Final = 4
-"""Windows that are read between two reports to the server, while more is there."""
 
 
 class FeedFile:
@@ -67,41 +57,32 @@ class FeedFile:
         offset: bytes that were acknowledged before; reading begins there.
     """
 
-    _lease: Lease | None = None  # as long as it is held here
-
-    def __init__(self, desk: Desk, session: Session, grant: Grant, asked_at: float) -> None:
-        self.id: Final = grant.file_id
-        self.name: Final = grant.name
-        self.offset: Final = grant.acked
-        self._desk = desk
-        self._grant = grant
+    def __init__(
+        self, store: FeedStore, session: Session, assignment: Assignment, asked_at: float
+    ) -> None:
+        self.id: Final = assignment.file_id
+        self.name: Final = assignment.name
+        self.offset: Final = assignment.acked
+        self._store = store
+        self._assignment = assignment
         self._session = session
-        self._view = grant.view
-        self._acked = grant.acked
-        self._read = grant.acked
-        self._position = grant.acked
         self._progress: LineProgress | None = None
         self._overlong = 0
-        self._keep = False
-        self._untold = 0
-        self._hold(asked_at)
-
-    def __del__(self) -> None:
-        # A reader that was interrupted before the end of its block must not keep the file.
-        self._let_go()
+        self._reader = ChunkReader(store, session, assignment, asked_at)
 
     def __repr__(self) -> str:
-        return f"FeedFile({self._desk.name!r}, {self.name!r})"
+        return f"FeedFile({self._store.name!r}, {self.name!r})"
 
     @property
     def size(self) -> int | None:
         """Return its unpacked bytes; None as long as it is being published."""
-        return None if self._view.state == "open" else self._view.size
+        view = self._reader.view
+        return None if view.state == "open" else view.size
 
     @property
     def position(self) -> int:
         """Return the offset up to which its bytes were handed out."""
-        return self._position if self._progress is None else self._progress.position
+        return self._reader.position if self._progress is None else self._progress.position
 
     @property
     def overlong(self) -> int:
@@ -123,7 +104,7 @@ class FeedFile:
             self._progress = progress = LineProgress(block)
             for progress.done, line in enumerate(lines_of(block.data), 1):
                 yield line
-            self._stand(block.end)
+            self._set_position(block.end)
 
     def blocks(
         self,
@@ -146,16 +127,17 @@ class FeedFile:
             DamagedFile, FileTaken: as `lines`.
         """
         at = self.offset if start is None else checked_offset(start, "start")
-        cutter = Raw(at) if raw else Cutter(at, checked_max_line(max_line))
-        self._keep = keep
-        for data in self._data(at):
-            if keep and not data:
+        splitter = RawSplitter(at) if raw else LineSplitter(at, checked_max_line(max_line))
+        self._reader.keep = keep
+        self._set_position(at)
+        for data in self._reader.data(at):
+            if not data:
                 yield Block(self.position, self.position, b"")
-            for block in cutter.cut(data):
+            for block in splitter.cut(data):
                 self._hand_out(block)
                 yield block
-            self._read_to(cutter.needed)
-        for block in cutter.finish():
+            self._reader.read_to(splitter.needed)
+        for block in splitter.finish():
             self._hand_out(block)
             yield block
 
@@ -169,8 +151,8 @@ class FeedFile:
             FileTaken: The consumer does not hold it any more.
         """
         upto = self.position if upto is None else checked_offset(upto, "upto")
-        self._acked = max(self._acked, upto)
-        self._look(0)
+        self._reader.acked = max(self._reader.acked, upto)
+        self._reader.report_progress()
 
     def save_to(self, folder: str | os.PathLike[str]) -> Path:
         """Write it into *folder*, unpacked, under its name: in one step when it is whole.
@@ -186,32 +168,32 @@ class FeedFile:
             FileTaken: The consumer does not hold it any more.
             OSError: It cannot be written.
         """
-        file_id = f"{self._desk.unit}\0{self.id}"
-        saving = in_thread(Saving, Path(folder), self.name, file_id)
+        file_id = f"{self._store.unit}\0{self.id}"
+        partial = in_thread(PartialFile, Path(folder), self.name, file_id)
         try:
-            size = self._save(saving)
-            path = in_thread(saving.finish)
+            size = self._save(partial)
+            path = in_thread(partial.finish)
         except DamagedFile:
-            in_thread(saving.discard)
+            in_thread(partial.discard)
             raise
         finally:
-            in_thread(saving.close)
-        self._stand(size)
+            in_thread(partial.close)
+        self._set_position(size)
         return path
 
-    def _save(self, saving: Saving) -> int:
+    def _save(self, partial: PartialFile) -> int:
         """Write what is missing; return how many bytes the file has."""
-        chain = Chain(saving.count, saving.digest)
+        chain = ChunkChain(partial.count, partial.digest)
         try:
-            for blocks in self._windows(chain):
-                in_thread(saving.write, blocks)
-                self._read_to(chain.index * BLOCK)
+            for blocks in self._reader.windows(chain):
+                in_thread(partial.write, blocks)
+                self._reader.read_to(chain.index * BLOCK)
         except DamagedFile:
             # Perhaps only the saved part is damaged: then read the whole file again.
-            if not saving.count or chain.index > saving.count or self._view.floor:
+            if not partial.count or chain.index > partial.count or self._reader.view.floor:
                 raise
-            in_thread(saving.restart)
-            return self._save(saving)
+            in_thread(partial.restart)
+            return self._save(partial)
         return chain.size
 
     def __enter__(self) -> Self:
@@ -228,172 +210,54 @@ class FeedFile:
             if error is None:
                 seen_through(self._finish())
             elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
-                with suppress(
-                    HoldfastError
-                ):  # its lease ends by itself; the error of the block matters more
-                    seen_through(self._settle(self._outcome(error), error))
+                # If the call fails, the lease ends by itself; the error of the block matters more.
+                with suppress(HoldfastError):
+                    seen_through(self._settle(self._outcome_of(error), error))
         finally:
-            self._let_go()
+            self._reader.release()
             self._session.exit(self)
 
-    def _hold(self, asked_at: float) -> None:
-        """Renew its lease from now on."""
-        self._lease = lease = self._session.hold(self._grant, asked_at)
-        self._desk.renewer.keep(lease)
-
-    def _let_go(self) -> None:
-        """Stop renewing its lease, whatever the server knows."""
-        if self._lease is not None:
-            self._desk.renewer.drop(self._lease)
-        self._lease = None
-
-    def _outcome(self, error: BaseException) -> str:
+    def _outcome_of(self, error: BaseException) -> str:
         """Return the outcome for the file of a block that *error* ended."""
         if isinstance(error, DamagedFile) and self._is_about_this(error):
             return "damaged"
-        return "failed" if isinstance(error, Exception) else "back"
+        return "failed" if isinstance(error, Exception) else "returned"
 
     def _is_about_this(self, error: DamagedFile | FileTaken) -> bool:
         """Return whether *error* is about this file, not about another one."""
-        return (error.feed, error.file) == (self._desk.name, self.name)
+        return (error.feed, error.file) == (self._store.name, self.name)
 
     def _finish(self, op_id: str | None = None) -> Any:
         """Report that the whole file is done."""
         reply = self._settle("whole", op_id=op_id)
         if reply[0] != b"settled":
-            self._refuse(reply)
+            self._reader.refuse(reply)
         return reply
 
     def _settle(
         self, outcome: str, error: BaseException | None = None, *, op_id: str | None = None
     ) -> Any:
-        grant = self._grant
-        return self._desk.settle(
+        assignment = self._assignment
+        return self._store.settle(
             SETTLE,
             [
-                grant.epoch,
-                grant.session,
-                grant.number,
-                grant.token,
+                assignment.epoch,
+                assignment.session,
+                assignment.number,
+                assignment.token,
                 outcome,
-                self._acked,
-                self._desk.channel,
+                self._reader.acked,
+                self._store.channel,
                 reason_of(error),
             ],
-            again=self._finish,
+            repeat=self._finish,
             op_id=op_id,
         )
 
-    def _data(self, start: int) -> Iterator[bytes]:
-        """Yield its bytes from *start* on, a window at a time."""
-        skip = start % BLOCK
-        for blocks in self._windows(Chain(start // BLOCK, None if start >= BLOCK else EMPTY)):
-            data = b"".join(blocks)
-            yield data[skip:] if skip else data
-            skip = 0 if blocks else skip
-
-    def _windows(self, chain: Chain) -> Iterator[list[bytes]]:
-        """Yield the content of its chunks from *chain* on; wait for more until it is whole.
-
-        With `keep`, yield nothing before waiting for an `ack`: the publisher may need the room.
-        """
-        while True:
-            view = self._view
-            if chain.index < view.floor:
-                raise self._gone()
-            if chain.index < view.count:
-                blocks = self._fetched(chain, min(WINDOW, view.count - chain.index))
-                self._untold += 1
-                yield blocks
-                if view.state == "whole" and chain.index == view.count:
-                    break
-                if self._untold == UNTOLD:  # also by no acknowledgement
-                    self._look(chain.index)
-            elif view.state != "open":
-                break
-            elif not self._look(chain.index):
-                if self._keep and self._acked < self.position:
-                    yield []
-                self._news(chain.index)
-        self._check_end(chain)
-
-    def _check_end(self, chain: Chain) -> None:
-        """Raise `DamagedFile` unless the file is whole and was read as it was published."""
-        if self._view.state == "damaged":
-            raise self._damaged(self._view.problem)
-        try:
-            chain.finish(self._view)
-        except ValueError as error:
-            raise self._damaged(str(error)) from None
-
-    def _read_to(self, offset: int) -> None:
-        """Note that the server may drop what comes before *offset*."""
-        if not self._keep:
-            self._read = max(self._read, offset)
-
-    def _fetched(self, chain: Chain, count: int) -> list[bytes]:
-        """Return the content of the next *count* chunks, which are there, or were."""
-        chunks: list[bytes | None] = [self._view.small]
-        if chunks == [None]:
-            chunks = self._desk.chunks(self._grant.number, chain.index, count)
-        if None in chunks:
-            self._look(chain.index)
-            if chain.index < self._view.floor:
-                raise self._gone()
-        try:
-            return in_thread(chain.take, chunks)
-        except ValueError as error:
-            self._look(chain.index)  # if the file is lost, these may be chunks of another one
-            raise self._damaged(str(error)) from None
-
-    def _look(self, index: int) -> bool:
-        """Report the progress, refresh the view; return False if nothing follows chunk *index*."""
-        grant, asked_at = self._grant, since_boot()
-        self._session.live()
-        reply = self._desk.ask(
-            READ,
-            grant.epoch,
-            grant.session,
-            grant.number,
-            grant.token,
-            self._acked,
-            self._read,
-            durable=False,  # after a loss it is read again
-        )
-        if reply[0] != b"shown":
-            self._refuse(reply)
-        with decoding(keys.files(self._desk.unit)):
-            self._view = view = View.of(reply[1:])
-        self._untold = 0
-        if self._lease is not None and self._lease.lost:  # by the clock here, not by the server
-            self._hold(asked_at)
-        return view.count > index or view.state != "open"
-
-    def _news(self, index: int) -> None:
-        """Wait until it has more than *index* chunks, or is complete."""
-        flag = AutoResetEvent()
-        with self._desk.notifier.follows([self._desk.unit], flag):
-            while not self._look(index):
-                flag.wait(LOOK_S)
-
     def _hand_out(self, block: Block) -> None:
         self._overlong += block.overlong
-        self._stand(block.end)
+        self._set_position(block.end)
 
-    def _stand(self, offset: int) -> None:
+    def _set_position(self, offset: int) -> None:
         """Note that everything up to *offset* was handed out."""
-        self._position, self._progress = offset, None
-
-    def _gone(self) -> DamagedFile:
-        return self._damaged(
-            f"its first {self._view.floor * BLOCK:,} bytes are gone: they were not acknowledged "
-            "when their room was needed"
-        )
-
-    def _damaged(self, problem: str) -> DamagedFile:
-        return DamagedFile(self._desk.name, self.name, problem)
-
-    def _refuse(self, reply: Any) -> None:
-        if reply[0] == b"lost":
-            raise FileTaken(self._desk.name, self.name)
-        self._desk.refuse(reply)
+        self._reader.position, self._progress = offset, None

@@ -23,17 +23,17 @@ from ...errors import (
 )
 from .. import keys
 from ..file_status import FileStatus, file_statuses
-from ..options import Definition
+from ..options import FeedOptions
 from ..states import FeedStatus
 
-LISTED: Final = Script.load("holdfast.files", "listed")
+LIST: Final = Script.load("holdfast.files", "list")
 STATUS: Final = Script.load("holdfast.files", "status")
 
 FILES_AT_ONCE: Final = 1000
 """Looked at in one step of the server."""
 
 
-class Desk:
+class FeedStore:
     """The calls about one feed.
 
     Args:
@@ -52,13 +52,13 @@ class Desk:
         renewer: Renewer,
         catalog: Catalog,
         unit: Unit,
-        given: Definition | None,
+        options: FeedOptions | None,
     ) -> None:
         self.unit = unit
         self.notifier = notifier
         self.renewer = renewer
         self.channel = unit.key("bell")
-        self.given = given
+        self.options = options
         self._caller = caller
         self._catalog = catalog
 
@@ -68,11 +68,11 @@ class Desk:
         return self.unit.name
 
     @property
-    def packed(self) -> bytes:
+    def packed_options(self) -> bytes:
         """What the user says, as the scripts take it."""
-        return b"" if self.given is None else self.given.packed()
+        return b"" if self.options is None else self.options.packed()
 
-    def ask(
+    def call(
         self,
         script: Script,
         *args: Argument,
@@ -101,7 +101,7 @@ class Desk:
         script: Script,
         args: Sequence[Argument],
         *,
-        again: Callable[..., Any],
+        repeat: Callable[..., Any],
         op_id: str | None = None,
     ) -> Any:
         """One step that counts once, and whose reply is asked for again.
@@ -109,23 +109,29 @@ class Desk:
         Args:
             script: the step.
             args: its arguments, after those of the ledger.
-            again: does it once more under the id that it is given.
-            op_id: names the operation that is repeated.
+            repeat: function that repeats the operation; it takes its `op_id`.
+            op_id: id of the operation, if this is a repetition.
         """
         with decoding(self.unit):
             return self._caller.write(
-                script, self.unit, *args, op_id=op_id, repeat=again, harmless=True
+                script, self.unit, *args, op_id=op_id, repeat=repeat, harmless=True
             )
 
     def note(self) -> None:
         """The feed is in use."""
         self._catalog.note(self.unit)
 
-    def definition(self) -> Definition | None:
+    def definition(self) -> FeedOptions | None:
         """What the server keeps; None: nothing."""
         with decoding(self.unit):
-            packed = self._caller.read(self.unit, "HGET", keys.meta(self.unit), "definition")
-        return None if packed is None else Definition.parse(packed, keys.meta(self.unit))
+            packed_options = self._caller.read(
+                self.unit, "HGET", keys.meta(self.unit), "definition"
+            )
+        return (
+            None
+            if packed_options is None
+            else FeedOptions.parse(packed_options, keys.meta(self.unit))
+        )
 
     def status(self) -> FeedStatus:
         """How the feed stands."""
@@ -151,7 +157,7 @@ class Desk:
 
     def _listed(self, limit: int, below: int, *, failed: bool) -> tuple[list[FileStatus], int]:
         args = [limit, below, int(failed)]
-        reply = self._caller.call(LISTED, self.unit, LISTED.keys(self.unit), args)
+        reply = self._caller.call(LIST, self.unit, LIST.keys(self.unit), args)
         with decoding(keys.files(self.unit)):
             return file_statuses(reply, keys.meta(self.unit))
 
@@ -168,16 +174,16 @@ class Desk:
             case b"undefined":
                 raise NotDefined(f"what {self.unit} is to be")
             case b"conflict":
-                stored = Definition.parse(reply[1], keys.meta(self.unit))
+                stored = FeedOptions.parse(reply[1], keys.meta(self.unit))
                 what = f"the definition of {self.unit}"
-                fixed = self.given is not None and not stored.becomes(self.given)
-                raise DefinitionConflict(what, str(stored), str(self.given), fixed=fixed)
+                fixed = self.options is not None and not stored.becomes(self.options)
+                raise DefinitionConflict(what, str(stored), str(self.options), fixed=fixed)
             case b"sealed":
                 raise FeedSealed(self.name)
             case b"aborted":
                 raise FeedAborted(self.name)
-            case b"crowded":
+            case b"too_many_consumers":
                 raise FeedCrowded(self.name, "consumers")
-            case b"many":
+            case b"too_many_files":
                 raise FeedCrowded(self.name, "files")
         raise FeedLost(self.name)

@@ -12,10 +12,10 @@ from typing import Final, Self
 
 from ...core.concurrency._sync.waiting import in_thread
 from ...errors import DamagedFile
-from ..lines import MAX_LINE, Block, Cutter, checked_max_line, checked_offset
+from ..folders import walked
+from ..lines import MAX_LINE, Block, LineSplitter, checked_max_line, checked_offset
 from ..marks import Tail, length_of, marked
-from ..source import MAX_UNPACKED, Damage, Source, packing_of, published_name
-from ..walking import walked
+from ..source import MAX_UNPACKED, Source, SourceDamaged, packing_of, published_name
 
 PathLike = str | os.PathLike[str]
 
@@ -55,8 +55,8 @@ class LocalFiles:
         growing: bool = False,
         max_unpacked: int = MAX_UNPACKED,
     ) -> None:
-        given = [paths] if isinstance(paths, str | os.PathLike) else paths
-        self._paths = [Path(path) for path in given]
+        options = [paths] if isinstance(paths, str | os.PathLike) else paths
+        self._paths = [Path(path) for path in options]
         self._growing = growing
         self._max_unpacked = max_unpacked
 
@@ -134,13 +134,13 @@ class LocalFile:
         del keep
         begin = checked_offset(start or 0, "start")
         within = in_thread(self._start_at, begin)
-        cutter = Cutter(begin, checked_max_line(max_line), within=within)
+        splitter = LineSplitter(begin, checked_max_line(max_line), within=within)
         while data := in_thread(self._more, PIECE, Source.whole_lines):
-            for block in cutter.cut(data):
+            for block in splitter.cut(data):
                 yield block
         if self._problem:
             raise DamagedFile(None, self.name, self._problem)
-        for block in () if self._growing else cutter.finish():
+        for block in () if self._growing else splitter.finish():
             yield block
 
     def ack(self, upto: int | None = None) -> None:
@@ -221,7 +221,7 @@ class LocalFile:
         try:
             if self._source is not None:
                 before = self._source.start_at(offset)
-        except (Damage, OSError) as error:
+        except (SourceDamaged, OSError) as error:
             self._problem = str(error)
         return before not in (b"", b"\n")
 
@@ -231,6 +231,6 @@ class LocalFile:
             return b""
         try:
             return read(self._source, size)
-        except (Damage, OSError) as error:
+        except (SourceDamaged, OSError) as error:
             self._problem = str(error)
             return self._source.rest(size)

@@ -16,17 +16,16 @@ from ...core.notifier import RECHECK_S
 from ...core.script import Script
 from ...errors import BudgetExceeded, DamagedFile, FeedLost, FeedSealed, FileDiffers
 from .. import keys
-from ..answer import Answer
 from ..chunk import DIGEST_AT, WINDOW
 from ..source import decoded_name
 from ..states import PublishedFile
-from ..upload import Load, Shipment
-from .feed_store import Desk
+from ..upload import PutReply, Upload, UploadBatch
+from .feed_store import FeedStore
 
 PUT: Final = Script.load("holdfast.files", "put")
 
 
-class Publishing:
+class FilePublisher:
     """Sends one file.
 
     Whatever of it the server has already is compared and not sent again: by its digest, after a
@@ -42,15 +41,15 @@ class Publishing:
 
     def __init__(
         self,
-        desk: Desk,
+        store: FeedStore,
         name: bytes,
-        shipment: Shipment,
+        upload: Upload,
         timeout_s: float | None,
         on_progress: Callable[[str, int], object] | None,
     ) -> None:
-        self._desk = desk
+        self._store = store
         self._name = name
-        self._shipment = shipment
+        self._upload = upload
         self._timeout_s = timeout_s
         self._on_progress = on_progress
         self._epoch = b""
@@ -63,108 +62,108 @@ class Publishing:
             BudgetExceeded, DamagedFile, FileDiffers, FeedSealed, FeedAborted, FeedLost.
         """
         while True:
-            load = in_thread(self._shipment.load)
-            answer = self._send(load)
-            if answer.verdict == b"published":
+            batch = in_thread(self._upload.next_batch)
+            answer = self._send(batch)
+            if answer.status == b"published":
                 return self._compared(answer)
-            if answer.count > self._shipment.index:
+            if answer.count > self._upload.index:
                 self._catch_up(answer)
-            elif answer.verdict == b"elsewhere":
+            elif answer.status == b"wrong_position":
                 self._go_back()
-            elif load.ending:
-                return self._result(load.ending, load.problem)
+            elif batch.ending:
+                return self._result(batch.ending, batch.problem)
 
-    def _send(self, load: Load) -> Answer:
+    def _send(self, batch: UploadBatch) -> PutReply:
         """Send *load*; ends early when the server has more of the file than that."""
-        answer = self._told(self._put(load, ""))
-        if answer.verdict != b"full":
+        answer = self._progressed(self._put(batch, ""))
+        if answer.status != b"full":
             return answer
         flag = AutoResetEvent()
-        with self._desk.notifier.heard(self._desk.unit, flag) as channel:
+        with self._store.notifier.heard(self._store.unit, flag) as channel:
             deadline = Deadline(self._timeout_s)
-            while answer.verdict == b"full":
-                if answer.count > load.at:
-                    load, deadline = load.after(answer.count), Deadline(self._timeout_s)
+            while answer.status == b"full":
+                if answer.count > batch.at:
+                    batch, deadline = batch.after(answer.count), Deadline(self._timeout_s)
                 elif deadline.passed:
                     self._give_up()
                 else:
                     flag.wait(min(RECHECK_S, deadline.left_s()))
-                part = load.part(_fitting(load, answer.room))
-                answer = self._told(self._put(part, channel))
-                if part is not load and answer.count <= load.at + len(load.chunks):
-                    answer = msgspec.structs.replace(answer, verdict=b"full")  # there is more
+                part = batch.part(_fitting_count(batch, answer.room))
+                answer = self._progressed(self._put(part, channel))
+                if part is not batch and answer.count <= batch.at + len(batch.chunks):
+                    answer = msgspec.structs.replace(answer, status=b"full")  # there is more
         return answer
 
-    def _put(self, load: Load, waiter: str) -> Answer:
-        reply = self._desk.ask(
+    def _put(self, batch: UploadBatch, waiter: str) -> PutReply:
+        reply = self._store.call(
             PUT,
-            self._desk.packed if not self._epoch else b"",
+            self._store.packed_options if not self._epoch else b"",
             self._epoch,
-            self._desk.channel,
+            self._store.channel,
             waiter,
             self._name,
-            load.at,
-            load.before,
-            load.size,
-            load.ending,
-            load.problem,
+            batch.at,
+            batch.before,
+            batch.size,
+            batch.ending,
+            batch.problem,
             DIGEST_AT,
-            *load.chunks,
+            *batch.chunks,
             kind=CallKind.BULK,
         )
-        if len(reply) < len(Answer.__struct_fields__):
-            self._desk.refuse(reply)
-        with decoding(keys.files(self._desk.unit)):
-            answer = Answer.of(reply)
+        if len(reply) < len(PutReply.__struct_fields__):
+            self._store.refuse(reply)
+        with decoding(keys.files(self._store.unit)):
+            answer = PutReply.of(reply)
         self._epoch = answer.epoch
-        if answer.verdict in (b"sealed", b"many"):
-            self._desk.refuse(reply)
-        if answer.verdict == b"changed":
-            raise FileDiffers(self._desk.name, self._shown_name)
+        if answer.status in (b"sealed", b"too_many_files"):
+            self._store.refuse(reply)
+        if answer.status == b"differs":
+            raise FileDiffers(self._store.name, self._shown_name)
         return answer
 
-    def _told(self, answer: Answer) -> Answer:
+    def _progressed(self, answer: PutReply) -> PutReply:
         """*answer*, with its progress told."""
-        self._sent = self._sent or answer.verdict in (b"stored", b"full")
+        self._sent = self._sent or answer.status in (b"stored", b"full")
         if self._on_progress is not None:
             self._on_progress(self._shown_name, answer.size)
         return answer
 
     def _go_back(self) -> None:
         """Read the file again from its beginning: the server has lost some of what was sent."""
-        if not in_thread(self._shipment.rewind):
-            raise FeedLost(self._desk.name)
+        if not in_thread(self._upload.rewind):
+            raise FeedLost(self._store.name)
 
-    def _catch_up(self, answer: Answer) -> None:
+    def _catch_up(self, answer: PutReply) -> None:
         """Go to where the server is, if what it has is what is read here."""
-        while (ahead := answer.count - self._shipment.index) > 0:
-            if not in_thread(self._shipment.skip, min(ahead, WINDOW)):
+        while (ahead := answer.count - self._upload.index) > 0:
+            if not in_thread(self._upload.skip, min(ahead, WINDOW)):
                 break
-        if self._shipment.digest != answer.digest:
-            raise FileDiffers(self._desk.name, self._shown_name)
+        if self._upload.digest != answer.digest:
+            raise FileDiffers(self._store.name, self._shown_name)
 
-    def _compared(self, answer: Answer) -> PublishedFile:
+    def _compared(self, answer: PutReply) -> PublishedFile:
         """What was published already, if it is the same."""
-        while in_thread(self._shipment.skip, WINDOW):
+        while in_thread(self._upload.skip, WINDOW):
             pass
-        same = (self._shipment.digest, self._shipment.size) == (answer.digest, answer.size)
-        ending = "damaged" if self._shipment.problem else "whole"
+        same = (self._upload.digest, self._upload.size) == (answer.digest, answer.size)
+        ending = "damaged" if self._upload.problem else "whole"
         if same and answer.state == ending.encode():
-            return self._result(ending, self._shipment.problem)
-        if answer.state == b"damaged" and (self._desk.status()).state != "open":
-            raise FeedSealed(self._desk.name, self._shown_name)
-        raise FileDiffers(self._desk.name, self._shown_name)
+            return self._result(ending, self._upload.problem)
+        if answer.state == b"damaged" and (self._store.status()).state != "open":
+            raise FeedSealed(self._store.name, self._shown_name)
+        raise FileDiffers(self._store.name, self._shown_name)
 
     def _result(self, ending: str, problem: str) -> PublishedFile:
         if ending == "damaged":
-            raise DamagedFile(self._desk.name, self._shown_name, problem)
-        digest = self._shipment.digest
-        return PublishedFile(self._shown_name, self._shipment.size, digest.decode(), self._sent)
+            raise DamagedFile(self._store.name, self._shown_name, problem)
+        digest = self._upload.digest
+        return PublishedFile(self._shown_name, self._upload.size, digest.decode(), self._sent)
 
     def _give_up(self) -> None:
-        status = self._desk.status()
+        status = self._store.status()
         raise BudgetExceeded(
-            self._desk.name,
+            self._store.name,
             self._shown_name,
             status.budget,
             self._timeout_s or 0.0,
@@ -176,10 +175,10 @@ class Publishing:
         return decoded_name(self._name)
 
 
-def _fitting(load: Load, room: int) -> int:
+def _fitting_count(batch: UploadBatch, room: int) -> int:
     """How many chunks there is room for; one at least, as room may be made for it."""
     count, size = 0, 0
-    for chunk in load.chunks:
+    for chunk in batch.chunks:
         size += len(chunk)
         if count and size > room:
             break

@@ -16,22 +16,22 @@ from ...core.renewer import Lease
 from ...core.script import Script
 from ...errors import FilesFailed, FilesMissed, HoldfastError, UnknownConsumer
 from .. import keys
-from ..feed_view import Grant
+from ..assignment import Assignment
 from ..options import DEFAULT_LEASE_S
-from .feed_store import Desk
+from .feed_store import FeedStore
 
 CLAIM: Final = Script.load("holdfast.files", "claim")
-LEAVE: Final = Script.load("holdfast.files", "leave")
+END_SESSION: Final = Script.load("holdfast.files", "end_session")
 RENEW: Final = Script.load("holdfast.files", "renew")
 
-SMALL: Final = 32 << 10
+SMALL_CHUNK_BYTES: Final = 32 << 10
 """Bytes of the only chunk of a file that comes with its claim."""
 
 LOOK_S: Final = 5.0
 """Seconds between two claims of a waiting consumer, in case a notification was lost."""
 
 
-class _Nothing(NamedTuple):
+class _NoFile(NamedTuple):
     """Describe why there is no file now.
 
     Attributes:
@@ -44,10 +44,10 @@ class _Nothing(NamedTuple):
     failed: int
     state: bytes
 
-    def and_then(self, other: _Nothing) -> _Nothing:
+    def and_then(self, other: _NoFile) -> _NoFile:
         """Combine this with *other*, the result for the files that follow."""
         free = [each for each in (self.free_in_ms, other.free_in_ms) if each is not None]
-        return _Nothing(min(free, default=None), self.failed + other.failed, other.state)
+        return _NoFile(min(free, default=None), self.failed + other.failed, other.state)
 
     @property
     def is_final(self) -> bool:
@@ -69,12 +69,12 @@ class Session:
         consumer: name of the consumer.
     """
 
-    def __init__(self, desk: Desk, consumer: str) -> None:
+    def __init__(self, store: FeedStore, consumer: str) -> None:
         self.id: Final = (new_writer() + consumer).encode()
         self.epoch = b""
-        self._desk = desk
+        self._store = store
         self._consumer = consumer
-        self._turn = 0
+        self._claim_number = 0
         self._pid = os.getpid()
         self._lease: Lease | None = None
         self._lease_ms = round(DEFAULT_LEASE_S * 1000)
@@ -85,55 +85,55 @@ class Session:
     def __del__(self) -> None:
         # A session that was interrupted within `close` must not keep the consumer alive.
         if self._lease is not None:
-            self._desk.renewer.drop(self._lease)
+            self._store.renewer.drop(self._lease)
 
-    def next(self, deadline: Deadline) -> Grant | None:
+    def next(self, deadline: Deadline) -> Assignment | None:
         """Return the next file; None at the end, or if none comes in time.
 
         Raises:
             FilesMissed, FilesFailed, FeedAborted, FeedLost, UnknownConsumer, FeedCrowded,
             DefinitionConflict.
         """
-        reply: Any = self._claimed()
-        while isinstance(reply, _Nothing) and not deadline.passed and not reply.is_final:
-            reply = self._news(deadline)
-        if isinstance(reply, _Nothing):
+        reply: Any = self._claim()
+        while isinstance(reply, _NoFile) and not deadline.passed and not reply.is_final:
+            reply = self._wait_for_change(deadline)
+        if isinstance(reply, _NoFile):
             if reply.is_final:
-                raise FilesFailed(self._desk.name, self._consumer, reply.failed)
+                raise FilesFailed(self._store.name, self._consumer, reply.failed)
             return None
         match reply[0]:
             case b"file":
-                with decoding(keys.files(self._desk.unit)):
-                    return Grant.of(self.id, reply)
+                with decoding(keys.files(self._store.unit)):
+                    return Assignment.of(self.id, reply)
             case b"missed":
-                self._leave(int(reply[1]))
-                raise FilesMissed(self._desk.name, self._consumer, int(reply[1]))
-            case b"stranger":
-                raise UnknownConsumer(self._desk.name, self._consumer)
+                self._end(int(reply[1]))
+                raise FilesMissed(self._store.name, self._consumer, int(reply[1]))
+            case b"unknown_consumer":
+                raise UnknownConsumer(self._store.name, self._consumer)
             case verdict if verdict != b"end":
-                self._desk.refuse(reply)
+                self._store.refuse(reply)
         return None
 
     def live(self) -> None:
         """Keep the lease of the session renewed."""
         if self._lease is None or self._lease.lost:
-            definition = self._desk.given or self._desk.definition()
+            definition = self._store.options or self._store.definition()
             if definition is not None:
                 self._lease_ms = definition.lease_ms
             self._lease = self._new_lease(self.id, 0, since_boot())
-            self._desk.renewer.keep(self._lease)
+            self._store.renewer.keep(self._lease)
 
-    def hold(self, grant: Grant, asked_at: float) -> Lease:
+    def hold(self, assignment: Assignment, asked_at: float) -> Lease:
         """Return a new lease of a file, for the renewer.
 
         Args:
             grant: the file.
             asked_at: time of the claim, by `since_boot`, before it was sent.
         """
-        return self._new_lease(grant.member, grant.token, asked_at)
+        return self._new_lease(assignment.member, assignment.token, asked_at)
 
     def _new_lease(self, member: bytes, token: int, asked_at: float) -> Lease:
-        unit = self._desk.unit
+        unit = self._store.unit
         return Lease(
             unit, RENEW, RENEW.keys(unit), member, token, self._lease_ms, asked_at, _ignore
         )
@@ -158,55 +158,55 @@ class Session:
         if self._in_use:
             return False
         if self._lease is not None:
-            self._desk.renewer.drop(self._lease)
+            self._store.renewer.drop(self._lease)
         if not self.epoch or self._pid != os.getpid():
             return False
         try:
-            self._leave(0)
+            self._end(0)
         except HoldfastError:
             return False  # its lease ends by itself
         return True
 
-    def _leave(self, told: int) -> None:
-        args = (self.epoch, self.id, told, self._desk.channel)
-        self._desk.ask(LEAVE, *args, durable=False)
+    def _end(self, told: int) -> None:
+        args = (self.epoch, self.id, told, self._store.channel)
+        self._store.call(END_SESSION, *args, durable=False)
 
-    def _claimed(self) -> Any:
+    def _claim(self) -> Any:
         """Ask the server for a file, and return its answer."""
-        self._turn += 1
+        self._claim_number += 1
         self.asked_at = since_boot()
-        start, nothing = 0, _Nothing(None, 0, b"")
+        start, nothing = 0, _NoFile(None, 0, b"")
         while True:
-            reply = self._desk.ask(
+            reply = self._store.call(
                 CLAIM,
-                self._desk.packed if not self.epoch else b"",
+                self._store.packed_options if not self.epoch else b"",
                 self.epoch,
                 self.id,
-                self._turn,
-                SMALL,
+                self._claim_number,
+                SMALL_CHUNK_BYTES,
                 start,
                 durable=False,  # only a lease
             )
-            if reply[0] in (b"file", b"wait", b"again"):
+            if reply[0] in (b"file", b"wait", b"more"):
                 self.epoch = reply[1]
                 self.live()
             elif reply[0] == b"undefined":
                 return nothing
-            if reply[0] not in (b"again", b"wait"):
+            if reply[0] not in (b"more", b"wait"):
                 return reply
             free_in_ms = int(reply[2]) if reply[2] else None
-            nothing = nothing.and_then(_Nothing(free_in_ms, int(reply[3]), reply[4]))
+            nothing = nothing.and_then(_NoFile(free_in_ms, int(reply[3]), reply[4]))
             if reply[0] == b"wait":
                 return nothing
             start = int(reply[5])
 
-    def _news(self, deadline: Deadline) -> Any:
+    def _wait_for_change(self, deadline: Deadline) -> Any:
         """Wait for a change, then return the answer to the next claim."""
         flag = AutoResetEvent()
-        with self._desk.notifier.follows([self._desk.unit], flag):
+        with self._store.notifier.follows([self._store.unit], flag):
             while True:
-                again = self._claimed()  # the change may be older than the subscription
-                if not isinstance(again, _Nothing) or again.is_final or deadline.passed:
+                again = self._claim()  # the change may be older than the subscription
+                if not isinstance(again, _NoFile) or again.is_final or deadline.passed:
                     return again
                 free_s = LOOK_S if again.free_in_ms is None else again.free_in_ms / 1000
                 look_s = LOOK_S if self.epoch else RECHECK_S

@@ -5,10 +5,10 @@
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> what is known of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    places     where the groups stand
--- KEYS[6]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[5]  HASH    positions  where the groups stand
+-- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  what they have done
--- KEYS[8]  HASH    opened     number -> name of a file that is being published
+-- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
 -- ARGV[1]   string  definition MessagePack; '' what is stored
 -- ARGV[2]   string  epoch      of the feed, once it is known here; '' any
@@ -16,28 +16,28 @@
 -- ARGV[4]   int     turn       which claim of the session this is; again, it answers the same
 -- ARGV[5]   int     small      bytes of a chunk that is sent along
 -- ARGV[6]   int     from       number of the first file to look at
--- returns  array   verdict: file: epoch, number, token, acked, name, born, what is shown of it, the chunk; wait: epoch,
+-- returns  array   status: file: epoch, number, token, acked, name, born, what is shown of it, the chunk; wait: epoch,
 --                  in how many ms a file may be free ('' none will), how many have failed too often, and
 --                  the state of the feed; again: the same, and from where on; end; missed: how many;
 --                  stranger; crowded; or what refuses it
 -- include clock
 -- include sound
--- include stored
+-- include packed
 -- include feed
--- include record
--- include life
+-- include consumer_record
+-- include lifecycle
 -- include file
--- include places
--- include holding
+-- include positions
+-- include lease
 -- include attempts
--- include pick
--- include crowd
--- include grant
+-- include next_file
+-- include consumers
+-- include assignment
 
 local now_ms, _, now_us = clock()
 local feed = {
-  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
-  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], positions = KEYS[5],
+  sessions = KEYS[6], consumers = KEYS[7], publishing = KEYS[8], waiting = KEYS[9],
   now_ms = now_ms, now_us = now_us,
 }
 read_feed(feed)
@@ -54,50 +54,50 @@ elseif feed.state == 'over' then
 end
 local group = group_of(feed, consumer)
 if not group then
-  return {'stranger'}
-elseif crowded(feed, consumer) then
-  return {'crowded'}
+  return {'unknown_consumer'}
+elseif is_full(feed, consumer) then
+  return {'too_many_consumers'}
 end
 
-sweep(feed)
-redis.call('ZADD', feed.alive, text(now_ms + feed.terms.lease_ms), session)
-local record = show_life(feed, consumer)
-if record.untold > 0 then
-  save(feed)
-  return {'missed', record.untold}
+remove_expired_sessions(feed)
+redis.call('ZADD', feed.sessions, text(now_ms + feed.options.lease_ms), session)
+local record = renew_consumer(feed, consumer)
+if record.unreported > 0 then
+  save_feed(feed)
+  return {'missed', record.unreported}
 end
 
-local last = redis.call('HGET', feed.places, '*' .. session) or ''
+local last = redis.call('HGET', feed.positions, '*' .. session) or ''
 local before = last:match('^' .. turn .. ' (.*)$')
 if before then  -- the reply was lost
-  before = whole(before, 0, EXACT, 'a session', feed.places)
-  local file, place = file_at(feed, before), place_of(feed, group, before)
-  if file and place.session == session then
-    hold(feed, group, before, place)
-    return told_of(feed, before, file, place, small)
+  before = whole(before, 0, EXACT, 'a session', feed.positions)
+  local file, position = file_at(feed, before), position_of(feed, group, before)
+  if file and position.session == session then
+    extend_lease(feed, group, before, position)
+    return assignment_reply(feed, before, file, position, small)
   end
 end
 local function nothing(free_ms, failed)
-  save(feed)
+  save_feed(feed)
   return {'wait', feed.epoch, free_ms and text(free_ms) or '', text(failed), feed.state}
 end
 
 if record.after_ms > now_ms then
   return nothing(record.after_ms - now_ms, 0)
 end
-local number, file, place, rest = pick(feed, group, tonumber(ARGV[6]))
+local number, file, position, rest = next_file(feed, group, tonumber(ARGV[6]))
 if number then
-  place.session, place.token = session, next_token(feed)
-  place.read = place.acked  -- it begins there again
-  hold(feed, group, number, place)
-  redis.call('HSET', feed.places, '*' .. session, turn .. ' ' .. text(number))
-  return told_of(feed, number, file, place, small)
+  position.session, position.token = session, next_token(feed)
+  position.read = position.acked  -- it begins there again
+  extend_lease(feed, group, number, position)
+  redis.call('HSET', feed.positions, '*' .. session, turn .. ' ' .. text(number))
+  return assignment_reply(feed, number, file, position, small)
 end
-local told = nothing(rest.held_ms, rest.failed)
+local reply = nothing(rest.held_ms, rest.failed)
 if rest.all and feed.state == 'sealed' then
   return {'end'}
 end
 if rest.next then
-  told[1], told[6] = 'again', text(rest.next)
+  reply[1], reply[6] = 'more', text(rest.next)
 end
-return told
+return reply

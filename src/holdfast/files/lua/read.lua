@@ -5,10 +5,10 @@
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> what is known of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    places     where the groups stand
--- KEYS[6]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[5]  HASH    positions  where the groups stand
+-- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  what they have done
--- KEYS[8]  HASH    opened     number -> name of a file that is being published
+-- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
 -- ARGV[1]   string  epoch      of the feed
 -- ARGV[2]   string  session    who holds the file
@@ -16,24 +16,24 @@
 -- ARGV[4]   int     token      of the grant
 -- ARGV[5]   int     acked      bytes that it is done with
 -- ARGV[6]   int     read       bytes that it may do without, if their room is needed
--- returns  array   verdict: shown: then that; lost; or what refuses it
+-- returns  array   status: shown: then that; lost; or what refuses it
 -- include clock
 -- include bell
 -- include sound
--- include stored
+-- include packed
 -- include feed
--- include record
--- include life
+-- include consumer_record
+-- include lifecycle
 -- include file
--- include places
--- include holding
--- include room
--- include keeping
+-- include positions
+-- include lease
+-- include budget
+-- include retention
 
 local now_ms, _, now_us = clock()
 local feed = {
-  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
-  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], positions = KEYS[5],
+  sessions = KEYS[6], consumers = KEYS[7], publishing = KEYS[8], waiting = KEYS[9],
   now_ms = now_ms, now_us = now_us,
 }
 read_feed(feed)
@@ -47,28 +47,28 @@ if refused then
 end
 local consumer = session:sub(14)
 local group, file = group_of(feed, consumer), file_at(feed, number)
-local place = file and group and place_of(feed, group, number)
-if not place or not is_held_by(place, session, ARGV[4]) then
-  return {'lost'}
+local position = file and group and position_of(feed, group, number)
+if not position or not is_held_by(position, session, ARGV[4]) then
+  return {'file_taken'}
 end
-redis.call('ZADD', feed.alive, text(now_ms + feed.terms.lease_ms), session)
-local record = show_life(feed, consumer)
-if read > place.read or acked > place.acked then
+redis.call('ZADD', feed.sessions, text(now_ms + feed.options.lease_ms), session)
+local record = renew_consumer(feed, consumer)
+if read > position.read or acked > position.acked then
   acked, read = math.min(acked, file.bytes), math.min(read, file.bytes)  -- of what there is
-  if acked > place.acked then
-    place.tries, place.returns, record.failing = 0, 0, 0  -- it gets on
+  if acked > position.acked then
+    position.tries, position.returns, record.failing = 0, 0, 0  -- it gets on
   end
-  place.acked = math.max(place.acked, acked)
-  place.read = math.max(place.read, read, place.acked)
-  local more = math.max(0, place.read - place.counted)
-  place.counted, record.bytes = place.counted + more, record.bytes + more
+  position.acked = math.max(position.acked, acked)
+  position.read = math.max(position.read, read, position.acked)
+  local more = math.max(0, position.read - position.counted)
+  position.counted, record.bytes = position.counted + more, record.bytes + more
   redis.call('HINCRBY', feed.meta, 'done:' .. group, text(more))
-  keep_record(feed, consumer, record)
-  keep_place(feed, group, number, place)
-  drop(feed, number, file, needed(feed, number, file, false))
-  keep_file(feed, number, file)
+  save_record(feed, consumer, record)
+  save_position(feed, group, number, position)
+  drop_chunks(feed, number, file, first_needed_chunk(feed, number, file, false))
+  save_file(feed, number, file)
   notify_one(feed.waiting, now_ms)
 end
-hold(feed, group, number, place)
-save(feed)
-return show({'shown'}, file)
+extend_lease(feed, group, number, position)
+save_feed(feed)
+return append_view({'view'}, file)

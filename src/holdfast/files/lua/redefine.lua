@@ -4,9 +4,9 @@
 -- KEYS[1]  HASH    meta        definition
 -- ARGV[1]  string  before      MessagePack
 -- ARGV[2]  string  definition  likewise
--- returns  array   verdict: redefined; or what refuses it
+-- returns  array   status: redefined; or what refuses it
 -- include sound
--- include stored
+-- include packed
 -- include feed
 
 local before, definition = ARGV[1], ARGV[2]
@@ -16,8 +16,8 @@ read_feed(feed)
 local refused = refusal(feed, '', '')
 if refused then
   return refused
-elseif feed.said ~= before and feed.said ~= definition then
-  return {'conflict', feed.said}
+elseif feed.definition ~= before and feed.definition ~= definition then
+  return {'conflict', feed.definition}
 end
 redis.call('HSET', feed.meta, 'definition', definition)
 return {'redefined'}

@@ -5,10 +5,10 @@
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> what is known of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    places     where the groups stand
--- KEYS[6]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[5]  HASH    positions  where the groups stand
+-- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  what they have done
--- KEYS[8]  HASH    opened     number -> name of a file that is being published
+-- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
 -- ARGV[1]   int     lease_ms   what it was when they began; the feed says what it is
 -- ARGV[2]   string  first of   what lives on, two arguments each: session, 0; or number of a file, blank and
@@ -16,30 +16,30 @@
 -- returns  array   the pairs of those that are lost: their feed is no more, or they do not hold the file
 -- include clock
 -- include sound
--- include stored
+-- include packed
 -- include feed
--- include record
--- include life
+-- include consumer_record
+-- include lifecycle
 -- include file
--- include places
--- include holding
+-- include positions
+-- include lease
 
 local now_ms, _, now_us = clock()
 local feed = {
-  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
-  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], positions = KEYS[5],
+  sessions = KEYS[6], consumers = KEYS[7], publishing = KEYS[8], waiting = KEYS[9],
   now_ms = now_ms, now_us = now_us,
 }
 read_feed(feed)
 
 local FIRST = 2
 local lost = {}
-local goes_on = feed.said and feed.state ~= 'over' and feed.state ~= 'aborted'
-local lease_ms = math.max(tonumber(ARGV[1]), goes_on and feed.terms.lease_ms or 0)
+local goes_on = feed.definition and feed.state ~= 'over' and feed.state ~= 'aborted'
+local lease_ms = math.max(tonumber(ARGV[1]), goes_on and feed.options.lease_ms or 0)
 
 local function lives_on(session)
-  redis.call('ZADD', feed.alive, text(now_ms + lease_ms), session)
-  show_life(feed, session:sub(14))
+  redis.call('ZADD', feed.sessions, text(now_ms + lease_ms), session)
+  renew_consumer(feed, session:sub(14))
   return true
 end
 
@@ -47,11 +47,11 @@ end
 local function is_kept(number, session, token)
   number = tonumber(number)
   local group = group_of(feed, session:sub(14))
-  local place = group and place_of(feed, group, number)
-  if not place or not is_held_by(place, session, token) then
+  local position = group and position_of(feed, group, number)
+  if not position or not is_held_by(position, session, token) then
     return false
   end
-  hold(feed, group, number, place, lease_ms)
+  extend_lease(feed, group, number, position, lease_ms)
   return true
 end
 
@@ -64,6 +64,6 @@ for i = FIRST, #ARGV, 2 do
   end
 end
 if goes_on then
-  save(feed)
+  save_feed(feed)
 end
 return lost

@@ -5,58 +5,58 @@
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> what is known of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    places     where the groups stand
--- KEYS[6]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[5]  HASH    positions  where the groups stand
+-- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  what they have done
--- KEYS[8]  HASH    opened     number -> name of a file that is being published
+-- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
 -- ARGV[1]  string  consumer   name; '' all
 -- ARGV[2]  string  name       of the file; '' all
 -- ARGV[3]  int     from       number of the first file to look at
--- ARGV[4]  string  bell       channel of the feed
--- returns  array   verdict: retried: how many, and from where on there are more ('' none); stranger; or what
+-- ARGV[4]  string  channel     channel of the feed
+-- returns  array   status: retried: how many, and from where on there are more ('' none); stranger; or what
 --                  refuses it
 -- include clock
 -- include sound
--- include stored
+-- include packed
 -- include feed
--- include record
--- include life
+-- include consumer_record
+-- include lifecycle
 -- include file
--- include places
--- include holding
+-- include positions
+-- include lease
 
 local now_ms, _, now_us = clock()
 local feed = {
-  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
-  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], positions = KEYS[5],
+  sessions = KEYS[6], consumers = KEYS[7], publishing = KEYS[8], waiting = KEYS[9],
   now_ms = now_ms, now_us = now_us,
 }
 read_feed(feed)
 
-local LOOK = 1000  -- files looked at in one go
-local consumer, name, from, bell = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local FILES_AT_ONCE = 1000  -- files looked at in one go
+local consumer, name, from, channel = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 
 local refused = refusal(feed, '', '')
 if refused then
   return refused
 elseif consumer ~= '' and not group_of(feed, consumer) then
-  return {'stranger'}
+  return {'unknown_consumer'}
 end
-local group = feed.terms.mode == 'broadcast' and consumer ~= '' and group_of(feed, consumer)
+local group = feed.options.mode == 'broadcast' and consumer ~= '' and group_of(feed, consumer)
 
 local retried = 0
-local first = math.max(from, lowest(feed))
-local last = math.min(feed.top, first + LOOK - 1)
+local first = math.max(from, lowest_unread(feed))
+local last = math.min(feed.top, first + FILES_AT_ONCE - 1)
 for number = first, last do
   local file = file_at(feed, number)
   if file and (name == '' or file.name == name) then
     for g = 1, #file.done do
       if has_failed(file, g) and (not group or g == group) then
-        local place = place_of(feed, g, number)
-        place.tries, place.returns, place.after_ms = 0, 0, 0
-        keep_place(feed, g, number, place)
-        mark(file, g, '0')
+        local position = position_of(feed, g, number)
+        position.tries, position.returns, position.after_ms = 0, 0, 0
+        save_position(feed, g, number, position)
+        set_group_state(file, g, '0')
         redis.call('HSET', feed.files, text(number), cmsgpack.pack(file))
         redis.call('HINCRBY', feed.meta, 'failed', -1)
         retried = retried + 1
@@ -64,6 +64,6 @@ for number = first, last do
     end
   end
 end
-save(feed)
-redis.pcall('SPUBLISH', bell, '')
+save_feed(feed)
+redis.pcall('SPUBLISH', channel, '')
 return {'retried', retried, last < feed.top and text(last + 1) or ''}

@@ -5,10 +5,10 @@
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> what is known of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    places     where the groups stand
--- KEYS[6]  ZSET    alive      sessions, scored by the end of their leases (ms)
+-- KEYS[5]  HASH    positions  where the groups stand
+-- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  what they have done
--- KEYS[8]  HASH    opened     number -> name of a file that is being published
+-- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
 -- KEYS[10] HASH    even       ledger of even hours
 -- KEYS[11] HASH    odd        ledger of odd hours
@@ -20,34 +20,34 @@
 -- ARGV[6]   int     token      of the grant
 -- ARGV[7]   string  outcome    whole, damaged; back: the reader was stopped; failed: that counts as an attempt
 -- ARGV[8]   int     acked      bytes that it is done with
--- ARGV[9]   string  bell       channel of the feed
+-- ARGV[9]   string  channel     channel of the feed
 -- ARGV[10]  string  reason     why it failed
--- returns  array   verdict: settled, lost; or what refuses it
+-- returns  array   status: settled, lost; or what refuses it
 -- include clock
 -- include ledger
 -- include bell
 -- include sound
--- include stored
+-- include packed
 -- include feed
--- include record
--- include life
+-- include consumer_record
+-- include lifecycle
 -- include file
--- include places
--- include holding
--- include room
--- include keeping
+-- include positions
+-- include lease
+-- include budget
+-- include retention
 -- include attempts
 
 local now_ms, now_s, now_us = clock()
 local feed = {
-  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], places = KEYS[5],
-  alive = KEYS[6], consumers = KEYS[7], opened = KEYS[8], waiting = KEYS[9],
+  meta = KEYS[1], names = KEYS[2], files = KEYS[3], chunks = KEYS[4], positions = KEYS[5],
+  sessions = KEYS[6], consumers = KEYS[7], publishing = KEYS[8], waiting = KEYS[9],
   now_ms = now_ms, now_us = now_us,
 }
 read_feed(feed)
 
 local session, number, outcome = ARGV[4], tonumber(ARGV[5]), ARGV[7]
-local acked, bell, reason = tonumber(ARGV[8]), ARGV[9], ARGV[10]
+local acked, channel, reason = tonumber(ARGV[8]), ARGV[9], ARGV[10]
 
 local ledger = ledger_at(KEYS[10], KEYS[11], now_s)
 if ledger_answer(ledger, ARGV[1], ARGV[2]) then
@@ -59,41 +59,41 @@ if refused then
 end
 local consumer = session:sub(14)
 local group, file = group_of(feed, consumer), file_at(feed, number)
-local place = file and group and place_of(feed, group, number)
-if not place or not is_held_by(place, session, ARGV[6]) then
-  return {'lost'}
+local position = file and group and position_of(feed, group, number)
+if not position or not is_held_by(position, session, ARGV[6]) then
+  return {'file_taken'}
 end
 
-local record = show_life(feed, consumer)
-if outcome == 'back' or outcome == 'failed' then
+local record = renew_consumer(feed, consumer)
+if outcome == 'returned' or outcome == 'failed' then
   acked = math.min(acked, file.bytes)
-  if acked > place.acked then
-    place.tries, place.returns, place.acked, record.failing = 0, 0, acked, 0  -- it gets on
+  if acked > position.acked then
+    position.tries, position.returns, position.acked, record.failing = 0, 0, acked, 0  -- it gets on
   end
-  place.session = ''
+  position.session = ''
   if outcome == 'failed' then
-    count_attempt(feed, consumer, record, file, group, place, reason)
+    count_attempt(feed, consumer, record, file, group, position, reason)
   else
-    count_return(feed, record, place)
+    count_return(feed, record, position)
   end
-  keep_place(feed, group, number, place)
+  save_position(feed, group, number, position)
 else
-  record.bytes = record.bytes + settle(feed, number, file, group)
+  record.bytes = record.bytes + settle_group(feed, number, file, group)
   record.files = record.files + 1
   record.damaged = record.damaged + (outcome == 'damaged' and 1 or 0)
   record.failing = 0
 end
-keep_record(feed, consumer, record)
-drop(feed, number, file, needed(feed, number, file, false))
-keep_file(feed, number, file)
-save(feed)
+save_record(feed, consumer, record)
+drop_chunks(feed, number, file, first_needed_chunk(feed, number, file, false))
+save_file(feed, number, file)
+save_feed(feed)
 if feed.state == 'sealed' and feed.left == 0 then
-  over(feed, 'over')
+  end_feed(feed, 'over')
 else
   notify_one(feed.waiting, now_ms)
 end
-if outcome == 'back' or outcome == 'failed' or feed.state == 'over' then  -- otherwise no consumer waits for a change
-  redis.pcall('SPUBLISH', bell, '')
+if outcome == 'returned' or outcome == 'failed' or feed.state == 'over' then  -- otherwise no consumer waits for a change
+  redis.pcall('SPUBLISH', channel, '')
 end
 ledger_write(ledger, ARGV[1], ARGV[2], 'settled')
 return {'settled'}

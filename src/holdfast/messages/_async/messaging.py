@@ -11,21 +11,21 @@ from ...core.notifier import Notifier
 from .. import keys
 from ..options import checked_name
 from .log import AsyncLog
-from .membership import AsyncIndex
-from .sender import AsyncOutbox
+from .membership import AsyncMembership
+from .sender import AsyncChatSender
 
-_REMEMBERED: Final = 4096
-"""Chats whose keys are remembered; of more, they are just made again."""
+_MAX_REMEMBERED: Final = 4096
+"""Chats with keys in the cache. Beyond this number the cache starts empty again."""
 
 
-class AsyncPost:
-    """The ways to the server, and the names of things there.
+class AsyncMessaging:
+    """Access to the server, and the logs of mailboxes and chats by name.
 
     Args:
-        caller: how to reach it.
-        bell: how to hear of news.
-        catalog: where mailboxes and chats in use are noted.
-        namespace: whose they are.
+        caller: makes the calls.
+        notifier: notifies waiting readers.
+        catalog: lists the mailboxes and chats in use.
+        namespace: of the mailboxes and chats.
     """
 
     def __init__(
@@ -34,21 +34,21 @@ class AsyncPost:
         self.caller = caller
         self.notifier = notifier
         self.catalog = catalog
-        self.index = AsyncIndex(caller, namespace)
-        self.outbox = AsyncOutbox(caller)
+        self.membership = AsyncMembership(caller, namespace)
+        self.sender = AsyncChatSender(caller)
         self._namespace = namespace
         self._chats: dict[str, AsyncLog] = {}
 
     def mailbox(self, name: str) -> AsyncLog:
-        """The log of a mailbox."""
+        """Return the log of a mailbox."""
         unit = self._namespace.unit(keys.MAILBOX, checked_name(name, "a mailbox"))
         return AsyncLog(self.caller, unit)
 
     def chat(self, chat_id: str) -> AsyncLog:
-        """The log of a chat."""
+        """Return the log of a chat."""
         log = self._chats.get(chat_id)
         if log is None:
-            if len(self._chats) >= _REMEMBERED:
+            if len(self._chats) >= _MAX_REMEMBERED:
                 self._chats.clear()
             unit = self._namespace.unit(keys.CHAT, checked_name(chat_id, "a chat"))
             log = self._chats[chat_id] = AsyncLog(self.caller, unit)

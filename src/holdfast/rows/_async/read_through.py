@@ -1,4 +1,4 @@
-"""Reads through: what the cache does not have is loaded, by one for all."""
+"""Loads rows that the cache does not have: one reader loads each row for all."""
 
 from __future__ import annotations
 
@@ -10,202 +10,218 @@ from ...core.codec import decoded
 from ...core.concurrency._async.waiting import Event, seen_through
 from ...core.notifier import RECHECK_S, Notifier
 from ...errors import DecodeError, HoldfastError
-from ..row import CachedRow, Copy, State, named
-from ..shard import Committed, Taken
-from ..source import NOT_TRIED, Verdict
+from ..row import CachedCopy, CachedRow, State, with_row_name
+from ..shard import CommitReply, MissingRows
+from ..source import NOT_TRIED, LoadResult
 from .loader import AsyncLoader
-from .row_store import AsyncShelf
+from .row_store import AsyncRowStore
 
 _SHORTEST_WAIT_S: Final = 0.01
 
 
-class AsyncMisses:
-    """Fills in what readers miss.
+class AsyncReadThrough:
+    """Load the rows that readers miss.
 
     Args:
-        shelf: where the rows lie.
-        loader: asks the source.
-        bell: how those who wait hear of rows.
+        store: rows on the server.
+        loader: calls the source.
+        notifier: reports rows that other readers have loaded.
     """
 
-    def __init__(self, shelf: AsyncShelf, loader: AsyncLoader, notifier: Notifier) -> None:
-        self._shelf = shelf
+    def __init__(self, store: AsyncRowStore, loader: AsyncLoader, notifier: Notifier) -> None:
+        self._store = store
         self._loader = loader
         self._notifier = notifier
 
     async def fill(
-        self, wanted: Mapping[str, Copy | None], max_age_ms: int | None, deadline: Deadline
+        self, wanted: Mapping[str, CachedCopy | None], max_age_ms: int | None, deadline: Deadline
     ) -> tuple[dict[str, CachedRow], dict[str, str]]:
-        """Rows that are loaded here, or elsewhere meanwhile; and why others are not there.
+        """Return rows that were loaded here or by others, and for the other rows the reason.
 
         Args:
-            wanted: row → the copy that does not serve, if there is one.
-            max_age_ms: how old a copy may be that serves.
-            deadline: until when to wait.
+            wanted: row → the copy that the reader does not accept, if there is one.
+            max_age_ms: age up to which the reader accepts a copy.
+            deadline: limit for the wait.
         """
-        search = _Search(self._shelf, dict(wanted), max_age_ms)
-        await self._turn(search, deadline)
-        if not search.copies:
-            return search.rows, search.failures
+        pending = _PendingRows(self._store, dict(wanted), max_age_ms)
+        await self._turn(pending, deadline)
+        if not pending.copies:
+            return pending.rows, pending.failures
         flag = Event()
-        arrivals = await self._shelf.arrivals(search.copies)
-        with self._notifier.follows(arrivals, flag):
-            while search.copies:
+        load_events = await self._store.load_events(pending.copies)
+        with self._notifier.follows(load_events, flag):
+            while pending.copies:
                 flag.clear()
-                search.see(await self._shelf.get(list(search.copies)))
-                if not search.copies:
+                pending.see(await self._store.get(list(pending.copies)))
+                if not pending.copies:
                     break
-                ends_s = await self._turn(search, deadline)
+                ends_s = await self._turn(pending, deadline)
                 if deadline.passed:
-                    search.give_up("others have been loading it for too long")
-                if search.copies:
+                    pending.give_up("other processes have been loading it for too long")
+                if pending.copies:
                     pause_s = min(max(ends_s, _SHORTEST_WAIT_S), RECHECK_S, deadline.left_s())
                     await flag.wait(pause_s)
-        return search.rows, search.failures
+        return pending.rows, pending.failures
 
-    async def _turn(self, search: _Search, deadline: Deadline) -> float:
-        """Load what nobody else loads; seconds until it is worth looking again."""
-        seen = {member: copy.read_ms if copy else 0 for member, copy in search.copies.items()}
+    async def _turn(self, pending: _PendingRows, deadline: Deadline) -> float:
+        """Load rows that no other process loads. Return seconds until the next look."""
+        seen = {member: copy.read_ms if copy else 0 for member, copy in pending.copies.items()}
         asked_at = since_boot()
-        taken = await self._take(search, seen)
-        if mine := _to_load(taken):
-            await self._load(search, taken, mine, asked_at, deadline)
+        claimed = await self._claim(pending, seen)
+        if mine := _to_load(claimed):
+            await self._load(pending, claimed, mine, asked_at, deadline)
         waits_s = [RECHECK_S]
-        for one in taken:
-            search.asked(one.words, int(one.lease.read_ms))
-            for member, (verb, rest) in one.words.items():
+        for one in claimed:
+            pending.asked(one.answers, int(one.lease.read_ms))
+            for member, (verb, rest) in one.answers.items():
                 if verb == "failed":
-                    search.fail(member, rest)
+                    pending.fail(member, rest)
                 elif verb == "wait":
                     waits_s.append(int(rest) / 1000)
-                elif verb == "look":
+                elif verb == "newer":
                     waits_s.append(_SHORTEST_WAIT_S)
         return min(waits_s)
 
-    async def _take(self, search: _Search, seen: Mapping[str, int]) -> list[Taken]:
-        """Lease what nobody else loads. It is given back if its reader is cancelled meanwhile, or
-        others would wait until the lease ends."""
+    async def _claim(self, pending: _PendingRows, seen: Mapping[str, int]) -> list[MissingRows]:
+        """Lease rows that no other process loads.
 
-        async def take() -> list[Taken]:
-            search.taken = await self._shelf.take(seen)
-            if search.is_over:
-                await self._give_back(search.taken, _to_load(search.taken))
-            return search.taken
+        If the reader is cancelled meanwhile, the lease is given back. Otherwise others would wait
+        until it ends.
+        """
 
-        search.taken = []
+        async def claim() -> list[MissingRows]:
+            pending.claimed = await self._store.claim_missing(seen)
+            if pending.is_over:
+                await self._give_back(pending.claimed, _to_load(pending.claimed))
+            return pending.claimed
+
+        pending.claimed = []
         try:
-            return await seen_through(take())
+            return await seen_through(claim())
         except BaseException:
-            search.is_over = True
-            if search.taken:  # it was cancelled as the answer came
-                await seen_through(self._give_back(search.taken, _to_load(search.taken)))
+            pending.is_over = True
+            if pending.claimed:  # it was cancelled when the reply arrived
+                await seen_through(self._give_back(pending.claimed, _to_load(pending.claimed)))
             raise
 
     async def _load(
         self,
-        search: _Search,
-        taken: list[Taken],
+        pending: _PendingRows,
+        claimed: list[MissingRows],
         mine: list[str],
         asked_at: float,
         deadline: Deadline,
     ) -> None:
-        lease_s = self._shelf.terms.lease_ms / 1000
+        lease_s = self._store.options.lease_ms / 1000
         seconds = min(deadline.left_s(), lease_s)
         try:
             loaded = await self._loader.load(mine, seconds)
-            # A reader in a hurry is no proof that the source does not answer.
-            trouble = "" if loaded.late and seconds < lease_s else loaded.trouble
-            committed = await self._commit(taken, loaded.verdicts, trouble)
+            # A short timeout of the reader does not mean that the source does not answer.
+            source_error = "" if loaded.timed_out and seconds < lease_s else loaded.source_error
+            committed = await self._commit(claimed, loaded.results, source_error)
         except HoldfastError:
-            raise  # nobody is there to be told
-        except BaseException:  # cancelled: others need not wait until the lease ends
-            await seen_through(self._give_back(taken, mine))
+            raise  # the server cannot release the leases either
+        except BaseException:  # cancelled: release the leases, so that others do not wait
+            await seen_through(self._give_back(claimed, mine))
             raise
         age_s = since_boot() - asked_at
-        for member, verdict in loaded.verdicts.items():
-            if verdict.verb in "=-":
-                search.found(member, verdict, age_s, kept=committed.digits[member] in "12")
-            elif why := verdict.why or loaded.trouble:
-                search.fail(member, why)  # else it was not tried yet: at the next turn
+        for member, result in loaded.results.items():
+            if result.verb in "=-":
+                pending.found(member, result, age_s, kept=committed.digits[member] in "12")
+            elif why := result.why or loaded.source_error:
+                pending.fail(member, why)  # no reason: the next turn tries it
 
     async def _commit(
-        self, taken: list[Taken], verdicts: Mapping[str, Verdict], trouble: str
-    ) -> Committed:
+        self, claimed: list[MissingRows], results: Mapping[str, LoadResult], source_error: str
+    ) -> CommitReply:
         leases = [
-            (one.lease, {member: verdicts[member] for member in one.words if member in verdicts})
-            for one in taken
+            (one.lease, {member: results[member] for member in one.answers if member in results})
+            for one in claimed
         ]
-        return await self._shelf.commit(leases, trouble)
+        return await self._store.commit(leases, source_error)
 
-    async def _give_back(self, taken: list[Taken], mine: list[str]) -> bool:
-        """Let others load what is not loaded here after all; whether they know."""
+    async def _give_back(self, claimed: list[MissingRows], mine: list[str]) -> bool:
+        """Release the leases of rows that were not loaded.
+
+        Return False if the server did not confirm it.
+        """
         try:
-            await self._commit(taken, dict.fromkeys(mine, NOT_TRIED), "")
+            await self._commit(claimed, dict.fromkeys(mine, NOT_TRIED), "")
         except HoldfastError:
-            return False  # then the lease has to end by itself
+            return False  # the lease ends by itself
         return True
 
 
-def _to_load(taken: Iterable[Taken]) -> list[str]:
-    """The rows that are leased to who asked."""
-    return [m for one in taken for m, (verb, _) in one.words.items() if verb == "load"]
+def _to_load(claimed: Iterable[MissingRows]) -> list[str]:
+    """Return the rows that are leased to this reader."""
+    return [m for one in claimed for m, (verb, _) in one.answers.items() if verb == "load"]
 
 
-class _Search:
-    """What a reader looks for, and what it has got.
+class _PendingRows:
+    """Collect the rows that one reader waits for.
 
     Attributes:
-        copies: rows that are still missing, each with the copy that does not serve.
-        rows: those that it has got.
-        failures: why others cannot be got.
-        taken: what was leased for it at last.
-        is_over: its reader was cancelled.
+        copies: rows that are still missing, each with the copy that the reader does not accept.
+        rows: rows that were found.
+        failures: rows that cannot be loaded, with the reason.
+        claimed: reply to the last claim.
+        is_over: whether the reader was cancelled.
     """
 
     def __init__(
-        self, shelf: AsyncShelf, copies: dict[str, Copy | None], max_age_ms: int | None
+        self, store: AsyncRowStore, copies: dict[str, CachedCopy | None], max_age_ms: int | None
     ) -> None:
         self.copies = copies
         self.rows: dict[str, CachedRow] = {}
         self.failures: dict[str, str] = {}
-        self.taken: list[Taken] = []
+        self.claimed: list[MissingRows] = []
         self.is_over = False
         self._asked_ms: dict[str, int] = {}
-        self._terms = shelf.terms
-        self._name = shelf.name
+        self._options = store.options
+        self._name = store.name
         self._max_age_ms = max_age_ms
 
     def asked(self, members: Iterable[str], now_ms: int) -> None:
-        """Note when rows were asked for, by the clock of their server, unless it is known."""
+        """Note when rows were first requested, by the server's clock."""
         for member in members:
             self._asked_ms.setdefault(member, now_ms)
 
-    def see(self, copies: Mapping[str, Copy]) -> None:
-        """Take what serves of what the cache has now.
+    def see(self, copies: Mapping[str, CachedCopy]) -> None:
+        """Take the *copies* that the reader accepts.
 
-        How long it was waited for is not held against it: else each waiter would load it in turn.
+        Their age is that at the time of the request. Otherwise each waiting reader would load the
+        row again after a slow load.
         """
         for member in list(self.copies):
             copy = copies.get(member)
             if copy is not None:
-                copy = copy.awaited(self._asked_ms[member])
+                copy = copy.as_seen_by_waiter(self._asked_ms[member])
             if copy is not None and copy.serves(self._max_age_ms):
                 self._show(member, copy)
             else:
                 self.copies[member] = copy
 
-    def found(self, member: str, verdict: Verdict, age_s: float, *, kept: bool) -> None:
-        """It was loaded here, at most *age_s* ago; and kept, unless somebody invalidated it."""
+    def found(self, member: str, result: LoadResult, age_s: float, *, kept: bool) -> None:
+        """Take a row that was loaded here at most *age_s* ago.
+
+        Args:
+            member: the row.
+            result: its result.
+            age_s: seconds since its load began.
+            kept: whether the server stored it; not if it was invalidated meanwhile.
+        """
         value: Any = None
         state: State = "absent" if kept else "uncached"
-        if verdict.verb == "=":
-            value = decoded(self._terms.codec, verdict.body, self._terms.into, self._what(member))
+        if result.verb == "=":
+            value = decoded(
+                self._options.codec, result.body, self._options.into, self._what(member)
+            )
             state = "fresh" if kept else "uncached"
         self.rows[member] = CachedRow(value, round(age_s, 3), state)
         del self.copies[member]
 
     def fail(self, member: str, why: str) -> None:
-        """It cannot be loaded: an older copy has to do, if there is one."""
+        """Return an older copy of a row that cannot be loaded, or note the reason."""
         copy = self.copies[member]
         if copy is not None and copy.is_usable:
             self._show(member, copy)
@@ -214,16 +230,16 @@ class _Search:
             del self.copies[member]
 
     def give_up(self, why: str) -> None:
-        """There is no time left for what is missing."""
+        """End the wait for all missing rows."""
         for member in list(self.copies):
             self.fail(member, why)
 
-    def _show(self, member: str, copy: Copy) -> None:
-        terms = self._terms
+    def _show(self, member: str, copy: CachedCopy) -> None:
+        options = self._options
         try:
-            self.rows[member] = copy.shown(terms.codec, terms.into, self._max_age_ms)
+            self.rows[member] = copy.for_reader(options.codec, options.into, self._max_age_ms)
         except DecodeError as error:
-            raise named(error, member, self._name) from error
+            raise with_row_name(error, member, self._name) from error
         del self.copies[member]
 
     def _what(self, member: str) -> str:

@@ -13,73 +13,71 @@ from ...errors import DecodeError, OutcomeUnknown, ServerUnavailable
 from ...errors.records import logger_of
 from ..options import MAX_BATCH
 from ..report import RefreshReport
-from ..source import NOT_SCHEDULED, Verdict
+from ..source import NOT_SCHEDULED, LoadResult
 from .loader import AsyncLoader
-from .row_store import AsyncShelf
+from .row_store import AsyncRowStore
 
 logger: Final = logger_of("holdfast.rows")
 
-LOOK_S: Final = 300.0
-"""About so often one with nothing to do looks by itself. It knows what is due next, and is rung
-when that changes; as long as the line holds it misses nothing."""
+RECHECK_PERIOD_S: Final = 300.0
+"""Seconds, more or less, until an idle refresher claims rows without a notification. It knows when
+the next row is due, and a notification reports changes; so it misses nothing while it is
+subscribed."""
 
 _FIRST_PAUSE_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 15.0
-"""Between two tries while the source, or the server, does not answer."""
+"""Seconds between two tries while the source or the server does not answer."""
 
 
 class AsyncRefresher:
-    """Loads rows when they are due, a batch at a time. Any number of them share the work.
+    """Load rows when they are due, a batch at a time. Any number of refreshers share the work.
 
     Args:
-        shelf: where the rows lie.
-        loader: asks the source.
-        bell: how it hears of rows that are due earlier than it knew.
+        store: rows on the server.
+        loader: calls the source.
+        notifier: reports rows that are due earlier than this refresher knows.
     """
 
-    def __init__(self, shelf: AsyncShelf, loader: AsyncLoader, notifier: Notifier) -> None:
-        self._shelf = shelf
+    def __init__(self, store: AsyncRowStore, loader: AsyncLoader, notifier: Notifier) -> None:
+        self._store = store
         self._loader = loader
         self._notifier = notifier
-        self._flag: Event | None = None  # while it runs
+        self._flag: Event | None = None  # set while it runs
         self._stopped = False
         self._failures = 0
 
     async def step(self, limit: int) -> RefreshReport:
-        """Refresh what is due, at most *limit* rows."""
-        claims = await self._shelf.claim(limit)
-        due = [member for claim in claims for member in claim.members]
-        loaded = await self._loader.load(due, self._shelf.terms.lease_ms / 1000)
-        verdicts = {
+        """Refresh at most *limit* rows that are due."""
+        batches = await self._store.claim_due(limit)
+        due = [member for claim in batches for member in claim.members]
+        loaded = await self._loader.load(due, self._store.options.lease_ms / 1000)
+        results = {
             claim.lease: {
-                **dict.fromkeys(claim.lost, NOT_SCHEDULED),
-                **{member: loaded.verdicts[member] for member in claim.members},
+                **dict.fromkeys(claim.unplanned, NOT_SCHEDULED),
+                **{member: loaded.results[member] for member in claim.members},
             }
-            for claim in claims
+            for claim in batches
         }
-        leases = [(lease, rows) for lease, rows in verdicts.items() if rows]
-        waits_ms = {claim.lease.shard: claim.wait_ms for claim in claims}
+        leases = [(lease, rows) for lease, rows in results.items() if rows]
+        next_due_ms = {claim.lease.shard: claim.next_due_ms for claim in batches}
         digits: dict[str, str] = {}
         if leases:
-            committed = await self._shelf.commit(leases, loaded.trouble)
-            waits_ms |= committed.waits_ms
+            committed = await self._store.commit(leases, loaded.source_error)
+            next_due_ms |= committed.next_due_ms
             digits = committed.digits
         report = RefreshReport.of(
-            [
-                (loaded.verdicts.get(member, NOT_SCHEDULED).verb, digits[member])
-                for member in digits
-            ],
-            loaded.trouble,
-            waits_ms.values(),
+            [(loaded.results.get(member, NOT_SCHEDULED).verb, digits[member]) for member in digits],
+            loaded.source_error,
+            next_due_ms.values(),
         )
         if report.failed:
-            self._tell(loaded.verdicts)
+            self._log_failures(loaded.results)
         return report
 
     async def run(self) -> None:
-        """Go on until `stop`, whatever the source and the server do."""
+        """Refresh rows until `stop`, also after failures of the source and of the server."""
         if self._flag is not None:
-            raise RuntimeError(f"row cache {self._shelf.name!r} is being refreshed by this already")
+            raise RuntimeError(f"row cache {self._store.name!r} is being refreshed by this already")
         try:
             self._flag = flag = Event()
             await self._go_on(flag)
@@ -90,14 +88,14 @@ class AsyncRefresher:
         with self._notifier.lifetime.wakes(flag):
             while not self._stopped:
                 try:
-                    units = [shard.unit for shard in await self._shelf.shards()]
+                    units = [shard.unit for shard in await self._store.shards()]
                     with self._notifier.follows(units, flag):
                         await self._work(flag)
                 except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
                     await self._pause(flag, str(error))
 
     def stop(self) -> None:
-        """Finish the batch that is being loaded, and end. From any thread or signal handler."""
+        """Finish the current batch and end `run`. Any thread or signal handler may call it."""
         self._stopped = True
         if self._flag is not None:
             self._flag.set_from_handler()
@@ -106,36 +104,36 @@ class AsyncRefresher:
         while not self._stopped:
             flag.clear()
             report = await self.step(MAX_BATCH)
-            if report.trouble:
-                await self._pause(flag, f"its source cannot be asked: {report.trouble}")
+            if report.source_error:
+                await self._pause(flag, f"its source cannot be called: {report.source_error}")
                 continue
             if self._failures:
-                logger.warning("row cache %r is refreshed again", self._shelf.name)
+                logger.warning("row cache %r is refreshed again", self._store.name)
                 self._failures = 0
-            # Rows that others load look due when their leases end: then this one looks, whatever
-            # has become of the others, and no row is later than its period and the lease.
-            pause_s = LOOK_S * random.uniform(0.75, 1.25)
+            # A row that another process loads is due again when that lease ends. So a row is late
+            # by a lease at most if the other process dies.
+            pause_s = RECHECK_PERIOD_S * random.uniform(0.75, 1.25)
             wait_s = pause_s if report.next_due is None else min(report.next_due, pause_s)
             if wait_s > 0 and not self._stopped:
                 await flag.wait(wait_s)
 
     async def _pause(self, flag: Event, why: str) -> None:
-        """Wait longer with every failure; a ring changes nothing about that."""
+        """Wait, longer after each failure. A notification does not end the pause."""
         self._failures += 1
         level = logging.WARNING if self._failures == 1 else logging.DEBUG
-        logger.log(level, "row cache %r is not refreshed: %s", self._shelf.name, why)
+        logger.log(level, "row cache %r is not refreshed: %s", self._store.name, why)
         over = Deadline(backoff_s(self._failures, _FIRST_PAUSE_S, _LONGEST_PAUSE_S))
         while not (over.passed or self._stopped or self._notifier.lifetime.closed):
             flag.clear()
             if not self._stopped:
                 await flag.wait(over.left_s())
 
-    def _tell(self, verdicts: dict[str, Verdict]) -> None:
-        failed = [member for member, verdict in verdicts.items() if verdict.verb == "!"]
+    def _log_failures(self, results: dict[str, LoadResult]) -> None:
+        failed = [member for member, result in results.items() if result.verb == "!"]
         logger.warning(
             "%d rows of row cache %r could not be loaded, such as %s: %s",
             len(failed),
-            self._shelf.name,
+            self._store.name,
             failed[0],
-            verdicts[failed[0]].why,
+            results[failed[0]].why,
         )

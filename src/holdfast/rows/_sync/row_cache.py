@@ -1,5 +1,5 @@
 # Generated from _async/row_cache.py by tools/unasync.py: edit that, then run `make sync`.
-"""Cached rows, as readers, writers and refreshers use them."""
+"""The row cache, as readers, writers and refreshers use it."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ...core.notifier import Notifier
 from ...errors import DecodeError, LoadFailed, ServerUnavailable
 from .. import keys
 from ..commit_hook import CommitHook
-from ..options import MAX_BATCH, Terms, checked_every, checked_limit
+from ..options import MAX_BATCH, RowCacheOptions, checked_every, checked_limit
 from ..report import RefreshReport, RowCacheStatus, RowExplanation, explanation
-from ..row import NOTHING, CachedRow, Copy, named
+from ..row import UNCACHED, CachedCopy, CachedRow, with_row_name
 from ..row_ids import RowId, id_of, member_of
 from ..source import RowSource
 from ..sql import SqlRows
 from .loader import Loader
-from .read_through import Misses
+from .read_through import ReadThrough
 from .refresher import Refresher
-from .row_store import Shelf
+from .row_store import RowStore
 
 
 class RowCache:
-    """Rows of a database, kept fresh in the server, each at its own pace.
+    """Rows of a database, kept fresh in the server, each with its own period.
 
     Made by `Holdfast.row_cache`. One object serves all threads, or all tasks of an event loop.
 
     Attributes:
-        name: of the cache.
-        source: where the rows come from; None: this one only reads.
+        name: name of the cache.
+        source: source of the rows; None: this object only reads.
     """
 
     def __init__(
@@ -48,15 +48,15 @@ class RowCache:
         name: str,
         *,
         source: RowSource | None,
-        terms: Terms,
+        options: RowCacheOptions,
     ) -> None:
         self.name = name
         self.source = source
         self._caller = caller
         self._telemetry = caller.settings.telemetry
         self._unit = namespace.unit(keys.CACHE, name)
-        self._shelf = shelf = Shelf(caller, catalog, namespace, name, terms)
-        self._misses: Misses | None = None
+        self._store = store = RowStore(caller, catalog, namespace, name, options)
+        self._read_through: ReadThrough | None = None
         self._refresher: Refresher | None = None
         if source is not None:
             load = getattr(source, "load", None)
@@ -65,9 +65,9 @@ class RowCache:
                     f"the source of row cache {name!r} must have a method load(ids), and for "
                     f"Holdfast one that is not async; got {type(source).__name__}"
                 )
-            loader = Loader(self._unit, source, terms.codec, self._telemetry)
-            self._misses = Misses(shelf, loader, notifier)
-            self._refresher = Refresher(shelf, loader, notifier)
+            loader = Loader(self._unit, source, options.codec, self._telemetry)
+            self._read_through = ReadThrough(store, loader, notifier)
+            self._refresher = Refresher(store, loader, notifier)
 
     def __repr__(self) -> str:
         return f"RowCache({self.name!r})"
@@ -75,30 +75,30 @@ class RowCache:
     def get(
         self, row_id: RowId, *, max_age: Duration | None = None, timeout: Duration | None = 10.0
     ) -> CachedRow:
-        """A row; it is loaded if the cache does not have it.
+        """Return a row; load it if the cache does not have it.
 
-        Of all who miss it at a time, in all processes, one loads it. A scheduled row is given out
-        as it is, fresh or stale: refreshing it is not its readers' affair.
+        If many readers miss a row at the same time, in any processes, one of them loads it. A
+        scheduled row is returned as it is, fresh or stale: only refreshers load it again.
 
         Args:
             row_id: an int, a str, or a tuple of these.
-            max_age: seconds: a copy that is older now is loaded anew. Without a source, or if that
-                fails, the older copy is given out as stale.
-            timeout: seconds to wait for a row that is not there; 0: do not load it, None: as long
+            max_age: seconds: load the row again if the copy is older now. Without a source, or if
+                the load fails, the older copy is returned as stale.
+            timeout: seconds to wait for a row that is not cached; 0: do not load it, None: as long
                 as others load it.
 
         Raises:
-            LoadFailed: it is not there and cannot be loaded in time.
-            ServerUnavailable: the server cannot be asked.
-            DecodeError: what is stored is not what the codec of the cache wrote.
+            LoadFailed: It is not cached and cannot be loaded in time.
+            ServerUnavailable: The server does not answer.
+            DecodeError: The codec of the cache did not write what is stored.
         """
-        member, max_age_ms = member_of(row_id), _in_ms(max_age)
-        deadline = _until(timeout)
-        copy = self._shelf.get_one(member)
+        member, max_age_ms = member_of(row_id), _to_max_age_ms(max_age)
+        deadline = _deadline(timeout)
+        copy = self._store.get_one(member)
         if copy is not None and copy.serves(max_age_ms):
-            self._tell(1, 0)
-            return self._shown(member, copy, max_age_ms)
-        self._tell(0, 1)
+            self._count(1, 0)
+            return self._reader_row(member, copy, max_age_ms)
+        self._count(0, 1)
         rows = self._filled({member: copy}, max_age_ms, deadline)
         return rows[member]
 
@@ -109,29 +109,29 @@ class RowCache:
         max_age: Duration | None = None,
         timeout: Duration | None = 10.0,
     ) -> dict[RowId, CachedRow]:
-        """Rows by their ids, loaded together where the cache does not have them; as `get`.
+        """Return rows by their ids; load those that the cache does not have together. See `get`.
 
         Raises:
-            LoadFailed: some cannot be had; the others are in `error.rows`.
+            LoadFailed: Some rows cannot be loaded; the others are in `error.rows`.
         """
         if isinstance(row_ids, str | bytes):
             raise TypeError("get_many takes several ids; for a single one use get")
         members = {member_of(row_id): row_id for row_id in row_ids}
-        max_age_ms, deadline = _in_ms(max_age), _until(timeout)
-        copies = self._shelf.get(list(members))
+        max_age_ms, deadline = _to_max_age_ms(max_age), _deadline(timeout)
+        copies = self._store.get(list(members))
         rows: dict[str, CachedRow] = {}
-        missing: dict[str, Copy | None] = {}
-        codec, into = self._shelf.terms.codec, self._shelf.terms.into
+        missing: dict[str, CachedCopy | None] = {}
+        codec, into = self._store.options.codec, self._store.options.into
         for member in members:
             copy = copies.get(member)
             if copy is None or not copy.serves(max_age_ms):
                 missing[member] = copy
                 continue
             try:
-                rows[member] = copy.shown(codec, into, max_age_ms)
+                rows[member] = copy.for_reader(codec, into, max_age_ms)
             except DecodeError as error:
-                raise named(error, member, self.name) from error
-        self._tell(len(rows), len(missing))
+                raise with_row_name(error, member, self.name) from error
+        self._count(len(rows), len(missing))
         if not missing:
             return dict(zip(members.values(), rows.values(), strict=True))
         try:
@@ -142,9 +142,9 @@ class RowCache:
         return {row_id: rows[member] for member, row_id in members.items()}
 
     def schedule(self, row_id: RowId, *, every: Duration, op_id: str | None = None) -> None:
-        """Have a row refreshed once in a while, whether anybody reads it or not.
+        """Refresh a row periodically, whether it is read or not.
 
-        A row that is new is due at once. Saying the same again changes nothing.
+        A new row is due at once. To schedule it again with the same period changes nothing.
 
         Args:
             row_id: an int, a str, or a tuple of these.
@@ -153,15 +153,15 @@ class RowCache:
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            ValueError: *every* is no such period.
+            ValueError: *every* is not such a period.
         """
         self.schedule_many({row_id: every}, op_id=op_id)
 
     def schedule_many(self, periods: Mapping[RowId, Duration], *, op_id: str | None = None) -> None:
-        """Have rows refreshed: id → period. As `schedule`, hundreds in one step.
+        """Schedule rows: id → period. As `schedule`, hundreds in one step.
 
         Raises:
-            OutcomeUnknown: some are scheduled, perhaps; `repeat()` does the rest.
+            OutcomeUnknown: Perhaps some are scheduled; `repeat()` schedules the others.
         """
         given = {member_of(row_id): checked_every(every) for row_id, every in periods.items()}
         kept = {member: every_ms for member, every_ms in given.items() if every_ms}
@@ -169,51 +169,51 @@ class RowCache:
         again = partial(self.schedule_many, periods)
         with self._caller.writers.operation(op_id, again, verb="schedule") as write:
             if kept:
-                self._shelf.schedule(kept, write)
+                self._store.schedule(kept, write)
             if dropped:
                 try:
-                    self._shelf.unschedule(dropped, write)
+                    self._store.unschedule(dropped, write)
                 except ServerUnavailable as error:
                     if not kept:
                         raise
                     raise partly(error, f"{len(kept):,} rows are scheduled") from error
 
     def unschedule(self, *row_ids: RowId, op_id: str | None = None) -> None:
-        """Have rows refreshed no more, and drop their copies.
+        """End the refresh of rows, and drop their copies.
 
         Args:
-            row_ids: which.
+            row_ids: ids of the rows.
             op_id: see `OutcomeUnknown`.
         """
         self.schedule_many(dict.fromkeys(row_ids, 0.0), op_id=op_id)
 
     def invalidate(self, *row_ids: RowId) -> None:
-        """Rows have changed: drop their copies; scheduled ones are due at once.
+        """Drop the copies of rows that have changed; scheduled ones are due at once.
 
-        Call it after the change is committed. What is stored once this has returned was read after
-        it, also if it was being loaded meanwhile. Harmless to repeat.
+        Call it after the change is committed. A row that is stored after this call was read from
+        the source after this call, even if a load was in progress. Harmless to repeat.
 
         Raises:
-            ServerUnavailable: old copies may still be there.
+            ServerUnavailable: Old copies may still be there.
         """
         members = [member_of(row_id) for row_id in row_ids]
         if members:
-            self._shelf.invalidate(members)
+            self._store.invalidate(members)
 
     def invalidate_on_commit(self, sessions: Any) -> CommitHook:
-        """Invalidate what sessions of SQLAlchemy write, once it is committed.
+        """Invalidate the rows that sessions of SQLAlchemy commit.
 
         Args:
             sessions: a `sessionmaker`, a `Session` class or object; for `Holdfast` an
                 `async_sessionmaker` or an `Session`.
 
         Raises:
-            TypeError: the source of this cache is no `SqlRows`.
+            TypeError: The source of this cache is not a `SqlRows`.
         """
         if not isinstance(self.source, SqlRows):
             raise TypeError(
-                f"row cache {self.name!r} must have SqlRows as its source, to know of which table "
-                "and key it is"
+                f"row cache {self.name!r} must have SqlRows as its source, which names the table "
+                "and the key"
             )
         return CommitHook(self.invalidate, self.source, sessions)
 
@@ -223,80 +223,83 @@ class RowCache:
         Args:
             limit: rows at most, 1 to 500.
         """
-        return self._needed().step(checked_limit(limit))
+        return self._required_refresher().step(checked_limit(limit))
 
     def run(self) -> None:
         """Refresh rows when they are due, until `stop`. Any number of processes share the work.
 
-        It survives every outage of the source and of the server, and goes on when they answer.
+        It continues after outages of the source and of the server.
         """
-        self._needed().run()
+        self._required_refresher().run()
 
     def stop(self) -> None:
-        """Have `run` finish its batch and return. From any thread or signal handler."""
-        self._needed().stop()
+        """Let `run` finish its batch and return. Any thread or signal handler may call it."""
+        self._required_refresher().stop()
 
     def explain(self, row_id: RowId) -> RowExplanation:
-        """Why a row is as it is: its age and period, who loads it, what went wrong."""
+        """Return why a row is in its state: age, period, current load, failures."""
         member = member_of(row_id)
         try:
-            return explanation(row_id, self._shelf.explain(member))
+            return explanation(row_id, self._store.explain(member))
         except DecodeError as error:
-            raise named(error, member, self.name) from error
+            raise with_row_name(error, member, self.name) from error
 
     def scheduled(self, *, limit: int = 100) -> list[RowId]:
-        """Ids of scheduled rows, the one that is due first (or late for longest) first.
+        """Return ids of scheduled rows, those that are due first (or most overdue) first.
 
         Args:
             limit: how many, 1 to 500.
         """
-        return [id_of(member) for member in self._shelf.scheduled(checked_limit(limit))]
+        return [id_of(member) for member in self._store.scheduled(checked_limit(limit))]
 
     def status(self) -> RowCacheStatus:
-        """How many rows are scheduled, late, failing; and whether the source answers."""
-        return RowCacheStatus.of(self._shelf.status())
+        """Return how many rows are scheduled, late and failing, and whether the source answers."""
+        return RowCacheStatus.of(self._store.status())
 
     def _filled(
-        self, missing: Mapping[str, Copy | None], max_age_ms: int | None, deadline: Deadline | None
+        self,
+        missing: Mapping[str, CachedCopy | None],
+        max_age_ms: int | None,
+        deadline: Deadline | None,
     ) -> dict[str, CachedRow]:
-        """Rows that are not there, or too old: loaded, if that is possible and wanted."""
-        if self._misses is None or deadline is None:
+        """Return rows that are not cached or too old: loaded, if that is possible and wanted."""
+        if self._read_through is None or deadline is None:
             return {
-                member: self._shown(member, copy, max_age_ms)
+                member: self._reader_row(member, copy, max_age_ms)
                 if copy and copy.is_usable
-                else NOTHING
+                else UNCACHED
                 for member, copy in missing.items()
             }
-        rows, failures = self._misses.fill(missing, max_age_ms, deadline)
+        rows, failures = self._read_through.fill(missing, max_age_ms, deadline)
         if failures:
-            told = {id_of(member): why for member, why in failures.items()}
-            got = {id_of(member): row for member, row in rows.items()}
-            raise LoadFailed(self.name, told, got)
+            reasons = {id_of(member): why for member, why in failures.items()}
+            found = {id_of(member): row for member, row in rows.items()}
+            raise LoadFailed(self.name, reasons, found)
         return rows
 
-    def _shown(self, member: str, copy: Copy, max_age_ms: int | None) -> CachedRow:
-        terms = self._shelf.terms
+    def _reader_row(self, member: str, copy: CachedCopy, max_age_ms: int | None) -> CachedRow:
+        options = self._store.options
         try:
-            return copy.shown(terms.codec, terms.into, max_age_ms)
+            return copy.for_reader(options.codec, options.into, max_age_ms)
         except DecodeError as error:
-            raise named(error, member, self.name) from error
+            raise with_row_name(error, member, self.name) from error
 
-    def _tell(self, hits: int, misses: int) -> None:
+    def _count(self, hits: int, misses: int) -> None:
         if self._telemetry is not None:
             self._telemetry.count("rows", self._unit, hits, "hit")
             self._telemetry.count("rows", self._unit, misses, "miss")
 
-    def _needed(self) -> Refresher:
+    def _required_refresher(self) -> Refresher:
         if self._refresher is None:
             raise ValueError(f"row cache {self.name!r} was made without a source: it only reads")
         return self._refresher
 
 
-def _until(timeout: Duration | None) -> Deadline | None:
-    """Until when to try; None: not at all."""
+def _deadline(timeout: Duration | None) -> Deadline | None:
+    """Return the limit for loading; None: do not load."""
     seconds = to_timeout_s(timeout)
     return None if seconds == 0 else Deadline(seconds)
 
 
-def _in_ms(max_age: Duration | None) -> int | None:
+def _to_max_age_ms(max_age: Duration | None) -> int | None:
     return None if max_age is None else round(to_seconds(max_age, "max_age") * 1000)

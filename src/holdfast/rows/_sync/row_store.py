@@ -16,13 +16,13 @@ from ...core.script import Script
 from ...core.stored import stored_int, stored_score
 from ...errors import DecodeError, DefinitionConflict, HoldfastError, ServerUnavailable
 from .. import keys
-from ..options import MAX_BATCH, MAX_SHARDS, Terms, jitter_permille
-from ..row import Copy, named
+from ..options import MAX_BATCH, MAX_SHARDS, RowCacheOptions, jitter_permille
+from ..row import CachedCopy, with_row_name
 from ..row_ids import shard_of
-from ..shard import CALL_BYTES, Claims, Committed, Lease, Shard, Taken
-from ..source import Verdict
+from ..shard import CALL_BYTES, CommitReply, DueRows, LoadLease, MissingRows, Shard
+from ..source import LoadResult
 
-CLAIM: Final = Script.load("holdfast.rows", "claim")
+CLAIM_DUE: Final = Script.load("holdfast.rows", "claim_due")
 COMMIT: Final = Script.load("holdfast.rows", "commit")
 DEFINE: Final = Script.load("holdfast.rows", "define")
 EXPLAIN: Final = Script.load("holdfast.rows", "explain")
@@ -32,28 +32,28 @@ INVALIDATE: Final = Script.load("holdfast.rows", "invalidate")
 SCHEDULE: Final = Script.load("holdfast.rows", "schedule")
 SCHEDULED: Final = Script.load("holdfast.rows", "scheduled")
 STATUS: Final = Script.load("holdfast.rows", "status")
-TAKE: Final = Script.load("holdfast.rows", "take")
+CLAIM_MISSING: Final = Script.load("holdfast.rows", "claim_missing")
 UNSCHEDULE: Final = Script.load("holdfast.rows", "unschedule")
 
-QUIET_MS: Final = 1000
-"""What could not be loaded is not tried again by readers for so long."""
+RETRY_PAUSE_MS: Final = 1000
+"""Milliseconds after a failed load in which readers do not try again."""
 
-USUAL_SHARDS: Final = 1
+DEFAULT_SHARDS: Final = 1
 
-_KEPT_S: Final = 400 * 86_400
-_LEARNT_S: Final = 3600.0
-"""After this long the server is asked again how many shards there are."""
+_DEFINITION_TTL_S: Final = 400 * 86_400
+_SHARDS_CACHED_S: Final = 3600.0
+"""Seconds after which the server is asked again for the number of shards."""
 
 
-class Shelf:
+class RowStore:
     """Every call to the server about one cache.
 
     Args:
-        caller: how to reach the server.
-        catalog: where caches in use are noted.
-        namespace: whose cache.
-        name: of the cache.
-        terms: what this program says about it.
+        caller: calls the server.
+        catalog: lists the caches in use.
+        namespace: namespace of the cache.
+        name: name of the cache.
+        options: options of this program.
     """
 
     def __init__(
@@ -62,52 +62,53 @@ class Shelf:
         catalog: Catalog,
         namespace: Namespace,
         name: str,
-        terms: Terms,
+        options: RowCacheOptions,
     ) -> None:
         self.name = name
-        self.terms = terms
+        self.options = options
         self._caller = caller
         self._catalog = catalog
         self._namespace = namespace
         self._cache = namespace.unit(keys.CACHE, name)
         self._shards: tuple[Shard, ...] = ()
-        self._learnt_at = self._used_at = -_LEARNT_S
+        self._checked_at = self._used_at = -_SHARDS_CACHED_S
 
     def shards(self, *, create: bool = True) -> tuple[Shard, ...]:
-        """All shards; none if nobody has said how many, and *create* is false: that writes nothing.
+        """Return all shards. With *create* false write nothing: without a definition there are no
+        shards.
 
         Raises:
-            DefinitionConflict: there are not as many as this program says.
+            DefinitionConflict: The server stores another number than this program gave.
         """
         now = time.monotonic()
-        if now - (self._used_at if create else self._learnt_at) < _LEARNT_S:
+        if now - (self._used_at if create else self._checked_at) < _SHARDS_CACHED_S:
             return self._shards
         definition = keys.definition(self._cache)
         if create:
-            args: list[Argument] = [self.terms.shards or USUAL_SHARDS, _KEPT_S]
-            told = self._caller.call(
+            args: list[Argument] = [self.options.shards or DEFAULT_SHARDS, _DEFINITION_TTL_S]
+            stored = self._caller.call(
                 DEFINE, self._cache, DEFINE.keys(self._cache), args, harmless=True
             )
         else:
-            told = self._caller.read(self._cache, "GET", definition)
-        if told is None:
+            stored = self._caller.read(self._cache, "GET", definition)
+        if stored is None:
             return ()
-        number = stored_int(told, f"{definition}, how many shards it has,", 1, MAX_SHARDS)
-        if self.terms.shards not in (None, number):
+        number = stored_int(stored, f"{definition}, its number of shards,", 1, MAX_SHARDS)
+        if self.options.shards not in (None, number):
             what = f"the shards of {self._cache}"
-            raise DefinitionConflict(what, number, self.terms.shards, fixed=True)
+            raise DefinitionConflict(what, number, self.options.shards, fixed=True)
         if number != len(self._shards):
             names = [f"{self.name}/{i}" for i in range(number)]
             units = [self._namespace.unit(keys.SHARD, name) for name in names]
             self._shards = tuple(map(Shard, units))
-        self._learnt_at = now
+        self._checked_at = now
         if create:
             self._used_at = now
             self._catalog.note(self._cache)
         return self._shards
 
-    def get_one(self, member: str) -> Copy | None:
-        """What the cache has of a row."""
+    def get_one(self, member: str) -> CachedCopy | None:
+        """Return the cached copy of a row, if any."""
         shards = self.shards(create=False)
         if not shards:
             return None
@@ -117,14 +118,14 @@ class Shelf:
         if stored is None:
             return None
         try:
-            return Copy.of(now_ms, stored, planned or b"")
+            return CachedCopy.of(now_ms, stored, planned or b"")
         except DecodeError as error:
-            raise named(error, member, self.name) from error
+            raise with_row_name(error, member, self.name) from error
 
-    def get(self, members: Sequence[str]) -> dict[str, Copy]:
-        """What the cache has of rows."""
+    def get(self, members: Sequence[str]) -> dict[str, CachedCopy]:
+        """Return the cached copies of rows."""
         shards = self.shards(create=False)
-        found: dict[str, Copy] = {}
+        found: dict[str, CachedCopy] = {}
         left = list(_parted(shards, members))
         while left:
             steps: list[Step] = [
@@ -133,85 +134,96 @@ class Shelf:
             ]
             rest: list[tuple[Shard, Sequence[str]]] = []
             for (shard, part), reply in zip(left, self._run(GET_MANY, steps), strict=True):
-                now_ms, told = int(reply[0]), reply[1:]
-                for member, stored, planned in zip(part, told[::2], told[1::2], strict=False):
+                now_ms, values = int(reply[0]), reply[1:]
+                for member, stored, planned in zip(part, values[::2], values[1::2], strict=False):
                     try:
-                        copy = Copy.of(now_ms, stored, planned)
+                        copy = CachedCopy.of(now_ms, stored, planned)
                     except DecodeError as error:
-                        raise named(error, member, self.name) from error
+                        raise with_row_name(error, member, self.name) from error
                     if copy is not None:
                         found[member] = copy
-                if len(told) // 2 < len(part):
-                    rest.append((shard, part[len(told) // 2 :]))
+                if len(values) // 2 < len(part):
+                    rest.append((shard, part[len(values) // 2 :]))
             left = rest
         return found
 
-    def arrivals(self, members: Iterable[str]) -> set[Unit]:
-        """What those follow who wait for rows."""
+    def load_events(self, members: Iterable[str]) -> set[Unit]:
+        """Return the units that waiting readers of these rows follow."""
         shards = self.shards()
-        return {shards[shard_of(member, len(shards))].arrivals for member in members}
+        return {shards[shard_of(member, len(shards))].load_events for member in members}
 
-    def claim(self, limit: int) -> list[Claims]:
-        """Lease at most *limit* rows that are due, from all shards alike."""
+    def claim_due(self, limit: int) -> list[DueRows]:
+        """Lease at most *limit* rows that are due, an equal share from each shard."""
         shards = self.shards()
         share, rest = divmod(limit, len(shards))
-        chance = random.randrange(len(shards))  # where shards get one more than others, or none
+        chance = random.randrange(len(shards))  # shards that get one row more than others
         steps: list[Step] = [
             (
                 shard.unit,
-                CLAIM.keys(shard.unit),
-                [share + ((i - chance) % len(shards) < rest), self.terms.lease_ms],
+                CLAIM_DUE.keys(shard.unit),
+                [share + ((i - chance) % len(shards) < rest), self.options.lease_ms],
             )
             for i, shard in enumerate(shards)
         ]
-        # What a lost reply has leased comes again when that lease ends.
-        replies = self._run(CLAIM, steps, harmless=True, durable=False)
-        return [Claims.of(shard, reply) for shard, reply in zip(shards, replies, strict=True)]
+        # If the reply is lost, the rows are due again when that lease ends.
+        replies = self._run(CLAIM_DUE, steps, harmless=True, durable=False)
+        return [DueRows.of(shard, reply) for shard, reply in zip(shards, replies, strict=True)]
 
-    def take(self, wanted: Mapping[str, int]) -> list[Taken]:
-        """Lease rows for a reader: row → when the copy was read that it has seen (ms), 0 none."""
+    def claim_missing(self, wanted: Mapping[str, int]) -> list[MissingRows]:
+        """Lease rows for a reader.
+
+        Args:
+            wanted: row → `read_ms` of the copy that the reader does not accept; 0: it has none.
+        """
         parts = list(_parted(self.shards(), list(wanted)))
         steps: list[Step] = []
         for shard, part in parts:
-            names = TAKE.keys(shard.unit, *shard.rows(part))
+            names = CLAIM_MISSING.keys(shard.unit, *shard.rows(part))
             pairs = [word for member in part for word in (member, wanted[member])]
-            steps.append((shard.unit, names, [self.terms.lease_ms, QUIET_MS, *pairs]))
-        replies = self._run(TAKE, steps, harmless=True, durable=False)
+            steps.append((shard.unit, names, [self.options.lease_ms, RETRY_PAUSE_MS, *pairs]))
+        replies = self._run(CLAIM_MISSING, steps, harmless=True, durable=False)
         return [
-            Taken.of(shard, part, reply)
+            MissingRows.of(shard, part, reply)
             for (shard, part), reply in zip(parts, replies, strict=True)
         ]
 
     def commit(
-        self, leases: Iterable[tuple[Lease, Mapping[str, Verdict]]], trouble: str
-    ) -> Committed:
-        """Store what was loaded, as far as the leases still stand."""
+        self, leases: Iterable[tuple[LoadLease, Mapping[str, LoadResult]]], source_error: str
+    ) -> CommitReply:
+        """Store loaded rows if their leases still hold."""
         steps: list[Step] = []
-        told: list[tuple[Lease, list[tuple[str, Verdict]]]] = []
-        for lease, verdicts in leases:
-            for part in _chunks(verdicts):
-                steps.append(self._commit(lease, part, trouble))
-                told.append((lease, part))
-        # What is lost is loaded again.
+        parts: list[tuple[LoadLease, list[tuple[str, LoadResult]]]] = []
+        for lease, results in leases:
+            for part in _chunks(results):
+                steps.append(self._commit(lease, part, source_error))
+                parts.append((lease, part))
+        # Rows that are lost are loaded again.
         replies = self._run(COMMIT, steps, harmless=True, durable=False)
-        committed = Committed({}, {})
-        for (lease, part), (digits, wait_ms) in zip(told, replies, strict=True):
-            committed.waits_ms[lease.shard] = int(wait_ms)
+        committed = CommitReply({}, {})
+        for (lease, part), (digits, next_due_ms) in zip(parts, replies, strict=True):
+            committed.next_due_ms[lease.shard] = int(next_due_ms)
             for (member, _), digit in zip(part, digits.decode(), strict=True):
                 committed.digits[member] = digit
         return committed
 
-    def _commit(self, lease: Lease, part: list[tuple[str, Verdict]], trouble: str) -> Step:
-        shard, terms = lease.shard, self.terms
+    def _commit(
+        self, lease: LoadLease, part: list[tuple[str, LoadResult]], source_error: str
+    ) -> Step:
+        shard, options = lease.shard, self.options
         names = COMMIT.keys(shard.unit, *shard.rows(member for member, _ in part))
-        args: list[Argument] = [lease.token, lease.read_ms, shard.arrivals.key("bell"), trouble]
-        args += [terms.stale_ms, terms.absent_ttl_ms, terms.ttl_ms]
-        for member, verdict in part:
-            args += [member, verdict.verb, verdict.body, jitter_permille()]
+        args: list[Argument] = [
+            lease.token,
+            lease.read_ms,
+            shard.load_events.key("bell"),
+            source_error,
+        ]
+        args += [options.stale_ms, options.absent_ttl_ms, options.ttl_ms]
+        for member, result in part:
+            args += [member, result.verb, result.body, jitter_permille()]
         return shard.unit, names, args
 
     def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> None:
-        """Have rows refreshed: row → period (ms)."""
+        """Schedule rows: row → period (ms)."""
         steps: list[Step] = []
         for number, (shard, part) in enumerate(_parted(self.shards(), list(periods))):
             unit = shard.unit
@@ -221,27 +233,30 @@ class Shelf:
         self._apply(SCHEDULE, steps)
 
     def unschedule(self, members: Sequence[str], write: ledger.Operation) -> None:
-        """Have rows refreshed no more, and drop their copies."""
+        """Remove the schedule of rows, and drop their copies."""
         steps: list[Step] = []
         for number, (shard, part) in enumerate(_parted(self.shards(), members)):
             unit = shard.unit
             names = UNSCHEDULE.keys(unit, *shard.rows(part))
             writer = f"{write.part(number)}-"
-            args: list[Argument] = [writer, write.number, shard.arrivals.key("bell"), *part]
+            args: list[Argument] = [writer, write.number, shard.load_events.key("bell"), *part]
             steps.append((unit, names, args))
         self._apply(UNSCHEDULE, steps)
 
     def invalidate(self, members: Sequence[str]) -> int:
-        """Drop copies, and have nothing stored that was read before; how many there were."""
+        """Drop copies, and prevent that a current load stores older data.
+
+        Return the number of copies.
+        """
         steps: list[Step] = []
         for shard, part in _parted(self.shards(create=False), members):
             names = INVALIDATE.keys(shard.unit, *shard.rows(part))
-            bells = [shard.unit.key("bell"), shard.arrivals.key("bell")]
+            bells = [shard.unit.key("bell"), shard.load_events.key("bell")]
             steps.append((shard.unit, names, [*bells, *part]))
         return sum(self._run(INVALIDATE, steps, harmless=True))
 
     def explain(self, member: str) -> list[bytes]:
-        """What `lua/explain.lua` answers; nothing if there is no such cache."""
+        """Return the reply of `lua/explain.lua`; nothing if there is no such cache."""
         for shard, part in _parted(self.shards(create=False), [member]):
             names = EXPLAIN.keys(shard.unit, *shard.rows(part))
             reply: list[bytes] = self._caller.call(EXPLAIN, shard.unit, names, [member])
@@ -249,7 +264,7 @@ class Shelf:
         return []
 
     def scheduled(self, limit: int) -> list[bytes]:
-        """The scheduled rows that are due first."""
+        """Return the scheduled rows that are due first."""
         shards = self.shards(create=False)
         steps: list[Step] = [(shard.unit, SCHEDULED.keys(shard.unit), [limit]) for shard in shards]
         found: list[tuple[int, bytes]] = []
@@ -259,13 +274,16 @@ class Shelf:
         return [member for _, member in sorted(found)[:limit]]
 
     def status(self) -> list[Any]:
-        """What `lua/status.lua` answers for each shard."""
+        """Return the replies of `lua/status.lua`, one for each shard."""
         shards = self.shards(create=False)
         steps: list[Step] = [(shard.unit, STATUS.keys(shard.unit), []) for shard in shards]
         return self._run(STATUS, steps)
 
     def _apply(self, script: Script, steps: Sequence[Step]) -> None:
-        """Make *steps* of one operation; raises what it is to its user if one is not made."""
+        """Run the *steps* of one operation.
+
+        Raise an error that says whether some of them were made.
+        """
         answers = self._caller.call_many(script, steps)
         problems = [answer for answer in answers if isinstance(answer, HoldfastError)]
         for problem in problems:
@@ -285,7 +303,7 @@ class Shelf:
         harmless: bool = False,
         durable: bool = True,
     ) -> list[Any]:
-        """The answers of all *steps*; raises the error of the first that has none."""
+        """Return the replies of all *steps*; raise the first error."""
         if len(steps) == 1:
             unit, names, args = steps[0]
             only = self._caller.call(script, unit, names, args, harmless=harmless, durable=durable)
@@ -300,7 +318,7 @@ class Shelf:
 def _parted(
     shards: Sequence[Shard], members: Sequence[str]
 ) -> Iterator[tuple[Shard, Sequence[str]]]:
-    """*members* by their shard, at most `MAX_BATCH` of them together."""
+    """Yield each shard with those of *members* that it holds, at most `MAX_BATCH` at a time."""
     parts: Mapping[int, Sequence[str]] = {0: members}
     if len(shards) != 1:
         by_shard: dict[int, list[str]] = {}
@@ -312,15 +330,15 @@ def _parted(
             yield shards[number], part[start : start + MAX_BATCH]
 
 
-def _chunks(verdicts: Mapping[str, Verdict]) -> Iterator[list[tuple[str, Verdict]]]:
-    """*verdicts* in parts of at most `CALL_BYTES` and `MAX_BATCH`."""
-    part: list[tuple[str, Verdict]] = []
+def _chunks(results: Mapping[str, LoadResult]) -> Iterator[list[tuple[str, LoadResult]]]:
+    """Yield *results* in parts of at most `CALL_BYTES` and `MAX_BATCH`."""
+    part: list[tuple[str, LoadResult]] = []
     size = 0
-    for member, verdict in verdicts.items():
-        if part and (size + len(verdict.body) > CALL_BYTES or len(part) == MAX_BATCH):
+    for member, result in results.items():
+        if part and (size + len(result.body) > CALL_BYTES or len(part) == MAX_BATCH):
             yield part
             part, size = [], 0
-        part.append((member, verdict))
-        size += len(verdict.body)
+        part.append((member, result))
+        size += len(result.body)
     if part:
         yield part

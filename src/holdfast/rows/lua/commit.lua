@@ -4,11 +4,11 @@
 -- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  HASH    plan      scheduled rows -> every_ms:read_ms
 -- KEYS[3]  ZSET    loads     rows that are loaded, scored by the token of the load
--- KEYS[4]  HASH    troubles  rows that failed, '' all -> at_ms:failures:why
+-- KEYS[4]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
 -- KEYS[5]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
 -- ARGV[1]  int     token
 -- ARGV[2]  int     read_ms   before it the rows were not read
--- ARGV[3]  string  bell      channel of those who wait for rows
+-- ARGV[3]  string  channel    channel of those who wait for rows
 -- ARGV[4]  string  why       nothing could be loaded; '' something could
 -- ARGV[5]  int     stale_ms  how long a row is given out after it was fresh
 -- ARGV[6]  int     absent_ms  how long a row is fresh that is not there, if it is not scheduled
@@ -19,12 +19,12 @@
 -- returns  array   a digit for each (0 refused, 1 stored, 2 it was so before, 3 something else), ms
 --                  until a row is due (-1 none is scheduled)
 -- include clock
--- include text
--- include troubles
+-- include numbers
+-- include failures
 -- include store
 
-local due, plan, loads, troubles = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local token, bell, why, now_ms = ARGV[1], ARGV[3], ARGV[4], clock()
+local due, plan, loads, failures = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local token, channel, why, now_ms = ARGV[1], ARGV[3], ARGV[4], clock()
 local times = {
   now_ms = now_ms, read_ms = tonumber(ARGV[2]), stale_ms = tonumber(ARGV[5]),
   absent_ms = tonumber(ARGV[6]), ttl_ms = tonumber(ARGV[7]),
@@ -40,9 +40,9 @@ local function period_ms(planned)
 end
 
 local written = {later = {}, seen = {}, stored = {}}
-local any_trouble = redis.call('EXISTS', troubles) == 1 and troubles
+local had_failures = redis.call('EXISTS', failures) == 1 and failures
 if why ~= '' then
-  note_trouble(troubles, now_ms, '', why)
+  count_failure(failures, now_ms, '', why)
 end
 local ids, digits, ended = {}, {}, {}
 for i = FIRST, #ARGV, 4 do
@@ -61,7 +61,7 @@ for i = FIRST, #ARGV, 4 do
     if verb == '=' or verb == '-' then
       digit = store(written, times, id, KEYS[row], verb .. body, every)
     elseif verb == '!' then
-      pause_ms = math.min(pause_ms, RETRY_MS * 2 ^ math.min(note_trouble(troubles, now_ms, id, body), 6))
+      pause_ms = math.min(pause_ms, RETRY_MS * 2 ^ math.min(count_failure(failures, now_ms, id, body), 6))
     elseif verb == '<' then
       pause_ms = 0
     elseif not every then
@@ -75,11 +75,11 @@ for i = FIRST, #ARGV, 4 do
   end
   digits[n] = digit
 end
-note_stored(written, due, plan, any_trouble)
+write_stored(written, due, plan, had_failures)
 if #ended > 0 then
   redis.call('ZREM', loads, unpack(ended))
 end
-redis.pcall('SPUBLISH', bell, '')
+redis.pcall('SPUBLISH', channel, '')
 local head = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
 local wait = head[2] and text(math.max(0, math.min(tonumber(head[2]) - now_ms, LONGEST_MS))) or '-1'
 return {table.concat(digits), wait}

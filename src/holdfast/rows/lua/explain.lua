@@ -4,7 +4,7 @@
 -- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  HASH    plan      scheduled rows -> every_ms:read_ms
 -- KEYS[3]  ZSET    loads     rows that are loaded, scored by the token of the load
--- KEYS[4]  HASH    troubles  rows that failed, '' all -> at_ms:failures:why
+-- KEYS[4]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
 -- KEYS[5]  STRING  row       read_ms:fresh_ms:stale_ms:body
 -- ARGV[1]  string  id
 -- returns  array   now (ms), when it is due (ms), its plan, the token of its load, its trouble,

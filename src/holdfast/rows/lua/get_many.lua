@@ -12,7 +12,7 @@
 local bytes, skip, count = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local FIRST = 2
 local now_ms = clock()
-local TOGETHER = 16  -- rows that are read at once: more is faster, and takes more memory
+local ROWS_AT_ONCE = 16  -- rows that are read at once: more is faster, and takes more memory
 local rows, ids = {}, {}
 for i = FIRST, count + 1 do
   rows[i - 1], ids[i - 1] = KEYS[i], KEYS[i]:sub(skip + 1)
@@ -21,9 +21,9 @@ local planned = redis.call('HMGET', KEYS[1], unpack(ids))
 local out, taken = {string.format('%.0f', now_ms)}, 0
 local read = {}
 for n = 1, count do
-  local at = (n - 1) % TOGETHER + 1
+  local at = (n - 1) % ROWS_AT_ONCE + 1
   if at == 1 then
-    local last = math.min(n + TOGETHER - 1, count)
+    local last = math.min(n + ROWS_AT_ONCE - 1, count)
     read = redis.call('MGET', rows[n], unpack(rows, n + 1, last))
   end
   local stored = read[at] or ''

@@ -3,21 +3,21 @@
 --
 -- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  ZSET    loads     rows that are loaded, scored by the token of the load
--- KEYS[3]  HASH    troubles  rows that failed, '' all -> at_ms:failures:why
+-- KEYS[3]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
 -- KEYS[4]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
--- ARGV[1]  string  bell      channel of the refreshers
+-- ARGV[1]  string  channel    channel of the refreshers
 -- ARGV[2]  string  waiting   channel of those who wait for rows
 -- ARGV[3]  string  first of the ids
 -- returns  int     how many copies were dropped
 -- include clock
 
-local due, bell, waiting, now_ms = KEYS[1], ARGV[1], ARGV[2], clock()
+local due, channel, waiting, now_ms = KEYS[1], ARGV[1], ARGV[2], clock()
 local FIRST = 3
 local FIRST_ROW = 4
-local gone, scheduled = 0, 0
+local dropped, scheduled = 0, 0
 for i = FIRST, #ARGV do
   local row = FIRST_ROW + (i - FIRST)
-  gone = gone + redis.call('DEL', KEYS[row])
+  dropped = dropped + redis.call('DEL', KEYS[row])
   redis.call('ZREM', KEYS[2], ARGV[i])  -- what is being loaded may be from before
   redis.call('HDEL', KEYS[3], ARGV[i])
   if redis.call('ZSCORE', due, ARGV[i]) then
@@ -26,7 +26,7 @@ for i = FIRST, #ARGV do
   end
 end
 if scheduled > 0 then
-  redis.pcall('SPUBLISH', bell, '')
+  redis.pcall('SPUBLISH', channel, '')
 end
 redis.pcall('SPUBLISH', waiting, '')
-return gone
+return dropped

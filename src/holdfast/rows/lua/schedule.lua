@@ -8,17 +8,17 @@
 -- KEYS[4]  HASH    odd    ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  bell   channel of the refreshers
+-- ARGV[3]  string  channel channel of the refreshers
 -- ARGV[4]  string  first of pairs: id, every_ms
 -- returns  int     how many were not scheduled before
 -- include clock
 -- include ledger
--- include text
+-- include numbers
 
 local now_ms, now_s = clock()
-local due, plan, bell = KEYS[1], KEYS[2], ARGV[3]
+local due, plan, channel = KEYS[1], KEYS[2], ARGV[3]
 local FIRST = 4
-local KEPT_S = 400 * 86400  -- what nobody refreshes any more is forgotten
+local UNUSED_TTL_S = 400 * 86400  -- what nobody refreshes any more is forgotten
 local ledger = ledger_at(KEYS[3], KEYS[4], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
@@ -43,10 +43,10 @@ for i = FIRST, #ARGV, 2 do
     notifies = notifies or at_ms < earliest
   end
 end
-redis.call('EXPIRE', due, KEPT_S)
-redis.call('EXPIRE', plan, KEPT_S)
+redis.call('EXPIRE', due, UNUSED_TTL_S)
+redis.call('EXPIRE', plan, UNUSED_TTL_S)
 ledger_write(ledger, ARGV[1], ARGV[2], new)
 if notifies then  -- otherwise its refreshers are awake already, or will be in time
-  redis.pcall('SPUBLISH', bell, '')
+  redis.pcall('SPUBLISH', channel, '')
 end
 return new

@@ -4,20 +4,20 @@
 -- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  HASH    plan      scheduled rows -> every_ms:read_ms
 -- KEYS[3]  ZSET    loads     rows that are loaded, scored by the token of the load
--- KEYS[4]  HASH    troubles  rows that failed, '' all -> at_ms:failures:why
+-- KEYS[4]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
 -- KEYS[5]  HASH    even      ledger of even hours
 -- KEYS[6]  HASH    odd       ledger of odd hours
 -- KEYS[7]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  bell      channel of those who wait for rows
+-- ARGV[3]  string  channel    channel of those who wait for rows
 -- ARGV[4]  string  first of the ids
 -- returns  int     how many were scheduled
 -- include clock
 -- include ledger
 
 local _, now_s = clock()
-local bell = ARGV[3]
+local channel = ARGV[3]
 local FIRST = 4
 local FIRST_ROW = 7
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
@@ -25,15 +25,15 @@ local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
 end
-local gone = 0
+local dropped = 0
 for i = FIRST, #ARGV do
   local row = FIRST_ROW + (i - FIRST)
-  gone = gone + redis.call('HDEL', KEYS[2], ARGV[i])
+  dropped = dropped + redis.call('HDEL', KEYS[2], ARGV[i])
   redis.call('ZREM', KEYS[1], ARGV[i])
   redis.call('ZREM', KEYS[3], ARGV[i])  -- what is being loaded is not stored any more
   redis.call('HDEL', KEYS[4], ARGV[i])
   redis.call('DEL', KEYS[row])
 end
-ledger_write(ledger, ARGV[1], ARGV[2], gone)
-redis.pcall('SPUBLISH', bell, '')
-return gone
+ledger_write(ledger, ARGV[1], ARGV[2], dropped)
+redis.pcall('SPUBLISH', channel, '')
+return dropped

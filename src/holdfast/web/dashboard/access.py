@@ -1,4 +1,4 @@
-"""Who may see the dashboard, and who may change something there."""
+"""Visitors of the dashboard, their roles, and the passes that prove them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..tokens import Tokens
 Role = Literal["viewer", "operator"]
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
-"""Each may do what those before it may."""
+"""Each role may do what the roles before it may do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who is looking.
+    """A visitor of the dashboard.
 
     Attributes:
-        name: for the audit log.
+        name: shown in the audit log.
         role: `viewer` sees everything; `operator` may also change it.
     """
 
@@ -33,36 +33,37 @@ class Visitor:
     role: Role
 
     def may(self, role: Role) -> bool:
-        """Whether this is an *role*, or more."""
+        """Return whether the visitor has *role* or a higher one."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
 class Access(Protocol):
-    """Says who a request comes from, and what they may do. `Passes` is one."""
+    """Identifies visitors and their roles. `Passes` is one."""
 
     async def visitor_of(self, token: str | None, connection: HTTPConnection) -> Visitor | None:
-        """Who sent this, or None if it proves nobody. It is asked for every request.
+        """Return the visitor who sent a request, or None. The dashboard calls this each time.
 
         Args:
-            token: what came as `Authorization: Bearer …`, or in the cookie of the dashboard.
+            token: from `Authorization: Bearer …`, or from the cookie of the dashboard.
             connection: the request itself, with its headers and the cookies of your application.
         """
 
 
 class Passes:
-    """Makes and checks the passes with which one logs in: `Tokens` that name a role.
+    """Issues and checks passes: `Tokens` with a role.
 
-    A token of the gateway opens no dashboard, and a pass no mailbox, though the secret be the same.
+    The dashboard refuses tokens of the gateway, and the gateway refuses passes, also with the same
+    secret.
 
     Args:
         secrets: as of `Tokens`.
-        clock: likewise.
+        clock: as of `Tokens`.
 
     Attributes:
-        cookie_key: signs what the dashboard keeps in cookies; the same in each process.
+        cookie_key: signs the flash message; the same in each process.
 
     Raises:
-        ValueError: there is no secret, or one is too short.
+        ValueError: there is no secret, or one is easy to guess.
     """
 
     def __init__(self, *secrets: bytes, clock: Callable[[], float] = time.time) -> None:
@@ -72,22 +73,22 @@ class Passes:
         self.cookie_key = hmac.digest(secrets[0], b"holdfast dashboard cookies", "sha256")
 
     def issue(self, name: str, role: Role, *, lifetime: float | timedelta = 86_400.0) -> str:
-        """A pass.
+        """Return a new pass.
 
         Args:
-            name: whose; the audit log has it.
+            name: of the visitor; shown in the audit log.
             role: `viewer` or `operator`.
             lifetime: seconds for which it is valid.
 
         Raises:
-            ValueError: as of `Tokens.issue`; or there is no such role.
+            ValueError: as of `Tokens.issue`, or the role is unknown.
         """
         if role not in self._tokens:
             raise ValueError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
         return self._tokens[role].issue(name, lifetime=lifetime)
 
     async def visitor_of(self, token: str | None, connection: HTTPConnection) -> Visitor | None:
-        """As `Access` has it."""
+        """Return the visitor of *token*, as `Access` requires."""
         del connection
         if token is None:
             return None
@@ -95,6 +96,6 @@ class Passes:
         return next((Visitor(name, role) for role, name in found if name is not None), None)
 
     def validity(self, token: str) -> Validity | None:
-        """Return between which instants *token* is valid; None if it is forged."""
+        """Return when *token* is valid, or None if it is forged."""
         found = (tokens.validity(token) for tokens in self._tokens.values())
         return next((validity for validity in found if validity is not None), None)

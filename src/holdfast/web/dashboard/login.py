@@ -1,4 +1,4 @@
-"""Logging in with a pass, which becomes a cookie that scripts cannot read; and out."""
+"""Log in with a pass, which is kept in a cookie that scripts cannot read; and log out."""
 
 from __future__ import annotations
 
@@ -7,81 +7,85 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ..audit import NOBODY, record
-from ..gate import Gate, bearer, client_address
-from ..guard import SAFE_METHODS, same_origin
+from ..audit_log import ANONYMOUS, record
 from ..problems import Problem
+from ..security_middleware import SAFE_METHODS, same_origin
+from ..shared_state import SharedState, bearer_token, client_address
 from .access import Visitor
-from .answers import html_page, wants_json
+from .action_request import read_fields
 from .cookies import PASS, delete_cookie, pass_of, set_cookie
-from .deed import fields_of
-from .look import base_of, linked
-from .places import START, page_here
+from .page_request import base_of, linked
+from .responses import html_page, wants_json
+from .return_pages import START, checked_page
 
 LOGIN_BYTES: Final = 16 << 10
-"""Bytes of the form that logs in: everybody can send it."""
+"""Maximum size of the login form, which needs no pass."""
 
 
-async def visitor_of(gate: Gate[Visitor], request: Request) -> Visitor:
-    """Return whom the pass of a request proves; it may be revoked.
+async def authenticated_visitor(shared: SharedState[Visitor], request: Request) -> Visitor:
+    """Return the visitor that the pass of a request proves. The pass may be revoked.
 
     Raises:
-        Problem: nobody whom the pass of the request proves; or it changes something, has no pass
-            but the cookies that a browser adds by itself, and says not which page it comes from.
+        Problem: the request has no valid pass; or it changes something, has its pass in a cookie,
+            and the browser does not confirm that a page of this host sent it.
     """
-    visitor = await gate.proven(request, pass_of(request))
+    visitor = await shared.identify(request, pass_of(request))
     if (
         request.method not in SAFE_METHODS
-        and bearer(request) is None
+        and bearer_token(request) is None
         and not same_origin(request.headers)
     ):
         record(visitor.name, visitor.role, request.scope["path"], {}, "refused: another site")
-        raise Problem("cross-site", "the browser does not say that a page of here sent this")
+        raise Problem(
+            "cross-site", "the browser does not confirm that a page of this dashboard sent this"
+        )
     return visitor
 
 
 async def show_login(request: Request) -> Response:
-    """Show where to put the pass. A link with one in its fragment puts it there by itself.
+    """Show the login form. A script fills it from the fragment of a link.
 
-    Who is logged in already is asked before that pass takes the place of the present one.
+    It asks before it replaces the session of a visitor who is logged in.
     """
-    wanted = page_here(request.query_params.get("next", START))
-    shown = {"refused": "", "wanted": wanted, "present": await _name(request)}
+    page = checked_page(request.query_params.get("next", START))
+    shown = {"refused": "", "next": page, "present": await _name(request)}
     return html_page(request, "login.html", visitor=None, **shown)
 
 
 async def log_in(request: Request) -> Response:
-    """Keep the pass in a cookie, if it is one."""
-    gate: Gate[Visitor] = request.app.state.gate
-    fields = await fields_of(request, LOGIN_BYTES)
+    """Keep a valid pass in a cookie."""
+    shared: SharedState[Visitor] = request.app.state.shared
+    fields = await read_fields(request, LOGIN_BYTES)
     token = (fields.get("pass") or [""])[0].strip()
-    wanted = page_here((fields.get("next") or [START])[0])
+    page = checked_page((fields.get("next") or [START])[0])
     try:
-        visitor = await gate.proven(request, token)  # whether it is revoked, each page asks
+        visitor = await shared.identify(request, token)  # each page checks whether it is revoked
     except Problem as problem:
         if wants_json(request) or problem.status != 401:
             raise
-        refused = "This pass is not good: it is forged, or over."
-        shown = {"refused": refused, "wanted": wanted, "present": await _name(request)}
+        refused = "This pass is not valid: it is forged or expired."
+        shown = {"refused": refused, "next": page, "present": await _name(request)}
         return html_page(request, "login.html", 401, visitor=None, **shown)
-    response = RedirectResponse(base_of(request) + wanted, 303)
+    response = RedirectResponse(base_of(request) + page, 303)
     set_cookie(response, request, PASS, token, samesite="lax")
     record(visitor.name, visitor.role, "login", {"address": client_address(request)}, "logged in")
     return response
 
 
 async def log_out(request: Request) -> Response:
-    """Forget the pass."""
+    """Delete the cookie with the pass."""
     name = await _name(request)
-    record(name or NOBODY, NOBODY, "logout", {"address": client_address(request)}, "logged out")
+    record(
+        name or ANONYMOUS, ANONYMOUS, "logout", {"address": client_address(request)}, "logged out"
+    )
     response = RedirectResponse(linked(base_of(request), "login"), 303)
     delete_cookie(response, request, PASS)
     return response
 
 
 async def _name(request: Request) -> str:
-    """Return who is logged in; empty if nobody is."""
-    gate: Gate[Visitor] = request.app.state.gate
+    """Return the name of the visitor who is logged in, or an empty text."""
+    shared: SharedState[Visitor] = request.app.state.shared
     found = pass_of(request)
-    visitor = None if found is None else await gate.known(request, found)
+    visitor = None if found is None else await shared.find_identity(request, found)
     return visitor.name if visitor else ""

@@ -1,4 +1,26 @@
-"""What a screen is made of: pages to look at, and actions."""
+"""The parts of a screen: pages and actions.
+
+**A screen** is one module in `screens/` and one template for each page in `templates/`:
+
+- The module has a `SCREEN`: its title, its group in the navigation, its pages and its actions.
+- A `Page` has a path such as `queues` or `queue`, which is also the name of its template, and a
+  function `async def show(view: PageRequest) -> dict`. The dict is the JSON form of the page and
+  the context of the template, so it contains values, never HTML. All filters are in the query;
+  `view.text`, `view.number` and `view.choice` read them and refuse values out of range. A page
+  that is a table may have a `csv_table`; `page_of` cuts a list of names into pages.
+- An `Action` has a path such as `queue/pause` and a function
+  `async def do(action: ActionRequest) -> ActionResult`. It is a POST for operators, and it is
+  recorded in the audit log. `action.text` and `action.texts` read the form, and each write takes
+  `op_id=action.op_id`.
+- The template extends `layout.html`, fills the block `live`, and takes shared parts from
+  `parts.html`: `link("queue", name=…)` for links, `act` for forms, `pages` for lists, `empty` for
+  an empty list with the code that fills it. Nothing is marked safe. No attribute `style` or `on…`
+  is used: the policy of the page forbids both.
+- `screens/__init__.py` registers it for the navigation and for the tests of all routes.
+
+A page costs at most 20 pipelined round trips and no command whose cost grows with the data: take
+public listings with a limit, and show at most 500 items.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +28,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .deed import Deed, Done
-from .look import Look
-from .sheet import Sheet
+from .action_request import ActionRequest, ActionResult
+from .csv_table import CsvTable
+from .page_request import PageRequest
 
-Show = Callable[[Look], Awaitable[dict[str, Any]]]
-Do = Callable[[Deed], Awaitable[Done]]
+Show = Callable[[PageRequest], Awaitable[dict[str, Any]]]
+Do = Callable[[ActionRequest], Awaitable[ActionResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,27 +42,27 @@ class Page:
 
     Attributes:
         path: below the dashboard, such as `queue`; also the name of its template.
-        show: what there is to see.
-        sheet: that, as a table for spreadsheets; None: it is none.
+        show: returns the content.
+        csv_table: returns the content as a table; None if it is not one.
     """
 
     path: str
     show: Show
-    sheet: Callable[[dict[str, Any]], Sheet] | None = None
+    csv_table: Callable[[dict[str, Any]], CsvTable] | None = None
 
     @property
     def template(self) -> str:
-        """The file that shows it."""
+        """Return the file name of its template."""
         return f"{self.path or 'overview'}.html"
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that operators do.
+    """One action, for operators.
 
     Attributes:
         path: below the dashboard, such as `queue/pause`.
-        do: does it, and says what was done.
+        do: does it.
     """
 
     path: str
@@ -48,14 +70,14 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Screen:
+class DashboardScreen:
     """One entry of the navigation.
 
     Attributes:
-        title: what it is called there.
-        group: which entries it stands with.
-        pages: the first one is what the entry leads to.
-        actions: what can be done there.
+        title: its text.
+        group: the entries that it stands with.
+        pages: the entry leads to the first one.
+        actions: of its pages.
     """
 
     title: str
@@ -65,5 +87,5 @@ class Screen:
 
     @property
     def paths(self) -> frozenset[str]:
-        """Those of its pages."""
+        """Return the paths of its pages."""
         return frozenset(page.path for page in self.pages)

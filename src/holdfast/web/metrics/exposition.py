@@ -1,8 +1,8 @@
-"""What was found, as Prometheus reads it."""
+"""Write a survey in the text formats of Prometheus."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,48 +12,58 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from ... import QueueStats, ServerFacts, Throughput
-from .bounds import Bounded
-from .survey import Survey
+from ...inspect.survey import Kind, Survey
+from .bounded_labels import BoundedLabel
+
+KINDS: Final[tuple[Kind, ...]] = (
+    "queue", "mailbox", "chat", "row_cache", "file_feed", "tally", "completions",
+)  # fmt: skip
 
 
-def exposition(survey: Survey, most: int, accept: str) -> tuple[bytes, str]:
-    """The text of a page, and what it is.
+def exposition(
+    survey: Survey, counters: Mapping[str, int], most: int, accept: str
+) -> tuple[bytes, str]:
+    """Return the metrics and their media type.
 
     Args:
-        survey: what was found.
+        survey: the state of the namespace.
+        counters: the last hour of each counter that is reported.
         most: values of one label at most.
-        accept: the header of the request: which formats Prometheus knows.
+        accept: the header of the request, with the formats that Prometheus accepts.
     """
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Found(survey, most))
+    registry.register(_SurveyCollector(survey, counters, most))
     encode, media = choose_encoder(accept)
     return encode(registry), media
 
 
-class _Found(Collector):
-    def __init__(self, survey: Survey, most: int) -> None:
+class _SurveyCollector(Collector):
+    def __init__(self, survey: Survey, counters: Mapping[str, int], most: int) -> None:
         self._survey = survey
+        self._counters = counters
         self._most = most
 
     def collect(self) -> Iterator[Metric]:
-        """All families."""
+        """Yield all families."""
         survey, most = self._survey, self._most
         yield from _of_queues(survey, most)
         yield from _of_workers(survey)
         yield from _of_locks(survey)
-        yield from _of_data(survey, most)
+        yield from _of_data(survey, self._counters, most)
         yield from _of_servers(survey)
         known = GaugeMetricFamily(
-            "holdfast_units", "Names that are listed, at most 1,000 of a kind.", labels=["kind"]
+            "holdfast_units",
+            "Names that the server lists, at most 1,000 of a kind.",
+            labels=["kind"],
         )
-        for kind, count in survey.known.items():
-            known.add_metric([kind], count)
+        for kind in KINDS:
+            known.add_metric([kind], survey.known[kind])
         yield known
 
 
 @dataclass(frozen=True, slots=True)
-class _Queue:
-    """One queue: its numbers, what ended in the last whole minute, who serves it."""
+class _QueueMetrics:
+    """One queue: its numbers, what ended in the last whole minute, its workers."""
 
     stats: QueueStats
     ended: Throughput
@@ -67,20 +77,19 @@ class _Queue:
 
 
 def _of_queues(survey: Survey, most: int) -> Iterator[Metric]:
-    serving = [worker for worker in survey.workers if worker.alive]
     found = {
-        name: _Queue(
+        name: _QueueMetrics(
             stats,
             survey.throughputs[name][0],
-            stats.waited(survey.at),
-            sum(name in worker.queues for worker in serving),
+            survey.waited(name),
+            len(survey.serving(name)),
         )
         for name, stats in survey.queues.items()
     }
-    queues = Bounded("queue", found, most, lambda queue: queue.load)
+    queues = BoundedLabel("queue", found, most, lambda queue: queue.load)
     yield queues.gauges(
         "holdfast_queue_tasks",
-        "Tasks of a queue, by where they are.",
+        "Tasks of a queue by state.",
         "state",
         {
             "ready": lambda queue: queue.stats.ready,
@@ -101,48 +110,51 @@ def _of_queues(survey: Survey, most: int) -> Iterator[Metric]:
     )
     yield queues.gauge(
         "holdfast_queue_oldest_seconds",
-        "For how long the first in line waits.",
+        "Seconds that the oldest ready task has waited.",
         lambda queue: queue.oldest_s,
         merged=max,
     )
     yield queues.gauge(
-        "holdfast_queue_paused", "Whether nothing is claimed.", lambda queue: queue.stats.paused
+        "holdfast_queue_paused", "Whether the queue is paused.", lambda queue: queue.stats.paused
     )
     yield queues.gauge(
-        "holdfast_queue_workers", "Workers that serve it.", lambda queue: queue.workers, merged=max
+        "holdfast_queue_workers",
+        "Workers that serve the queue.",
+        lambda queue: queue.workers,
+        merged=max,
     )
-    unasked = survey.known["queue"] - len(survey.queues)
-    yield GaugeMetricFamily("holdfast_queues_unasked", "Queues that are not told of.", unasked)
+    unread = survey.known["queue"] - len(survey.queues)
+    yield GaugeMetricFamily("holdfast_queues_unasked", "Queues that were not read.", unread)
 
 
 def _of_workers(survey: Survey) -> Iterator[Metric]:
-    alive = [worker for worker in survey.workers if worker.alive]
+    alive = survey.alive
     workers = GaugeMetricFamily("holdfast_workers", "Workers.", labels=["state"])
     workers.add_metric(["alive"], len(alive))
     workers.add_metric(["silent"], len(survey.workers) - len(alive))
     yield workers
-    places = sum(worker.concurrency for worker in alive)
-    yield GaugeMetricFamily("holdfast_worker_places", "Tasks that may run at once.", places)
+    slots = sum(worker.concurrency for worker in alive)
+    yield GaugeMetricFamily("holdfast_worker_places", "Tasks that may run at once.", slots)
     running = sum(worker.running for worker in alive)
-    yield GaugeMetricFamily("holdfast_worker_running", "Tasks that run.", running)
+    yield GaugeMetricFamily("holdfast_worker_running", "Tasks that run now.", running)
 
 
 def _of_locks(survey: Survey) -> Iterator[Metric]:
-    held = GaugeMetricFamily("holdfast_lock_holders", "Places that are held.", labels=["kind"])
+    held = GaugeMetricFamily("holdfast_lock_holders", "Permits that are held.", labels=["kind"])
     held.add_metric(["lock"], sum(lock.holder is not None for lock in survey.locks.values()))
     held.add_metric(["semaphore"], sum(len(one.holders) for one in survey.semaphores.values()))
     yield held
-    waiting = GaugeMetricFamily("holdfast_lock_waiters", "Who waits for one.", labels=["kind"])
+    waiting = GaugeMetricFamily("holdfast_lock_waiters", "Waiters for a permit.", labels=["kind"])
     waiting.add_metric(["lock"], sum(len(lock.waiters) for lock in survey.locks.values()))
     waiting.add_metric(["semaphore"], sum(len(one.waiters) for one in survey.semaphores.values()))
     yield waiting
 
 
-def _of_data(survey: Survey, most: int) -> Iterator[Metric]:
-    caches = Bounded("cache", survey.caches, most, lambda cache: cache.scheduled)
+def _of_data(survey: Survey, counters: Mapping[str, int], most: int) -> Iterator[Metric]:
+    caches = BoundedLabel("cache", survey.row_caches, most, lambda cache: cache.scheduled)
     yield caches.gauges(
         "holdfast_row_cache_rows",
-        "Rows of a row cache that are refreshed, and of these some.",
+        "Rows of a row cache by state.",
         "state",
         {
             "scheduled": lambda cache: cache.scheduled,
@@ -152,22 +164,29 @@ def _of_data(survey: Survey, most: int) -> Iterator[Metric]:
         },
     )
     yield caches.gauge(
-        "holdfast_row_cache_lag_seconds", "Of the latest row.", lambda cache: cache.lag, merged=max
+        "holdfast_row_cache_lag_seconds",
+        "Seconds by which the most overdue row is late.",
+        lambda cache: cache.lag,
+        merged=max,
     )
-    feeds = Bounded("feed", survey.feeds, most, lambda feed: feed.used)
-    yield feeds.gauge("holdfast_feed_used_bytes", "Of its budget.", lambda feed: feed.used)
-    yield feeds.gauge("holdfast_feed_budget_bytes", "It may use.", lambda feed: feed.budget)
-    yield feeds.gauge("holdfast_feed_files", "Somebody has to read.", lambda feed: feed.left)
+    feeds = BoundedLabel("feed", survey.file_feeds, most, lambda feed: feed.used)
+    yield feeds.gauge("holdfast_feed_used_bytes", "Bytes in use.", lambda feed: feed.used)
+    yield feeds.gauge(
+        "holdfast_feed_budget_bytes", "Bytes that the feed may use.", lambda feed: feed.budget
+    )
+    yield feeds.gauge(
+        "holdfast_feed_files", "Files that a consumer has still to read.", lambda feed: feed.left
+    )
     yield feeds.gauge(
         "holdfast_feed_behind_bytes",
-        "How far the last of its consumers is behind.",
+        "Bytes by which the slowest consumer is behind.",
         lambda feed: max((each.behind for each in feed.consumers), default=0),
         merged=max,
     )
-    tallies = Bounded("tally", survey.tallies, most, lambda lines: lines)
-    yield tallies.gauge("holdfast_tally_lines", "Lines counted, of all days.", lambda lines: lines)
-    counters = Bounded("counter", survey.counters, most, lambda total: total)
-    yield counters.gauge("holdfast_counter_hour", "Added within the hour.", lambda total: total)
+    tallies = BoundedLabel("tally", survey.tallies, most, lambda lines: lines)
+    yield tallies.gauge("holdfast_tally_lines", "Lines counted on all days.", lambda lines: lines)
+    hours = BoundedLabel("counter", counters, most, lambda total: total)
+    yield hours.gauge("holdfast_counter_hour", "Counted in the last hour.", lambda total: total)
 
 
 def _of_servers(survey: Survey) -> Iterator[Metric]:
@@ -177,7 +196,7 @@ def _of_servers(survey: Survey) -> Iterator[Metric]:
             family.add_metric([server.address], value(server))
         yield family
     evicted = CounterMetricFamily(
-        "holdfast_server_evicted", "Keys dropped for want of memory.", labels=["server"]
+        "holdfast_server_evicted", "Keys evicted because memory was full.", labels=["server"]
     )
     for server in survey.servers:
         evicted.add_metric([server.address], server.evicted)
@@ -185,15 +204,19 @@ def _of_servers(survey: Survey) -> Iterator[Metric]:
 
 
 _SERVER_GAUGES: Final[tuple[tuple[str, str, Callable[[ServerFacts], float]], ...]] = (
-    ("memory_bytes", "Used.", lambda server: server.memory),
-    ("memory_limit_bytes", "It may use; 0: no limit.", lambda server: server.memory_limit or 0),
-    ("keys", "In the database.", lambda server: server.keys),
-    ("clients", "Connections.", lambda server: server.clients),
-    ("commands_per_second", "At the moment.", lambda server: server.commands_per_second),
-    ("persists", "Whether it can write to its disk.", lambda server: server.persists),
+    ("memory_bytes", "Memory in use.", lambda server: server.memory),
+    (
+        "memory_limit_bytes",
+        "Memory that the server may use; 0: no limit.",
+        lambda server: server.memory_limit or 0,
+    ),
+    ("keys", "Keys in the database.", lambda server: server.keys),
+    ("clients", "Connections of clients.", lambda server: server.clients),
+    ("commands_per_second", "Commands per second now.", lambda server: server.commands_per_second),
+    ("persists", "Whether the last write to disk succeeded.", lambda server: server.persists),
     (
         "replicas",
-        "That follow it.",
+        "Replicas that are connected.",
         lambda server: sum(replica.online for replica in server.replicas),
     ),
 )

@@ -1,11 +1,11 @@
 -- The feed: what is known of it.
--- Expects: sound, stored.
+-- Expects: sound, packed.
 --
 -- *feed* has the keys, called as in keys.py, of which a script needs some; `now_ms` and `now_us`.
 
 local BLOCK = 130944        -- unpacked bytes of a chunk, as in chunk.py
-local MOST_CONSUMERS = 100  -- as in definition.py
-local MANY = 100000         -- files of a feed: their names are remembered
+local MAX_NAMED_CONSUMERS = 100  -- as in definition.py
+local MAX_FILES = 100000         -- files of a feed: their names are remembered
 
 -- Adds what is stored, if the feed has begun: its definition as it is stored, `said`, and unpacked,
 -- `terms`; `epoch`, `state`, `used`, `top`, `low` and `left`.
@@ -15,27 +15,27 @@ local function read_feed(feed)
   if not known[1] then
     return
   end
-  local terms = unpacked(known[1], {'budget', 'lease_ms'}, 'the definition', meta)
-  if type(terms.consumers) ~= 'table' or #terms.consumers > MOST_CONSUMERS then
+  local options = unpacked(known[1], {'budget', 'lease_ms'}, 'the definition', meta)
+  if type(options.consumers) ~= 'table' or #options.consumers > MAX_NAMED_CONSUMERS then
     damaged('the definition', meta)
   end
   whole(known[2], 0, EXACT, 'epoch', meta)
-  feed.said, feed.terms, feed.epoch, feed.state = known[1], terms, known[2], known[3]
+  feed.definition, feed.options, feed.epoch, feed.state = known[1], options, known[2], known[3]
   feed.used = whole(known[4], 0, EXACT, 'used', meta)
-  feed.top = whole(known[5], 0, MANY, 'top', meta)
-  feed.low = whole(known[6], 0, MANY + 1, 'low', meta)
+  feed.top = whole(known[5], 0, MAX_FILES, 'top', meta)
+  feed.low = whole(known[6], 0, MAX_FILES + 1, 'low', meta)
   feed.left = whole(known[7], 0, EXACT, 'left', meta)
 end
 
 -- What stands in the way of a call.
 local function refusal(feed, definition, epoch)
-  if not feed.said then
-    return {epoch == '' and 'undefined' or 'gone'}
+  if not feed.definition then
+    return {epoch == '' and 'undefined' or 'feed_lost'}
   elseif epoch ~= '' and epoch ~= feed.epoch then
-    return {'gone'}
+    return {'feed_lost'}
   elseif feed.state == 'aborted' then
     return {'aborted'}
-  elseif definition ~= '' and definition ~= feed.said then
-    return {'conflict', feed.said}
+  elseif definition ~= '' and definition ~= feed.definition then
+    return {'conflict', feed.definition}
   end
 end

@@ -1,11 +1,11 @@
 -- One file of a feed: see keys.py.
--- Expects: sound, stored, feed.
+-- Expects: sound, packed, feed.
 
-local NUMBERS = {'count', 'floor', 'bytes', 'kept', 'cost', 'born'}
-local TEXTS = {'name', 'state', 'digest', 'problem', 'reason'}
+local FILE_NUMBERS = {'count', 'floor', 'bytes', 'kept', 'cost', 'born'}
+local FILE_TEXTS = {'name', 'state', 'digest', 'problem', 'reason'}
 
 local function groups(feed)
-  return feed.terms.mode == 'share' and 1 or #feed.terms.consumers
+  return feed.options.mode == 'share' and 1 or #feed.options.consumers
 end
 
 local function file_at(feed, number)
@@ -13,9 +13,9 @@ local function file_at(feed, number)
   if not packed then
     return nil
   end
-  local file = unpacked(packed, NUMBERS, 'file ' .. text(number), feed.files)
+  local file = unpacked(packed, FILE_NUMBERS, 'file ' .. text(number), feed.files)
   file.reason = file.reason or ''
-  for _, field in ipairs(TEXTS) do
+  for _, field in ipairs(FILE_TEXTS) do
     if type(file[field]) ~= 'string' then
       damaged('file ' .. text(number), feed.files)
     end
@@ -26,7 +26,7 @@ local function file_at(feed, number)
   return file
 end
 
-local function settled(file, g)
+local function is_settled(file, g)
   return file.done:sub(g, g) == '1'
 end
 
@@ -35,7 +35,7 @@ local function has_failed(file, g)
   return file.done:sub(g, g) == '2'
 end
 
-local function mark(file, g, digit)
+local function set_group_state(file, g, digit)
   file.done = file.done:sub(1, g - 1) .. digit .. file.done:sub(g + 1)
 end
 
@@ -45,10 +45,10 @@ local function is_wanted(file)
 end
 
 -- Appends the fields of its view: state, count, floor, bytes, digest, problem.
-local function show(told, file)
+local function append_view(reply, file)
   for _, field in ipairs({'state', 'count', 'floor', 'bytes', 'digest', 'problem'}) do
     local value = file[field]
-    told[#told + 1] = type(value) == 'number' and text(value) or value
+    reply[#reply + 1] = type(value) == 'number' and text(value) or value
   end
-  return told
+  return reply
 end

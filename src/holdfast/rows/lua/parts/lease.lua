@@ -1,16 +1,16 @@
 -- Leases of rows that are being loaded: the score of a row is the token of its load.
--- Expects: text.
+-- Expects: numbers.
 
-local SWEPT = 100        -- leases that ended, forgotten in one call at most
-local KEPT_MS = 600000   -- the latest token is kept so much longer than its lease
+local ENDED_AT_ONCE = 100        -- leases that ended, forgotten in one call at most
+local TOKEN_TTL_MS = 600000   -- the latest token is kept so much longer than its lease
 
 -- A token says when its lease ends (us); the latest one is kept, so that no two are the same.
 local function next_token(loads, now_us, lease_ms)
   local latest = stored_number(redis.call('ZSCORE', loads, '')) or 0
   local token = text(math.max(latest + 1, now_us + lease_ms * 1000))
   redis.call('ZADD', loads, token, '')
-  redis.call('PEXPIRE', loads, lease_ms + KEPT_MS)
-  local ended = redis.call('ZRANGE', loads, '-inf', text(now_us), 'BYSCORE', 'LIMIT', 0, SWEPT)
+  redis.call('PEXPIRE', loads, lease_ms + TOKEN_TTL_MS)
+  local ended = redis.call('ZRANGE', loads, '-inf', text(now_us), 'BYSCORE', 'LIMIT', 0, ENDED_AT_ONCE)
   for _, id in ipairs(ended) do
     redis.call('ZREM', loads, id)
   end

@@ -1,5 +1,5 @@
 -- How rows are stored, if they are not so already.
--- Expects: text.
+-- Expects: numbers.
 --
 -- *written* has what is written for all rows together, as they are many: ids of rows that are `stored`,
 -- and for ZADD and HSET when they are due `later`, and when they were `seen` to be so.
@@ -34,14 +34,14 @@ local function store(written, times, id, key, body, every)
 end
 
 -- *troubles* is false if nothing was in trouble before.
-local function note_stored(written, due, plan, troubles)
+local function write_stored(written, due, plan, failures)
   if #written.seen > 0 then
     redis.call('HSET', plan, unpack(written.seen))
   end
   if #written.later > 0 then
     redis.call('ZADD', due, 'XX', unpack(written.later))
   end
-  if troubles and #written.stored > 0 then
-    redis.call('HDEL', troubles, '', unpack(written.stored))
+  if failures and #written.stored > 0 then
+    redis.call('HDEL', failures, '', unpack(written.stored))
   end
 end

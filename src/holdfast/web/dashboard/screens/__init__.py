@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Final
 
-from ..screen import Screen
+from ..screen import DashboardScreen
 from . import (
     chats,
     completions,
@@ -23,7 +23,7 @@ from . import (
     workers,
 )
 
-SCREENS: Final[tuple[Screen, ...]] = (
+SCREENS: Final[tuple[DashboardScreen, ...]] = (
     overview.SCREEN,
     queues.SCREEN,
     tasks.SCREEN,
@@ -39,12 +39,12 @@ SCREENS: Final[tuple[Screen, ...]] = (
     tallies.SCREEN,
     server.SCREEN,
 )
-"""A new screen is added here, beside those of its group."""
+"""All screens. Add a new one beside those of its group."""
 
 GROUPS: Final = [
     (group, list(screens)) for group, screens in groupby(SCREENS, lambda screen: screen.group)
 ]
-"""The same, for the navigation."""
+"""The groups of the navigation."""
 
 PATHS: Final = frozenset(page.path for screen in SCREENS for page in screen.pages)
-"""Of all pages, below the dashboard."""
+"""The paths of all pages, below the dashboard."""

@@ -1,4 +1,4 @@
-"""Chats: how far each reader is, what is kept, and who holds that back."""
+"""Chats: the progress of each reader, what is kept, and for whom."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from datetime import datetime
 from typing import Any, Final
 
 from .... import AsyncHoldfast, ChatStatus, NoSuchChat
-from ..contents import shown as shown_messages
-from ..gathering import for_each
-from ..listing import REMEMBERED, page_of
-from ..look import Look
-from ..screen import Page, Screen
+from ....inspect.survey import for_each
+from ..message_list import listed
+from ..page_request import PageRequest
+from ..pagination import MAX_NAMES, page_of
+from ..screen import DashboardScreen, Page
 
 LATEST: Final = 20
 """Messages of a chat that are shown."""
 
 READERS: Final = 100
-"""Members that are shown, those who are furthest behind."""
+"""Members that are shown: those furthest behind."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
-    """What is kept in a chat because somebody has not read it.
+class RetentionHold:
+    """Messages that a chat keeps because a member has not read them.
 
     Attributes:
-        user: who is furthest behind of those for whom it is kept.
-        others: how many are as far behind.
-        messages: how many.
-        alone: how many of these would go if that user, or those who are as far behind, read them.
-        lets_go_at: when they go all the same.
+        user: the member furthest behind.
+        others: how many other members are as far behind.
+        messages: that are kept for this member.
+        alone: messages that would be dropped if these members read them.
+        lets_go_at: when they are dropped in any case.
     """
 
     user: str
@@ -39,22 +39,22 @@ class Hold:
     lets_go_at: datetime | None
 
 
-def hold_of(status: ChatStatus) -> Hold | None:
-    """Who holds back what is kept; None: nobody does."""
+def hold_of(status: ChatStatus) -> RetentionHold | None:
+    """Return the messages that are kept for slow readers, or None."""
     holders = [reader for reader in status.behind if reader.holds_back]
     if not holders:
         return None
     first = holders[0]
-    alike = [reader for reader in holders if reader.unread == first.unread]
-    rest = holders[len(alike) :]
+    equal = [reader for reader in holders if reader.unread == first.unread]
+    rest = holders[len(equal) :]
     alone = first.unread - (rest[0].unread if rest else 0)
-    return Hold(first.user, len(alike) - 1, first.unread, alone, first.lets_go_at)
+    return RetentionHold(first.user, len(equal) - 1, first.unread, alone, first.lets_go_at)
 
 
-async def show_chats(look: Look) -> dict[str, Any]:
-    """A page of the chats that were used last."""
-    hf = look.hf
-    names, where = page_of(look, await hf.chats(limit=REMEMBERED))
+async def show_chats(view: PageRequest) -> dict[str, Any]:
+    """Return a page of the chats, the last used first."""
+    hf = view.hf
+    names, where = page_of(view, await hf.chats(limit=MAX_NAMES))
     found = await for_each(names, lambda name: _status(hf, name, 1))
     return {
         **where,
@@ -66,10 +66,10 @@ async def show_chats(look: Look) -> dict[str, Any]:
     }
 
 
-async def show_chat(look: Look) -> dict[str, Any]:
-    """One chat: its readers, and what was said last."""
-    name = look.needed("id")
-    status = await _status(look.hf, name, READERS)
+async def show_chat(view: PageRequest) -> dict[str, Any]:
+    """Return one chat: its readers and its latest messages."""
+    name = view.required("id")
+    status = await _status(view.hf, name, READERS)
     if status is None:
         return {"chat_id": name, "status": None}
     return {
@@ -78,12 +78,12 @@ async def show_chat(look: Look) -> dict[str, Any]:
         "kept": kept(status),
         "hold": hold_of(status),
         "latest": LATEST,
-        "messages": shown_messages(look, await look.hf.chat(name).history(limit=LATEST)),
+        "messages": listed(view, await view.hf.chat(name).history(limit=LATEST)),
     }
 
 
 def kept(status: ChatStatus | None) -> int:
-    """How many messages of a chat are there."""
+    """Return the number of messages that a chat keeps."""
     return max(0, status.last_seq - status.first_seq + 1) if status else 0
 
 
@@ -94,6 +94,6 @@ async def _status(hf: AsyncHoldfast, name: str, readers: int) -> ChatStatus | No
         return None
 
 
-SCREEN: Final = Screen(
+SCREEN: Final = DashboardScreen(
     "Chats", "Locks and messages", (Page("chats", show_chats), Page("chat", show_chat))
 )

@@ -1,32 +1,32 @@
-"""Autocomplete: try what a prefix finds."""
+"""Autocomplete: what a prefix finds."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from .... import Match
-from ..look import Look
-from ..screen import Page, Screen
+from ..page_request import PageRequest
+from ..screen import DashboardScreen, Page
 
 LIMIT: Final = 20
-"""Matches that are shown at first."""
+"""Matches that are shown by default."""
 
-WAYS: Final = ("names", "recent")
+KINDS: Final = ("names", "recent")
 
 
-async def show(look: Look) -> dict[str, Any]:
-    """What is found by a prefix, among names to be completed, or names used lately."""
-    hf, way, prefix = look.hf, look.choice("way", WAYS), look.text("q")
-    limit = look.whole("limit", LIMIT)
+async def show(view: PageRequest) -> dict[str, Any]:
+    """Return what a prefix finds, among the names of a list or among recent names."""
+    hf, kind, prefix = view.hf, view.choice("kind", KINDS), view.text("q")
+    limit = view.number("limit", LIMIT)
     known = await hf.known_completions()
-    name = look.maybe("name")
+    name = view.optional("name")
     if name is None:
-        name = next(iter(known), "") if way == "names" else ""
-        look.query |= {"name": name} if name else {}
-    found = {"way": way, "name": name, "prefix": prefix, "limit": limit, "known": known}
+        name = next(iter(known), "") if kind == "names" else ""
+        view.query |= {"name": name} if name else {}
+    found = {"kind": kind, "name": name, "prefix": prefix, "limit": limit, "known": known}
     if not name:
         return {**found, "count": 0, "matches": []}
-    if way == "recent":
+    if kind == "recent":
         recent = hf.recent(name)
         every = await recent.all()
         matches = [Match(each) for each in await recent.match(prefix, limit=limit)]
@@ -36,4 +36,4 @@ async def show(look: Look) -> dict[str, Any]:
     return {**found, "count": count, "matches": matches}
 
 
-SCREEN: Final = Screen("Autocomplete", "Data", (Page("completions", show),))
+SCREEN: Final = DashboardScreen("Autocomplete", "Data", (Page("completions", show),))

@@ -1,50 +1,50 @@
-"""Counters: how often something happened, in any precision and range, as a chart and as CSV."""
+"""Counters in any precision and range, as a chart and as CSV."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from .... import AsyncHoldfast, CounterState
+from ....inspect.survey import for_each
 from ...problems import Problem
-from ..gathering import for_each
-from ..listing import page_of
-from ..look import Look
-from ..screen import Page, Screen
-from ..sheet import Sheet
+from ..csv_table import CsvTable
+from ..page_request import PageRequest
+from ..pagination import page_of
+from ..screen import DashboardScreen, Page
 
 SIZE: Final = 25
-"""Counters on a page: each costs a chunk of its samples."""
+"""Counters on a page: each reads a part of its samples."""
 
-AMONG: Final = 400
-"""Names that are looked at, those that were added to last; of a search, those it finds."""
+MAX_READ: Final = 400
+"""Counters that are read: those used last, or with a search those that it finds."""
 
-USUAL_S: Final = 60
-"""The precision that is shown at first, or the one next to it."""
+DEFAULT_S: Final = 60
+"""The precision that is shown by default, or the nearest one."""
 
 LENGTHS: Final = (30, 60, 120, 240, 500)
-"""Samples that a chart may show."""
+"""Numbers of samples that a chart offers."""
 
 
-async def show_counters(look: Look) -> dict[str, Any]:
-    """A page of the counters, by name."""
-    hf = look.hf
-    known = await hf.known_counters(among=AMONG, containing=look.text("q"))
-    names, where = page_of(look, known, size=SIZE)
+async def show_counters(view: PageRequest) -> dict[str, Any]:
+    """Return a page of the counters, by name."""
+    hf = view.hf
+    known = await hf.known_counters(among=MAX_READ, containing=view.text("q"))
+    names, where = page_of(view, known, size=SIZE)
     found = await for_each(names, lambda name: _recent(hf, name))
     return {
         **where,
-        "among": AMONG,
+        "among": MAX_READ,
         "counters": [{"name": name, **each} for name, each in found.items() if each is not None],
     }
 
 
 async def _recent(hf: AsyncHoldfast, name: str) -> dict[str, Any] | None:
-    """The last hour of a counter, or as near to that as it keeps."""
+    """Return the last 60 samples of a counter, or None if it does not exist."""
     counter = hf.counter(name)
     state = await counter.inspect()
     if state is None:
         return None
-    precision = _usual(state)
+    precision = _default_precision(state)
     samples = (await counter.samples(precision))[-60:]
     return {
         "state": state,
@@ -55,18 +55,18 @@ async def _recent(hf: AsyncHoldfast, name: str) -> dict[str, Any] | None:
     }
 
 
-async def show_counter(look: Look) -> dict[str, Any]:
-    """One counter: the latest samples of one precision."""
-    name, length = look.needed("name"), look.whole("last", 120, most=LENGTHS[-1])
-    counter = look.hf.counter(name)
+async def show_counter(view: PageRequest) -> dict[str, Any]:
+    """Return one counter with the latest samples of one precision."""
+    name, length = view.required("name"), view.number("last", 120, most=LENGTHS[-1])
+    counter = view.hf.counter(name)
     state = await counter.inspect()
     found: dict[str, Any] = {"name": name, "state": state, "last": length, "lengths": LENGTHS}
     if state is None:
         return {**found, "precision": None, "samples": []}
-    precision = look.whole("precision", _usual(state), most=state.precisions[-1])
+    precision = view.number("precision", _default_precision(state), most=state.precisions[-1])
     if precision not in state.precisions:
         known = ", ".join(map(str, state.precisions))
-        raise Problem("bad-request", f"precision is one of {known}")
+        raise Problem("bad-request", f"precision must be one of {known}")
     samples = (await counter.samples(precision))[-length:]
     over = [sample.value for sample in samples[:-1] or samples]
     total, window = sum(sample.value for sample in samples), precision * len(samples)
@@ -82,16 +82,16 @@ async def show_counter(look: Look) -> dict[str, Any]:
     }
 
 
-def _usual(state: CounterState) -> int:
-    return min(state.precisions, key=lambda precision: abs(precision - USUAL_S))
+def _default_precision(state: CounterState) -> int:
+    return min(state.precisions, key=lambda precision: abs(precision - DEFAULT_S))
 
 
-def sheet(found: dict[str, Any]) -> Sheet:
-    """The samples that are shown."""
+def csv_table(found: dict[str, Any]) -> CsvTable:
+    """Return the samples as a table."""
     rows = [(each["start"].isoformat(), each["value"]) for each in found["samples"]]
-    return Sheet(("start", found["name"]), rows)
+    return CsvTable(("start", found["name"]), rows)
 
 
-SCREEN: Final = Screen(
-    "Counters", "Data", (Page("counters", show_counters), Page("counter", show_counter, sheet))
+SCREEN: Final = DashboardScreen(
+    "Counters", "Data", (Page("counters", show_counters), Page("counter", show_counter, csv_table))
 )

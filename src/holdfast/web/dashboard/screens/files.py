@@ -1,26 +1,26 @@
-"""File feeds: how much room they use, how far each consumer is, which files are left."""
+"""File feeds: the space that they use, the progress of each consumer, and unread files."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from .... import FeedStatus
-from ..gathering import for_each
-from ..listing import REMEMBERED, page_of
-from ..look import Look
-from ..screen import Page, Screen
+from ....inspect.survey import for_each
+from ..page_request import PageRequest
+from ..pagination import MAX_NAMES, page_of
+from ..screen import DashboardScreen, Page
 
 FILES: Final = 100
-"""Files of a feed that are shown, the newest."""
+"""Files of a feed that are shown: the newest."""
 
 FAILED: Final = 10
-"""Files that failed too often whose names are shown, the newest."""
+"""Failed files whose names are shown: the newest."""
 
 
-async def show_feeds(look: Look) -> dict[str, Any]:
-    """A page of the feeds that were published to last."""
-    hf = look.hf
-    names, where = page_of(look, await hf.file_feeds(limit=REMEMBERED))
+async def show_feeds(view: PageRequest) -> dict[str, Any]:
+    """Return a page of the feeds, the last used first."""
+    hf = view.hf
+    names, where = page_of(view, await hf.file_feeds(limit=MAX_NAMES))
     found = await for_each(names, lambda name: hf.file_feed(name).status())
     return {
         **where,
@@ -28,9 +28,9 @@ async def show_feeds(look: Look) -> dict[str, Any]:
     }
 
 
-async def show_feed(look: Look) -> dict[str, Any]:
-    """One feed."""
-    feed = look.hf.file_feed(look.needed("name"))
+async def show_feed(view: PageRequest) -> dict[str, Any]:
+    """Return one feed."""
+    feed = view.hf.file_feed(view.required("name"))
     status = await feed.status()
     return {
         "name": feed.name,
@@ -43,12 +43,14 @@ async def show_feed(look: Look) -> dict[str, Any]:
 
 
 def done(status: FeedStatus) -> float:
-    """Which part of what was published the slowest consumer that lives is done with, 0 to 1."""
-    waited_for = [each for each in status.consumers if each.alive] or status.consumers
-    behind = max((each.behind for each in waited_for), default=status.bytes)
+    """Return the share that the slowest running consumer has read, 0 to 1."""
+    consumers = [each for each in status.consumers if each.alive] or status.consumers
+    behind = max((each.behind for each in consumers), default=status.bytes)
     if status.state == "over" or not status.bytes:
         return 1.0
     return max(0.0, 1 - behind / status.bytes)
 
 
-SCREEN: Final = Screen("Files", "Data", (Page("feeds", show_feeds), Page("feed", show_feed)))
+SCREEN: Final = DashboardScreen(
+    "Files", "Data", (Page("feeds", show_feeds), Page("feed", show_feed))
+)

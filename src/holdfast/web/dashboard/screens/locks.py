@@ -1,30 +1,31 @@
-"""Locks and semaphores: who holds them under which fence, for how long still, and who waits."""
+"""Locks and semaphores: holders, fences, remaining time and waiters."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from .... import SemaphoreState
+from ....inspect.formats import counted
 from ...problems import Problem
-from ..deed import Deed, Done
-from ..listing import page_of
-from ..look import MOST, Look
-from ..names import in_text
-from ..screen import Action, Page, Screen
-from ..words import number
+from ...request_parsing import MAX_ITEMS
+from ..action_request import ActionRequest, ActionResult
+from ..displayed_names import in_text
+from ..page_request import PageRequest
+from ..pagination import page_of
+from ..screen import Action, DashboardScreen, Page
 
-AMONG: Final = 400
-"""Locks that are asked for, those that came into use last; of a search, those it finds."""
+MAX_READ: Final = 400
+"""Locks that are read: those used last, or with a search those that it finds."""
 
 
-async def show_locks(look: Look) -> dict[str, Any]:
-    """The locks that are held or waited for; those with most waiters first."""
-    states = await look.hf.locks(among=AMONG, containing=look.text("q"))
+async def show_locks(view: PageRequest) -> dict[str, Any]:
+    """Return the locks that are held or waited for, those with most waiters first."""
+    states = await view.hf.locks(among=MAX_READ, containing=view.text("q"))
     names = sorted(states, key=lambda name: (-len(states[name].waiters), name))
-    shown, where = page_of(look, names)
+    shown, where = page_of(view, names)
     return {
         **where,
-        "among": AMONG,
+        "among": MAX_READ,
         "held": sum(state.holder is not None for state in states.values()),
         "waiting": sum(len(state.waiters) for state in states.values()),
         "locks": [
@@ -40,44 +41,44 @@ async def show_locks(look: Look) -> dict[str, Any]:
     }
 
 
-async def show_lock(look: Look) -> dict[str, Any]:
-    """One lock."""
-    name = look.needed("name")
-    state = await look.hf.lock(name).inspect()
+async def show_lock(view: PageRequest) -> dict[str, Any]:
+    """Return one lock."""
+    name = view.required("name")
+    state = await view.hf.lock(name).inspect()
     return {
         "name": name,
         "holder": state.holder,
         "fence": state.fence,
         "remaining": state.remaining,
         "waiting": len(state.waiters),
-        "waiters": state.waiters[:MOST],
+        "waiters": state.waiters[:MAX_ITEMS],
     }
 
 
-async def show_semaphores(look: Look) -> dict[str, Any]:
-    """The semaphores that are held or waited for; likewise."""
-    states = await look.hf.semaphores(among=AMONG, containing=look.text("q"))
+async def show_semaphores(view: PageRequest) -> dict[str, Any]:
+    """Return the semaphores that are held or waited for, those with most waiters first."""
+    states = await view.hf.semaphores(among=MAX_READ, containing=view.text("q"))
     names = sorted(states, key=lambda name: (-len(states[name].waiters), name))
-    shown, where = page_of(look, names)
+    shown, where = page_of(view, names)
     return {
         **where,
-        "among": AMONG,
+        "among": MAX_READ,
         "held": sum(len(state.holders) for state in states.values()),
         "waiting": sum(len(state.waiters) for state in states.values()),
         "semaphores": [{"name": name, **_summary(states[name])} for name in shown],
     }
 
 
-async def show_semaphore(look: Look) -> dict[str, Any]:
-    """One semaphore."""
-    name = look.needed("name")
-    state = await look.hf.semaphore(name).inspect()
+async def show_semaphore(view: PageRequest) -> dict[str, Any]:
+    """Return one semaphore."""
+    name = view.required("name")
+    state = await view.hf.semaphore(name).inspect()
     return {
         "name": name,
         **_summary(state),
-        "holders": state.holders[:MOST],
+        "holders": state.holders[:MAX_ITEMS],
         "waiting": len(state.waiters),
-        "waiters": state.waiters[:MOST],
+        "waiters": state.waiters[:MAX_ITEMS],
     }
 
 
@@ -90,19 +91,21 @@ def _summary(state: SemaphoreState) -> dict[str, Any]:
     }
 
 
-async def limit(deed: Deed) -> Done:
-    """Change how many may hold a semaphore at once."""
-    name, given = deed.text("name"), deed.text("limit")
+async def limit(action: ActionRequest) -> ActionResult:
+    """Change the limit of a semaphore."""
+    name, given = action.text("name"), action.text("limit")
     if not (given.isascii() and given.isdigit() and len(given) <= 9):
-        raise Problem("bad-request", "limit is a whole number")
-    semaphore = deed.hf.semaphore(name)
-    if deed.from_page and not (await semaphore.inspect()).limit:
+        raise Problem("bad-request", "limit must be a whole number")
+    semaphore = action.hf.semaphore(name)
+    if action.from_page and not (await semaphore.inspect()).limit:
         raise Problem("not-found", f"there is no semaphore {in_text(name)}; nothing was changed")
-    await semaphore.redefine(limit=int(given), op_id=deed.op_id)
-    return Done(f"{in_text(name)} has {number(int(given))} places now; nobody has lost one.")
+    await semaphore.redefine(limit=int(given), op_id=action.op_id)
+    return ActionResult(
+        f"{in_text(name)} has {counted(int(given), 'permit')} now. Current holders keep theirs."
+    )
 
 
-SCREEN: Final = Screen(
+SCREEN: Final = DashboardScreen(
     "Locks",
     "Locks and messages",
     (

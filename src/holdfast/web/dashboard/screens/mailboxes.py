@@ -1,23 +1,23 @@
-"""Mailboxes: how much waits in each, for how long, and whether its owner was here."""
+"""Mailboxes: what is unread, since when, and when the owner last read."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from ..contents import shown as shown_messages
-from ..gathering import for_each
-from ..listing import REMEMBERED, page_of
-from ..look import Look
-from ..screen import Page, Screen
+from ....inspect.survey import for_each
+from ..message_list import listed
+from ..page_request import PageRequest
+from ..pagination import MAX_NAMES, page_of
+from ..screen import DashboardScreen, Page
 
 LATEST: Final = 20
 """Messages of a mailbox that are shown."""
 
 
-async def show_mailboxes(look: Look) -> dict[str, Any]:
-    """A page of the mailboxes that were used last."""
-    hf = look.hf
-    names, where = page_of(look, await hf.mailboxes(limit=REMEMBERED))
+async def show_mailboxes(view: PageRequest) -> dict[str, Any]:
+    """Return a page of the mailboxes, the last used first."""
+    hf = view.hf
+    names, where = page_of(view, await hf.mailboxes(limit=MAX_NAMES))
     found = await for_each(names, lambda name: hf.mailbox(name).status())
     return {
         **where,
@@ -25,19 +25,19 @@ async def show_mailboxes(look: Look) -> dict[str, Any]:
     }
 
 
-async def show_mailbox(look: Look) -> dict[str, Any]:
-    """One mailbox, and what came last."""
-    name = look.needed("name")
-    box = look.hf.mailbox(name)
+async def show_mailbox(view: PageRequest) -> dict[str, Any]:
+    """Return one mailbox with its latest messages."""
+    name = view.required("name")
+    box = view.hf.mailbox(name)
     return {
         "name": name,
         "status": await box.status(),
         "latest": LATEST,
-        "messages": shown_messages(look, await box.latest(LATEST)),
+        "messages": listed(view, await box.latest(LATEST)),
     }
 
 
-SCREEN: Final = Screen(
+SCREEN: Final = DashboardScreen(
     "Mailboxes",
     "Locks and messages",
     (Page("mailboxes", show_mailboxes), Page("mailbox", show_mailbox)),

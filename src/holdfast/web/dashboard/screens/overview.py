@@ -1,88 +1,60 @@
-"""Whether all is well, in one look."""
+"""The health of the namespace on one page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import timedelta
 from typing import Any, Final
 
-from .... import Throughput
-from ..gathering import SURVEYED, for_each, stats_of
-from ..look import Look
-from ..screen import Page, Screen
-from ..verdict import verdict
+from ....inspect.survey import SurveyLimits, survey
+from ....inspect.throughput import done_per_second, failing_share, merged
+from ..health import health_of
+from ..page_request import PageRequest
+from ..screen import DashboardScreen, Page
 
 MINUTES: Final = 60
 
-RECENT: Final = 5
-"""Whole minutes that a rate is the mean of."""
+SURVEYED: Final = 250
+"""Queues that are read, the last used: 10,000 would take seconds."""
 
-BUSIEST: Final = 8
-"""Queues that are shown here."""
+SURVEY: Final = SurveyLimits(
+    queues=SURVEYED, minutes=MINUTES, locks=0, mailboxes=0, chats=0, counters=0,
+    row_caches=0, file_feeds=0, tallies=0,
+)  # fmt: skip
+
+MAX_QUEUES: Final = 8
+"""Queues on this page."""
 
 
-async def show(look: Look) -> dict[str, Any]:
-    """All queues together, the busiest ones, the workers and the servers."""
-    hf = look.hf
-    names = (await hf.queues())[:SURVEYED]
-    queues = await stats_of(hf, names)
-    throughputs = await for_each(names, lambda name: hf.queue(name).throughput(MINUTES))
-    workers, servers = await hf.workers(), await hf.servers()
-    throughput = summed(throughputs.values())
-    rate, failing = rates(throughput)
+async def show(view: PageRequest) -> dict[str, Any]:
+    """Return the totals, the queues that wait longest, the workers and the servers."""
+    found = await survey(view.hf, SURVEY)
+    queues = found.queues
+    throughput = merged(found.throughputs.values())[-MINUTES:]
     died = sum(minute.dead for minute in throughput)
-    waiting = {name: stats.waited(look.at) for name, stats in queues.items()}
-    busiest = sorted(names, key=lambda name: (-waiting[name], -queues[name].ready))[:BUSIEST]
+    waits = {name: found.waited(name) for name in queues}
+    slowest = sorted(queues, key=lambda name: (-waits[name], -queues[name].ready))[:MAX_QUEUES]
     return {
-        "verdict": verdict(queues, workers, servers, died, look.at),
-        "queues": len(names),
+        "health": health_of(found, died),
+        "queues": len(queues),
         "surveyed": SURVEYED,
-        "ready": sum(stats.ready for stats in queues.values()),
-        "delayed": sum(stats.delayed for stats in queues.values()),
-        "running": sum(stats.running for stats in queues.values()),
-        "dead": sum(stats.dead for stats in queues.values()),
-        "oldest": max(waiting.values(), default=0.0),
-        "rate": rate,
-        "failing": failing,
+        **found.tasks,
+        "oldest": max(waits.values(), default=0.0),
+        "rate": done_per_second(throughput),
+        "failing": failing_share(throughput),
         "died": died,
         "pace": throughput,
-        "workers": len([worker for worker in workers if worker.alive]),
-        "places": sum(worker.concurrency for worker in workers if worker.alive),
-        "servers": servers,
-        "busiest": [
-            {"name": name, "stats": queues[name], "waits": waiting[name], "pace": throughputs[name]}
-            for name in busiest
+        "workers": len(found.alive),
+        "slots": sum(worker.concurrency for worker in found.alive),
+        "servers": found.servers,
+        "slowest": [
+            {
+                "name": name,
+                "stats": queues[name],
+                "waits": waits[name],
+                "pace": found.throughputs[name],
+            }
+            for name in slowest
         ],
     }
 
 
-def summed(throughputs: Iterable[list[Throughput]]) -> list[Throughput]:
-    """The paces of several queues as one; their last minutes may differ by one."""
-    found: dict[Any, Throughput] = {}
-    for throughput in throughputs:
-        for minute in throughput:
-            old = found.get(minute.start, Throughput(minute.start))
-            found[minute.start] = Throughput(
-                minute.start,
-                old.done + minute.done,
-                old.retried + minute.retried,
-                old.dead + minute.dead,
-            )
-    return [found[start] for start in sorted(found)][-MINUTES:]
-
-
-def rates(throughput: list[Throughput]) -> tuple[float, float]:
-    """Tasks done a second, and the share of attempts that failed, lately."""
-    whole = [
-        minute for minute in throughput[:-1] if throughput[-1].start - minute.start <= _RECENTLY
-    ]
-    now = throughput[-1:]
-    done = sum(minute.done for minute in whole)
-    failed = sum(minute.retried + minute.dead for minute in whole + now)
-    ended = failed + sum(minute.done for minute in whole + now)
-    return done / (60 * len(whole)) if whole else 0.0, failed / ended if ended else 0.0
-
-
-_RECENTLY: Final = timedelta(minutes=RECENT)
-
-SCREEN: Final = Screen("Overview", "", (Page("", show),))
+SCREEN: Final = DashboardScreen("Overview", "", (Page("", show),))

@@ -1,45 +1,49 @@
-"""Task queues: how many tasks are where, and what operators do with a whole queue."""
+"""Task queues: their tasks by state, and the actions on a whole queue."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from .... import AsyncHoldfast, AsyncQueue, QueueStats, WorkerStatus
+from ....inspect.formats import counted, number
+from ....inspect.survey import for_each
 from ...problems import Problem
-from ..deed import Deed, Done
-from ..gathering import SURVEYED, for_each, stats_of
-from ..listing import REMEMBERED, page_of
-from ..look import Look
-from ..names import in_text
-from ..screen import Action, Page, Screen
-from ..words import counted, number
+from ..action_request import ActionRequest, ActionResult
+from ..displayed_names import in_text
+from ..page_request import PageRequest
+from ..pagination import MAX_NAMES, page_of
+from ..screen import Action, DashboardScreen, Page
 
 MINUTES: Final = 60
+
+MAX_STATS: Final = 250
+"""Queues whose numbers are read at once: those used last."""
 
 ORDERS: Final = ("used", "name", "waiting", "dead")
 
 
-async def show_queues(look: Look) -> dict[str, Any]:
-    """A page of the queues that were used last."""
-    order, search = look.choice("order", ORDERS), look.text("q").lower()
-    known = await look.hf.queues(limit=REMEMBERED)
+async def show_queues(view: PageRequest) -> dict[str, Any]:
+    """Return a page of the queues."""
+    order, search = view.choice("order", ORDERS), view.text("q").lower()
+    known = await view.hf.queues(limit=MAX_NAMES)
     found = [name for name in known if search in name.lower()]
-    names, stats = await _ordered(look, found, order)
-    shown, where = page_of(look, names)
-    stats |= await stats_of(look.hf, [name for name in shown if name not in stats])
-    throughputs = await for_each(shown, lambda name: look.hf.queue(name).throughput(MINUTES))
-    workers = await look.hf.workers()
+    names, stats = await _ordered(view, found, order)
+    shown, where = page_of(view, names)
+    stats |= await _stats(view.hf, [name for name in shown if name not in stats])
+    throughputs = await for_each(shown, lambda name: view.hf.queue(name).throughput(MINUTES))
+    workers = await view.hf.workers()
     return {
         **where,
         "order": order,
         "all": len(known),
         "found": len(found),
-        "surveyed": SURVEYED,
+        "surveyed": MAX_STATS,
         "queues": [
             {
                 "name": name,
                 "stats": stats[name],
-                "waits": stats[name].waited(look.at),
+                "waits": stats[name].waited(view.at),
                 "pace": throughputs[name],
                 "workers": len(_serving(workers, name)),
             }
@@ -48,32 +52,36 @@ async def show_queues(look: Look) -> dict[str, Any]:
     }
 
 
+async def _stats(hf: AsyncHoldfast, queues: Iterable[str]) -> dict[str, QueueStats]:
+    return await for_each(queues, lambda queue: hf.queue(queue).stats())
+
+
 async def _ordered(
-    look: Look, names: list[str], order: str
+    view: PageRequest, names: list[str], order: str
 ) -> tuple[list[str], dict[str, QueueStats]]:
-    """*names* in that order, and what had to be asked for it: of the queues used last."""
+    """Return *names* in that order, and the stats that were read for it."""
     if order == "used":
         return names, {}
     if order == "name":
         return sorted(names), {}
-    stats = await stats_of(look.hf, names[:SURVEYED])
+    stats = await _stats(view.hf, names[:MAX_STATS])
     if order == "waiting":
         return sorted(stats, key=lambda name: -stats[name].ready), stats
     return sorted(stats, key=lambda name: -stats[name].dead), stats
 
 
-async def show_queue(look: Look) -> dict[str, Any]:
-    """One queue."""
-    name = look.needed("name")
-    queue = look.hf.queue(name)
+async def show_queue(view: PageRequest) -> dict[str, Any]:
+    """Return one queue."""
+    name = view.required("name")
+    queue = view.hf.queue(name)
     stats, throughput = await queue.stats(), await queue.throughput(MINUTES)
     return {
         "name": name,
-        "known": await is_known(look.hf, name, stats),
+        "known": await is_known(view.hf, name, stats),
         "stats": stats,
-        "waits": stats.waited(look.at),
+        "waits": stats.waited(view.at),
         "pace": throughput,
-        "workers": _serving(await look.hf.workers(), name),
+        "workers": _serving(await view.hf.workers(), name),
     }
 
 
@@ -82,62 +90,64 @@ def _serving(workers: list[WorkerStatus], queue: str) -> list[WorkerStatus]:
 
 
 async def is_known(hf: AsyncHoldfast, name: str, stats: QueueStats) -> bool:
-    """Return whether a queue was ever used: it holds something, or it is remembered."""
+    """Return whether a queue was ever used: it has tasks, or the server lists it."""
     used = stats != QueueStats(0, 0, 0, 0, 0)
-    return used or name in await hf.queues(limit=REMEMBERED)
+    return used or name in await hf.queues(limit=MAX_NAMES)
 
 
-async def pause(deed: Deed) -> Done:
-    """Let no task of the queue be claimed."""
-    queue = await _known_queue(deed)
-    await queue.pause(op_id=deed.op_id)
-    return Done(f"{in_text(queue.name)} is paused: what runs goes on, and nothing more is begun.")
+async def pause(action: ActionRequest) -> ActionResult:
+    """Pause the queue: workers claim no task of it."""
+    queue = await _known_queue(action)
+    await queue.pause(op_id=action.op_id)
+    return ActionResult(
+        f"{in_text(queue.name)} is paused. Running tasks continue; no other task starts."
+    )
 
 
-async def resume(deed: Deed) -> Done:
-    """Let its tasks be claimed again."""
-    queue = await _known_queue(deed)
-    await queue.resume(op_id=deed.op_id)
-    return Done(f"{in_text(queue.name)} goes on.")
+async def resume(action: ActionRequest) -> ActionResult:
+    """Resume the queue."""
+    queue = await _known_queue(action)
+    await queue.resume(op_id=action.op_id)
+    return ActionResult(f"{in_text(queue.name)} is resumed.")
 
 
-async def replay(deed: Deed) -> Done:
-    """Put its dead tasks in line again, the longest dead first."""
-    queue = _queue(deed)
-    replayed = await queue.replay(op_id=deed.op_id)
+async def replay(action: ActionRequest) -> ActionResult:
+    """Replay the dead tasks of the queue, the longest dead first."""
+    queue = _queue(action)
+    replayed = await queue.replay(op_id=action.op_id)
     left = (await queue.stats()).dead
     rest = f" Still dead: {number(left)}." if left else ""
-    said = f"In line again: {counted(replayed, 'task')} of {in_text(queue.name)}.{rest}"
-    return Done(said, replayed)
+    text = f"Replayed {counted(replayed, 'task')} of {in_text(queue.name)}.{rest}"
+    return ActionResult(text, replayed)
 
 
-async def purge(deed: Deed) -> Done:
-    """Drop the tasks that wait, or those that are dead."""
-    which = deed.text("which")
+async def purge(action: ActionRequest) -> ActionResult:
+    """Delete the waiting tasks or the dead tasks of the queue."""
+    which = action.text("which")
     if which not in ("waiting", "dead"):
-        raise Problem("bad-request", "which is waiting or dead")
-    queue = _queue(deed)
-    dropped = await queue.purge(dead=which == "dead", op_id=deed.op_id)
-    said = f"Dropped: {counted(dropped, f'{which} task')} of {in_text(queue.name)}."
-    return Done(said, dropped)
+        raise Problem("bad-request", "which must be waiting or dead")
+    queue = _queue(action)
+    dropped = await queue.purge(dead=which == "dead", op_id=action.op_id)
+    text = f"Deleted {counted(dropped, f'{which} task')} of {in_text(queue.name)}."
+    return ActionResult(text, dropped)
 
 
-def _queue(deed: Deed) -> AsyncQueue:
-    return deed.hf.queue(deed.text("queue"))
+def _queue(action: ActionRequest) -> AsyncQueue:
+    return action.hf.queue(action.text("queue"))
 
 
-async def _known_queue(deed: Deed) -> AsyncQueue:
-    """Return the queue that a form names; what is done to an unknown one would make it.
+async def _known_queue(action: ActionRequest) -> AsyncQueue:
+    """Return the queue that a form names. A form must not create a queue.
 
-    A program may do so: to pause a queue before its first task.
+    A program may name a new queue, to pause it before its first task.
     """
-    queue = _queue(deed)
-    if deed.from_page and not await is_known(deed.hf, queue.name, await queue.stats()):
+    queue = _queue(action)
+    if action.from_page and not await is_known(action.hf, queue.name, await queue.stats()):
         raise Problem("not-found", f"there is no queue {in_text(queue.name)}; nothing was changed")
     return queue
 
 
-SCREEN: Final = Screen(
+SCREEN: Final = DashboardScreen(
     "Queues",
     "Tasks",
     (Page("queues", show_queues), Page("queue", show_queue)),

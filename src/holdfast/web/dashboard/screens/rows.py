@@ -1,4 +1,4 @@
-"""Row caches: how late they are, why a row is as it is, and dropping the copy of one."""
+"""Row caches: their lag, the state of each row, and invalidation."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ import json
 from typing import Any, Final
 
 from .... import AsyncRowCache, DecodeError, RowExplanation
+from ....inspect.survey import for_each
 from ...problems import Problem
-from ..deed import Deed, Done
-from ..gathering import for_each
-from ..listing import REMEMBERED, page_of
-from ..look import Look
-from ..names import in_text
-from ..screen import Action, Page, Screen
-from ..words import value
+from ..action_request import ActionRequest, ActionResult
+from ..displayed_names import in_text
+from ..filters import value
+from ..page_request import PageRequest
+from ..pagination import MAX_NAMES, page_of
+from ..screen import Action, DashboardScreen, Page
 
 SIZE: Final = 20
-"""Caches on a page: each is asked for shard by shard."""
+"""Caches on a page: each is read shard by shard."""
 
 ROWS: Final = 100
 """Rows of a cache that are shown: those that are due first."""
 
 
-async def show_caches(look: Look) -> dict[str, Any]:
-    """A page of the row caches that were used last."""
-    hf = look.hf
-    names, where = page_of(look, await hf.row_caches(limit=REMEMBERED), size=SIZE)
+async def show_caches(view: PageRequest) -> dict[str, Any]:
+    """Return a page of the row caches, the last used first."""
+    hf = view.hf
+    names, where = page_of(view, await hf.row_caches(limit=MAX_NAMES), size=SIZE)
     found = await for_each(names, lambda name: hf.row_cache(name).status())
     return {**where, "caches": [{"name": name, "status": each} for name, each in found.items()]}
 
 
-async def show_cache(look: Look) -> dict[str, Any]:
-    """One cache: the rows that are due first, and the one that is asked for."""
-    name, given = look.needed("name"), look.text("id")
-    cache = look.hf.row_cache(name)
+async def show_cache(view: PageRequest) -> dict[str, Any]:
+    """Return one cache: the rows that are due first, and the row that is searched for."""
+    name, given = view.required("name"), view.text("id")
+    cache = view.hf.row_cache(name)
     status, ids = await cache.status(), await cache.scheduled(limit=ROWS)
     rows = await for_each(ids, cache.explain)
     return {
@@ -41,26 +41,26 @@ async def show_cache(look: Look) -> dict[str, Any]:
         "status": status,
         "shown": ROWS,
         "id": given,
-        "row": await _row(look, cache, given) if given else None,
-        "rows": [_told(explanation) for explanation in rows.values()],
+        "row": await _row(view, cache, given) if given else None,
+        "rows": [_row_fields(explanation) for explanation in rows.values()],
     }
 
 
-async def _row(look: Look, cache: AsyncRowCache, given: str) -> dict[str, Any]:
+async def _row(view: PageRequest, cache: AsyncRowCache, given: str) -> dict[str, Any]:
     explanation = await cache.explain(id_of(given))
     try:
-        stored = (await cache.get(id_of(given), timeout=0)).value if look.arguments else None
-    except DecodeError as error:  # it has a codec of its own
+        stored = (await cache.get(id_of(given), timeout=0)).value if view.arguments else None
+    except DecodeError as error:  # the cache has its own codec
         stored = str(error)
-    return {**_told(explanation), "says": str(explanation), "value": stored}
+    return {**_row_fields(explanation), "text": str(explanation), "value": stored}
 
 
-def _told(explanation: RowExplanation) -> dict[str, Any]:
+def _row_fields(explanation: RowExplanation) -> dict[str, Any]:
     return {"id": value(explanation.id), "explanation": explanation}
 
 
 def id_of(given: str) -> Any:
-    """An id as JSON: `42`, `"42"`, `["eu", 7]`; what is none is a text."""
+    """Return the id in JSON such as `42`, `"42"` or `["eu", 7]`; anything else is a text."""
     try:
         found = json.loads(given)
     except (ValueError, RecursionError):
@@ -71,17 +71,19 @@ def id_of(given: str) -> Any:
     return tuple(parts) if isinstance(found, list) else found
 
 
-async def invalidate(deed: Deed) -> Done:
-    """Drop the copy of a row; if it is scheduled it is due at once."""
-    name, given = deed.text("name"), deed.text("id")
-    if deed.from_page and name not in await deed.hf.row_caches(limit=REMEMBERED):
+async def invalidate(action: ActionRequest) -> ActionResult:
+    """Invalidate the cached copy of a row; a scheduled row is due at once."""
+    name, given = action.text("name"), action.text("id")
+    if action.from_page and name not in await action.hf.row_caches(limit=MAX_NAMES):
         raise Problem("not-found", f"there is no row cache {in_text(name)}; nothing was changed")
-    await deed.hf.row_cache(name).invalidate(id_of(given))
+    await action.hf.row_cache(name).invalidate(id_of(given))
     row = f"Row {in_text(given)} of {in_text(name)}"
-    return Done(f"{row} is read from its source before it is given out again.")
+    return ActionResult(
+        f"{row} was invalidated: it is read from its source before it is returned again."
+    )
 
 
-SCREEN: Final = Screen(
+SCREEN: Final = DashboardScreen(
     "Row caches",
     "Data",
     (Page("rows", show_caches), Page("cache", show_cache)),

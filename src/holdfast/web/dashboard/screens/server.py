@@ -1,20 +1,20 @@
-"""The servers behind it all: memory, persistence, replicas, what they are slow at."""
+"""The servers: memory, persistence, replicas and slow commands."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from ..look import Look
-from ..screen import Page, Screen
+from ..page_request import PageRequest
+from ..screen import DashboardScreen, Page
 
 
-async def show(look: Look) -> dict[str, Any]:
-    """Every server that holds data."""
+async def show(view: PageRequest) -> dict[str, Any]:
+    """Return all servers that hold data."""
     return {
-        "topology": look.hf.topology,
-        "namespace": look.hf.namespace,
-        "servers": await look.hf.servers(),
+        "topology": view.hf.topology,
+        "namespace": view.hf.namespace,
+        "servers": await view.hf.servers(),
     }
 
 
-SCREEN: Final = Screen("Server", "System", (Page("server", show),))
+SCREEN: Final = DashboardScreen("Server", "System", (Page("server", show),))

@@ -1,27 +1,27 @@
-"""Tallies: how many lines of a day have which value, as a table, as bars and as CSV."""
+"""Tallies: the lines of a day by value, as a table and as CSV."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from .... import AsyncTally
-from ..gathering import for_each
-from ..listing import REMEMBERED, page_of
-from ..look import Look
-from ..screen import Page, Screen
-from ..sheet import Sheet
+from ....inspect.survey import for_each
+from ..csv_table import CsvTable
+from ..page_request import PageRequest
+from ..pagination import MAX_NAMES, page_of
+from ..screen import DashboardScreen, Page
 
 DAYS: Final = 31
-"""Days that are listed, the latest."""
+"""Days that are listed: the latest."""
 
 LIMIT: Final = 25
-"""Values that are shown at first."""
+"""Values that are shown by default."""
 
 
-async def show_tallies(look: Look) -> dict[str, Any]:
-    """A page of the tallies, by name."""
-    hf = look.hf
-    names, where = page_of(look, await hf.tallies(limit=REMEMBERED), size=20)
+async def show_tallies(view: PageRequest) -> dict[str, Any]:
+    """Return a page of the tallies."""
+    hf = view.hf
+    names, where = page_of(view, await hf.tallies(limit=MAX_NAMES), size=20)
     found = await for_each(names, lambda name: _days(hf.tally(name)))
     return {
         **where,
@@ -30,15 +30,15 @@ async def show_tallies(look: Look) -> dict[str, Any]:
     }
 
 
-async def show_tally(look: Look) -> dict[str, Any]:
-    """One dimension of one day of a tally."""
-    name, limit = look.needed("name"), look.whole("limit", LIMIT)
-    tally = look.hf.tally(name)
+async def show_tally(view: PageRequest) -> dict[str, Any]:
+    """Return one dimension of one day of a tally."""
+    name, limit = view.required("name"), view.number("limit", LIMIT)
+    tally = view.hf.tally(name)
     days = await _days(tally)
-    day = look.text("day") or next(reversed(days), "")
+    day = view.text("day") or next(reversed(days), "")
     found: dict[str, Any] = {"name": name, "days": days, "day": day, "limit": limit}
     dimensions = await tally.dimensions(day) if day else {}
-    dimension = look.text("dimension") or next(iter(dimensions), "")
+    dimension = view.text("dimension") or next(iter(dimensions), "")
     found |= {"dimensions": dimensions, "dimension": dimension, "counts": []}
     if dimension and day:
         counts = await tally.top(dimension, day=day, limit=limit)
@@ -50,20 +50,20 @@ async def show_tally(look: Look) -> dict[str, Any]:
         "total": await tally.total(day) if day else 0,
         "rejected": rejected.lines,
         "reasons": rejected.reasons,
-        "samples": samples if look.arguments else [],
+        "samples": samples if view.arguments else [],
     }
 
 
 async def _days(tally: AsyncTally) -> dict[str, int]:
-    """The latest days, and how many lines they have."""
+    """Return the latest days with the number of their lines."""
     return dict(list((await tally.days()).items())[-DAYS:])
 
 
-def sheet(found: dict[str, Any]) -> Sheet:
-    """The values that are shown."""
-    return Sheet((found["dimension"], "lines"), [count.values() for count in found["counts"]])
+def csv_table(found: dict[str, Any]) -> CsvTable:
+    """Return the values as a table."""
+    return CsvTable((found["dimension"], "lines"), [count.values() for count in found["counts"]])
 
 
-SCREEN: Final = Screen(
-    "Tallies", "Data", (Page("tallies", show_tallies), Page("tally", show_tally, sheet))
+SCREEN: Final = DashboardScreen(
+    "Tallies", "Data", (Page("tallies", show_tallies), Page("tally", show_tally, csv_table))
 )

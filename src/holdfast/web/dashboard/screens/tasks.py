@@ -1,4 +1,4 @@
-"""Tasks by state, and one task with all that is known of it."""
+"""Tasks by state, and one task in detail."""
 
 from __future__ import annotations
 
@@ -6,111 +6,113 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 from .... import TaskStatus
+from ....inspect.formats import counted, number
+from ....inspect.survey import for_each
 from ...problems import Problem
-from ..deed import Deed, Done
-from ..gathering import for_each
-from ..listing import REMEMBERED
-from ..look import MOST, Look
-from ..reasons import is_like
-from ..screen import Action, Page, Screen
-from ..words import counted, number, value
+from ...request_parsing import MAX_ITEMS
+from ..action_request import ActionRequest, ActionResult
+from ..filters import value
+from ..page_request import PageRequest
+from ..pagination import MAX_NAMES
+from ..screen import Action, DashboardScreen, Page
+from .failures import is_like
 
-SIZE: Final = 50
+PAGE_SIZE: Final = 50
 
-SEEN: Final = 1000
-"""Tasks of a state that can be listed and searched: the next to be run, or the latest dead."""
+MAX_LISTED: Final = 1000
+"""Tasks of a state that are listed and searched: the next to run, or the latest dead."""
 
 State = Literal["queued", "delayed", "running", "dead"]
 STATES: Final[tuple[State, ...]] = ("queued", "delayed", "running", "dead")
 
 
-async def show_tasks(look: Look) -> dict[str, Any]:
-    """The tasks of one queue that are in one state."""
-    state, page = look.choice("state", STATES), look.whole("page", 1, most=SEEN // SIZE)
-    known = await look.hf.queues(limit=REMEMBERED)
-    names = sorted(known[:MOST])
-    name = look.maybe("queue")
-    search, task, reason = look.text("q"), look.text("task"), look.text("reason")
+async def show_tasks(view: PageRequest) -> dict[str, Any]:
+    """Return the tasks of one queue in one state."""
+    state, page = view.choice("state", STATES), view.number("page", 1, most=MAX_LISTED // PAGE_SIZE)
+    known = await view.hf.queues(limit=MAX_NAMES)
+    names = sorted(known[:MAX_ITEMS])
+    name = view.optional("queue")
+    search, task, reason = view.text("q"), view.text("task"), view.text("reason")
     filters = {"search": search, "task": task, "reason": reason}
     found: dict[str, Any] = {"state": state, "queues": names, "all": len(known), "page": page}
-    found |= {"size": SIZE, "filters": filters, "seen": SEEN}
+    found |= {"size": PAGE_SIZE, "filters": filters, "most": MAX_LISTED}
     if name is None and not names:
         return {**found, "queue": "", "stats": None, "total": 0, "held": 0, "tasks": []}
     if name is None:
-        # The next update must show this queue, too, though another one may come first by then.
-        name = look.query["queue"] = names[0]
+        # The next update must show this queue, even if another one comes first by then.
+        name = view.query["queue"] = names[0]
     found["queue"] = name
-    queue = look.hf.queue(name)
+    queue = view.hf.queue(name)
     stats = await queue.stats()
     everything = not any(filters.values())
-    listed = await queue.tasks(state, page * SIZE if everything else SEEN)
+    listed = await queue.tasks(state, page * PAGE_SIZE if everything else MAX_LISTED)
     kept = [
         status
-        for status in (_without_arguments(look, each) for each in listed)
+        for status in (_without_arguments(view, each) for each in listed)
         if (not task or status.task == task)
         and (not reason or is_like(status.reason, reason))
         and (not search or _mentions(status, search))
     ]
-    held = _counted(stats, state)
+    held = _count_in(stats, state)
     total = held if everything else len(kept)
-    shown = kept[(page - 1) * SIZE : page * SIZE]
-    return {**found, "stats": stats, "total": min(total, SEEN), "held": held, "tasks": shown}
+    shown = kept[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+    return {**found, "stats": stats, "total": min(total, MAX_LISTED), "held": held, "tasks": shown}
 
 
-async def show_task(look: Look) -> dict[str, Any]:
-    """One task."""
-    queue, task_id = look.needed("queue"), look.needed("id")
-    status = await look.hf.queue(queue).handle(task_id).status()
-    return {"queue": queue, "task": _without_arguments(look, status)}
+async def show_task(view: PageRequest) -> dict[str, Any]:
+    """Return one task."""
+    queue, task_id = view.required("queue"), view.required("id")
+    status = await view.hf.queue(queue).handle(task_id).status()
+    return {"queue": queue, "task": _without_arguments(view, status)}
 
 
-def _counted(stats: Any, state: str) -> int:
+def _count_in(stats: Any, state: str) -> int:
     count: int = stats.ready if state == "queued" else getattr(stats, state)
     return count
 
 
 def _mentions(status: TaskStatus, search: str) -> bool:
-    """Whether the id, the task, the reason, the worker or the arguments hold that text."""
+    """Return whether the id, task, reason, worker or arguments contain *search*."""
     texts = (status.task_id, status.task, status.reason, status.worker)
     text = " ".join((*texts, value(status.args), value(status.kwargs)))
     return search.lower() in text.lower()
 
 
-def _without_arguments(look: Look, status: TaskStatus) -> TaskStatus:
-    """As it may be shown; what may not cannot be searched either, or searching would tell it."""
-    return status if look.arguments else replace(status, args=(), kwargs={})
+def _without_arguments(view: PageRequest, status: TaskStatus) -> TaskStatus:
+    """Return *status* without arguments if they are hidden: a search must not find them either."""
+    return status if view.arguments else replace(status, args=(), kwargs={})
 
 
-async def cancel(deed: Deed) -> Done:
+async def cancel(action: ActionRequest) -> ActionResult:
     """Cancel tasks by id."""
-    queue, ids = deed.hf.queue(deed.text("queue")), _ids(deed)
+    queue, ids = action.hf.queue(action.text("queue")), _ids(action)
     handles = {task_id: queue.handle(task_id) for task_id in ids}
-    many = len(ids) > 1  # each is an operation of its own
+    many = len(ids) > 1  # each cancellation is a separate operation
     cancelled = await for_each(
         ids,
-        lambda task_id: handles[task_id].cancel(op_id=None if many else deed.op_id),
+        lambda task_id: handles[task_id].cancel(op_id=None if many else action.op_id),
     )
     count = sum(cancelled.values())
-    rest = "" if count == len(ids) else f" Ended before: {number(len(ids) - count)}."
-    return Done(f"Cancelled: {counted(count, 'task')}.{rest}", count)
+    rest = "" if count == len(ids) else f" Already ended: {number(len(ids) - count)}."
+    return ActionResult(f"Cancelled {counted(count, 'task')}.{rest}", count)
 
 
-async def replay(deed: Deed) -> Done:
-    """Put dead tasks in line again by id."""
-    ids = _ids(deed)
-    replayed = await deed.hf.queue(deed.text("queue")).replay(ids, op_id=deed.op_id)
-    rest = "" if replayed == len(ids) else f" Not dead any more: {number(len(ids) - replayed)}."
-    return Done(f"In line again: {counted(replayed, 'task')}.{rest}", replayed)
+async def replay(action: ActionRequest) -> ActionResult:
+    """Replay dead tasks by id."""
+    ids = _ids(action)
+    replayed = await action.hf.queue(action.text("queue")).replay(ids, op_id=action.op_id)
+    rest = "" if replayed == len(ids) else f" No longer dead: {number(len(ids) - replayed)}."
+    return ActionResult(f"Replayed {counted(replayed, 'task')}.{rest}", replayed)
 
 
-def _ids(deed: Deed) -> list[str]:
-    ids = list(dict.fromkeys(deed.texts("id")))
-    if not 1 <= len(ids) <= MOST:
-        raise Problem("bad-request", f"choose 1 to {MOST} tasks, not {len(ids)}")
+def _ids(action: ActionRequest) -> list[str]:
+    ids = list(dict.fromkeys(action.texts("id")))
+    if not 1 <= len(ids) <= MAX_ITEMS:
+        raise Problem("bad-request", f"choose 1 to {MAX_ITEMS} tasks, not {len(ids)}")
     return ids
 
 
-SCREEN: Final = Screen(
+SCREEN: Final = DashboardScreen(
     "Tasks",
     "Tasks",
     (Page("tasks", show_tasks), Page("task", show_task)),

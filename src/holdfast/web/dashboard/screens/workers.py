@@ -1,19 +1,20 @@
-"""Workers: which ones there are, what they serve, and how busy they are."""
+"""Workers: the queues that they serve, and how busy they are."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from ..look import MOST, Look
-from ..screen import Page, Screen
+from ...request_parsing import MAX_ITEMS
+from ..page_request import PageRequest
+from ..screen import DashboardScreen, Page
 
 
-async def show(look: Look) -> dict[str, Any]:
-    """All workers that gave a sign of life within five minutes, by name."""
-    search = look.text("q")
+async def show(view: PageRequest) -> dict[str, Any]:
+    """Return the workers that published a heartbeat within five minutes, by name."""
+    search = view.text("q")
     known = [
         worker
-        for worker in await look.hf.workers()
+        for worker in await view.hf.workers()
         if search.lower() in " ".join((worker.name, *worker.queues)).lower()
     ]
     alive = [worker for worker in known if worker.alive]
@@ -21,13 +22,13 @@ async def show(look: Look) -> dict[str, Any]:
         "search": search,
         "alive": len(alive),
         "running": sum(worker.running for worker in alive),
-        "places": sum(worker.concurrency for worker in alive),
+        "slots": sum(worker.concurrency for worker in alive),
         "found": len(known),
         "workers": [
             {"alive": worker.alive, "status": worker}
-            for worker in sorted(known, key=lambda worker: worker.name)[:MOST]
+            for worker in sorted(known, key=lambda worker: worker.name)[:MAX_ITEMS]
         ],
     }
 
 
-SCREEN: Final = Screen("Workers", "Tasks", (Page("workers", show),))
+SCREEN: Final = DashboardScreen("Workers", "Tasks", (Page("workers", show),))

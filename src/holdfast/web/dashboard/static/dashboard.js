@@ -1,23 +1,23 @@
-// What a page does besides being read: it renews itself, draws its charts, and asks before it acts.
+// The dynamic parts of a page: updates, charts, and questions before actions.
 "use strict";
 (() => {
   const BEAT_MS = 3000, HEIGHT = 180;
   const $ = (selector, within = document) => within.querySelector(selector);
   const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-  // --- The pass in a link goes into a cookie, and out of the address.
+  // --- Login: move the pass from the link into a cookie.
 
   const login = $("#login");
   if (login && location.hash.startsWith("#token=")) {
     $("#pass").value = decodeURIComponent(location.hash.slice("#token=".length));
     history.replaceState(null, "", location.pathname);
-    if (!$("#present")) login.submit();  // a link of another person must not replace a session unasked
+    if (!$("#present")) login.submit();  // a link must not replace the session of another visitor without a question
   }
   if (!$("#live")) return;
 
-  // --- Beats: while the page is seen, and nobody is in the middle of something.
+  // --- Updates: while the page is visible and the reader is not in the middle of something.
 
-  // Whatever is under a hand stays where it is: a press must hit what was seen there.
+  // What is under the pointer must not move: a press must hit what the reader saw there.
   const CONTROL = "a, button, select, summary, label, option, input:not([type=checkbox])";
   const STILL_MS = 1000, LOOKING_MS = 10000, SETTLING_MS = 400;
   let paused = false, pressed = false, movedAt = -Infinity, touchedAt = -Infinity;
@@ -26,7 +26,7 @@
     const live = $("#live"), active = document.activeElement, selected = getSelection(), now = performance.now();
     return $("#sure").open
       || pressed
-      || now - movedAt < STILL_MS  // on the way to something
+      || now - movedAt < STILL_MS  // the pointer moves towards something
       || $$("input[name^=id]:checked", live).length > 0
       || $(`:is(${CONTROL}):hover`, live)
       || live.contains(active) && active.matches(CONTROL)
@@ -51,7 +51,7 @@
   $("#pause").addEventListener("click", () => pause(!paused));
   document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });
   addEventListener("online", beat);
-  addEventListener("pageshow", ({ persisted }) => { if (persisted) location.reload(); });  // it shows what was
+  addEventListener("pageshow", ({ persisted }) => { if (persisted) location.reload(); });  // a page from the history shows old data
   document.addEventListener("keydown", (event) => {
     touchedAt = performance.now();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -65,42 +65,42 @@
 
   document.addEventListener("pointerdown", () => { pressed = true; touchedAt = performance.now(); }, true);
   for (const name of ["pointerup", "pointercancel", "dragend"])
-    document.addEventListener(name, () => setTimeout(still), true);  // the click comes first
+    document.addEventListener(name, () => setTimeout(still), true);  // after the click
   addEventListener("blur", still);
   document.addEventListener("pointermove", ({ target, buttons, movementX, movementY }) => {
-    if (!buttons) pressed = false;  // a menu of the browser may have swallowed the end of it
+    if (!buttons) pressed = false;  // a browser menu may have swallowed the pointerup
     if (!movementX && !movementY) return;
     touchedAt = performance.now();
     if ($("#live").contains(target)) movedAt = touchedAt;
   }, true);
 
-  // The second click of a double click may come when another page, or the question, is under the pointer.
+  // The second click of a double click may hit another page, or the question.
   document.addEventListener("click", (event) => {
     if (event.detail < 2 || !event.target.closest("form[method=post] button, #sure button")) return;
     event.preventDefault();
     event.stopPropagation();
   }, true);
 
-  // --- A dashboard that is away is said to be, until it answers again.
+  // --- A notice while the dashboard cannot be reached.
 
   const away = (on) => { $("#away").hidden = !on; document.body.classList.toggle("stale", on); };
   for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"])
     document.addEventListener(name, () => away(true));
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    // Also when the server behind it is away there is something to show: the diagnosis.
+    // If the server is unavailable, the response is the diagnosis: show it.
     if (detail.xhr.status === 503 && detail.serverResponse.includes('id="live"')) {
       detail.shouldSwap = true;
       detail.isError = false;
     }
     if (detail.shouldSwap) away(false);
-    // What was on its way when somebody stopped the page, or took something in hand, comes too late.
+    // Drop an update that arrives after the reader paused the page or started to do something.
     const late = detail.requestConfig.triggeringEvent?.type === "beat" && (paused || isBusy());
     if (late) detail.shouldSwap = false;
     if (detail.shouldSwap) remember();
   });
   document.addEventListener("htmx:afterSwap", () => { restore(); refresh(); });
 
-  // --- What the reader has unfolded stays so. Rows that moved take no press until they have been seen.
+  // --- Keep unfolded details open. Rows that moved accept no press for a moment.
 
   const identity = (each) => each.href || new URLSearchParams(new FormData(each)).toString();
   const order = () => $$("#live tbody a, #live form[method=post]").map(identity).join("\n");
@@ -182,7 +182,7 @@
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
-  // --- Choosing, and being asked.
+  // --- Selecting rows, and questions before actions.
 
   const chosen = (form) => $$("input[name^=id]:checked", form);
 
@@ -196,11 +196,11 @@
   function count(form) {
     for (const button of $$("button[data-chosen]", form)) {
       button.disabled = chosen(form).length === 0;
-      button.textContent = button.dataset.chosen.replace("{n}", chosen(form).length || "chosen");
+      button.textContent = button.dataset.chosen.replace("{n}", chosen(form).length || "selected");
     }
   }
 
-  // The question names what the form of the pressed button sends; nothing of it changes until the answer.
+  // The question names what the form sends; updates wait until the answer.
   function ask(form) {
     if (!form.reportValidity()) return;
     const dialog = $("#sure"), question = $(".sure", form).cloneNode(true), boxes = chosen(form);
@@ -215,7 +215,7 @@
       if (dialog.returnValue !== "yes") return;
       form.dataset.asked = "yes";
       form.requestSubmit();
-      delete form.dataset.asked;  // whoever comes back to this page is asked again
+      delete form.dataset.asked;  // ask again when this page is reused
     }, { once: true });
     dialog.showModal();
   }
@@ -240,11 +240,21 @@
     if ($(".sure", event.target) && !event.target.dataset.asked) event.preventDefault();
   });
 
-  // --- Times as the reader's own clock has them.
+  // --- On a narrow screen each row is a card: its cells show the titles of their columns.
+
+  function label(table) {
+    const titles = $$("thead th", table).map((cell) => cell.textContent.trim());
+    for (const row of $$("tbody tr", table))
+      [...row.cells].forEach((cell, i) => { if (titles[i]) cell.dataset.label = titles[i]; });
+    table.classList.add("cards");
+  }
+
+  // --- Times in the time zone of the reader.
 
   function refresh() {
     for (const time of $$(".as-of time")) time.textContent = new Date(time.dateTime).toLocaleTimeString();
     for (const form of $$("form")) count(form);
+    for (const table of $$(".wide > table")) label(table);
     charts();
   }
 

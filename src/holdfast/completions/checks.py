@@ -1,0 +1,72 @@
+"""Checks of names, ids, prefixes and limits before any I/O."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..core.checks import checked_int
+from ..errors import InvalidName
+from .folding import folded
+
+MAX_BYTES: Final = 512
+"""Limit of a name, of an id, and of a prefix."""
+
+MAX_FOLDED_BYTES: Final = 2048
+"""Limit of a folded name: folding turns a few characters into several words."""
+
+DEFAULT_LIMIT: Final = 100
+"""How many recent names are kept if no client has set a limit."""
+
+MAX_LIMIT: Final = 1000
+"""Limit of kept recent names, and of matches: one reply returns all of them."""
+
+
+def checked_name(name: str) -> str:
+    """Return *name* if it can be stored.
+
+    Raises:
+        TypeError: It is not a str.
+        InvalidName: It is empty or too long, or contains NUL or an unpaired surrogate.
+    """
+    if not checked_text(name, "a name"):
+        raise InvalidName(name, "it is empty")
+    if _size(folded(name), name) > MAX_FOLDED_BYTES:
+        raise InvalidName(name, f"folded it takes over {MAX_FOLDED_BYTES} bytes")
+    return name
+
+
+def checked_id(id: str | None) -> str:
+    """Return *id* as it is stored: None becomes empty. Raises as `checked_name`."""
+    if id is None:
+        return ""
+    if not checked_text(id, "an id"):
+        raise InvalidName(id, "an id must not be empty; use None for no id")
+    return id
+
+
+def checked_text(text: str, what: str) -> str:
+    """Return *text*, which may be empty; an error calls it *what*. Raises as `checked_name`."""
+    if not isinstance(text, str):
+        raise TypeError(f"{what} must be a str, got {type(text).__name__}")
+    if "\0" in text:
+        raise InvalidName(text, "it holds a NUL")
+    if (size := _size(text, text)) > MAX_BYTES:
+        raise InvalidName(text, f"it takes {size} bytes, the limit is {MAX_BYTES}")
+    return text
+
+
+def checked_limit(limit: int | None) -> int | None:
+    """Return *limit* if it is valid; None stays None.
+
+    Raises:
+        TypeError: It is not an int.
+        ValueError: It is out of range.
+    """
+    return None if limit is None else checked_int(limit, "limit", 1, MAX_LIMIT)
+
+
+def _size(text: str, name: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidName(name, f"not valid Unicode at position {error.start}") from None

@@ -1,0 +1,41 @@
+#!lua flags=no-writes
+-- files/list: the files that are there, of those that were begun last.
+--
+-- KEYS[1]  HASH    meta   definition, and how many files
+-- KEYS[2]  HASH    files  number -> what is known of the file
+-- ARGV[1]  int     limit  of numbers that are looked at
+-- ARGV[2]  int     below  only numbers below this one; 0 all
+-- ARGV[3]  int     failed  1: only those that failed too often
+-- returns  array   nothing: there is no feed; or its definition, the number below which there are more ('' none),
+--                  and of each file, the newest first: number, name, state, bytes, bytes kept, problem, a digit
+--                  for each group (1 done, 2 failed too often), why it failed last
+-- include sound
+-- include packed
+-- include feed
+-- include file
+
+local feed = {meta = KEYS[1], files = KEYS[2]}
+read_feed(feed)
+
+local limit, below, failed = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1'
+if not feed.definition then
+  return {}
+end
+local first = below > 0 and math.min(feed.top, below - 1) or feed.top
+local low = math.max(1, feed.low)
+local last = math.max(low, first - limit + 1)
+local reply = {feed.definition, last > low and text(last) or ''}
+for number = first, last, -1 do
+  local file = file_at(feed, number)
+  if file and (not failed or file.done:find('2')) then
+    reply[#reply + 1] = text(number)
+    reply[#reply + 1] = file.name
+    reply[#reply + 1] = file.state
+    reply[#reply + 1] = text(file.bytes)
+    reply[#reply + 1] = text(file.kept)
+    reply[#reply + 1] = file.problem
+    reply[#reply + 1] = file.done
+    reply[#reply + 1] = file.reason
+  end
+end
+return reply

@@ -1,0 +1,114 @@
+"""A file that is being saved: it grows in a hidden folder until it is whole. All of it blocks.
+
+All of it is done by descriptors of folders that were opened without following links. So a folder
+that is replaced by a link meanwhile leads nothing elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from .chunk import BLOCK, EMPTY, digest_after
+from .folders import entered, opened_folder
+from .paths import PARTS, part_path, saved_path
+
+
+class PartialFile:
+    """What is saved of one file. Begun again, it goes on where it was.
+
+    Args:
+        folder: where to.
+        name: of the file.
+        file_id: tells it from all other files.
+
+    Raises:
+        OSError: it cannot be written; or a link stands in its way, which is not followed.
+        ValueError: a link within the folder leads out of it.
+    """
+
+    def __init__(self, folder: Path, name: str, file_id: str) -> None:
+        self._open: list[int] = []
+        self._path = saved_path(folder, name)
+        *self._folders, self._name = self._path.relative_to(folder).parts
+        self._part = part_path(folder, file_id).name
+        self.digest = EMPTY
+        self.count = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._root = self._keep(opened_folder(folder))
+            self._parts = self._keep(entered(self._root, [PARTS], create=True, mode=0o700))
+            os.close(
+                entered(self._root, self._folders, create=True)
+            )  # what cannot be is told at once
+            self._file = self._opened_part()
+        except BaseException:
+            self._close_folders()
+            raise
+        self._take_up()
+
+    def __del__(self) -> None:
+        self._close_folders()
+
+    def write(self, blocks: Sequence[bytes]) -> None:
+        """Add what comes next, whole chunks but for the last one of the file."""
+        self._file.writelines(blocks)
+        self._file.flush()  # so that whoever kills this process loses nothing that was read
+
+    def restart(self) -> None:
+        """Begin anew: what is there is not of this file."""
+        self._file.truncate(0)
+        self.digest, self.count = EMPTY, 0
+
+    def finish(self) -> Path:
+        """It is whole: put it in its place, on the disk, in one step."""
+        os.fsync(self._file.fileno())
+        target = entered(self._root, self._folders, create=True)
+        try:
+            os.rename(self._part, self._name, src_dir_fd=self._parts, dst_dir_fd=target)
+        finally:
+            os.close(target)
+        self.close()
+        return self._path
+
+    def close(self) -> None:
+        """Leave it as it is, for another try."""
+        self._file.close()
+        self._close_folders()
+
+    def discard(self) -> None:
+        """It is of no use."""
+        with suppress(FileNotFoundError):
+            os.unlink(self._part, dir_fd=self._parts)
+        self.close()
+
+    def _keep(self, descriptor: int) -> int:
+        self._open.append(descriptor)
+        return descriptor
+
+    def _close_folders(self) -> None:
+        while self._open:
+            os.close(self._open.pop())
+
+    def _opened_part(self) -> BinaryIO:
+        """To be read and added to."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK
+        flags |= os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self._part, flags, 0o666, dir_fd=self._parts)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(f"{self._part!r} in {PARTS!r} is no regular file: remove it")
+        return os.fdopen(descriptor, "a+b")
+
+    def _take_up(self) -> None:
+        """See what is there, up to the last whole chunk."""
+        self._file.seek(0)
+        while len(data := self._file.read(BLOCK)) == BLOCK:
+            self.digest = digest_after(data, self.digest)
+            self.count += 1
+        self._file.truncate(self.count * BLOCK)
+        self._file.seek(0, os.SEEK_END)

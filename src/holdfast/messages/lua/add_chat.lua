@@ -1,0 +1,42 @@
+#!lua
+-- messages/add_chat: add a chat to the list of a user, or note that the user is active in it.
+--
+-- KEYS[1]  ZSET    chats  ids, scored by when each was added (ms); '' the list, by its creation (us)
+-- KEYS[2]  HASH    added  chat -> who added the user, who has done nothing in it yet
+-- ARGV[1]  string  chat
+-- ARGV[2]  string  channel  of the list
+-- ARGV[3]  string  by     '' the user is active in it; = the user joins; =NAME that user adds this one
+-- returns  string  the score of the chat
+-- include clock
+-- include chat_list
+
+local KEPT_S = 400 * 86400  -- an unused list expires
+local chats, added, chat, channel, by = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
+local now_ms, _, now_us = clock()
+
+redis.call('ZADD', chats, 'NX', string.format('%.0f', now_us), '')
+local score = tonumber(redis.call('ZSCORE', chats, chat) or nil)
+local is_active, is_own = by == '', score and score >= 0
+if not (is_active and is_own and redis.call('ZCARD', chats) <= OWN) then
+  -- Each score is new: a client that removes the chat names the score that it has seen.
+  local since_ms = score and added_ms(score) or 0
+  if not (is_active and score) or is_own then
+    since_ms = math.max(now_ms, since_ms + 1)
+  end
+  if is_active or is_own or by == '=' then
+    redis.call('HDEL', added, chat)
+  else
+    since_ms = since_ms + OTHERS
+    if not score then
+      redis.call('HSET', added, chat, by)
+    end
+  end
+  redis.call('ZADD', chats, string.format('%.0f', since_ms), chat)
+  limit_others(chats, added)
+  if not (is_active and score) then
+    redis.pcall('SPUBLISH', channel, chat)
+  end
+end
+redis.call('EXPIRE', chats, KEPT_S)
+redis.call('EXPIRE', added, KEPT_S)
+return redis.call('ZSCORE', chats, chat) or ''

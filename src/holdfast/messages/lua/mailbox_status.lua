@@ -1,0 +1,34 @@
+#!lua flags=no-writes
+-- messages/mailbox_status: read the state of a mailbox.
+--
+-- KEYS[1]  HASH    meta     epoch, top, floor, capacity, overflow, dropped
+-- KEYS[2]  STREAM  log      number-ms -> sender, body
+-- KEYS[3]  ZSET    cursors  its owner, scored by what was acknowledged
+-- KEYS[4]  HASH    active   its owner -> when it was last active (s since epoch)
+-- ARGV[1]  string  owner
+-- returns  array   unread, when the oldest of these was sent (ms; '' none), when the owner was last
+--                  active (ms; '' never), cursor, dropped, capacity, overflow
+-- include sound
+-- include capacity
+-- include entries
+-- include last_seen
+
+local meta, log, owner = KEYS[1], KEYS[2], ARGV[1]
+local limits = read_capacity(meta)
+local known = redis.call('HMGET', meta, 'top', 'floor', 'epoch')
+local top = whole(known[1] or '0', 0, EXACT, 'field top', meta)
+local floor = whole(known[2] or '1', 1, top + 1, 'field floor', meta)
+local cursor = redis.call('ZSCORE', KEYS[3], owner) or '0'
+local read = math.max(whole(cursor, 0, top, 'a score', KEYS[3]), floor - 1)
+if known[3] then
+  whole(known[3], 1, EXACT, 'field epoch', meta)
+end
+local first
+if read < top then
+  first = redis.call('XRANGE', log, string.format('%.0f', read + 1), '+', 'COUNT', 1)[1]
+end
+return {
+  string.format('%.0f', math.max(0, top - read)), first and sent_ms(first) or '',
+  last_seen_ms(redis.call('HGET', KEYS[4], owner), known[3]), cursor,
+  string.format('%.0f', limits.dropped), limits.capacity, limits.overflow,
+}

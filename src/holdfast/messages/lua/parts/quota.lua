@@ -1,0 +1,37 @@
+-- Sharing the room in a reply between logs. Expects: entries.
+--
+-- *room* is the `limit` of messages and `bytes` that still fit, and the `page` size of a read.
+
+-- Moves entries into a row as far as there is room. Returns false if some did not fit.
+local function give(room, row, parts, size)
+  if #row[6] == 0 and #parts <= 3 * room.limit and size <= room.bytes then  -- the usual case
+    room.limit, room.bytes = room.limit - #parts / 3, room.bytes - size
+    row[6] = parts
+    return true
+  end
+  local given = row[6]
+  for i = 1, #parts, 3 do
+    room.bytes = room.bytes - #parts[i + 1] - #parts[i + 2]
+    if room.bytes < 0 or room.limit <= 0 then
+      room.limit = 0
+      return false
+    end
+    room.limit = room.limit - 1
+    for n = i, i + 2 do
+      given[#given + 1] = parts[n]
+    end
+  end
+  return true
+end
+
+-- Fills the `row` of a log: with `parts`, its first entries of `size` bytes, then with `more` entries.
+local function fill(room, unread)
+  local row, open = unread.row, give(room, unread.row, unread.parts, unread.size)
+  for _ = 1, math.ceil(math.min(room.limit, unread.more) / room.page) do
+    if open then
+      local after = '(' .. id_of(row[6][#row[6] - 2])
+      local page = redis.call('XRANGE', unread.log, after, '+', 'COUNT', room.page)
+      open = give(room, row, flat(page))
+    end
+  end
+end

@@ -1,0 +1,20 @@
+-- What could not be loaded, and why.
+-- Expects: numbers.
+
+local MAX_FAILED_ROWS = 1000
+local REASON_BYTES = 500    -- of a reason
+local MAX_FAILURE_COUNT = 1000000  -- that are counted
+local FAILURES_TTL_MS = 3600000  -- kept so long after the latest
+
+-- How often it has failed now in a row.
+local function count_failure(failures, now_ms, id, why)
+  local before = redis.call('HGET', failures, id)
+  local count = before and stored_number(before:match('^%d+:(%d+)')) or 0
+  count = math.min(count, MAX_FAILURE_COUNT)
+  if before or id == '' or redis.call('HLEN', failures) < MAX_FAILED_ROWS then
+    local entry = string.format('%.0f:%d:', now_ms, count + 1) .. why:sub(1, REASON_BYTES)
+    redis.call('HSET', failures, id, entry)
+    redis.call('PEXPIRE', failures, FAILURES_TTL_MS)
+  end
+  return count + 1
+end

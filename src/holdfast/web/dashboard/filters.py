@@ -1,0 +1,102 @@
+"""The filters of the templates: numbers, times and values as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from ...inspect import formats
+from .displayed_names import in_text, pieces
+from .form_encoding import encoded, survives
+
+MAX_VALUE_LENGTH: Final = 20_000
+
+V = TypeVar("V")
+
+
+def or_dash(format_: Callable[[V], str]) -> Callable[[V | None], str]:
+    """Return a filter that formats a value with *format_*, and None as a dash."""
+
+    def formatted(value: V | None) -> str:
+        return "—" if value is None else format_(value)
+
+    return formatted
+
+
+def distance(at: datetime | None, now: datetime) -> str:
+    """Return how far *at* is from *now*, as in `14 min ago` and `in 3 s`; a dash for None."""
+    return "—" if at is None else formats.distance(at, now)
+
+
+def iso(at: datetime | None) -> str:
+    """Return *at* as ISO 8601 in UTC, or an empty text for None."""
+    return "" if at is None else formats.iso(at)
+
+
+def epoch(at: datetime) -> int:
+    """Return the seconds since 1970."""
+    return int(at.timestamp())
+
+
+def clock(at: datetime) -> str:
+    """Return the time of day in UTC; a page with scripts shows the reader's own time."""
+    return f"{at.astimezone(UTC):%H:%M:%S} UTC"
+
+
+def value(given: Any) -> str:
+    """Return a value as JSON on one line, cut if it is too long."""
+    return _cut(plain_json(given))
+
+
+def pretty(given: Any) -> str:
+    """Return a value as indented JSON, cut if it is too long."""
+    return _cut(msgspec.json.format(plain_json(given)))
+
+
+def points(values: Sequence[float], width: int = 120, height: int = 24) -> str:
+    """Return the `points` of an SVG polyline through *values*."""
+    low, step = min(0.0, *values), width / max(1, len(values) - 1)
+    scale = (height - 2) / (max(1.0, *values) - low)
+    places = ((n * step, height - 1 - (value - low) * scale) for n, value in enumerate(values))
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+
+
+def plain_json(given: Any) -> bytes:
+    """Return *given* as JSON; types that JSON does not have, as their repr."""
+    return msgspec.json.encode(given, enc_hook=repr)
+
+
+def literal(name: str) -> str:
+    """Return *name* as a Python string literal, for code to copy."""
+    written = repr(name)
+    return written if '"' in written or "'" in name else f'"{written[1:-1]}"'
+
+
+def _cut(data: bytes) -> str:
+    text = data.decode(errors="replace")
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}… (cut)"
+
+
+FILTERS: Final = {
+    "counted": formats.counted,
+    "number": or_dash(formats.number),
+    "duration": or_dash(formats.duration),
+    "setting": or_dash(formats.exact_duration),
+    "size": or_dash(formats.size),
+    "percent": or_dash(formats.percent),
+    "distance": distance,
+    "iso": iso,
+    "clock": clock,
+    "epoch": epoch,
+    "value": value,
+    "pretty": pretty,
+    "points": points,
+    "pieces": pieces,
+    "in_text": in_text,
+    "encoded": encoded,
+    "survives": survives,
+    "literal": literal,
+}

@@ -1,0 +1,119 @@
+"""The health of a namespace in one word: a pure function of what the overview reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ...inspect.formats import counted, duration
+from ...inspect.severity import Severity, worst
+from ...inspect.survey import Survey
+from .displayed_names import in_text
+
+LONG_WAIT_S: Final = 300.0
+NEARLY_FULL: Final = 0.9
+
+_NAMED: Final = 3
+"""Queues that one finding names."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthFinding:
+    """Something that needs attention.
+
+    Attributes:
+        level: how serious it is.
+        text: what it is, and what to do.
+        page: the page with the details.
+    """
+
+    level: Severity
+    text: str
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class HealthSummary:
+    """All findings, and their summary.
+
+    Attributes:
+        level: the worst level of the findings.
+        text: a sentence.
+        findings: the most serious first.
+    """
+
+    level: Severity
+    text: str
+    findings: tuple[HealthFinding, ...]
+
+
+_SUMMARIES: Final = {
+    Severity.OK: "All is well.",
+    Severity.NOTE: "All is well, with notes.",
+    Severity.WARNING: "Something needs attention.",
+    Severity.ERROR: "Something is wrong.",
+}
+
+
+def health_of(survey: Survey, died: int) -> HealthSummary:
+    """Return the health of what *survey* shows.
+
+    Args:
+        survey: the state of the namespace.
+        died: tasks that were dead-lettered in the last hour.
+    """
+    findings = [*_of_servers(survey), *_of_workers(survey), *_of_queues(survey)]
+    if died:
+        text = f"{counted(died, 'task')} dead-lettered in the last hour"
+        findings.append(HealthFinding(Severity.WARNING, text, "failures"))
+    findings.sort(key=lambda each: -each.level.rank)
+    level = worst(each.level for each in findings)
+    return HealthSummary(level, _SUMMARIES[level], tuple(findings))
+
+
+def _of_servers(survey: Survey) -> Iterator[HealthFinding]:
+    for server in survey.servers:
+        for found in server.troubles:
+            text = f"{server.address}: {found.title}; {found.command}"
+            yield HealthFinding(Severity(found.level), text, "server")
+
+
+def _of_workers(survey: Survey) -> Iterator[HealthFinding]:
+    unserved = [
+        name for name, queue in survey.queues.items() if queue.ready and not survey.serving(name)
+    ]
+    if unserved:
+        text = f"no worker serves {_named(unserved)}, where tasks wait"
+        yield HealthFinding(Severity.ERROR, text, "queues")
+    if silent := len(survey.workers) - len(survey.alive):
+        text = f"{counted(silent, 'worker')} without a heartbeat: killed or disconnected"
+        yield HealthFinding(Severity.WARNING, text, "workers")
+
+
+def _of_queues(survey: Survey) -> Iterator[HealthFinding]:
+    queues = survey.queues
+    late = [name for name in queues if survey.waited(name) > LONG_WAIT_S]
+    if late:
+        longest = duration(max(survey.waited(name) for name in late))
+        text = f"tasks have waited in {_named(late)} for {longest}"
+        yield HealthFinding(Severity.WARNING, text, "queues")
+    paused = [name for name, one in queues.items() if one.paused and one.ready]
+    if paused:
+        text = f"{_named(paused)} is paused, and tasks wait there"
+        yield HealthFinding(Severity.WARNING, text, "queues")
+    full = [
+        name
+        for name, one in queues.items()
+        if one.capacity and one.ready + one.delayed >= NEARLY_FULL * one.capacity
+    ]
+    if full:
+        text = f"{_named(full)} is full or nearly full: enqueue raises QueueAtCapacity"
+        yield HealthFinding(Severity.ERROR, text, "queues")
+
+
+def _named(queues: Sequence[str]) -> str:
+    """Return the first names, as in `email` or `email, sms, push and 3 others`."""
+    shown = ", ".join(map(in_text, queues[:_NAMED]))
+    rest = len(queues) - _NAMED
+    return f"{shown} and {counted(rest, 'other')}" if rest > 0 else shown

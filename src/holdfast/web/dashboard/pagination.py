@@ -1,0 +1,30 @@
+"""Cut a list of names into pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from .page_request import PageRequest
+
+PAGE_SIZE: Final = 50
+
+MAX_NAMES: Final = 10_000
+"""Names of a kind that the server keeps; a list searches all of them."""
+
+
+def page_of(
+    view: PageRequest, names: Sequence[str], *, size: int = PAGE_SIZE
+) -> tuple[Sequence[str], dict[str, Any]]:
+    """Return the names on the requested page, and the position of the page in the list.
+
+    Args:
+        view: `q` in its query is a text that the names must contain, `page` the number of the page.
+        names: all of them, in the order of the list.
+        size: names on a page.
+    """
+    search, page = view.text("q"), view.number("page", 1)
+    found = [name for name in names if search.lower() in name.lower()]
+    where = {"search": search, "page": page, "size": size, "total": len(found)}
+    where |= {"all": len(names), "remembered": MAX_NAMES}
+    return found[(page - 1) * size : page * size], where

@@ -1,0 +1,1 @@
+"""The gateway: mailboxes and chats over HTTP and WebSocket."""

@@ -1,0 +1,108 @@
+"""The frames of a stream, each a JSON object with a `type`."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import msgspec
+
+from ... import Batch, TraceContext
+from ..problems import Problem
+from .message_schema import MessageContent, batch_json
+
+MAILBOX: Final = "mailbox"
+CHAT: Final = "chat:"
+
+
+# From the client
+
+
+class HelloFrame(msgspec.Struct, tag="hello", forbid_unknown_fields=True):
+    """The first frame: the token, the wanted sources, and what the device already has.
+
+    Attributes:
+        token: unless it came as a header.
+        sources: what to deliver.
+        resume: source → position of the last batch that the device has.
+    """
+
+    token: str | None = None
+    sources: tuple[Literal["mailbox", "chats"], ...] = ("mailbox", "chats")
+    resume: dict[str, str] = {}
+
+
+class AckFrame(msgspec.Struct, tag="ack", forbid_unknown_fields=True):
+    """Acknowledge everything in a source up to a position."""
+
+    source: str
+    position: str
+    id: str | int | None = None
+
+
+class SendFrame(MessageContent, tag="send", kw_only=True):
+    """Send a message to `chat:ID` or to `mailbox:USER`.
+
+    Attributes:
+        to: the destination.
+        id: returned with the answer.
+        key: as the header Idempotency-Key.
+        trace: as the headers traceparent and tracestate.
+    """
+
+    to: str
+    id: str | int | None = None
+    key: str | None = None
+    trace: TraceContext | None = None
+
+    @property
+    def valid_trace(self) -> TraceContext | None:
+        """Return the trace if it is well-formed."""
+        given = self.trace
+        return given and TraceContext.parsed(given.traceparent, given.tracestate)
+
+
+Frame = AckFrame | SendFrame
+
+
+# From the gateway
+
+
+def welcome(user: str) -> dict[str, Any]:
+    """Return the answer to a hello."""
+    return {"type": "welcome", "user": user}
+
+
+def batch(source: str, news: Batch) -> dict[str, Any]:
+    """Return the frame of a batch."""
+    return {"type": "batch", "source": source, **batch_json(news)}
+
+
+def sent(frame: SendFrame, seq: int) -> dict[str, Any]:
+    """Return the answer to a message that was sent."""
+    return {"type": "sent", "id": frame.id, "to": frame.to, "seq": seq}
+
+
+def acked(frame: AckFrame) -> dict[str, Any]:
+    """Return the answer to an acknowledgement."""
+    return {"type": "acked", "id": frame.id, "source": frame.source, "position": frame.position}
+
+
+def error(problem: Problem, id: str | int | None = None) -> dict[str, Any]:  # noqa: A002 (its JSON name)
+    """Return the frame of a problem: the fields of problem+json."""
+    return {"type": "error", "id": id, "problem": problem.fields()}
+
+
+PING: Final = {"type": "ping"}
+
+
+def chat_of(source: str) -> str | None:
+    """Return the id in `chat:ID`, or None for the mailbox.
+
+    Raises:
+        Problem: it is neither.
+    """
+    if source == MAILBOX:
+        return None
+    if not source.startswith(CHAT):
+        raise Problem("bad-request", f"a source is mailbox or chat:ID, not {source[:60]!r}")
+    return source.removeprefix(CHAT)

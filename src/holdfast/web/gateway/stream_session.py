@@ -1,0 +1,328 @@
+"""`/v1/stream`: everything of a user on one WebSocket, resumed where the device stopped.
+
+Batches flow as fast as the device takes them: the next one is fetched when the last one has been
+written, so a slow reader costs one batch. Only the device acknowledges.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack, suppress
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import msgspec
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from ... import ClientClosed, HoldfastError, Position, ServerUnavailable, use_trace
+from ..problems import Problem, problem_of
+from ..request_parsing import MAX_KEY_LENGTH, decode_json, new_key, op_id
+from ..shared_state import TOO_MANY, bearer_token, client_address
+from ..stream_connection import HELLO_S, connection_of
+from . import costs
+from . import stream_frames as frames
+from .authorization import ACK, READ, SEND, SEND_MAIL
+from .gateway_state import GatewayState
+from .inbox_routes import acknowledge
+from .mailbox_routes import PER_SENDER
+from .message_schema import acknowledging, parse_position
+from .waiting import first
+
+T = TypeVar("T")
+
+PING_S: Final = 20.0
+"""Seconds between two pings. The token is checked as often, and at each frame and delivery."""
+
+MAILBOX_WAIT_S: Final = 3600.0
+"""Seconds that one wait for messages lasts."""
+
+RETRY_S: Final = 1.0
+"""Seconds between two attempts while the server is unavailable."""
+
+BATCH: Final = 100
+
+RESTARTING: Final = 1012
+"""The close code that WebSockets define for a restart: connect again, maybe to another process."""
+
+REFUSED: Final = 4000
+"""The close code of a problem, minus the status of the problem."""
+
+
+async def stream(socket: WebSocket) -> None:
+    """Serve one WebSocket."""
+    state: GatewayState = socket.app.state.shared
+    with ExitStack() as held:
+        try:
+            held.enter_context(state.unauthenticated.hold(client_address(socket)))
+        except Problem as refusal:
+            await socket.send_denial_response(refusal.response())
+            return
+        await socket.accept()
+        try:
+            hello, token, user = await _authenticated(state, socket)
+            with state.waiting.hold(user):
+                held.close()  # it counts for its user now
+                connection_of(socket).authenticated()
+                session = StreamSession(state, socket, user, token)
+                await first(session.run(hello), state.closing.wait())
+            code, reason = RESTARTING, "the gateway is restarted"
+        except WebSocketDisconnect:
+            return
+        except ClientClosed:
+            code, reason = RESTARTING, "the client of the gateway is closed"
+        except Exception as error:  # noqa: BLE001 (the last handler: `problem_of` logs it)
+            problem = problem_of(error)
+            code, reason = REFUSED + problem.status, problem.kind
+            with suppress(WebSocketDisconnect):
+                await _write(socket, frames.error(problem))
+        with suppress(WebSocketDisconnect, RuntimeError):  # the device disconnected meanwhile
+            await socket.close(code, reason)
+        connection_of(socket).end()
+
+
+ROUTES: Final = [WebSocketRoute("/v1/stream", stream)]
+
+
+async def _authenticated(
+    state: GatewayState, socket: WebSocket
+) -> tuple[frames.HelloFrame, str | None, str]:
+    """Return the first frame, its token, and the user of the token."""
+    try:
+        async with asyncio.timeout(HELLO_S):
+            hello: frames.HelloFrame = decode_json(await _read(socket), frames.HelloFrame)
+            token = hello.token if hello.token is not None else bearer_token(socket)
+            user = await state.authenticate(socket, token)
+    except TimeoutError:
+        raise Problem("bad-request", f"no hello came within {HELLO_S:g} s") from None
+    state.user_rate.require(user, TOO_MANY, await _cost(state, user, hello))
+    return hello, token, user
+
+
+async def _cost(state: GatewayState, user: str, hello: frames.HelloFrame) -> int:
+    """Return the cost of opening a stream, which reads all chats of the user."""
+    if "chats" not in hello.sources:
+        return 1
+    return 1 + costs.of_inbox(await state.inbox_sizes.get(user))
+
+
+class StreamSession:
+    """A stream of one authenticated user.
+
+    Args:
+        state: what all requests share.
+        socket: the WebSocket.
+        user: the user of the token.
+        token: as it was given; it is checked again and again.
+    """
+
+    def __init__(
+        self, state: GatewayState, socket: WebSocket, user: str, token: str | None
+    ) -> None:
+        self._state = state
+        self._socket = socket
+        self._user = user
+        self._token = token
+        self._address = client_address(socket)
+
+    async def run(self, hello: frames.HelloFrame) -> None:
+        """Serve until the device disconnects or its token ends.
+
+        Raises:
+            WebSocketDisconnect: the device has disconnected.
+            Problem: the token is no longer valid, or a frame was malformed.
+            ClientClosed: the client of the gateway is closed.
+        """
+        mail, chats = _resume_positions(hello)
+        await self._write(frames.welcome(self._user))
+        works = [self._serve_frames(), self._ping(), self._until_token_ends()]
+        if "mailbox" in hello.sources:
+            works.append(self._deliver_mailbox(mail))
+        if "chats" in hello.sources:
+            works.append(self._deliver_chats(chats))
+        await first(*works)
+
+    # Token
+
+    async def _check_token(self) -> None:
+        """Raise a problem if the token has ended, was revoked, or belongs to another user now."""
+        if await self._state.authenticate(self._socket, self._token) != self._user:
+            raise Problem("unauthorized", "the token now belongs to another user")
+
+    async def _checked(self, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what *fetch* returns if the token is still valid then."""
+        found = await fetch()
+        await self._check_token()
+        return found
+
+    async def _until_token_ends(self) -> None:
+        """Wait until the token ends, by the clock of its authenticator."""
+        while True:
+            validity = self._state.validity(self._token)
+            left_s = PING_S if validity is None else validity.left_s
+            if left_s <= 0:
+                raise Problem("unauthorized", "the token has expired: get a new one")
+            await asyncio.sleep(min(left_s, PING_S))
+
+    async def _ping(self) -> None:
+        while True:
+            await asyncio.sleep(PING_S)
+            with suppress(ServerUnavailable):  # a revocation is found by a later check
+                await self._check_token()
+            await self._write(frames.PING)
+
+    # From the server to the device
+
+    async def _deliver_mailbox(self, after: Position | None) -> None:
+        box = self._state.hf.mailbox(self._user)
+        is_first = True
+        while True:
+            fetch = partial(box.fetch, limit=BATCH, timeout=MAILBOX_WAIT_S, after=after)
+            batch = await self._retried(fetch)
+            if batch:
+                await self._deliver(frames.batch(frames.MAILBOX, batch), charged=is_first)
+                after, is_first = batch.position, False
+
+    async def _deliver_chats(self, after: dict[str, Position]) -> None:
+        allows, is_first = self._state.authorization.allows, True
+        with self._state.hf.inbox(self._user).stream(after=after) as inbox:
+            while True:
+                for batch in await self._retried(partial(inbox.read, limit=BATCH)):
+                    if await allows(self._user, READ, batch.source):
+                        frame = frames.batch(frames.CHAT + batch.source, batch)
+                        await self._deliver(frame, charged=is_first)
+                is_first = False
+                await inbox.wait()
+                await self._pay_for_reading(inbox.due)
+
+    async def _pay_for_reading(self, chats: int | None) -> None:
+        """Wait until *chats* can be paid for; None: all chats.
+
+        The budget is separate from that of requests: what others send may delay deliveries, but
+        not the requests of the user.
+        """
+        if chats is None:
+            chats = await self._retried(partial(self._state.inbox_sizes.get, self._user))
+        await self._state.inbox_rate.wait_for(self._user, costs.of_inbox(chats))
+
+    async def _deliver(self, frame: dict[str, Any], *, charged: bool) -> None:
+        """Write a batch. The first ones can be requested again and again, so the user pays."""
+        size = await self._write(frame)
+        if charged:
+            self._state.user_rate.charge(self._user, costs.of_read(size))
+
+    async def _retried(self, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what *fetch* returns while the token is valid; retry while the server is away."""
+        reported = False
+        while True:
+            try:
+                return await self._checked(fetch)
+            except HoldfastError as error:
+                if isinstance(error, ClientClosed):
+                    raise
+                if not reported:
+                    await self._write(frames.error(problem_of(error)))
+                reported = True
+                await asyncio.sleep(RETRY_S)
+
+    # From the device to the server
+
+    async def _serve_frames(self) -> None:
+        while True:
+            text = await _read(self._socket)
+            await self._pay_for_frame(1 + costs.of_written(len(text)))
+            frame: frames.Frame = decode_json(text, frames.Frame)
+            key = getattr(frame, "key", None)
+            key = new_key() if key is None else key
+            try:
+                await self._check_token()
+                answer = await self._serve(frame, key)
+            except ClientClosed:
+                raise
+            except Exception as error:
+                problem = problem_of(error, key)
+                if problem.kind == "unauthorized":
+                    raise
+                answer = frames.error(problem, frame.id)
+            await self._write(answer)
+
+    async def _pay_for_frame(self, cost: int) -> None:
+        """Wait until a frame can be paid for; meanwhile nothing is read from the device."""
+        await self._state.address_rate.wait_for(self._address)
+        await self._state.user_rate.wait_for(self._user, cost)
+
+    async def _serve(self, frame: frames.Frame, key: str) -> dict[str, Any]:
+        """Do what a frame asks for, and return the answer."""
+        match frame:
+            case frames.SendFrame():
+                with use_trace(frame.valid_trace):
+                    return frames.sent(frame, await self._send(frame, key))
+            case frames.AckFrame():
+                await self._ack(frame)
+                return frames.acked(frame)
+
+    async def _send(self, frame: frames.SendFrame, key: str) -> int:
+        if not 0 < len(key) <= MAX_KEY_LENGTH:
+            raise Problem("bad-request", f"a key has 1 to {MAX_KEY_LENGTH} characters")
+        kind, _, name = frame.to.partition(":")
+        options = {"sender": self._user, "op_id": op_id(self._user, key)}
+        state = self._state
+        if kind == "chat":
+            await state.authorization.require(self._user, SEND, name)
+            return await state.hf.chat(name).send(frame.content(), **options)
+        if kind == "mailbox":
+            await state.authorization.require(self._user, SEND_MAIL, name)
+            state.contact_limits.write(self._user, name)
+            box = state.hf.mailbox(name)
+            return await box.send(frame.content(), per_sender=PER_SENDER, **options)
+        raise Problem("bad-request", f"send to chat:ID or mailbox:USER, not {frame.to[:60]!r}")
+
+    async def _ack(self, frame: frames.AckFrame) -> None:
+        chat = frames.chat_of(frame.source)
+        if chat is None:
+            batch = acknowledging(self._user, frame.position)
+            await self._state.hf.mailbox(self._user).ack(batch)
+        else:
+            await self._state.authorization.require(self._user, ACK, chat)
+            await acknowledge(self._state.hf, self._user, chat, frame.position)
+
+    async def _write(self, frame: dict[str, Any]) -> int:
+        return await _write(self._socket, frame)
+
+
+def _resume_positions(hello: frames.HelloFrame) -> tuple[Position | None, dict[str, Position]]:
+    """Return what the device has of the mailbox and of each chat."""
+    found = {frames.chat_of(source): parse_position(text) for source, text in hello.resume.items()}
+    mail = found.pop(None, None)
+    return mail, {chat: at for chat, at in found.items() if chat is not None}
+
+
+async def _read(socket: WebSocket) -> str:
+    """Return the next frame.
+
+    Raises:
+        WebSocketDisconnect: the device has disconnected.
+        Problem: the frame is binary.
+    """
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1005))
+    text = message.get("text")
+    if text is None:
+        raise Problem("bad-request", "frames are text: JSON objects")
+    return str(text)
+
+
+async def _write(socket: WebSocket, frame: dict[str, Any]) -> int:
+    """Write one frame and return its size.
+
+    Raises:
+        WebSocketDisconnect: the device has disconnected.
+    """
+    text = msgspec.json.encode(frame).decode()
+    try:
+        await socket.send({"type": "websocket.send", "text": text})
+    except RuntimeError as error:  # raised if the device disconnected while this was written
+        raise WebSocketDisconnect(1006) from error
+    return len(text)

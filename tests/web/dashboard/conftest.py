@@ -1,0 +1,53 @@
+"""A dashboard, and a browser that looks at it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from faults.servers import Server
+from holdfast.web import Role
+from web.browsers import DESK, PATIENCE_MS, Tab
+from web.running import RunningApp, opened
+
+EXPECTED = ("ERR_INTERNET_DISCONNECTED", "503 (Service Unavailable)", "htmx:")
+"""Errors that a browser logs when a test takes something away."""
+
+
+@pytest.fixture
+def live(standalone: Server) -> Iterator[RunningApp]:
+    """A dashboard of an empty namespace."""
+    with opened(standalone.url, f"dashboard-{secrets.token_hex(4)}") as live:
+        yield live
+
+
+@pytest.fixture
+def tab(browser: Browser, live: RunningApp) -> Iterator[Tab]:
+    """Log in as somebody; nothing may go wrong in the page while the test runs.
+
+    Its tabs are closed before the live is: a page without one complains.
+    """
+    complaints: list[str] = []
+    contexts: list[Any] = []
+
+    def log_in(
+        live: RunningApp, *, role: Role = "operator", heading: str = "Overview", **options: Any
+    ) -> Page:
+        context = browser.new_context(**{"viewport": DESK, **options})
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE_MS)
+        context.on("console", lambda m: m.type == "error" and complaints.append(m.text))
+        context.on("weberror", lambda error: complaints.append(str(error.error)))
+        page = context.new_page()
+        page.goto(live.login(role))
+        expect(page.locator("h1")).to_have_text(heading)
+        return page
+
+    yield log_in
+    for context in contexts:
+        context.close()
+    assert [text for text in complaints if not any(each in text for each in EXPECTED)] == []

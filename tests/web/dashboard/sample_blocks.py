@@ -1,0 +1,125 @@
+"""Something to look at in every other block, under names that try to be HTML."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from faults.waiting import eventually
+from holdfast import Counted, Holdfast, Lease, LocalFiles
+
+HOSTILE: Final = "<img src=x onerror=\"document.title='owned'\">"
+
+DAY: Final = "2011-10-10"
+
+QUERIES: Final[dict[str, list[dict[str, str]]]] = {
+    "locks": [{}, {"q": HOSTILE}],
+    "lock": [{"name": HOSTILE}, {"name": f"{HOSTILE} free"}],
+    "semaphores": [{}, {"q": HOSTILE}],
+    "semaphore": [{"name": HOSTILE}, {"name": f"{HOSTILE} free"}],
+    "mailboxes": [{}, {"q": HOSTILE}],
+    "mailbox": [{"name": HOSTILE}, {"name": f"{HOSTILE} empty"}],
+    "chats": [{}, {"q": HOSTILE}],
+    "chat": [{"id": HOSTILE}, {"id": "keeps"}, {"id": f"{HOSTILE} gone"}],
+    "counters": [{}, {"q": HOSTILE}],
+    "counter": [
+        {"name": HOSTILE},
+        {"name": HOSTILE, "precision": "86400", "last": "500"},
+        {"name": f"{HOSTILE} none"},
+    ],
+    "completions": [
+        {},
+        {"name": HOSTILE, "q": "<"},
+        {"name": HOSTILE, "q": f"{HOSTILE} none"},
+        {"name": HOSTILE, "kind": "recent"},
+        {"name": f"{HOSTILE} none", "kind": "recent"},
+    ],
+    "rows": [{}, {"q": HOSTILE}],
+    "cache": [
+        {"name": HOSTILE},
+        {"name": HOSTILE, "id": HOSTILE},
+        {"name": HOSTILE, "id": '["eu", 7]'},
+        {"name": f"{HOSTILE} none", "id": "1"},
+    ],
+    "feeds": [{}, {"q": HOSTILE}],
+    "feed": [{"name": HOSTILE}, {"name": f"{HOSTILE} share"}, {"name": f"{HOSTILE} none"}],
+    "tallies": [{}, {"q": HOSTILE}],
+    "tally": [
+        {"name": HOSTILE},
+        {"name": HOSTILE, "day": DAY, "dimension": HOSTILE, "limit": "500"},
+        {"name": HOSTILE, "day": DAY, "dimension": "none"},
+        {"name": f"{HOSTILE} none"},
+    ],
+}
+"""What each page is asked for."""
+
+
+_held: list[Lease] = []
+"""A lease that nobody has any more warns that it was not released."""
+
+
+class Source:
+    """Rows, of which one cannot be read."""
+
+    def load(self, ids: Sequence[Any]) -> dict[Any, Any]:
+        """All but that one."""
+        row, error = {HOSTILE: HOSTILE}, ValueError(HOSTILE)
+        return {each: error if each == "bad" else {"id": each, **row} for each in ids}
+
+
+def fill_blocks(hf: Holdfast) -> None:
+    """Put something into each."""
+    fill_locks(hf)
+    fill_messages(hf)
+    fill_data(hf)
+    fill_logs(hf)
+    eventually(lambda: hf.locks() and hf.semaphores())  # what is held for a while is listed
+
+
+def fill_locks(hf: Holdfast) -> None:
+    """Held until the client is closed."""
+    _held.append(hf.lock(HOSTILE).acquire())
+    _held.append(hf.semaphore(HOSTILE, limit=2).acquire())
+
+
+def fill_messages(hf: Holdfast) -> None:
+    """Read by some."""
+    box = hf.mailbox(HOSTILE, capacity=5)
+    for body in (HOSTILE, {HOSTILE: [HOSTILE]}, b"\x00\x01", "x" * 600, 5):
+        box.send(body, sender=HOSTILE)
+    everybody = [HOSTILE, "jill", "jack"]
+    hf.create_chat(everybody, sender=HOSTILE, body=HOSTILE, chat_id=HOSTILE, keep="until_read")
+    chat = hf.create_chat(everybody, sender=HOSTILE, body=1, chat_id="keeps", keep=2)
+    for number in range(5):
+        chat.send(number, sender="jill")
+
+
+def fill_data(hf: Holdfast) -> None:
+    """Counts, names and rows."""
+    hf.counter(HOSTILE).add(7)
+    hf.completions(HOSTILE).add(HOSTILE, id=HOSTILE)
+    hf.recent(HOSTILE).touch(HOSTILE)
+    cache = hf.row_cache(HOSTILE, source=Source())
+    cache.schedule_many({HOSTILE: 60.0, ("eu", 7): 60.0, "bad": 60.0})
+    cache.refresh_due()
+
+
+def fill_logs(hf: Holdfast) -> None:
+    """Files on their way, and what was counted in others."""
+    feed = hf.file_feed(HOSTILE, consumers=[HOSTILE, "geo"])
+    feed.publish(io.BytesIO(b"line\n"), name=HOSTILE)
+    hf.file_feed(f"{HOSTILE} share", mode="share").publish(io.BytesIO(b"line\n"), name=HOSTILE)
+    [*files] = feed.consumer("geo").files(timeout=0)
+    assert [file.name for file in files] == [HOSTILE]
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "a.log").write_text(f"{HOSTILE}\n{HOSTILE} rejected\n")
+        hf.tally(HOSTILE).aggregate(LocalFiles(folder), key=counted)
+
+
+def counted(line: bytes) -> Counted | None:
+    """Most lines."""
+    text = line.decode()
+    return None if text.endswith("rejected") else Counted(DAY, {HOSTILE: text})

@@ -1,0 +1,113 @@
+"""Several requests on one connection, sent before any is answered."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+
+import pytest
+
+from faults.servers import Server
+from faults.waiting import eventually
+from holdfast.web import Limits
+from web.running import RunningApp, opened
+
+
+class Line:
+    """A connection, without a client that means well."""
+
+    def __init__(self, live: RunningApp, user: str) -> None:
+        self._app = live
+        self._token = live.tokens.issue(user)
+        self._socket = socket.create_connection(("127.0.0.1", live.port), 60)
+        self._file = self._socket.makefile("rb")
+
+    def request(self, method: str, path: str, body: object = None) -> bytes:
+        """A request as it is sent."""
+        data = b"" if body is None else json.dumps(body).encode()
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: {self._app.host}\r\n"
+            f"Authorization: Bearer {self._token}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+        )
+        return head.encode() + data
+
+    def send(self, data: bytes, size: int = 1 << 20) -> None:
+        """In pieces of *size*."""
+        for i in range(0, len(data), size):
+            self._socket.sendall(data[i : i + size])
+
+    def answer(self) -> tuple[int, object]:
+        """The next answer: its status, and its JSON."""
+        status = int(self._file.readline().split()[1])
+        length = 0
+        while (line := self._file.readline().strip().lower()) != b"":
+            if line.startswith(b"content-length:"):
+                length = int(line.partition(b":")[2])
+        data = self._file.read(length)
+        return status, json.loads(data) if data else None
+
+    def close(self) -> None:
+        """Hang up."""
+        self._file.close()
+        self._socket.close()
+
+
+@pytest.mark.parametrize("size", [1 << 20, 7])
+def test_answers_come_in_the_order_of_the_requests(standalone: Server, size: int) -> None:
+    """A long poll among them holds up those behind it, and none is lost or mixed up."""
+    with opened(standalone.url, f"pipelining-{size}") as live:
+        line = Line(live, "jill")
+        line.send(
+            line.request("POST", "/v1/mailboxes/jill", "one")
+            + line.request("GET", "/v1/mailbox")
+            + line.request("GET", "/v1/inbox?timeout=20")
+            + line.request("POST", "/v1/mailboxes/jill", "two")
+            + line.request("GET", "/nowhere")
+            + line.request("POST", "/v1/mailboxes/jill", {"broken": 1})[:-1]
+            + b"]"
+            + line.request("GET", "/v1/mailbox/latest?n=1"),
+            size,
+        )
+        assert line.answer() == (201, {"seq": 1})
+        status, mail = line.answer()
+        assert (status, len(mail["messages"])) == (200, 1)  # type: ignore[index]
+        time.sleep(0.3)
+        assert live.hf.mailbox("jill").status().unread == 1  # the poll is still waiting
+        live.hf.create_chat(["jill"], sender="jack", body="woken")
+        status, inbox = line.answer()
+        assert inbox["batches"][0]["messages"][0]["body"] == "woken"  # type: ignore[index]
+        assert line.answer() == (201, {"seq": 2})
+        assert line.answer()[0] == 404
+        assert line.answer()[0] == 400
+        status, latest = line.answer()
+        assert latest["messages"][0]["body"] == "two"  # type: ignore[index]
+        line.close()
+
+
+def test_hundreds_in_one_write(standalone: Server) -> None:
+    """Each is answered once, in order."""
+    with opened(standalone.url, "pipelining-many") as live:
+        line = Line(live, "jill")
+        requests = [line.request("POST", "/v1/mailboxes/jack", n) for n in range(100)]
+        sender = threading.Thread(target=lambda: line.send(b"".join(requests)))
+        sender.start()
+        assert [line.answer() for _ in requests] == [(201, {"seq": n + 1}) for n in range(100)]
+        sender.join()
+        line.close()
+        bodies = [message.body for message in live.hf.mailbox("jack").fetch(limit=200).messages]
+        assert bodies == list(range(100))
+
+
+def test_who_hangs_up_waits_no_longer(standalone: Server) -> None:
+    """Also with a request behind the long poll: its place is free, and what follows is not done."""
+    with opened(standalone.url, "pipelining-gone", Limits(waiting=1)) as live:
+        line, other = Line(live, "jill"), live.of("jill")
+        poll = line.request("GET", "/v1/mailbox?timeout=60")
+        line.send(poll + line.request("POST", "/v1/mailboxes/jack", "never"))
+        eventually(lambda: other.get("/v1/mailbox?timeout=0.01").status_code == 429)
+        line.close()
+        eventually(lambda: other.get("/v1/mailbox?timeout=0.01").status_code == 200)
+        assert live.hf.mailbox("jack").status().unread == 0
