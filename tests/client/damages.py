@@ -129,13 +129,13 @@ COUNTERS = [
     Case("counter", lambda c, k: c.set(k("59:2"), "x"), "no key of Holdfast is called so"),
 ]
 ROWS = [
-    Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, and never due", "plan"),
-    Case("rows", lambda c, k: c.zadd(k("due"), {"9": 1}), "'9' is due, and has no period", "due"),
+    Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, but never due", "plan"),
+    Case("rows", lambda c, k: c.zadd(k("due"), {"9": 1}), "'9' is due, but has no period", "due"),
     Case("rows", lambda c, k: c.hset(k("plan"), "1", "x"), "planned for row '1' cannot be read"),
     Case(
         "rows",
         lambda c, k: (c.zadd(k("loads"), {"1": 1}), c.zrem(k("loads"), "")),
-        "the latest token is not there",
+        "the latest token is missing",
         "loads",
     ),
     Case("rows", lambda c, k: c.hset(k("failures"), "1", "x"), "wrong with row '1' cannot be read"),

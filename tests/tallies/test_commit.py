@@ -25,7 +25,7 @@ from holdfast import (
     TallyReport,
 )
 from holdfast.tallies import keys, parts
-from holdfast.tallies._sync.tally import aggregation as reading
+from holdfast.tallies._sync import aggregation as reading
 from holdfast.tallies._sync.writer import COMMIT, SAMPLE, SETTLE, STAGE, Book
 from holdfast.tallies.counted import Sums
 from tallies.tables import small_table

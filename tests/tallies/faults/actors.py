@@ -9,7 +9,7 @@ import time
 
 from holdfast import GeoKey, GeoTable, Holdfast, HoldfastError
 from holdfast.tallies import parts
-from holdfast.tallies._sync.tally import aggregation as reading
+from holdfast.tallies._sync import aggregation as reading
 
 BUDGET = 1 << 20
 LEASE_S = 1.0

@@ -1,4 +1,4 @@
-"""Those of the thirteen defects of the usual design that need a line to look at, or odd clients."""
+"""Those of the 13 defects of the usual design that need a proxy or unusual clients to test."""
 
 from typing import Any
 
@@ -25,11 +25,11 @@ def namespace(request: pytest.FixtureRequest) -> str:
 def test_an_inbox_costs_two_calls_and_has_one_shape(
     half: Half, proxy: Proxy, standalone: Server, namespace: str
 ) -> None:
-    """Defect 10: two calls a chat, and a result that was now this, now that."""
-    with Holdfast.from_url(standalone.url, namespace=namespace) as direct:
+    """Defect 10: two calls for each chat, and results of several types."""
+    with Holdfast.from_url(standalone.url, namespace=namespace) as direct_client:
         for n in range(CHATS):
-            direct.create_chat(["jack", "jill"], sender="jill", body=n, chat_id=f"c{n}")
-        assert direct.inbox("jill").fetch() == [], "what one has said oneself is read"
+            direct_client.create_chat(["jack", "jill"], sender="jill", body=n, chat_id=f"c{n}")
+        assert direct_client.inbox("jill").fetch() == [], "a user has read its own messages"
         inbox = half.client(proxy.url, namespace).inbox("jack")
         half.do(inbox.fetch())
         before = proxy.commands.total()
@@ -37,13 +37,13 @@ def test_an_inbox_costs_two_calls_and_has_one_shape(
         assert proxy.commands.total() - before == 2
         assert all(isinstance(batch, Batch) for batch in batches)
         assert sum(len(batch.messages) for batch in batches) == 10
-        for batch in direct.inbox("jack").fetch():
-            direct.inbox("jack").ack(batch)
+        for batch in direct_client.inbox("jack").fetch():
+            direct_client.inbox("jack").ack(batch)
         assert half.do(inbox.fetch()) == []
 
 
 def test_large_numbers_are_exact(half: Half, standalone: Server, namespace: str) -> None:
-    """Defect 10: they were floats, which skip numbers."""
+    """Defect 10: numbers were floats, which cannot represent all of them."""
     hf = half.client(standalone.url, namespace)
     chat = half.do(hf.create_chat(["jack", "jill"], sender="jill", body=1, chat_id="c"))
     unit = Namespace.of(namespace).unit(keys.CHAT, "c")
@@ -67,7 +67,7 @@ def test_large_numbers_are_exact(half: Half, standalone: Server, namespace: str)
 def test_texts_and_bytes_are_not_mixed_up(
     half: Half, standalone: Server, namespace: str, settings: dict[str, Any]
 ) -> None:
-    """Defect 13: it depended on the settings of the client whether anything worked."""
+    """Defect 13: only some settings of the client worked."""
     kind, client_kind = {
         "sync": (Holdfast, redis.Redis),
         "async": (AsyncHoldfast, redis.asyncio.Redis),

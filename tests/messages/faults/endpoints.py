@@ -1,4 +1,4 @@
-"""Where actors write and read: a chat or a mailbox of either half, or the textbook's chat."""
+"""What actors write to and read from: a chat or a mailbox of either half, or a textbook chat."""
 
 import json
 import time
@@ -11,21 +11,21 @@ from faults.halves import Half, Interrupted
 from faults.interrupts import struck
 from holdfast import Batch, Message, OutcomeUnknown, ServerUnavailable
 
-PLACE = "place"
+TARGET = "target"
 """The name of the chat, or of the mailbox."""
 
 AGAIN_S = 0.005
 PATIENCE_S = 20.0
 
 
-class News(NamedTuple):
-    """What one fetch brought.
+class Fetched(NamedTuple):
+    """The result of one fetch.
 
     Attributes:
-        seqs: numbers of messages.
-        bodies: of them.
-        gap: first, last and reason of what is missing before them.
-        batch: to acknowledge it by.
+        seqs: the numbers of the messages.
+        bodies: the bodies of the messages.
+        gap: first number, last number and reason of the gap before them.
+        batch: the batch, to acknowledge it.
     """
 
     seqs: list[int]
@@ -35,50 +35,50 @@ class News(NamedTuple):
 
     @property
     def upto(self) -> int:
-        """The last number."""
+        """Return the last number."""
         return self.seqs[-1] if self.seqs else self.gap[1] if self.gap else 0
 
 
-NOTHING = News([], [])
+NOTHING = Fetched([], [])
 
 
-class Desk(Protocol):
-    """What an actor needs."""
+class Endpoint(Protocol):
+    """The operations of an actor."""
 
     def send(self, body: Any, sender: str, op_id: str) -> int:
-        """Send exactly once, whatever happens; the number of the message."""
+        """Send a message exactly once, whatever fails; return its number."""
         ...
 
-    def fetch(self, limit: int) -> News:
-        """What is new, perhaps after a while."""
+    def fetch(self, limit: int) -> Fetched:
+        """Return new messages; wait for a short time if there are none."""
         ...
 
-    def ack(self, news: News) -> None:
-        """Be done with it."""
+    def ack(self, news: Fetched) -> None:
+        """Acknowledge *news*."""
         ...
 
     def join(self, user: str) -> None:
-        """Be a member."""
+        """Make *user* a member."""
         ...
 
-    def leave(self, user: str, chat: str = PLACE) -> None:
-        """Be one no longer."""
+    def leave(self, user: str, chat: str = TARGET) -> None:
+        """Remove *user* from the members."""
         ...
 
     def close(self) -> None:
-        """Leave no connection."""
+        """Close all connections."""
         ...
 
 
-class HoldfastDesk:
-    """Ours.
+class HoldfastEndpoint:
+    """A chat or mailbox of Holdfast.
 
     Args:
-        half: which one.
-        url: of the server.
-        namespace: of the round.
+        half: `sync` or `async`.
+        url: URL of the server.
+        namespace: namespace of the round.
         kind: `chat` or `mailbox`.
-        user: who sits here.
+        user: the user who sends or reads.
         access: see `opened`.
         storm_s: see `Half`.
         alarm_s: see `struck`.
@@ -99,62 +99,62 @@ class HoldfastDesk:
         self._half = Half(half, storm_s=storm_s)
         self._alarm_s = alarm_s
         self._hf = hf = self._half.client(url, namespace, access)
-        self._place = hf.chat(PLACE) if kind == "chat" else hf.mailbox(PLACE)
-        self._reading = hf.inbox(user) if kind == "chat" else self._place
+        self._target = hf.chat(TARGET) if kind == "chat" else hf.mailbox(TARGET)
+        self._reading = hf.inbox(user) if kind == "chat" else self._target
 
     def send(self, body: Any, sender: str, op_id: str) -> int:
-        return self._insist(lambda: self._place.send(body, sender=sender, op_id=op_id))
+        return self._retry(lambda: self._target.send(body, sender=sender, op_id=op_id))
 
-    def fetch(self, limit: int) -> News:
+    def fetch(self, limit: int) -> Fetched:
         try:
-            found = self._done(lambda: self._reading.fetch(limit=limit, timeout=0.05))
+            found = self._do(lambda: self._reading.fetch(limit=limit, timeout=0.05))
         except (ServerUnavailable, Interrupted):
             time.sleep(AGAIN_S)
             return NOTHING
         batches: list[Batch] = [found] if isinstance(found, Batch) else found
-        return _news(batches[0]) if any(batches) else NOTHING
+        return _fetched(batches[0]) if any(batches) else NOTHING
 
-    def ack(self, news: News) -> None:
-        self._done(lambda: self._reading.ack(news.batch))
+    def ack(self, news: Fetched) -> None:
+        self._do(lambda: self._reading.ack(news.batch))
 
     def join(self, user: str) -> None:
-        self._insist(lambda: self._place.join(user, start="floor"))
+        self._retry(lambda: self._target.join(user, start="floor"))
 
-    def leave(self, user: str, chat: str = PLACE) -> None:
-        self._insist(lambda: self._hf.chat(chat).leave(user))
+    def leave(self, user: str, chat: str = TARGET) -> None:
+        self._retry(lambda: self._hf.chat(chat).leave(user))
 
     def close(self) -> None:
         self._half.close()
 
-    def _done(self, do: Callable[[], Any]) -> Any:
+    def _do(self, do: Callable[[], Any]) -> Any:
         return self._half.do(struck(do, self._alarm_s))
 
-    def _insist(self, do: Callable[[], Any]) -> Any:
+    def _retry(self, do: Callable[[], Any]) -> Any:
         until_s = time.monotonic() + PATIENCE_S
         while True:
             try:
-                return self._done(do)
+                return self._do(do)
             except OutcomeUnknown as error:
                 do = error.repeat
             except Interrupted:
-                continue  # it has a name, or is harmless to repeat
+                continue  # it has an operation id, or can be repeated safely
             except ServerUnavailable:
                 if time.monotonic() > until_s:
                     raise
                 time.sleep(AGAIN_S)
 
 
-def _news(batch: Batch) -> News:
+def _fetched(batch: Batch) -> Fetched:
     bodies = [message.body for message in batch.messages if isinstance(message, Message)]
     gap = (batch.gap.first, batch.gap.last, batch.gap.reason) if batch.gap else None
-    return News([message.seq for message in batch.messages], bodies, gap, batch)
+    return Fetched([message.seq for message in batch.messages], bodies, gap, batch)
 
 
-class SeedDesk:
-    """The chat that everybody writes first (Redis in Action, section 6.5.2).
+class TextbookEndpoint:
+    """The chat of a textbook (Redis in Action, section 6.5.2), as far as it is tested here.
 
-    Numbers come from a counter, under a lock that is kept for ever; messages lie in a ZSET by their
-    number; and who fetches has thereby read. Only what is tested here is there.
+    Numbers come from a counter, under a lock that never expires. Messages are in a ZSET, scored by
+    their number. A fetch acknowledges what it returns.
     """
 
     def __init__(self, half: str, url: str, namespace: str, *, kind: str, user: str) -> None:
@@ -178,7 +178,7 @@ class SeedDesk:
             self._client.delete(self._lock)
         return seq
 
-    def fetch(self, limit: int) -> News:
+    def fetch(self, limit: int) -> Fetched:
         seen = self._client.zscore(self._chat, self._user) or 0
         found: Any = self._client.zrangebyscore(self._messages, seen + 1, "inf", 0, limit)
         if not found:
@@ -186,22 +186,22 @@ class SeedDesk:
             return NOTHING
         messages = [json.loads(each) for each in found]
         self._client.zadd(self._chat, {self._user: messages[-1]["id"]})
-        return News([each["id"] for each in messages], [each["body"] for each in messages])
+        return Fetched([each["id"] for each in messages], [each["body"] for each in messages])
 
-    def ack(self, news: News) -> None:
-        """Done already, that is the trouble."""
+    def ack(self, news: Fetched) -> None:
+        """Do nothing: the fetch has acknowledged already."""
 
     def join(self, user: str) -> None:
         raise NotImplementedError
 
-    def leave(self, user: str, chat: str = PLACE) -> None:
+    def leave(self, user: str, chat: str = TARGET) -> None:
         raise NotImplementedError
 
     def close(self) -> None:
         self._client.close()
 
 
-DESKS: dict[str, Callable[..., Desk]] = {
-    "holdfast": HoldfastDesk,
-    "seed": SeedDesk,
+ENDPOINTS: dict[str, Callable[..., Endpoint]] = {
+    "holdfast": HoldfastEndpoint,
+    "textbook": TextbookEndpoint,
 }

@@ -1,5 +1,5 @@
-# Generated from test_crowded_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""What others can put into an inbox or a mailbox, and what they cannot."""
+# Generated from test_chat_limits_async.py by tools/unasync.py: edit that, then run `make sync`.
+"""Limits for chats and messages that other users put into an inbox or a mailbox."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ import pytest
 from conftest import Site
 from holdfast import Holdfast, MailboxFull
 
-OWN, LEAST = 1000, 100  # as in lua/parts/crowd.lua
+OWN, LEAST = 1000, 100  # as in lua/parts/chat_list.lua
 
 
-def crowd(hf: Holdfast, site: Site, user: str, adder: str, count: int) -> None:
-    """Let *adder* have added *user* to so many chats."""
+def add_many(hf: Holdfast, site: Site, user: str, adder: str, count: int) -> None:
+    """Store *count* chats to which *adder* has added *user*."""
     client: Any = site.client
     hf.create_chat([user], sender=adder, body=1, chat_id=f"{adder}-begin")
     prefix = f"{site.namespace}:{{inbox:{user}}}"
@@ -23,14 +23,14 @@ def crowd(hf: Holdfast, site: Site, user: str, adder: str, count: int) -> None:
 
 
 def listed(site: Site, user: str) -> set[str]:
-    """The chats on the list of a user."""
+    """Return the chats in the list of a user."""
     client: Any = site.client
     found = client.zrange(f"{site.namespace}:{{inbox:{user}}}:chats", 0, -1)
     return {chat.decode() for chat in found if chat}
 
 
-def test_chats_of_others_push_no_chat_out(hf: Holdfast, site: Site) -> None:
-    """Whether the user created it, wrote in it, acknowledged something, or did nothing yet."""
+def test_chats_added_by_others_displace_no_own_chat(hf: Holdfast, site: Site) -> None:
+    """Chats that the user created or joined, or in which it sent, acknowledged, or did nothing."""
     hf.create_chat(["bob"], sender="jack", body=1, chat_id="created")
     written = hf.create_chat(["jack"], sender="eve", body=1, chat_id="written")
     written.send(2, sender="jack")
@@ -42,14 +42,14 @@ def test_chats_of_others_push_no_chat_out(hf: Holdfast, site: Site) -> None:
     hf.create_chat(["jack"], sender="bob", body=1, chat_id="silent")
     hf.create_chat(["bob"], sender="bob", body=1, chat_id="added")
     hf.chat("added").join("jack", by="bob")
-    crowd(hf, site, "jack", "eve", OWN)
+    add_many(hf, site, "jack", "eve", OWN)
     for n in range(60):
         hf.create_chat(["jack"], sender="eve", body=1, chat_id=f"junk-{n}")
     mine = {"created", "written", "read", "joined", "silent", "added"}
     there = listed(site, "jack")
     assert mine < there
     assert len(there) <= OWN + 1
-    assert {f"junk-{n}" for n in range(60)} < there, "who adds too many loses the oldest of them"
+    assert {f"junk-{n}" for n in range(60)} < there, "only the oldest ones are removed"
     for chat in mine:
         members = hf.chat(chat).members()
         [other] = {"bob", "eve"} & set(members)
@@ -60,12 +60,12 @@ def test_chats_of_others_push_no_chat_out(hf: Holdfast, site: Site) -> None:
     assert mine < set(hf.inbox("jack").unread())
 
 
-def test_many_adders_share_the_room(hf: Holdfast, site: Site) -> None:
+def test_many_adders_share_the_places(hf: Holdfast, site: Site) -> None:
     client: Any = site.client
     prefix = f"{site.namespace}:{{inbox:jack}}"
     hf.create_chat(["jack"], sender="bob", body=1, chat_id="bob")
-    crowd(hf, site, "jack", "eve", 600)
-    crowd(hf, site, "jack", "mallory", 399)
+    add_many(hf, site, "jack", "eve", 600)
+    add_many(hf, site, "jack", "mallory", 399)
     hf.create_chat(["jack"], sender="ann", body=1, chat_id="ann")
     hf.create_chat(["jack"], sender="mallory", body=1, chat_id="mallory")
     adders = [adder.decode() for adder in client.hvals(f"{prefix}:added")]
@@ -80,7 +80,7 @@ def test_a_user_with_many_chats_still_gets_new_ones(hf: Holdfast, site: Site) ->
     chats = f"{site.namespace}:{{inbox:jack}}:chats"
     note = client.zscore(chats, "own")
     client.zadd(chats, {f"own-{n}": note - n for n in range(1, OWN + 50)})
-    crowd(hf, site, "jack", "eve", LEAST)
+    add_many(hf, site, "jack", "eve", LEAST)
     hf.create_chat(["jack"], sender="bob", body=1, chat_id="new")
     [batch, *_] = [b for b in hf.inbox("jack").fetch() if b.source == "new"]
     assert batch.upto == 1
@@ -91,7 +91,7 @@ def test_a_user_with_many_chats_still_gets_new_ones(hf: Holdfast, site: Site) ->
     assert len(listed(site, "jack")) == OWN + 50 + LEAST, "it is the user's own now"
 
 
-def test_nobody_takes_a_chat_of_another_over(hf: Holdfast, site: Site) -> None:
+def test_a_second_adder_does_not_replace_the_first(hf: Holdfast, site: Site) -> None:
     client: Any = site.client
     chat = hf.create_chat(["eve", "jack"], sender="bob", body=1, chat_id="c")
     assert not chat.join("jack", by="eve")
@@ -103,7 +103,7 @@ def test_nobody_takes_a_chat_of_another_over(hf: Holdfast, site: Site) -> None:
 
 
 def test_inboxes_are_ordered_by_activity(hf: Holdfast) -> None:
-    """The chat with the newest message first; and what it costs to look is known before."""
+    """The chat with the newest message comes first, and `size` returns how many there are."""
     for name in ("a", "b", "c"):
         hf.create_chat(["jack"], sender="jill", body=1, chat_id=name)
     inbox = hf.inbox("jack")
@@ -116,7 +116,7 @@ def test_inboxes_are_ordered_by_activity(hf: Holdfast) -> None:
 
 
 def test_one_sender_cannot_fill_a_mailbox(hf: Holdfast) -> None:
-    """Where the program bounds what one sender may have there."""
+    """`per_sender` limits the unread messages of each sender."""
     box = hf.mailbox("jack", capacity=20)
     for n in range(10):
         box.send(n, sender="eve", per_sender=50)
@@ -136,7 +136,7 @@ def test_one_sender_cannot_fill_a_mailbox(hf: Holdfast) -> None:
 
 
 @pytest.mark.parametrize("bound", [3, 40])
-def test_more_than_the_bound_is_never_unread(hf: Holdfast, bound: int) -> None:
+def test_unread_messages_of_a_sender_never_exceed_the_limit(hf: Holdfast, bound: int) -> None:
     box = hf.mailbox("jack", overflow="drop_oldest")
     sent = 0
     for _ in range(4):

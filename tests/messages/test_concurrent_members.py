@@ -1,4 +1,4 @@
-"""Several at once: members who join, leave, send and read together."""
+"""Members that join, leave, send and read at the same time."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +33,7 @@ SENDERS = ["a", "b", "c"]
 PER_SENDER = 100
 
 
-def come_and_go(chat: Chat) -> None:
+def join_and_leave(chat: Chat) -> None:
     rng = random.Random(1)
     for _ in range(60):
         if rng.random() < 0.5:
@@ -43,7 +43,7 @@ def come_and_go(chat: Chat) -> None:
 
 
 def read(inbox: Inbox, seed: int) -> list[tuple[int, object]]:
-    """One of two devices: number and body of all that it is shown until everything is read."""
+    """Read as one of two devices until all is read; return the number and body of each message."""
     rng = random.Random(seed)
     found: list[tuple[int, object]] = []
     while any(inbox.unread().values()):
@@ -63,7 +63,7 @@ def test_many_send_and_the_reader_gets_everything_in_one_order(hf: Holdfast) -> 
             chat.send(f"{user}{n}", sender=user)
 
     with ThreadPoolExecutor(6) as threads:
-        going = threads.submit(come_and_go, chat)
+        going = threads.submit(join_and_leave, chat)
         reading = [threads.submit(read, hf.inbox("r"), seed) for seed in (2, 3)]
         for each in [threads.submit(send, user) for user in SENDERS]:
             each.result()

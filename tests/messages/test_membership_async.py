@@ -1,4 +1,4 @@
-"""The lists of users' chats, when those who write them repeat themselves, or may not."""
+"""The lists of the chats of users, with repeated and with refused calls."""
 
 import pytest
 
@@ -6,8 +6,8 @@ from conftest import Site
 from holdfast import AsyncHoldfast, NoSuchChat, NotAMember
 
 
-async def test_a_leave_that_is_repeated_takes_nothing_from_who_is_back(hf: AsyncHoldfast) -> None:
-    """It answers what it answered; the user reads on in the chat that it has joined again."""
+async def test_a_repeated_leave_does_not_remove_a_user_who_rejoined(hf: AsyncHoldfast) -> None:
+    """It returns the same answer, and the user can read the chat that it has joined again."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     assert await chat.leave("b", op_id="mine")
     await chat.join("b")
@@ -18,7 +18,7 @@ async def test_a_leave_that_is_repeated_takes_nothing_from_who_is_back(hf: Async
     assert [message.seq for message in batch.messages] == [2]
 
 
-async def test_a_last_leave_that_is_repeated_hides_no_new_chat(hf: AsyncHoldfast) -> None:
+async def test_a_repeated_last_leave_does_not_hide_a_new_chat(hf: AsyncHoldfast) -> None:
     chat = await hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     assert await chat.leave("a", op_id="mine")
     await hf.create_chat(["b"], sender="b", body=1, chat_id="c")
@@ -26,7 +26,7 @@ async def test_a_last_leave_that_is_repeated_hides_no_new_chat(hf: AsyncHoldfast
     assert await hf.chats() == ["c"]
 
 
-async def test_a_stranger_touches_nobodys_list(hf: AsyncHoldfast, site: Site) -> None:
+async def test_a_user_who_is_no_member_changes_no_list(hf: AsyncHoldfast, site: Site) -> None:
     for name in ("first", "second"):
         chat = await hf.create_chat(["a"], sender="a", body=1, chat_id=name)
     before = await hf.inbox("a").chats()

@@ -1,4 +1,4 @@
-"""What others can put into an inbox or a mailbox, and what they cannot."""
+"""Limits for chats and messages that other users put into an inbox or a mailbox."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ import pytest
 from conftest import Site
 from holdfast import AsyncHoldfast, MailboxFull
 
-OWN, LEAST = 1000, 100  # as in lua/parts/crowd.lua
+OWN, LEAST = 1000, 100  # as in lua/parts/chat_list.lua
 
 
-async def crowd(hf: AsyncHoldfast, site: Site, user: str, adder: str, count: int) -> None:
-    """Let *adder* have added *user* to so many chats."""
+async def add_many(hf: AsyncHoldfast, site: Site, user: str, adder: str, count: int) -> None:
+    """Store *count* chats to which *adder* has added *user*."""
     client: Any = site.client
     await hf.create_chat([user], sender=adder, body=1, chat_id=f"{adder}-begin")
     prefix = f"{site.namespace}:{{inbox:{user}}}"
@@ -22,14 +22,14 @@ async def crowd(hf: AsyncHoldfast, site: Site, user: str, adder: str, count: int
 
 
 def listed(site: Site, user: str) -> set[str]:
-    """The chats on the list of a user."""
+    """Return the chats in the list of a user."""
     client: Any = site.client
     found = client.zrange(f"{site.namespace}:{{inbox:{user}}}:chats", 0, -1)
     return {chat.decode() for chat in found if chat}
 
 
-async def test_chats_of_others_push_no_chat_out(hf: AsyncHoldfast, site: Site) -> None:
-    """Whether the user created it, wrote in it, acknowledged something, or did nothing yet."""
+async def test_chats_added_by_others_displace_no_own_chat(hf: AsyncHoldfast, site: Site) -> None:
+    """Chats that the user created or joined, or in which it sent, acknowledged, or did nothing."""
     await hf.create_chat(["bob"], sender="jack", body=1, chat_id="created")
     written = await hf.create_chat(["jack"], sender="eve", body=1, chat_id="written")
     await written.send(2, sender="jack")
@@ -41,14 +41,14 @@ async def test_chats_of_others_push_no_chat_out(hf: AsyncHoldfast, site: Site) -
     await hf.create_chat(["jack"], sender="bob", body=1, chat_id="silent")
     await hf.create_chat(["bob"], sender="bob", body=1, chat_id="added")
     await hf.chat("added").join("jack", by="bob")
-    await crowd(hf, site, "jack", "eve", OWN)
+    await add_many(hf, site, "jack", "eve", OWN)
     for n in range(60):
         await hf.create_chat(["jack"], sender="eve", body=1, chat_id=f"junk-{n}")
     mine = {"created", "written", "read", "joined", "silent", "added"}
     there = listed(site, "jack")
     assert mine < there
     assert len(there) <= OWN + 1
-    assert {f"junk-{n}" for n in range(60)} < there, "who adds too many loses the oldest of them"
+    assert {f"junk-{n}" for n in range(60)} < there, "only the oldest ones are removed"
     for chat in mine:
         members = await hf.chat(chat).members()
         [other] = {"bob", "eve"} & set(members)
@@ -59,12 +59,12 @@ async def test_chats_of_others_push_no_chat_out(hf: AsyncHoldfast, site: Site) -
     assert mine < set(await hf.inbox("jack").unread())
 
 
-async def test_many_adders_share_the_room(hf: AsyncHoldfast, site: Site) -> None:
+async def test_many_adders_share_the_places(hf: AsyncHoldfast, site: Site) -> None:
     client: Any = site.client
     prefix = f"{site.namespace}:{{inbox:jack}}"
     await hf.create_chat(["jack"], sender="bob", body=1, chat_id="bob")
-    await crowd(hf, site, "jack", "eve", 600)
-    await crowd(hf, site, "jack", "mallory", 399)
+    await add_many(hf, site, "jack", "eve", 600)
+    await add_many(hf, site, "jack", "mallory", 399)
     await hf.create_chat(["jack"], sender="ann", body=1, chat_id="ann")
     await hf.create_chat(["jack"], sender="mallory", body=1, chat_id="mallory")
     adders = [adder.decode() for adder in client.hvals(f"{prefix}:added")]
@@ -79,7 +79,7 @@ async def test_a_user_with_many_chats_still_gets_new_ones(hf: AsyncHoldfast, sit
     chats = f"{site.namespace}:{{inbox:jack}}:chats"
     note = client.zscore(chats, "own")
     client.zadd(chats, {f"own-{n}": note - n for n in range(1, OWN + 50)})
-    await crowd(hf, site, "jack", "eve", LEAST)
+    await add_many(hf, site, "jack", "eve", LEAST)
     await hf.create_chat(["jack"], sender="bob", body=1, chat_id="new")
     [batch, *_] = [b for b in await hf.inbox("jack").fetch() if b.source == "new"]
     assert batch.upto == 1
@@ -90,7 +90,7 @@ async def test_a_user_with_many_chats_still_gets_new_ones(hf: AsyncHoldfast, sit
     assert len(listed(site, "jack")) == OWN + 50 + LEAST, "it is the user's own now"
 
 
-async def test_nobody_takes_a_chat_of_another_over(hf: AsyncHoldfast, site: Site) -> None:
+async def test_a_second_adder_does_not_replace_the_first(hf: AsyncHoldfast, site: Site) -> None:
     client: Any = site.client
     chat = await hf.create_chat(["eve", "jack"], sender="bob", body=1, chat_id="c")
     assert not await chat.join("jack", by="eve")
@@ -102,7 +102,7 @@ async def test_nobody_takes_a_chat_of_another_over(hf: AsyncHoldfast, site: Site
 
 
 async def test_inboxes_are_ordered_by_activity(hf: AsyncHoldfast) -> None:
-    """The chat with the newest message first; and what it costs to look is known before."""
+    """The chat with the newest message comes first, and `size` returns how many there are."""
     for name in ("a", "b", "c"):
         await hf.create_chat(["jack"], sender="jill", body=1, chat_id=name)
     inbox = hf.inbox("jack")
@@ -115,7 +115,7 @@ async def test_inboxes_are_ordered_by_activity(hf: AsyncHoldfast) -> None:
 
 
 async def test_one_sender_cannot_fill_a_mailbox(hf: AsyncHoldfast) -> None:
-    """Where the program bounds what one sender may have there."""
+    """`per_sender` limits the unread messages of each sender."""
     box = hf.mailbox("jack", capacity=20)
     for n in range(10):
         await box.send(n, sender="eve", per_sender=50)
@@ -135,7 +135,9 @@ async def test_one_sender_cannot_fill_a_mailbox(hf: AsyncHoldfast) -> None:
 
 
 @pytest.mark.parametrize("bound", [3, 40])
-async def test_more_than_the_bound_is_never_unread(hf: AsyncHoldfast, bound: int) -> None:
+async def test_unread_messages_of_a_sender_never_exceed_the_limit(
+    hf: AsyncHoldfast, bound: int
+) -> None:
     box = hf.mailbox("jack", overflow="drop_oldest")
     sent = 0
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""A server that restarts from an older state: readers are told, and nothing new is withheld."""
+"""A server that restarts from an older state: readers get a reset, and all new messages."""
 
 import secrets
 import threading
@@ -14,7 +14,7 @@ from holdfast import Batch, HoldfastError, NoSuchChat
 READ_S = 30.0
 
 
-class Place:
+class LogUnderTest:
     """A mailbox, or a chat that is read through an inbox, with one sender and one reader."""
 
     def __init__(self, half: Half, rollback: Rollback, kind: str) -> None:
@@ -52,96 +52,94 @@ class Place:
         for batch in batches:
             try:
                 self.half.insist(lambda batch=batch: self.source.ack(batch))
-            except HoldfastError as error:  # it may refuse what the server lost, and says so
+            except HoldfastError as error:  # the server may refuse what it lost
                 print("not acknowledged:", error)
 
     def read_all(self) -> None:
-        """Read until nothing is left: in a bounded number of fetches."""
+        """Read until no message is left, with at most 20 fetches."""
         for _ in range(20):
             batches = self.fetch()
             if not batches:
                 return
             self.ack(batches)
-        raise AssertionError("the same messages come again and again")
+        raise AssertionError("fetches return the same messages without end")
 
 
 @pytest.fixture(params=["mailbox", "chat"])
-def place(request: pytest.FixtureRequest, half: Half, rollback: Rollback) -> Place:
-    place = Place(half, rollback, request.param)
-    place.create()
-    place.send("first")
-    return place
+def log(request: pytest.FixtureRequest, half: Half, rollback: Rollback) -> LogUnderTest:
+    log = LogUnderTest(half, rollback, request.param)
+    log.create()
+    log.send("first")
+    return log
 
 
 @pytest.mark.parametrize("saved", ["sent", "fetched", "acknowledged", "read to the end"])
 @pytest.mark.parametrize("sends", [1, 2, 5])
-def test_what_is_sent_after_the_restart_is_received(
-    place: Place, rollback: Rollback, saved: str, sends: int
+def test_messages_sent_after_the_restart_are_received(
+    log: LogUnderTest, rollback: Rollback, saved: str, sends: int
 ) -> None:
     if saved == "sent":
         rollback.save()
-    batches = place.fetch()
+    batches = log.fetch()
     if saved == "fetched":
         rollback.save()
-    place.ack(batches)
+    log.ack(batches)
     if saved == "acknowledged":
         rollback.save()
-    place.send("lost 1", "lost 2")
-    place.read_all()
+    log.send("lost 1", "lost 2")
+    log.read_all()
     if saved == "read to the end":
         rollback.save()
     rollback.restart()
     new = [f"new {n}" for n in range(sends)]
-    place.send(*new)
-    eventually(lambda: place.read_all() or new[-1] in place.received, READ_S)
-    assert set(new) <= set(place.received) or place.gaps
+    log.send(*new)
+    eventually(lambda: log.read_all() or new[-1] in log.received, READ_S)
+    assert set(new) <= set(log.received) or log.gaps
 
 
 @pytest.mark.parametrize("sends", [1, 2, 3, 5])
 def test_an_old_batch_that_is_acknowledged_late_hides_no_new_message(
-    place: Place, rollback: Rollback, sends: int
+    log: LogUnderTest, rollback: Rollback, sends: int
 ) -> None:
-    place.ack(place.fetch())
+    log.ack(log.fetch())
     rollback.save()
-    place.send("lost 1", "lost 2", "lost 3")
-    old = place.fetch()
+    log.send("lost 1", "lost 2", "lost 3")
+    old = log.fetch()
     rollback.restart()
     new = [f"new {n}" for n in range(sends)]
-    place.send(*new)
-    place.ack(old)
-    place.read_all()
-    assert set(new) <= set(place.received) or place.gaps
+    log.send(*new)
+    log.ack(old)
+    log.read_all()
+    assert set(new) <= set(log.received) or log.gaps
 
 
-def test_who_waits_is_woken_after_the_restart(place: Place, rollback: Rollback) -> None:
-    """A reader that waits while the server restarts gets what is sent then."""
-    place.read_all()
+def test_a_waiting_reader_is_woken_after_the_restart(log: LogUnderTest, rollback: Rollback) -> None:
+    """The message that is sent after the restart wakes the reader."""
+    log.read_all()
     rollback.save()
-    place.send("lost")
-    place.read_all()
-    waiting = threading.Thread(target=lambda: place.fetch(timeout=READ_S))
+    log.send("lost")
+    log.read_all()
+    waiting = threading.Thread(target=lambda: log.fetch(timeout=READ_S))
     waiting.start()
     rollback.restart()
-    place.send("new")
+    log.send("new")
     waiting.join(READ_S)
     assert not waiting.is_alive()
-    place.read_all()
-    assert "new" in place.received or place.gaps
+    log.read_all()
+    assert "new" in log.received or log.gaps
 
 
-def test_a_chat_that_was_created_or_joined_since_then_is_gone(
-    half: Half, rollback: Rollback
-) -> None:
-    place = Place(half, rollback, "chat")
+def test_a_chat_created_after_the_saved_state_is_lost(half: Half, rollback: Rollback) -> None:
+    log = LogUnderTest(half, rollback, "chat")
     rollback.save()
-    place.create()
-    place.send("lost")
-    place.read_all()
+    log.create()
+    log.send("lost")
+    log.read_all()
     rollback.restart()
     with pytest.raises(NoSuchChat):
-        place.send("nowhere")
-    assert place.fetch() == []
-    place.create()
-    place.send("new")
-    place.read_all()
-    assert "new" in place.received or place.gaps
+        log.send("nowhere")
+    assert log.fetch() == []
+    log.create()
+    log.send("new")
+    log.read_all()
+    assert "new" in log.received or log.gaps

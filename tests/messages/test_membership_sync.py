@@ -1,5 +1,5 @@
-# Generated from test_lists_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""The lists of users' chats, when those who write them repeat themselves, or may not."""
+# Generated from test_membership_async.py by tools/unasync.py: edit that, then run `make sync`.
+"""The lists of the chats of users, with repeated and with refused calls."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from conftest import Site
 from holdfast import Holdfast, NoSuchChat, NotAMember
 
 
-def test_a_leave_that_is_repeated_takes_nothing_from_who_is_back(hf: Holdfast) -> None:
-    """It answers what it answered; the user reads on in the chat that it has joined again."""
+def test_a_repeated_leave_does_not_remove_a_user_who_rejoined(hf: Holdfast) -> None:
+    """It returns the same answer, and the user can read the chat that it has joined again."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     assert chat.leave("b", op_id="mine")
     chat.join("b")
@@ -19,7 +19,7 @@ def test_a_leave_that_is_repeated_takes_nothing_from_who_is_back(hf: Holdfast) -
     assert [message.seq for message in batch.messages] == [2]
 
 
-def test_a_last_leave_that_is_repeated_hides_no_new_chat(hf: Holdfast) -> None:
+def test_a_repeated_last_leave_does_not_hide_a_new_chat(hf: Holdfast) -> None:
     chat = hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     assert chat.leave("a", op_id="mine")
     hf.create_chat(["b"], sender="b", body=1, chat_id="c")
@@ -27,7 +27,7 @@ def test_a_last_leave_that_is_repeated_hides_no_new_chat(hf: Holdfast) -> None:
     assert hf.chats() == ["c"]
 
 
-def test_a_stranger_touches_nobodys_list(hf: Holdfast, site: Site) -> None:
+def test_a_user_who_is_no_member_changes_no_list(hf: Holdfast, site: Site) -> None:
     for name in ("first", "second"):
         chat = hf.create_chat(["a"], sender="a", body=1, chat_id=name)
     before = hf.inbox("a").chats()

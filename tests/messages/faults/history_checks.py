@@ -1,8 +1,8 @@
-"""What a history of senders and readers of one chat or mailbox must show.
+"""Checks of a history of senders and readers of one chat or mailbox.
 
-Kinds of operations, by the `key` of who did it: `send` (number; its value is the number of the
-message in the log), `fetch` (seqs, bodies, gap), `told` (a gap was seen), `handle` (seq), `ack`
-(upto). Each function raises AssertionError with what is wrong.
+The `key` of an operation is its user. Kinds of operations: `send` (number; its value is the number
+of the message in the log), `fetch` (seqs, bodies, gap), `gap` (the reader has seen a gap), `handle`
+(seq), `ack` (upto). Each function raises an AssertionError that describes the violation.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,13 +15,13 @@ SHOWN = 10
 
 
 def check(history: Sequence[Operation], readers: Iterable[str], keep: int | None) -> None:
-    """All that is promised.
+    """Check all guarantees.
 
     Args:
-        history: of all actors, until the readers had read everything.
-        readers: users who were there all the time.
-        keep: how many messages are kept whether they are read or not; None: all until they are
-            read, so that there are no gaps.
+        history: operations of all actors, until the readers have read all messages.
+        readers: users who were members all the time.
+        keep: how many messages are kept, read or not; None: all until they are read, so that there
+            are no gaps.
     """
     one_order(history)
     for reader in readers:
@@ -33,7 +33,7 @@ def check(history: Sequence[Operation], readers: Iterable[str], keep: int | None
 
 
 def one_order(history: Sequence[Operation]) -> None:
-    """All see the same messages under the same numbers, each once, in the order of sending."""
+    """Check that all users get the same messages with the same numbers, in the order of sending."""
     log: dict[int, list[Any]] = {}
     for fetch in _ok(history, "fetch"):
         for seq, body in zip(fetch.value["seqs"], fetch.value["bodies"], strict=True):
@@ -41,24 +41,24 @@ def one_order(history: Sequence[Operation]) -> None:
     numbers = [(user, number) for _, (user, number) in sorted(log.items())]
     assert len(set(numbers)) == len(numbers), f"sent once, stored twice: {_twice(numbers)}"
     attempts = {(send.key, send.fields["number"]) for send in _all(history, "send")}
-    assert attempts.issuperset(numbers), f"from nowhere: {set(numbers) - attempts}"
+    assert attempts.issuperset(numbers), f"stored, but never sent: {set(numbers) - attempts}"
     for send in _ok(history, "send"):
         body = log.get(send.value, [send.key, send.fields["number"]])
         assert body == [send.key, send.fields["number"]], f"{send} is stored as {body}"
     for user in {user for user, _ in numbers}:
         own = [number for sender, number in numbers if sender == user]
         assert own == sorted(own), f"of {user} in another order: {own}"
-    _as_time_went(history)
+    _respects_time(history)
 
 
-def _as_time_went(history: Sequence[Operation]) -> None:
-    """What was sent after another message had been sent comes after it."""
+def _respects_time(history: Sequence[Operation]) -> None:
+    """Check that a message sent after the end of another send has a higher number."""
     began: dict[tuple[str, int], int] = {}
     ended: list[tuple[int, int]] = []
     found: dict[tuple[str, int], int] = {}
     for send in sorted(_all(history, "send"), key=lambda send: send.invoke_ns):
         name = (send.key, send.fields["number"])
-        began.setdefault(name, send.invoke_ns)  # of those that were repeated, the first time
+        began.setdefault(name, send.invoke_ns)  # of a repeated send: the first attempt
         if send.outcome == "ok" and send.return_ns is not None:
             found[name] = send.value
             ended.append((send.return_ns, send.value))
@@ -72,18 +72,18 @@ def _as_time_went(history: Sequence[Operation]) -> None:
 
 
 def nothing_is_lost(history: Sequence[Operation], reader: str) -> None:
-    """The reader handled each message, or was told that it is missing."""
+    """Check that the reader handled each message, or got a gap for it."""
     own = [operation for operation in history if operation.key == reader]
     known = {operation.fields["seq"] for operation in _ok(own, "handle")}
-    for told in _ok(own, "told"):
-        first, last, _ = told.fields["gap"]
+    for operation in _ok(own, "gap"):
+        first, last, _ = operation.fields["gap"]
         known |= set(range(first, last + 1))
     lost = sorted(set(range(1, last_number(history) + 1)) - known)
     assert not lost, f"{len(lost)} lost, never handled by {reader}: {lost[:SHOWN]}"
 
 
 def nothing_is_skipped(own: Sequence[Operation]) -> None:
-    """What a reader is shown has no hole, and begins at what may not be acknowledged yet."""
+    """Check that batches have no holes, and begin at the first unacknowledged message or before."""
     acks = _all(own, "ack")
     for fetch in _with_news(own):
         seqs, gap = fetch.value["seqs"], fetch.value["gap"]
@@ -97,7 +97,7 @@ def nothing_is_skipped(own: Sequence[Operation]) -> None:
 
 
 def nothing_is_repeated(own: Sequence[Operation]) -> None:
-    """What was acknowledged before a fetch is not shown by it: the cursor never goes back."""
+    """Check that a fetch does not return what was acknowledged before it."""
     acks = _ok(own, "ack")
     for fetch in _with_news(own):
         done = [ack.fields["upto"] for ack in acks if _end(ack) < fetch.invoke_ns]
@@ -106,7 +106,7 @@ def nothing_is_repeated(own: Sequence[Operation]) -> None:
 
 
 def no_gap_without_need(own: Sequence[Operation], top: int, keep: int | None) -> None:
-    """Only what lies beyond the limits is missing, and it is not called lost by the server."""
+    """Check that only messages beyond the limits are dropped, and none is reported as lost."""
     for fetch in _with_news(own):
         if gap := fetch.value["gap"]:
             assert keep is not None, f"nothing was to be dropped: {fetch}"
@@ -115,7 +115,7 @@ def no_gap_without_need(own: Sequence[Operation], top: int, keep: int | None) ->
 
 
 def last_number(history: Iterable[Operation]) -> int:
-    """The highest number that anybody knows of."""
+    """Return the highest number in the history."""
     shown = [seq for fetch in _ok(history, "fetch") for seq in fetch.value["seqs"]]
     return max([*shown, *(send.value for send in _ok(history, "send"))], default=0)
 
