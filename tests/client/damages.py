@@ -161,7 +161,9 @@ FILES = [
     Case("feed", lambda c, k: _renamed(c, k("names"), "a.log", "z"), "a name of another", "files"),
     Case("feed", lambda c, k: c.hset(k("publishing"), "1", "a.log"), "whether file '1' is being"),
     Case("feed", lambda c, k: _packed(c, k("files"), "1", done="000"), "for 3 groups, not for 2"),
-    Case("feed", lambda c, k: c.hset(k("positions"), "1:9", _PLACE), "in a file that is not there"),
+    Case(
+        "feed", lambda c, k: c.hset(k("positions"), "1:9", _PLACE), "in a file that does not exist"
+    ),
     Case("feed", lambda c, k: c.hset(k("positions"), "2:1", "x"), "position '2:1' cannot be read"),
     Case(
         "feed",
@@ -169,11 +171,17 @@ FILES = [
         "position '2:1' is at 999999999 of",
     ),
     Case(
-        "feed", lambda c, k: c.hset(k("positions"), "2:1", _TOKEN), "a token that was never given"
+        "feed",
+        lambda c, k: c.hset(k("positions"), "2:1", _TOKEN),
+        "a token that was never assigned",
     ),
-    Case("feed", lambda c, k: c.hset(k("positions"), "9", "1"), "group '9' stands nowhere"),
+    Case("feed", lambda c, k: c.hset(k("positions"), "9", "1"), "group '9' has no valid position"),
     Case("feed", lambda c, k: c.hset(k("positions"), "x", "1"), "'x' is not a position"),
-    Case("feed", lambda c, k: c.hset(k("positions"), "*x", "1 1"), "was given a file, and is none"),
+    Case(
+        "feed",
+        lambda c, k: c.hset(k("positions"), "*x", "1 1"),
+        "was assigned a file, but does not exist",
+    ),
     Case("feed", lambda c, k: c.persist(k("chunks")), "it never expires", "chunks"),
 ]
 TALLIES = [
