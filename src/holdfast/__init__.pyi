@@ -37,7 +37,7 @@ from .queues._async.queue import AsyncQueue as AsyncQueue
 from .queues.registry import Task as Task
 from .queues.registry import TaskRegistry as TaskRegistry
 from .queues.task import Call as Call
-from .queues.task import Pace as Pace
+from .queues.task import Throughput as Throughput
 from .queues.task import QueueStats as QueueStats
 from .queues.task import Retry as Retry
 from .queues.task_status import TaskStatus as TaskStatus
@@ -103,8 +103,8 @@ from .tallies._sync.tally import Tally as Tally
 from .tallies._async.tally import AsyncTally as AsyncTally
 from .tallies.counted import Counted as Counted
 from .tallies.geo.key import GeoKey as GeoKey
+from .tallies.geo.table import GeoLocation as GeoLocation
 from .tallies.geo.table import GeoTable as GeoTable
-from .tallies.place import Place as Place
 from .tallies.report import Change as Change
 from .tallies.report import Count as Count
 from .tallies.report import Rejected as Rejected

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .. import Pace
+from .. import Throughput
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class DrainResult:
         )
 
 
-def sum_of(paces: Iterable[Pace], delayed: int) -> DrainResult:
+def sum_of(throughputs: Iterable[Throughput], delayed: int) -> DrainResult:
     """Return the sum of what the queues keep."""
     done = retried = dead = 0
-    for minute in paces:
+    for minute in throughputs:
         done += minute.done
         retried += minute.retried
         dead += minute.dead

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ...files.options import Mode
     from ...locks._async.fenced import AsyncFenced
     from ...locks._async.lock import AsyncLock, AsyncLockAll, AsyncSemaphore
-    from ...locks._async.permits import AsyncPlaces
+    from ...locks._async.permits import AsyncPermits
     from ...locks.options import LockOptions
     from ...locks.states import LockState, SemaphoreState
     from ...messages._async.chat import AsyncChat
@@ -293,12 +293,12 @@ class AsyncHoldfast:
         parts = self._resources
         return AsyncFenced(parts.caller, parts.namespace.unit(FENCED, key))
 
-    def _permits(self, kind: str, name: str, options: LockOptions) -> AsyncPlaces:
-        from holdfast.locks._async.permits import AsyncPlaces
+    def _permits(self, kind: str, name: str, options: LockOptions) -> AsyncPermits:
+        from holdfast.locks._async.permits import AsyncPermits
 
         parts = self._resources
         unit = parts.namespace.unit(kind, name)
-        return AsyncPlaces(parts.caller, parts.renewer, parts.waiters, unit, options)
+        return AsyncPermits(parts.caller, parts.renewer, parts.waiters, unit, options)
 
     # Task queues
 
@@ -389,11 +389,11 @@ class AsyncHoldfast:
             unknown_timeout: seconds that a task missing in *tasks* waits for a worker that knows
                 it, as during a deployment. Then it is dead-lettered as `unknown-task`.
         """
-        from holdfast.queues.worker.options import Plan
+        from holdfast.queues.worker.options import WorkerOptions
         from holdfast.queues.worker.worker import AsyncWorker
 
         parts = self._resources
-        plan = Plan.checked(
+        plan = WorkerOptions.checked(
             parts.namespace,
             tasks,
             queues=queues,

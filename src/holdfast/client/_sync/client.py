@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...files.options import Mode
     from ...locks._sync.fenced import Fenced
     from ...locks._sync.lock import Lock, LockAll, Semaphore
-    from ...locks._sync.permits import Places
+    from ...locks._sync.permits import Permits
     from ...locks.options import LockOptions
     from ...locks.states import LockState, SemaphoreState
     from ...messages._sync.chat import Chat
@@ -294,12 +294,12 @@ class Holdfast:
         parts = self._resources
         return Fenced(parts.caller, parts.namespace.unit(FENCED, key))
 
-    def _permits(self, kind: str, name: str, options: LockOptions) -> Places:
-        from holdfast.locks._sync.permits import Places
+    def _permits(self, kind: str, name: str, options: LockOptions) -> Permits:
+        from holdfast.locks._sync.permits import Permits
 
         parts = self._resources
         unit = parts.namespace.unit(kind, name)
-        return Places(parts.caller, parts.renewer, parts.waiters, unit, options)
+        return Permits(parts.caller, parts.renewer, parts.waiters, unit, options)
 
     # Task queues
 
@@ -390,11 +390,11 @@ class Holdfast:
             unknown_timeout: seconds that a task missing in *tasks* waits for a worker that knows
                 it, as during a deployment. Then it is dead-lettered as `unknown-task`.
         """
-        from holdfast.queues.worker.options import Plan
+        from holdfast.queues.worker.options import WorkerOptions
         from holdfast.queues.worker.worker import Worker
 
         parts = self._resources
-        plan = Plan.checked(
+        plan = WorkerOptions.checked(
             parts.namespace,
             tasks,
             queues=queues,

@@ -138,9 +138,13 @@ class AsyncTaskBench:
         return [name for name, one in stats.items() if one.ready or one.running]
 
     async def _counted(self, names: Sequence[str]) -> DrainResult:
-        paces = [pace for name in names for pace in await self._hf.queue(name).pace(KEPT_MINUTES)]
+        throughputs = [
+            throughput
+            for name in names
+            for throughput in await self._hf.queue(name).throughput(KEPT_MINUTES)
+        ]
         delayed = sum([(await self._hf.queue(name).stats()).delayed for name in names])
-        return sum_of(paces, delayed)
+        return sum_of(throughputs, delayed)
 
 
 def _queues(matcher: TaskMatcher) -> tuple[str, ...]:

@@ -139,9 +139,13 @@ class TaskBench:
         return [name for name, one in stats.items() if one.ready or one.running]
 
     def _counted(self, names: Sequence[str]) -> DrainResult:
-        paces = [pace for name in names for pace in self._hf.queue(name).pace(KEPT_MINUTES)]
+        throughputs = [
+            throughput
+            for name in names
+            for throughput in self._hf.queue(name).throughput(KEPT_MINUTES)
+        ]
         delayed = sum([(self._hf.queue(name).stats()).delayed for name in names])
-        return sum_of(paces, delayed)
+        return sum_of(throughputs, delayed)
 
 
 def _queues(matcher: TaskMatcher) -> tuple[str, ...]:
