@@ -64,7 +64,7 @@ QUEUE = [
     Case("queue", lambda c, k: c.expire(k("bodies"), 100), "expires in 100 s, and should stay"),
     Case("queue", lambda c, k: c.set(k("awaited"), "x"), "holds a string, and should hold a hash"),
     Case("queue", lambda c, k: c.set(k("result:x"), "x"), "never expires, and should", "result:x"),
-    Case("queue", lambda c, k: c.set(k("nonsense"), "x"), "no key of Holdfast is called so"),
+    Case("queue", lambda c, k: c.set(k("nonsense"), "x"), "no key of Holdfast has this name"),
 ]
 LOCKS = [
     Case("lock", lambda c, k: c.zadd(k("holders"), {"other": 1}), "2 hold the lock at once"),
@@ -131,7 +131,7 @@ COUNTERS = [
     Case("counter", lambda c, k: c.delete(k("definition")), "has no definition", "60:"),
     Case("counter", lambda c, k: c.set(k("definition"), "x", ex=99), "it cannot be read"),
     Case("counter", lambda c, k: c.hset(k("60:0"), "x", "1"), "bucket 'x' cannot be read", "60:0"),
-    Case("counter", lambda c, k: c.set(k("59:2"), "x"), "no key of Holdfast is called so"),
+    Case("counter", lambda c, k: c.set(k("59:2"), "x"), "no key of Holdfast has this name"),
 ]
 ROWS = [
     Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, but never due", "plan"),
