@@ -159,7 +159,7 @@ def disorder(day: Any, accounts: dict[str, Any]) -> None:
         (drop, "does not have number"),
         (drop_the_last, "does not have number"),
         (change, "has something else as number"),
-        (invent, "which nobody has written"),
+        (invent, "which was never written"),
         (write_twice, "their numbers are not 1 to"),
         (give_up, "did not come to do"),
         (repeat, "again after acknowledging it"),

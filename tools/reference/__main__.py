@@ -16,7 +16,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def pages() -> dict[Path, str]:
-    """What each generated page should hold."""
+    """Return the contents of each generated page."""
     found = rooms()
     written = {DOCS / "reference" / f"{room.name}.md": room.page() for room in found}
     written[DOCS / "reference" / "README.md"] = contents(found)
@@ -42,7 +42,7 @@ seconds since 1970. Arguments after `*` are given by name. Wrong arguments are `
 
 
 def contents(found: list[Room]) -> str:
-    """The first page: which name is on which."""
+    """Return the first page: which name is on which page."""
     rows = []
     for room in found:
         links = " ".join(f"[`{name}`]({room.name}.md#{name.lower()})" for name in room.names)
