@@ -78,7 +78,7 @@ def _of_reader(account: Account, source: str, messages: Mapping[int, Act]) -> It
     for seq, note in got.items():
         act = messages.get(seq)
         if act is None:
-            yield f"{user} has number {seq} of {source}, which was never written"
+            yield f"{user} has number {seq} of {source}, which no user has written"
         elif note != (act.user, act.id, act.text):
             yield f"{user} has something else as number {seq} of {source}"
 

@@ -63,7 +63,7 @@ OPTIONS: Final = {
 
 MAY_UNPACK: Final = {
     "completions/add": "no more than 16 for each name, and a client sends 100",
-    "messages/parts/chat_limit": "no more than OWN and LEAST together",
+    "messages/parts/chat_list": "no more than OWN and LEAST together",
     "messages/parts/retention": "no more than PAGE readers",
     "queues/enqueue": "no more than two for each task, and a producer sends at most 500",
     "queues/parts/grant": "no more than two for each of `want`, which is at most 256",
