@@ -63,20 +63,27 @@ QUEUE = [
 ]
 LOCKS = [
     Case("lock", lambda c, k: c.zadd(k("holders"), {"other": 1}), "2 hold the lock at once"),
-    Case("lock", lambda c, k: c.hdel(k("state"), "fence"), "no fence is stored", "state"),
-    Case("lock", lambda c, k: c.hdel(k("state"), "limit"), "how many may hold at once", "state"),
+    Case(
+        "lock", lambda c, k: c.hdel(k("state"), "fence"), "there is a holder but no fence", "state"
+    ),
+    Case("lock", lambda c, k: c.hdel(k("state"), "limit"), "it has no valid limit", "state"),
     Case("lock", lambda c, k: c.persist(k("state")), "it never expires", "state"),
-    Case("lock", lambda c, k: c.zadd(k("line"), {"a c": 1}), "one is to be there alone", "state"),
-    Case("semaphore", lambda c, k: c.zadd(k("line"), {"alone": 1}), "nobody who could be told"),
+    Case(
+        "lock",
+        lambda c, k: c.zadd(k("wait_queue"), {"a c": 1}),
+        "it has an uncontended holder, but",
+        "state",
+    ),
+    Case("semaphore", lambda c, k: c.zadd(k("wait_queue"), {"alone": 1}), "is not a waiter"),
     Case(
         "semaphore",
-        lambda c, k: c.zadd(k("line"), {"a c": 1, "b c": 1}),
+        lambda c, k: c.zadd(k("wait_queue"), {"a c": 1, "b c": 1}),
         "2 wait with the same ticket",
     ),
     Case(
         "semaphore",
-        lambda c, k: c.zadd(k("holders"), {b"?" + c.hget(k("state"), "sole"): 1}),
-        "has two places",
+        lambda c, k: c.zadd(k("holders"), {b"?" + c.hget(k("state"), "uncontended"): 1}),
+        "has two permits",
     ),
     Case("fenced", lambda c, k: c.hdel(k("fenced"), "fence"), "it has no fence"),
     Case("fenced", lambda c, k: c.hset(k("fenced"), "value", "{"), "its value is no JSON"),
@@ -122,13 +129,13 @@ COUNTERS = [
     Case("counter", lambda c, k: c.set(k("59:2"), "x"), "no key of Holdfast is called so"),
 ]
 ROWS = [
-    Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, and never due", "plan"),
-    Case("rows", lambda c, k: c.zadd(k("due"), {"9": 1}), "'9' is due, and has no period", "due"),
+    Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, but never due", "plan"),
+    Case("rows", lambda c, k: c.zadd(k("due"), {"9": 1}), "'9' is due, but has no period", "due"),
     Case("rows", lambda c, k: c.hset(k("plan"), "1", "x"), "planned for row '1' cannot be read"),
     Case(
         "rows",
         lambda c, k: (c.zadd(k("loads"), {"1": 1}), c.zrem(k("loads"), "")),
-        "the latest token is not there",
+        "the latest token is missing",
         "loads",
     ),
     Case("rows", lambda c, k: c.hset(k("failures"), "1", "x"), "wrong with row '1' cannot be read"),

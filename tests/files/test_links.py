@@ -104,7 +104,7 @@ def test_a_folder_that_becomes_a_link_leads_nothing_out(
 
 def save(file: FeedFile, folder: Path, meanwhile: object) -> None:
     """Save a file, with something that happens after its first window."""
-    windows = file._windows
+    windows = file._reader.windows
 
     def disturbed(chain: object) -> Iterator[list[bytes]]:
         for n, window in enumerate(windows(chain)):  # type: ignore[arg-type]
@@ -112,7 +112,7 @@ def save(file: FeedFile, folder: Path, meanwhile: object) -> None:
             if n == 0 and callable(meanwhile):
                 meanwhile()
 
-    file._windows = disturbed  # type: ignore[method-assign, assignment]
+    file._reader.windows = disturbed  # type: ignore[method-assign, assignment]
     with file:
         file.save_to(folder)
 

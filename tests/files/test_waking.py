@@ -32,7 +32,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture
 def by_the_bell_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("publisher.RECHECK_S", "session.LOOK_S", "feed_file.LOOK_S"):
+    for name in ("publisher.RECHECK_S", "session.LOOK_S", "chunk_reader.LOOK_S"):
         monkeypatch.setattr(f"holdfast.files._sync.{name}", NEVER_S)
 
 

@@ -63,7 +63,7 @@ OPTIONS: Final = {
 
 MAY_UNPACK: Final = {
     "completions/add": "no more than 16 for each name, and a client sends 100",
-    "messages/parts/chat_limit": "no more than OWN and LEAST together",
+    "messages/parts/chat_list": "no more than OWN and LEAST together",
     "messages/parts/retention": "no more than PAGE readers",
     "queues/enqueue": "no more than two for each task, and a producer sends at most 500",
     "queues/parts/grant": "no more than two for each of `want`, which is at most 256",
@@ -73,7 +73,7 @@ MAY_UNPACK: Final = {
     "rows/get_many": "no more than one for each row, of which a client asks for at most 500",
     "rows/parts/store": "no more than two for each row, likewise",
     "rows/claim_due": "no more than two for each of `limit`, which is at most 500",
-    "tallies/parts/add": "no more than TOGETHER values and their counts",
+    "tallies/parts/add": "no more than VALUES_PER_COMMAND values and their counts",
 }
 """`unpack` overflows the stack of Lua at some thousand values."""
 

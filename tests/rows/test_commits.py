@@ -190,7 +190,7 @@ async def test_async_sessions(
             hook.remove()
         assert (await cache.get(("eu", 1), timeout=0)).state == "fresh"
         assert (await cache.get(("eu", 2), timeout=0)).state == "uncached"
-        with pytest.raises(TypeError, match="is told by an async_sessionmaker or an AsyncSession"):
+        with pytest.raises(TypeError, match="needs an async_sessionmaker or an AsyncSession"):
             cache.invalidate_on_commit(sessions)
     await engine.dispose()
 

@@ -71,20 +71,6 @@ class Attempt(msgspec.Struct):
         return f"{self.verb} on {self.unit}"
 
 
-class FirstAttempt(msgspec.Struct):
-    """A call that was sent once.
-
-    Attributes:
-        outcome: what became of it.
-        since: by the local monotonic clock, when that was.
-        routes: by which it went: those of a client that was closed since open nothing any more.
-    """
-
-    outcome: Outcome
-    since: float
-    routes: Any
-
-
 def value(outcome: Outcome, attempt: Attempt) -> Any:
     """The answer, or the error that the outcome is to the user."""
     if isinstance(outcome, Replied):
@@ -101,7 +87,7 @@ def value(outcome: Outcome, attempt: Attempt) -> Any:
         case Refused(reason):
             raise ServerRefused(attempt.action, reason, harmless=attempt.harmless)
         case _:
-            raise ServerUnavailable(attempt.action, said(outcome), harmless=attempt.harmless)
+            raise ServerUnavailable(attempt.action, reason_of(outcome), harmless=attempt.harmless)
 
 
 def not_applied(outcome: Outcome, attempt: Attempt) -> bool:
@@ -111,7 +97,7 @@ def not_applied(outcome: Outcome, attempt: Attempt) -> bool:
     )
 
 
-def said(outcome: Outcome) -> str:
+def reason_of(outcome: Outcome) -> str:
     """Why it was not answered, and surely not applied."""
     if isinstance(outcome, Moved):
         return f"slot {outcome.slot} kept moving, last to {outcome.address}"

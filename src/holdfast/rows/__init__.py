@@ -1,5 +1,5 @@
-"""Rows of a database, kept fresh in the server, each at its own pace.
+"""Row caches: rows of a database, kept fresh in the server, each with its own period.
 
-The idea is that of the row cache in "Redis in Action" (Carlson, 2013, section 2.4). A cache is cut
-into shards, each of them a unit; whoever loads rows of a shard holds a lease of them meanwhile.
+The idea is from "Redis in Action" (Carlson, 2013, section 2.4). A cache consists of shards. Each
+shard is a unit. A process that loads rows of a shard holds a lease of these rows meanwhile.
 """

@@ -1,4 +1,4 @@
-"""What has to hold between the keys of a row cache: what is planned is due, and the other way."""
+"""Audit of a row cache: the rows in `plan` must be those in `due`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FAILURE: Final = re.compile(rb"\d+:\d+:", re.DOTALL)
 
 
 def part(kind: str, name: str) -> Part | None:
-    """What a key is."""
+    """Return type and reading of a key."""
     if kind == CACHE:
         return Part("string") if name == "definition" else None
     if name.startswith("row:"):
@@ -31,31 +31,31 @@ def part(kind: str, name: str) -> Part | None:
 
 
 def others(unit: Snapshot) -> Iterable[str]:
-    """What may have come since the keys were listed."""
+    """Return the keys that may have been created since the keys were listed."""
     return () if unit.unit.kind == CACHE else _SHARD
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """No sizes."""
+    """Return nothing: the audit needs no sizes."""
     return ()
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """What does not fit."""
+    """Yield what is wrong."""
     if unit.unit.kind == CACHE:
         if not number(unit.string("definition")):
-            yield Fault("definition", "it does not say how many shards there are")
+            yield Fault("definition", "it is not a number of shards")
         return
     due, plan = unit.zset("due"), unit.hash("plan")
     for row, planned in plan.items():
         if not _PLANNED.fullmatch(planned):
             yield Fault("plan", f"what is planned for row {shown(row)} cannot be read")
         if row not in due:
-            yield Fault("plan", f"row {shown(row)} is scheduled, and never due: it gets stale")
+            yield Fault("plan", f"row {shown(row)} is scheduled, but never due: it gets stale")
     for row in due.keys() - plan.keys():
-        yield Fault("due", f"row {shown(row)} is due, and has no period")
+        yield Fault("due", f"row {shown(row)} is due, but has no period")
     if unit.has("loads") and b"" not in unit.zset("loads"):
-        yield Fault("loads", "the latest token is not there: one could be given twice")
+        yield Fault("loads", "the latest token is missing: one could be assigned twice")
     for row, entry in unit.hash("failures").items():
         if not _FAILURE.match(entry):
             yield Fault("failures", f"what is wrong with row {shown(row)} cannot be read")

@@ -1,4 +1,4 @@
-"""Invalidates rows when a session of SQLAlchemy has committed them (extra `sql`)."""
+"""A hook that invalidates rows when a session of SQLAlchemy has committed them (extra `sql`)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ logger: Final = logger_of("holdfast.rows")
 
 
 class CommitHook:
-    """Tells a row cache what sessions have committed; of what is rolled back it says nothing.
+    """Invalidates the rows that sessions commit; a rollback invalidates nothing.
 
-    Made by `invalidate_on_commit` of a cache. It sees what the sessions flush: objects that are
-    added, changed and deleted. What is written by a statement (`update(Stock)…`, or SQL) it cannot
-    see: say so with `touch`.
+    Made by `invalidate_on_commit` of a cache. It sees the objects that a session flushes: added,
+    changed and deleted ones. It cannot see what a statement writes (`update(Stock)…`, or SQL): name
+    these rows with `touch`.
 
-    The commit stands whatever becomes of it: if the server cannot be told, that is logged, and old
-    copies are given out until their time is over.
+    The commit stands even if the invalidation fails. The failure is logged, and readers get old
+    copies until these expire.
     """
 
     def __init__(self, invalidate: Callable[..., Any], source: SqlRows, sessions: Any) -> None:
         self._invalidate = invalidate
         self._source = source
-        self._place = f"holdfast rows {id(self)}"
+        self._info_key = f"holdfast rows {id(self)}"
         self._target = _target(sessions, is_async=inspect.iscoroutinefunction(invalidate))
         self._listeners: dict[str, Callable[..., Any]] = {
             "after_flush": self._after_flush,
@@ -41,12 +41,12 @@ class CommitHook:
             event.listen(self._target, name, listener)
 
     def touch(self, session: Any, *row_ids: RowId) -> None:
-        """Have rows invalidated when *session* commits."""
+        """Invalidate rows when *session* commits."""
         session = getattr(session, "sync_session", session)
-        session.info.setdefault(self._place, {}).update(dict.fromkeys(row_ids))
+        session.info.setdefault(self._info_key, {}).update(dict.fromkeys(row_ids))
 
     def remove(self) -> None:
-        """Listen no more."""
+        """Remove the hook from the sessions."""
         from sqlalchemy import event
 
         for name, listener in self._listeners.items():
@@ -58,7 +58,7 @@ class CommitHook:
             self.touch(session, *self._ids(instance))
 
     def _ids(self, instance: Any) -> Iterator[RowId]:
-        """The ids of the row of *instance*, if it is of this table: now, and before."""
+        """Yield the current id and the former id of *instance*, if it is a row of this table."""
         from sqlalchemy import inspect as inspected
 
         state = inspected(instance)
@@ -75,9 +75,9 @@ class CommitHook:
             yield self._source.id_of([old[0] if old else new.value for old, new in pairs])
 
     def _after_commit(self, session: Any) -> None:
-        if session.in_nested_transaction():  # a savepoint: nobody else sees it yet
+        if session.in_nested_transaction():  # a savepoint: not visible to others yet
             return
-        row_ids = session.info.pop(self._place, None)
+        row_ids = session.info.pop(self._info_key, None)
         if not row_ids:
             return
         try:
@@ -88,8 +88,8 @@ class CommitHook:
                 await_only(done)
         except HoldfastError as error:
             shown = ", ".join(map(repr, list(row_ids)[:5]))
-            logger.error(  # noqa: TRY400 (the error says all, its traceback nothing)
-                "%d rows of %r changed, such as %s, and the cache could not be told: %s",
+            logger.error(  # noqa: TRY400 (the message of the error is enough)
+                "%d rows of %r changed, such as %s, and could not be invalidated: %s",
                 len(row_ids),
                 self._source,
                 shown,
@@ -97,12 +97,12 @@ class CommitHook:
             )
 
     def _after_end(self, session: Any, transaction: Any) -> None:
-        if transaction.parent is None:  # what is left was not committed
-            session.info.pop(self._place, None)
+        if transaction.parent is None:  # the remaining ids were not committed
+            session.info.pop(self._info_key, None)
 
 
 def _target(sessions: Any, *, is_async: bool) -> Any:
-    """What events are listened for at: the blocking sessions inside of async ones."""
+    """Return the object that emits the events: for async sessions, their blocking sessions."""
     from sqlalchemy.orm import sessionmaker
 
     if is_one_of(sessions, "async_sessionmaker"):
@@ -113,7 +113,7 @@ def _target(sessions: Any, *, is_async: bool) -> Any:
         return sessions.sync_session
     if is_async:
         raise TypeError(
-            "a cache of AsyncHoldfast is told by an async_sessionmaker or an AsyncSession, "
+            "a cache of AsyncHoldfast needs an async_sessionmaker or an AsyncSession, "
             f"got {type(sessions).__name__}"
         )
     return sessions

@@ -1,4 +1,4 @@
-"""What a program says about a row cache: frozen, and checked before any I/O."""
+"""Options of a row cache, checked before any I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .row import JITTER
 
 MAX_SHARDS: Final = 256
 MAX_BATCH: Final = 500
-"""Rows in one step at most."""
+"""Rows of one step at most."""
 
 MAX_EVERY_S: Final = 366 * 86_400
 MIN_EVERY_S: Final = 0.01
@@ -23,21 +23,22 @@ MIN_EVERY_S: Final = 0.01
 LEAST_LEASE_MS: Final = 1000
 
 ABSENT_TTL_MS: Final = 5000
-"""What is not there may come any moment, and to ask for it costs little."""
+"""Milliseconds that the absence of a row is cached at most: the row may be inserted at any
+moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowCacheOptions:
-    """How this program uses a cache.
+    """Hold how this program uses a cache.
 
     Attributes:
-        shards: how many it has; None: as many as the server says.
-        lease_ms: how long a load may take before another one does it.
-        ttl_ms: how long a row that nobody scheduled is fresh.
-        absent_ttl_ms: likewise, where the source has no such row.
-        stale_ms: how long a row is given out after it was fresh.
-        codec: how rows are stored.
-        into: what they are when they are read: a type that the codec knows, or anything.
+        shards: number of shards; None: the number that the server stores.
+        lease_ms: milliseconds that a load may take before another process loads the row.
+        ttl_ms: milliseconds that a row without a schedule is fresh.
+        absent_ttl_ms: milliseconds that the absence of a row without a schedule is fresh.
+        stale_ms: milliseconds that a row may be returned after it was fresh.
+        codec: encodes and decodes rows.
+        into: type that the codec decodes rows into, or `Any`.
     """
 
     shards: int | None
@@ -58,10 +59,10 @@ class RowCacheOptions:
         codec: Codec,
         into: Any,
     ) -> Self:
-        """The terms that a user asks for.
+        """Return the options that a user gives.
 
         Raises:
-            TypeError, ValueError: they make no sense.
+            TypeError, ValueError: One of them is not valid.
         """
         if shards is not None:
             shards = checked_int(shards, "shards", 1, MAX_SHARDS)
@@ -83,10 +84,10 @@ class RowCacheOptions:
 
 
 def checked_every(every: Any) -> int:
-    """A period in ms; 0: none, the row is not to be refreshed.
+    """Return a period in milliseconds; 0: the row is not refreshed.
 
     Raises:
-        ValueError: it is no number of seconds and no timedelta, not finite, or out of range.
+        ValueError: It is not a number of seconds or a timedelta, not finite, or out of range.
     """
     seconds = every.total_seconds() if isinstance(every, timedelta) else every
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
@@ -101,10 +102,10 @@ def checked_every(every: Any) -> int:
 
 
 def checked_limit(limit: Any) -> int:
-    """How many rows one step takes at most, if it is such a number."""
+    """Return *limit* if it is a number of rows that one step may take."""
     return checked_int(limit, "limit", 1, MAX_BATCH, unit="rows")
 
 
 def jitter_permille() -> int:
-    """After how many thousandths of its period a row is refreshed next."""
+    """Return a random factor for the period of a row until its next refresh, in thousandths."""
     return round(1000 * random.uniform(1 - JITTER, 1 + JITTER))

@@ -1,4 +1,4 @@
-"""What is told of a cache and of its refreshing: frozen, and no I/O."""
+"""Status of a row cache, of its rows, and of one refresh step. No I/O."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from .row_ids import RowId
 
 @dataclass(frozen=True, slots=True)
 class RefreshReport:
-    """What one step of refreshing did.
+    """What one refresh step did.
 
     Attributes:
-        selected: rows that were due, and loaded by this step and by no other.
-        stored: of these, rows that were written.
-        unchanged: rows that were as before, and not written.
+        selected: rows that were due and that this step loaded.
+        stored: rows of these that were written.
+        unchanged: rows that had not changed, and were not written.
         failed: rows that could not be loaded; they are tried again.
-        refused: rows that were invalidated, unscheduled or taken over meanwhile; not written.
-        trouble: why the source could not be asked at all; empty if it could.
+        refused: rows that were invalidated, unscheduled or claimed by another process meanwhile;
+            they were not written.
+        source_error: why the source could not be called at all; empty if it could.
         next_due: seconds until another row is due; 0: there are more now; None: none is scheduled.
     """
 
@@ -39,14 +40,15 @@ class RefreshReport:
     def of(
         cls, outcomes: Iterable[tuple[str, str]], source_error: str, next_due_ms: Iterable[int]
     ) -> RefreshReport:
-        """The report of a step.
+        """Return the report of a step.
 
         Args:
-            outcomes: of each row the verb, and the digit that the server answered.
-            trouble: why the source could not be asked.
-            waits_ms: by shard, until another row is due; -1: none is scheduled.
+            outcomes: for each row the verb of its load, and the digit in the server's reply.
+            source_error: why the source could not be called.
+            next_due_ms: for each shard, milliseconds until another row is due; -1: none is
+                scheduled.
         """
-        scheduled_ms = [next_due_ms for next_due_ms in next_due_ms if next_due_ms >= 0]
+        scheduled_ms = [due_ms for due_ms in next_due_ms if due_ms >= 0]
         counts = Counter(outcomes)
         digits: Counter[str] = Counter()
         for (_, digit), count in counts.items():
@@ -64,18 +66,18 @@ class RefreshReport:
 
 @dataclass(frozen=True, slots=True)
 class RowExplanation:
-    """All that is known of one row; `str` of it says so in sentences.
+    """Everything that is known about one row; `str` of it returns sentences.
 
     Attributes:
-        id: of the row.
-        state: as of a `CachedRow`.
+        id: id of the row.
+        state: as in `CachedRow`.
         age: seconds since it was read from the source; None: the cache does not have it.
-        every: its period in seconds; None: it is not scheduled.
+        every: period in seconds; None: it is not scheduled.
         due_in: seconds until it is refreshed; below 0 it is overdue; None: it is not scheduled.
-        loading: seconds until the lease of whoever loads it now ends; None: nobody does.
-        failures: how often in a row it could not be loaded.
-        error: why not, the last time; empty if it was.
-        source_error: why the source as a whole could not be asked, the last time; empty if it was.
+        loading: seconds until the lease of the current load ends; None: no process loads it.
+        failures: how many loads failed in a row.
+        error: why the last one failed; empty if it did not.
+        source_error: why the source could not be called, the last time; empty if it could.
     """
 
     id: RowId
@@ -97,7 +99,7 @@ class RowExplanation:
         else:
             yield f"row {self.id!r} is {self.state}, read {self.age:,.1f} s ago"
         if self.every is None or self.due_in is None:
-            yield "it is not scheduled: it is loaded when somebody reads it"
+            yield "it is not scheduled: it is loaded when a program reads it"
         elif self.loading is None and self.due_in < -OVERDUE_S:
             late = f"due every {self.every:g} s and overdue by {-self.due_in:,.1f} s"
             yield f"it is {late}: no refresher runs, or those that do have too much to do"
@@ -114,20 +116,20 @@ class RowExplanation:
 
 
 OVERDUE_S: Final = 1.0
-"""A row may be late by this without anybody being to blame."""
+"""Seconds that a row may be late without a fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowCacheStatus:
-    """How a cache fares.
+    """The status of a cache.
 
     Attributes:
         scheduled: rows that are refreshed.
-        due: of these, rows whose time has come.
-        loading: rows that are loaded now.
+        due: rows of these that are due.
+        loading: rows that are being loaded.
         failing: rows that could not be loaded the last time.
-        lag: seconds by which the one is late that is latest.
-        trouble: why the source could not be asked, the last time; empty if it was.
+        lag: seconds by which the most overdue row is late.
+        source_error: why the source could not be called, the last time; empty if it could.
     """
 
     scheduled: int
@@ -139,7 +141,7 @@ class RowCacheStatus:
 
     @classmethod
     def of(cls, shards: Iterable[Any]) -> RowCacheStatus:
-        """The sum of what the shards answered to `lua/status.lua`."""
+        """Return the sum of the replies of `lua/status.lua`, one for each shard."""
         answers = list(shards)
         scheduled, due, loading, failing = (sum(each[i] for each in answers) for i in range(4))
         lag_ms = max((stored_score(each[4], "how late a row is") for each in answers), default=0)
@@ -148,7 +150,7 @@ class RowCacheStatus:
 
 
 def failure_of(entry: bytes) -> tuple[int, str]:
-    """Return how often in a row, and why, from `at_ms:failures:why`.
+    """Return the number of failures in a row and the reason, from `at_ms:failures:reason`.
 
     Raises:
         DecodeError: It is not such an entry.
@@ -163,7 +165,10 @@ def failure_of(entry: bytes) -> tuple[int, str]:
 
 
 def explanation(row_id: RowId, reply: list[bytes]) -> RowExplanation:
-    """From the answer of `lua/explain.lua`; empty: there is no such cache."""
+    """Return the explanation in a reply of `lua/explain.lua`.
+
+    An empty reply: there is no such cache.
+    """
     if not reply:
         return RowExplanation(row_id, "uncached", None, None, None, None, 0, "", "")
     now_ms, due, planned, token, source_error, all_trouble, stored = reply

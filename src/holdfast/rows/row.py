@@ -1,4 +1,4 @@
-"""Rows as a reader gets them, and what makes one fresh or stale: frozen, and no I/O."""
+"""Cached rows: how they are stored, and when a row is fresh or stale. No I/O."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ from ..errors import DecodeError
 State = Literal["fresh", "stale", "absent", "uncached"]
 
 JITTER: Final = 0.1
-"""A row is refreshed after its period, give or take so much of it: what was scheduled together
-must not come together for ever."""
+"""Fraction of its period by which a refresh is earlier or later. It spreads rows that were
+scheduled together."""
 
 GRACE_MS: Final = 1000
-"""Beyond period and jitter: a refresh takes its time, and a row is not stale at once."""
+"""Milliseconds after period and jitter until a row counts as stale: a refresh takes time."""
 
 
 class CachedRow(msgspec.Struct, frozen=True):
     """A row as the cache has it.
 
     Attributes:
-        value: the row: column → value, as JSON has it, or as the codec of the cache does; None if
-            there is none.
-        age: seconds since it was read from the source, by the server's clock; None if it is not
-            known.
-        state: `fresh`, `stale` (it is older than its period allows: nobody refreshes it, the source
-            does not answer, or a younger one was wanted), `absent` (the source has no such row), or
-            `uncached` (the cache does not have it; a value was loaded just now and not kept).
+        value: the row: column → value, as JSON or the codec of the cache returns it; None if there
+            is no such row.
+        age: seconds since it was read from the source, by the server's clock; None if not known.
+        state: `fresh`; `stale` (older than its period: no process refreshes it, the source does not
+            answer, or `max_age` is lower); `absent` (the source has no such row); `uncached` (the
+            cache does not have it; a value was loaded just now and not stored).
     """
 
     value: Any
@@ -54,22 +53,22 @@ def _number(text: bytes) -> int:
 
 
 def with_row_name(error: DecodeError, member: str, cache: str) -> DecodeError:
-    """*error*, once it is known of which row it is."""
+    """Return *error* with the name of its row, which was not known where it was raised."""
     what = error.what if error.what != _A_ROW else f"row {member} of row cache {cache!r}"
     return DecodeError(what, error.problem)
 
 
 class CachedCopy(msgspec.Struct, frozen=True):
-    """What lies on the server for a row.
+    """Hold what the server stores for a row.
 
     Attributes:
-        read_ms: when it was last seen to be so, by the server's clock.
-        age_ms: how long ago that is.
-        asked_ms: how long ago that was when its reader asked for it; to him it is no older.
-        fresh_ms: up to which age it is fresh.
-        stale_ms: for how long after that it is still given out.
-        body: the encoded row; None: the source has none.
-        scheduled: whether somebody refreshes it.
+        read_ms: time of the last read from the source, by the server's clock.
+        age_ms: milliseconds since then.
+        asked_ms: age of the row when its reader asked for it; readers compare this with `max_age`.
+        fresh_ms: age up to which it is fresh.
+        stale_ms: milliseconds after that for which it may still be returned.
+        body: the encoded row; None: the source has no such row.
+        scheduled: whether refreshers keep it fresh.
     """
 
     read_ms: int
@@ -82,10 +81,10 @@ class CachedCopy(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, now_ms: int, stored: bytes, planned: bytes) -> CachedCopy | None:
-        """The copy that the server told of, however old; None: there is none.
+        """Return the copy in a reply of the server, however old; None if the row is not cached.
 
         Raises:
-            DecodeError: it was not written by a row cache.
+            DecodeError: A row cache did not write it.
         """
         if not stored:
             return None
@@ -97,33 +96,35 @@ class CachedCopy(msgspec.Struct, frozen=True):
                 read_ms = max(read_ms, _number(seen))
                 fresh_ms = scheduled_fresh_ms(_number(every))
         except ValueError as error:
-            raise DecodeError(_A_ROW, f"{error}; `invalidate` it, and `schedule` it anew") from None
+            raise DecodeError(
+                _A_ROW, f"{error}; `invalidate` it, and `schedule` it again"
+            ) from None
         age_ms = now_ms - read_ms if now_ms > read_ms else 0
         found = body[1:] if body.startswith(b"=") else None
         return cls(read_ms, age_ms, age_ms, fresh_ms, stale_ms, found, bool(planned))
 
     @property
     def is_usable(self) -> bool:
-        """Whether it is better than nothing."""
+        """Return whether it may still be returned, at least as stale."""
         return self.age_ms <= self.fresh_ms + self.stale_ms
 
     def as_seen_by_waiter(self, since_ms: int) -> CachedCopy:
-        """The copy for a reader who has waited since then, by the server's clock."""
+        """Return the copy for a reader that has waited since that time of the server's clock."""
         asked_ms = min(self.age_ms, max(0, since_ms - self.read_ms))
         return msgspec.structs.replace(self, asked_ms=asked_ms)
 
     def serves(self, max_age_ms: int | None) -> bool:
-        """Whether a reader takes it as it is, and has nothing loaded."""
+        """Return whether a reader accepts it, so that nothing is loaded."""
         if max_age_ms is not None and self.asked_ms > max_age_ms:
             return False
-        # A scheduled row that is stale is its refresher's affair: readers must not rush to load it.
+        # A refresher loads a stale scheduled row. Readers do not, or all would load it at once.
         return self.is_usable if self.scheduled else self.asked_ms <= self.fresh_ms
 
     def for_reader(self, codec: Codec, into: Any, max_age_ms: int | None = None) -> CachedRow:
-        """The row for a reader.
+        """Return the row for a reader.
 
         Raises:
-            DecodeError: what is stored is not what the codec wrote.
+            DecodeError: The codec did not write what is stored.
         """
         young = max_age_ms is None or self.asked_ms <= max_age_ms
         fresh = young and self.asked_ms <= self.fresh_ms
@@ -135,5 +136,5 @@ class CachedCopy(msgspec.Struct, frozen=True):
 
 
 def scheduled_fresh_ms(every_ms: int) -> int:
-    """Up to which age a row with this period is fresh."""
+    """Return the age up to which a row with this period is fresh."""
     return round(every_ms * (1 + JITTER)) + GRACE_MS

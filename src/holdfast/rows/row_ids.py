@@ -1,4 +1,4 @@
-"""Ids of rows: ints, texts, or tuples of these; on the server they are JSON."""
+"""Ids of rows: ints, texts, or tuples of these. On the server they are JSON."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import msgspec
 from ..errors import DecodeError, InvalidName
 
 RowId = int | str | tuple[int | str, ...]
-"""The id of a row: `1` and `"1"` are two; a tuple is a key of several columns."""
+"""The id of a row: `1` and `"1"` are different; a tuple is a key of several columns."""
 
 MAX_ID_BYTES: Final = 512
-"""Of an id as JSON: it is repeated in every call."""
+"""Bytes of an id as JSON: every call repeats it."""
 
 MAX_PARTS: Final = 16
 
@@ -21,12 +21,13 @@ _INT64: Final = 2**63
 
 
 def member_of(row_id: Any) -> str:
-    """*row_id* as it is written on the server. Injective: two ids never meet.
+    """Return *row_id* as JSON, as it is stored on the server. Different ids have different JSON.
 
     Raises:
-        TypeError: it is neither an int, a str, nor a tuple of these.
-        ValueError: a number beyond 64 bits, a text with a NUL (no database has one), no part.
-        InvalidName: it is too long, or not valid Unicode.
+        TypeError: It is not an int, a str, or a tuple of these.
+        ValueError: It is a number beyond 64 bits, a text with a NUL (no database has one), or
+            empty.
+        InvalidName: It is too long, or not valid Unicode.
     """
     if row_id.__class__ is int and -_INT64 <= row_id < _INT64:
         return str(row_id)
@@ -47,7 +48,7 @@ def member_of(row_id: Any) -> str:
 
 
 def id_of(member: str | bytes) -> RowId:
-    """Return the id that `member_of` was given.
+    """Return the id for which `member_of` returned *member*.
 
     Raises:
         DecodeError: *member* is not the JSON of an id.
@@ -62,7 +63,7 @@ def id_of(member: str | bytes) -> RowId:
 
 
 def shard_of(member: str, shards: int) -> int:
-    """In which of the shards a row lies: the CRC-32 of its JSON says so."""
+    """Return the number of the shard of a row: the CRC-32 of its JSON, modulo *shards*."""
     return zlib.crc32(member.encode()) % shards if shards > 1 else 0
 
 

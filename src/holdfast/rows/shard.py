@@ -1,4 +1,4 @@
-"""One shard, and what it answers: no I/O."""
+"""One shard, and the replies of its scripts. No I/O."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from .row_ids import id_of
 logger: Final = logger_of("holdfast.rows")
 
 CALL_BYTES: Final = 4 << 20
-"""What the rows of one call, or of one answer, may take."""
+"""Bytes of rows in one call, or in one reply."""
 
 
 class Shard:
-    """One shard, and where its rows lie.
+    """Name the keys and channels of one shard.
 
     Attributes:
-        unit: the shard.
-        arrivals: what those follow who wait for its rows; its refreshers follow the shard itself.
+        unit: the shard; refreshers follow its notifications.
+        load_events: unit for waiting readers, which follow its notifications.
     """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.load_events = replace(unit, prefix=unit.key("loaded:"))  # a channel, and no key
+        self.load_events = replace(unit, prefix=unit.key("loaded:"))  # for a channel, not a key
         self.due, self.plan = keys.due(unit), keys.plan(unit)
         self.loads, self.failures = keys.loads(unit), keys.failures(unit)
         self._row = keys.row(unit, "")
 
     def reading(self, count: int) -> tuple[int, int, int]:
-        """What `lua/get_many.lua` is told of so many rows besides their keys."""
+        """Return the arguments of `lua/get_many.lua` for this number of rows."""
         return CALL_BYTES, len(self._row), count
 
     def rows(self, members: Iterable[str]) -> list[str]:
-        """The keys of rows."""
+        """Return the keys of rows."""
         return [self._row + member for member in members]
 
 
 class LoadLease(NamedTuple):
-    """The right to store what is loaded.
+    """The right to store loaded rows.
 
     Attributes:
-        shard: of the rows.
-        token: which lease.
-        read_ms: when it was given, by the server's clock: the rows are read after that.
+        shard: shard of the rows.
+        token: token of the lease.
+        read_ms: when it was assigned, by the server's clock; the rows are read after that.
     """
 
     shard: Shard
@@ -57,13 +57,13 @@ class LoadLease(NamedTuple):
 
 
 class DueRows(NamedTuple):
-    """Rows that were due, and are leased now.
+    """Rows that were due, and that this process has leased.
 
     Attributes:
-        lease: of all of them.
-        wait_ms: until another row is due; -1: none is scheduled.
-        members: those to be loaded.
-        lost: those for which nothing is planned any more.
+        lease: lease of all of them.
+        next_due_ms: milliseconds until another row is due; -1: none is scheduled.
+        members: rows to be loaded.
+        unplanned: rows for which no period is stored any more.
     """
 
     lease: LoadLease
@@ -73,7 +73,7 @@ class DueRows(NamedTuple):
 
     @classmethod
     def of(cls, shard: Shard, reply: list[Any]) -> DueRows:
-        """From the answer of `lua/claim_due.lua`."""
+        """Return the rows in a reply of `lua/claim_due.lua`."""
         token, now_ms, next_due_ms, *claimed = reply
         pairs = [
             pair
@@ -93,17 +93,17 @@ def _is_row(member: bytes, shard: Shard) -> bool:
     try:
         id_of(member)
     except DecodeError as error:
-        logger.warning("it is not refreshed, and stays in %s: %s", shard.due, error)
+        logger.warning("a member of %s is not refreshed: %s", shard.due, error)
         return False
     return True
 
 
 class CommitReply(NamedTuple):
-    """What came of storing rows.
+    """The result of storing rows.
 
     Attributes:
-        digits: by row: `0` refused, `1` stored, `2` it was so before, `3` something else.
-        waits_ms: by shard, until another row is due; -1: none is scheduled.
+        digits: for each row `0` refused, `1` stored, `2` unchanged, `3` not stored for its result.
+        next_due_ms: for each shard, milliseconds until another row is due; -1: none is scheduled.
     """
 
     digits: dict[str, str]
@@ -111,11 +111,11 @@ class CommitReply(NamedTuple):
 
 
 class MissingRows(NamedTuple):
-    """What a reader is told who misses rows.
+    """The reply to a reader that misses rows.
 
     Attributes:
-        lease: of those that it has to load.
-        words: by row: `load`, `look`, `wait` or `failed`, and what belongs to it.
+        lease: lease of the rows that this reader has to load.
+        answers: for each row `load`, `newer`, `wait` or `failed`, and its argument.
     """
 
     lease: LoadLease
@@ -123,10 +123,10 @@ class MissingRows(NamedTuple):
 
     @classmethod
     def of(cls, shard: Shard, members: Iterable[str], reply: list[Any]) -> MissingRows:
-        """From the answer of `lua/claim_missing.lua`."""
-        token, now_ms, *said = reply
+        """Return the rows in a reply of `lua/claim_missing.lua`."""
+        token, now_ms, *encoded = reply
         answers: dict[str, tuple[str, str]] = {}
-        for member, word in zip(members, said, strict=True):
-            verb, _, rest = word.decode(errors="replace").partition(" ")
-            answers[member] = (verb, rest)
+        for member, answer in zip(members, encoded, strict=True):
+            verb, _, argument = answer.decode(errors="replace").partition(" ")
+            answers[member] = (verb, argument)
         return cls(LoadLease(shard, token, now_ms), answers)

@@ -1,4 +1,4 @@
-"""Where rows come from, and what became of loading them: frozen, and no I/O."""
+"""The source of rows, and the results of loading them. No I/O."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from ..core.error_text import error_text, type_name
 from ..errors import PayloadTooLarge
 from .row_ids import RowId
 
-_TOLD: Final = 300
+_REASON_LIMIT: Final = 300
 
 
 class RowSource(Protocol):
-    """What a row cache loads from: any object with this method, async or plain.
+    """A source of rows: any object with this method, async or plain.
 
-    It is called from several threads.
+    Several threads may call it.
     """
 
     def load(self, ids: Sequence[RowId]) -> Any:
-        """The rows with these *ids*, at most 500: a mapping of id → row (column → value).
+        """Return the rows with these *ids*, at most 500: a mapping of id → row (column → value).
 
-        An id that is not in it, or has None, is a row that does not exist. An exception instead of
-        a row says why this one cannot be had. What is raised concerns all: an OSError (such as
-        ConnectionError or TimeoutError) that nothing can be loaded now; of anything else it is
-        found out which rows are to blame.
+        An id that is missing in it, or has None, is a row that does not exist. An exception instead
+        of a row is the reason why this row cannot be loaded. An exception that is raised concerns
+        all ids. After an OSError (such as ConnectionError or TimeoutError) no row is tried again
+        now. After any other, the cache loads fewer rows at a time to find those that fail.
         """
 
 
 class LoadResult(NamedTuple):
-    """What became of loading a row, as `lua/commit.lua` takes it.
+    """The result of loading a row, as `lua/commit.lua` takes it.
 
     Attributes:
-        verb: `=` loaded, `-` not there, `!` failed, `<` not tried, `~` not scheduled any more.
-        body: the encoded row, or why it failed.
+        verb: `=` loaded, `-` absent, `!` failed, `<` not tried, `~` not scheduled any more.
+        body: the encoded row, or the reason of the failure.
     """
 
     verb: str
@@ -42,7 +42,7 @@ class LoadResult(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Why it failed."""
+        """Return why it failed."""
         return self.body.decode(errors="replace")
 
 
@@ -51,12 +51,12 @@ NOT_SCHEDULED = LoadResult("~")
 
 
 class LoadReport(NamedTuple):
-    """What became of loading some rows.
+    """The results of loading some rows.
 
     Attributes:
-        verdicts: by row.
-        trouble: why nothing could be loaded any more; empty: all was tried.
-        late: that is because the time was over.
+        results: result of each row.
+        source_error: why the source could not be called any more; empty: all rows were tried.
+        timed_out: whether the reason is that the time was over.
     """
 
     results: dict[str, LoadResult]
@@ -65,7 +65,7 @@ class LoadReport(NamedTuple):
 
 
 def load_result(row: Any, codec: Codec, what: str) -> LoadResult:
-    """What is stored of a *row* that a source returned."""
+    """Return the result for a *row* that a source returned."""
     if row is None:
         return LoadResult("-")
     if isinstance(row, BaseException):
@@ -78,15 +78,15 @@ def load_result(row: Any, codec: Codec, what: str) -> LoadResult:
 
 
 def failed_result(error: BaseException) -> LoadResult:
-    """That a row failed by *error*."""
-    return LoadResult("!", told(error).encode(errors="replace"))
+    """Return the result for a row that could not be loaded because of *error*."""
+    return LoadResult("!", reason_of(error).encode(errors="replace"))
 
 
-def told(error: BaseException) -> str:
-    """An *error* in one line of at most `_TOLD` characters, whatever its code does."""
-    name, text = type_name(type(error)), " ".join(error_text(error, _TOLD).split())
-    return f"{name}: {text}"[:_TOLD] if text else name
+def reason_of(error: BaseException) -> str:
+    """Return type and message of *error* on one line, cut to `_REASON_LIMIT` characters."""
+    name, text = type_name(type(error)), " ".join(error_text(error, _REASON_LIMIT).split())
+    return f"{name}: {text}"[:_REASON_LIMIT] if text else name
 
 
 class SourceUnavailable(OSError):
-    """The source can load nothing now, whichever row is asked for."""
+    """The source cannot load any row now."""

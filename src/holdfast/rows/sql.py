@@ -1,4 +1,4 @@
-"""Rows of a SQL database, by SQLAlchemy 2 Core (extra `sql`). Nothing of it is imported before."""
+"""Rows of a SQL database, by SQLAlchemy 2 Core (extra `sql`), which is imported on first use."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 KEY: Final = "holdfast_key_{}"
-"""What key columns are called in the answer, beside the columns that are asked for."""
+"""Label of a key column in the result, so that it differs from the requested columns."""
 
 
 class SqlRows:
     """A table, or some of its rows and columns, as the source of a row cache.
 
-    All rows of a batch are selected by one statement: `= ANY(array)` on PostgreSQL, else `IN`.
+    One statement selects all rows of a batch: `= ANY(array)` on PostgreSQL, `IN` elsewhere.
 
     Args:
-        engine: of SQLAlchemy 2; an `AsyncEngine` serves the asyncio half only. Rows are read as
-            they are committed, outside of all transactions.
+        engine: engine of SQLAlchemy 2; an `AsyncEngine` serves the asyncio half only. Rows are read
+            as they are committed, outside of all transactions.
         table: a `Table`, a mapped class, or a name, which is looked up now (not with an
             `AsyncEngine`).
-        key: the column that ids are of, or several for ids that are tuples. It must be unique, and
-            hold whole numbers, texts, UUIDs or dates; ids of the last two are texts.
-        columns: those to be cached; by default all.
-        where: a condition that all rows fulfil; others are absent.
+        key: the column of the ids, or several columns for ids that are tuples. It must be unique,
+            and hold whole numbers, texts, UUIDs or dates; ids of the last two are texts.
+        columns: columns to be cached; by default all.
+        where: a condition that all rows fulfil; other rows are absent.
 
     Raises:
-        ValueError: there is no such table or column, or ids cannot be of that one.
+        ValueError: There is no such table or column, or a column cannot be a key.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class SqlRows:
 
     @property
     def load(self) -> Callable[[Sequence[RowId]], Any]:
-        """Loads the rows with some ids; async with an `AsyncEngine`. See `RowSource`."""
+        """Return the function that loads rows; async with an `AsyncEngine`. See `RowSource`."""
         return self._load_async if self._is_async else self._load
 
     def id_of(self, values: Sequence[Any]) -> RowId:
-        """The id of a row from the *values* of its key columns."""
+        """Return the id of a row from the *values* of its key columns."""
         parts = tuple(map(_id_part, self.key, values))
         return parts[0] if len(self.key) == 1 else parts
 
@@ -108,7 +108,7 @@ class SqlRows:
         if len(self.key) > 1:
             statement = statement.where(tuple_(*self.key).in_(bindparam("ids", expanding=True)))
         elif self._engine.dialect.name == "postgresql":
-            # One parameter, whatever the number of ids: one statement to be prepared.
+            # One parameter for any number of ids, so the database prepares one statement.
             array = bindparam("ids", type_=ARRAY(self.key[0].type))
             statement = statement.where(self.key[0] == any_(array))
         else:
@@ -116,8 +116,9 @@ class SqlRows:
         return statement if where is None else statement.where(where)
 
     def _bound(self, ids: Sequence[RowId]) -> tuple[dict[Any, list[RowId]], dict[RowId, Any]]:
-        """Ids by what the database is asked for; and what is wrong with the others."""
-        asked: dict[Any, list[RowId]] = {}  # a UUID may be written in several ways
+        """Return ids by their value in the database, and the errors for ids that cannot have
+        one."""
+        asked: dict[Any, list[RowId]] = {}  # several texts may be the same UUID
         rows: dict[RowId, Any] = {}
         for row_id in ids:
             parts = row_id if isinstance(row_id, tuple) else (row_id,)
@@ -135,7 +136,7 @@ class SqlRows:
     def _take(
         self, found: Iterable[Any], asked: Mapping[Any, list[RowId]], rows: dict[RowId, Any]
     ) -> None:
-        """Note what was *found* in *rows*."""
+        """Add the rows that were *found* to *rows*."""
         names, width = self._names, len(self.key)
         padded = any(map(_is_padded, self.key))
         for row in found:
@@ -149,7 +150,7 @@ _AS_THEY_ARE: Final[Mapping[type, type]] = {int: int, Decimal: int, float: int, 
 
 
 def _held(column: Any) -> type | None:
-    """What a *column* holds; None: it does not say."""
+    """Return the Python type of a *column*; None if the column does not define one."""
     try:
         held: type = column.type.python_type
     except NotImplementedError:
@@ -158,7 +159,7 @@ def _held(column: Any) -> type | None:
 
 
 def _check_key(table: Table, column: Any) -> None:
-    """Refuse a key whose values would not be those of the ids."""
+    """Raise ValueError if the values of a key column cannot be ids."""
     held = _held(column)
     if held is not None and held not in (*_FROM_TEXT, *_AS_THEY_ARE):
         raise ValueError(
@@ -168,7 +169,7 @@ def _check_key(table: Table, column: Any) -> None:
 
 
 def _bound(column: Any, part: Any) -> Any:
-    """*part* of an id as its *column* holds it."""
+    """Return *part* of an id as its *column* holds it."""
     held = _held(column)
     if held is None:
         return part
@@ -182,21 +183,21 @@ def _bound(column: Any, part: Any) -> Any:
 
 
 def _id_part(column: Any, value: Any) -> int | str:
-    """The part of an id that stands for *value* of a *column*."""
+    """Return the part of an id that stands for *value* of a *column*."""
     if isinstance(value, int | Decimal | float):
         return int(value)
     return str(_unpadded(column, value))
 
 
 def _is_padded(column: Any) -> bool:
-    """Whether a *column* may hold more blanks behind a text than somebody put there."""
+    """Return whether a *column* may add blanks to the end of a text."""
     from sqlalchemy import CHAR
 
     return isinstance(column.type, CHAR)
 
 
 def _unpadded(column: Any, part: Any) -> Any:
-    """*part* without the blanks that fill it up, if its *column* has such."""
+    """Return *part* without trailing blanks, if its *column* adds them."""
     return part.rstrip(" ") if isinstance(part, str) and _is_padded(column) else part
 
 
@@ -211,7 +212,7 @@ def is_one_of(thing: Any, *names: str) -> bool:
 
 
 def _engine(engine: Any) -> tuple[Any, bool]:
-    """*engine*, for reading outside of transactions, and whether it is async."""
+    """Return *engine*, set to read outside of transactions, and whether it is async."""
     try:
         from sqlalchemy import Engine
         from sqlalchemy.pool import SingletonThreadPool
@@ -262,10 +263,10 @@ def _columns(table: Table, names: Sequence[str], what: str) -> list[Any]:
 
 
 def _judged(error: Exception) -> Exception:
-    """*error*, or that nothing can be loaded at all."""
+    """Return *error*, or `SourceUnavailable` if it concerns every row."""
     from sqlalchemy import exc
 
-    # A wrong value of one row is a DataError, or whatever a type makes of it.
+    # A wrong value of one row raises a DataError, or an error of the column type.
     of_all = (exc.OperationalError, exc.InterfaceError, exc.ProgrammingError, exc.TimeoutError)
     if isinstance(error, of_all) or getattr(error, "connection_invalidated", False):
         return SourceUnavailable(str(getattr(error, "orig", None) or error))

@@ -10,8 +10,9 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import AsyncHoldfast, FileFeed, Holdfast
 from holdfast.core.script import Script
+from holdfast.files._sync.chunk_reader import READ
 from holdfast.files._sync.feed import ABORT, REDEFINE, SEAL
-from holdfast.files._sync.feed_file import READ, SETTLE
+from holdfast.files._sync.feed_file import SETTLE
 from holdfast.files._sync.feed_store import STATUS
 from holdfast.files._sync.publisher import PUT
 from holdfast.files._sync.session import CLAIM, END_SESSION

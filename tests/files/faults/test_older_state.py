@@ -221,7 +221,7 @@ def test_a_file_that_has_the_number_of_a_forgotten_one_is_another(
         for file in feed.consumer("a").files(timeout=BOUND_S):
             with file:
                 if file.name == "first":
-                    file._windows = interrupted(file._windows)  # type: ignore[method-assign]
+                    file._reader.windows = interrupted(file._reader.windows)  # type: ignore[method-assign]
                 file.save_to(tmp_path / "saved")
     machine.restart()
     feed.publish(tmp_path / "second")

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any, Final
 
 from ...errors import ClientClosed, HoldfastError, ServerUnavailable, Unsupported
-from ..attempt import PLAIN_REDIRECTS, Attempt, FirstAttempt, not_applied, said, value
+from ..attempt import PLAIN_REDIRECTS, Attempt, not_applied, reason_of, value
 from ..clock import backoff_s
 from ..concurrency._sync.waiting import Gate, Local, sleep
 from ..ledger import Writers
@@ -26,7 +26,6 @@ from ..transport.outcome import (
     Moved,
     NoScript,
     Outcome,
-    Refused,
     Replied,
     Unable,
     Unsent,
@@ -72,8 +71,11 @@ class Caller:
         return self.sessions.here().crowd
 
     @property
-    def straight(self) -> Router | None:
-        """The ways of calls that are just sent and answered; None where there is more to a call."""
+    def fast_path(self) -> Router | None:
+        """Return the router for calls that are only sent and answered.
+
+        Return None if each call does more, such as to wait for replicas, or if this is closed.
+        """
         routes = self.sessions.here().routes if self.settings.plain else None
         return None if self.lifetime.closed else routes
 
@@ -87,7 +89,6 @@ class Caller:
         kind: CallKind = CallKind.ORDINARY,
         harmless: bool = False,
         durable: bool = True,
-        tried: FirstAttempt | None = None,
     ) -> Any:
         """Run *script* once on the server of *unit*.
 
@@ -100,7 +101,6 @@ class Caller:
                 for again, as of a script that only reads.
             durable: whether it is to be as durable as the settings say. Hints need not be, nor what
                 lasts for a moment only, such as the renewal of a lease.
-            tried: the same call was sent `straight`, and this became of it.
 
         Returns:
             What the script returned.
@@ -112,15 +112,14 @@ class Caller:
             OutcomeUnknown: it may have run, or may not be durable.
         """
         request = Request.of_script(script.sha1, keys, args)
-        settings, since, first = self.settings, monotonic(), None
-        routes = self._routes(script.name, unit) if tried is None else tried.routes
-        if tried is not None:
-            since, first = tried.since, tried.outcome
-        elif settings.plain and (lane := routes.beaten(unit, kind)) is not None:
+        settings, first = self.settings, None
+        until = monotonic() + settings.timeout_s
+        routes = self._routes(script.name, unit)
+        if settings.plain and (lane := routes.cached_connection(unit, kind)) is not None:
             first = lane.submit(request)
         if isinstance(first, Replied):  # as nearly always: nothing is left to be decided
             return first.value
-        until, reading = since + settings.timeout_s, script.readonly
+        reading = script.readonly
         sealed = self._seals(script, wanted=durable)
         attempt = Attempt(script.name, unit, kind, until, reading, harmless or reading, sealed)
         with during(settings.telemetry, "call", unit, facts=script.facts):
@@ -188,26 +187,45 @@ class Caller:
                 answers.append(outcome.value)
                 continue
             try:
-                if routes.closed or isinstance(outcome, Lost | Refused | Unsent):
-                    self._give_up(routes, outcome, script, unit, harmless=harmless)
+                # One by one, hundreds of calls to a dead server would take hundreds of timeouts.
+                self.check_first(routes, outcome, script, unit, harmless=harmless)
                 again = self.call(script, unit, keys, args, harmless=harmless, durable=durable)
                 answers.append(again)
             except HoldfastError as error:
                 answers.append(error)
         return answers
 
-    def _give_up(
-        self, routes: Router, outcome: Outcome, script: Script, unit: Unit, *, harmless: bool
+    def check_first(
+        self,
+        router: Router,
+        outcome: Outcome,
+        script: Script,
+        unit: Unit,
+        *,
+        harmless: bool = False,
     ) -> None:
-        """Raise what *outcome* is to the user, unless another try does no harm and may end better.
+        """Raise the error of a first *outcome* that is no reply, unless another call may succeed.
 
-        One by one, hundreds of calls to a server that is away would take hundreds of timeouts.
+        Args:
+            router: where the call was sent.
+            outcome: what became of it.
+            script: what was called.
+            unit: what it is about.
+            harmless: as in `call`.
+
+        Raises:
+            HoldfastError: as `call`.
         """
-        harmless = harmless or script.readonly
+        reading = script.readonly
+        now = monotonic()
         attempt = Attempt(
-            script.name, unit, CallKind.ORDINARY, monotonic(), script.readonly, harmless
+            script.name, unit, CallKind.ORDINARY, now, reading, harmless=harmless or reading
         )
-        if not self._worth_waiting(routes, outcome, attempt):
+        if isinstance(outcome, Moved):
+            router.moved(outcome)
+        elif not isinstance(outcome, NoScript) and not self._worth_waiting(
+            router, outcome, attempt
+        ):
             self._value(outcome, attempt)
 
     def read(self, unit: Unit, *command: Argument, kind: CallKind = CallKind.ORDINARY) -> Any:
@@ -333,7 +351,7 @@ class Caller:
                 return outcome
             if not at_once:
                 if not attempt.left_s():
-                    return Unsent(said(outcome))
+                    return Unsent(reason_of(outcome))
                 self._pause(routes, attempt)
             outcome = self._sent(routes, attempt, request, asked)
         return outcome

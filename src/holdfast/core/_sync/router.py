@@ -55,7 +55,7 @@ class Router:
             self.discover(self._generation)
         return self.known(unit)
 
-    def beaten(self, unit: Unit, kind: CallKind) -> Connection | None:
+    def cached_connection(self, unit: Unit, kind: CallKind) -> Connection | None:
         """The lane of this *kind* of call to where *unit* lives; None unless both are known."""
         address = self.known(unit)
         return None if address is None else self._lanes.get((address, kind, False))

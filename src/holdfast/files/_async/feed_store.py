@@ -100,7 +100,7 @@ class AsyncFeedStore:
         script: Script,
         args: Sequence[Argument],
         *,
-        again: Callable[..., Any],
+        repeat: Callable[..., Any],
         op_id: str | None = None,
     ) -> Any:
         """One step that counts once, and whose reply is asked for again.
@@ -108,12 +108,12 @@ class AsyncFeedStore:
         Args:
             script: the step.
             args: its arguments, after those of the ledger.
-            again: does it once more under the id that it is given.
-            op_id: names the operation that is repeated.
+            repeat: function that repeats the operation; it takes its `op_id`.
+            op_id: id of the operation, if this is a repetition.
         """
         with decoding(self.unit):
             return await self._caller.write(
-                script, self.unit, *args, op_id=op_id, repeat=again, harmless=True
+                script, self.unit, *args, op_id=op_id, repeat=repeat, harmless=True
             )
 
     async def note(self) -> None:

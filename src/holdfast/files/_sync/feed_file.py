@@ -10,16 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ...core.clock import since_boot
-from ...core.concurrency._sync.waiting import AutoResetEvent, in_thread, seen_through
-from ...core.damage import decoding
-from ...core.renewer import Lease
+from ...core.concurrency._sync.waiting import in_thread, seen_through
 from ...core.script import Script
 from ...errors import DamagedFile, FileTaken, HoldfastError
-from .. import keys
-from ..assignment import Assignment, ChunkChain, FileView
+from ..assignment import Assignment, ChunkChain
 from ..attempt import reason_of
-from ..chunk import BLOCK, EMPTY, WINDOW
+from ..chunk import BLOCK
 from ..lines import (
     MAX_LINE,
     Block,
@@ -31,17 +27,11 @@ from ..lines import (
     lines_of,
 )
 from ..partial_file import PartialFile
+from .chunk_reader import ChunkReader
 from .feed_store import FeedStore
 from .session import Session
 
-READ: Final = Script.load("holdfast.files", "read")
 SETTLE: Final = Script.load("holdfast.files", "settle")
-
-LOOK_S: Final = 5.0
-"""Seconds between two looks of a reader that waits for more of a file."""
-
-MAX_UNREPORTED: Final = 4
-"""Windows that are read between two reports to the server, while more is there."""
 
 
 class FeedFile:
@@ -67,8 +57,6 @@ class FeedFile:
         offset: bytes that were acknowledged before; reading begins there.
     """
 
-    _lease: Lease | None = None  # as long as it is held here
-
     def __init__(
         self, store: FeedStore, session: Session, assignment: Assignment, asked_at: float
     ) -> None:
@@ -78,19 +66,9 @@ class FeedFile:
         self._store = store
         self._assignment = assignment
         self._session = session
-        self._view = assignment.view
-        self._acked = assignment.acked
-        self._read = assignment.acked
-        self._position = assignment.acked
         self._progress: LineProgress | None = None
         self._overlong = 0
-        self._keep = False
-        self._unreported = 0
-        self._keep_lease(asked_at)
-
-    def __del__(self) -> None:
-        # A reader that was interrupted before the end of its block must not keep the file.
-        self._drop_lease()
+        self._reader = ChunkReader(store, session, assignment, asked_at)
 
     def __repr__(self) -> str:
         return f"FeedFile({self._store.name!r}, {self.name!r})"
@@ -98,12 +76,13 @@ class FeedFile:
     @property
     def size(self) -> int | None:
         """Return its unpacked bytes; None as long as it is being published."""
-        return None if self._view.state == "open" else self._view.size
+        view = self._reader.view
+        return None if view.state == "open" else view.size
 
     @property
     def position(self) -> int:
         """Return the offset up to which its bytes were handed out."""
-        return self._position if self._progress is None else self._progress.position
+        return self._reader.position if self._progress is None else self._progress.position
 
     @property
     def overlong(self) -> int:
@@ -149,14 +128,15 @@ class FeedFile:
         """
         at = self.offset if start is None else checked_offset(start, "start")
         splitter = RawSplitter(at) if raw else LineSplitter(at, checked_max_line(max_line))
-        self._keep = keep
-        for data in self._data(at):
-            if keep and not data:
+        self._reader.keep = keep
+        self._set_position(at)
+        for data in self._reader.data(at):
+            if not data:
                 yield Block(self.position, self.position, b"")
             for block in splitter.cut(data):
                 self._hand_out(block)
                 yield block
-            self._read_to(splitter.needed)
+            self._reader.read_to(splitter.needed)
         for block in splitter.finish():
             self._hand_out(block)
             yield block
@@ -171,8 +151,8 @@ class FeedFile:
             FileTaken: The consumer does not hold it any more.
         """
         upto = self.position if upto is None else checked_offset(upto, "upto")
-        self._acked = max(self._acked, upto)
-        self._report_progress(0)
+        self._reader.acked = max(self._reader.acked, upto)
+        self._reader.report_progress()
 
     def save_to(self, folder: str | os.PathLike[str]) -> Path:
         """Write it into *folder*, unpacked, under its name: in one step when it is whole.
@@ -205,12 +185,12 @@ class FeedFile:
         """Write what is missing; return how many bytes the file has."""
         chain = ChunkChain(partial.count, partial.digest)
         try:
-            for blocks in self._windows(chain):
+            for blocks in self._reader.windows(chain):
                 in_thread(partial.write, blocks)
-                self._read_to(chain.index * BLOCK)
+                self._reader.read_to(chain.index * BLOCK)
         except DamagedFile:
             # Perhaps only the saved part is damaged: then read the whole file again.
-            if not partial.count or chain.index > partial.count or self._view.floor:
+            if not partial.count or chain.index > partial.count or self._reader.view.floor:
                 raise
             in_thread(partial.restart)
             return self._save(partial)
@@ -230,24 +210,12 @@ class FeedFile:
             if error is None:
                 seen_through(self._finish())
             elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
-                with suppress(
-                    HoldfastError
-                ):  # its lease ends by itself; the error of the block matters more
+                # If the call fails, the lease ends by itself; the error of the block matters more.
+                with suppress(HoldfastError):
                     seen_through(self._settle(self._outcome_of(error), error))
         finally:
-            self._drop_lease()
+            self._reader.release()
             self._session.exit(self)
-
-    def _keep_lease(self, asked_at: float) -> None:
-        """Renew its lease from now on."""
-        self._lease = lease = self._session.hold(self._assignment, asked_at)
-        self._store.renewer.keep(lease)
-
-    def _drop_lease(self) -> None:
-        """Stop renewing its lease, whatever the server knows."""
-        if self._lease is not None:
-            self._store.renewer.drop(self._lease)
-        self._lease = None
 
     def _outcome_of(self, error: BaseException) -> str:
         """Return the outcome for the file of a block that *error* ended."""
@@ -263,7 +231,7 @@ class FeedFile:
         """Report that the whole file is done."""
         reply = self._settle("whole", op_id=op_id)
         if reply[0] != b"settled":
-            self._refuse(reply)
+            self._reader.refuse(reply)
         return reply
 
     def _settle(
@@ -278,107 +246,13 @@ class FeedFile:
                 assignment.number,
                 assignment.token,
                 outcome,
-                self._acked,
+                self._reader.acked,
                 self._store.channel,
                 reason_of(error),
             ],
-            again=self._finish,
+            repeat=self._finish,
             op_id=op_id,
         )
-
-    def _data(self, start: int) -> Iterator[bytes]:
-        """Yield its bytes from *start* on, a window at a time."""
-        skip = start % BLOCK
-        for blocks in self._windows(ChunkChain(start // BLOCK, None if start >= BLOCK else EMPTY)):
-            data = b"".join(blocks)
-            yield data[skip:] if skip else data
-            skip = 0 if blocks else skip
-
-    def _windows(self, chain: ChunkChain) -> Iterator[list[bytes]]:
-        """Yield the content of its chunks from *chain* on; wait for more until it is whole.
-
-        With `keep`, yield nothing before waiting for an `ack`: the publisher may need the room.
-        """
-        while True:
-            view = self._view
-            if chain.index < view.floor:
-                raise self._chunks_dropped()
-            if chain.index < view.count:
-                blocks = self._fetched(chain, min(WINDOW, view.count - chain.index))
-                self._unreported += 1
-                yield blocks
-                if view.state == "whole" and chain.index == view.count:
-                    break
-                if self._unreported == MAX_UNREPORTED:  # also by no acknowledgement
-                    self._report_progress(chain.index)
-            elif view.state != "open":
-                break
-            elif not self._report_progress(chain.index):
-                if self._keep and self._acked < self.position:
-                    yield []
-                self._wait_for_change(chain.index)
-        self._check_end(chain)
-
-    def _check_end(self, chain: ChunkChain) -> None:
-        """Raise `DamagedFile` unless the file is whole and was read as it was published."""
-        if self._view.state == "damaged":
-            raise self._damaged(self._view.problem)
-        try:
-            chain.finish(self._view)
-        except ValueError as error:
-            raise self._damaged(str(error)) from None
-
-    def _read_to(self, offset: int) -> None:
-        """Note that the server may drop what comes before *offset*."""
-        if not self._keep:
-            self._read = max(self._read, offset)
-
-    def _fetched(self, chain: ChunkChain, count: int) -> list[bytes]:
-        """Return the content of the next *count* chunks, which are there, or were."""
-        chunks: list[bytes | None] = [self._view.small]
-        if chunks == [None]:
-            chunks = self._store.chunks(self._assignment.number, chain.index, count)
-        if None in chunks:
-            self._report_progress(chain.index)
-            if chain.index < self._view.floor:
-                raise self._chunks_dropped()
-        try:
-            return in_thread(chain.take, chunks)
-        except ValueError as error:
-            self._report_progress(
-                chain.index
-            )  # if the file is lost, these may be chunks of another one
-            raise self._damaged(str(error)) from None
-
-    def _report_progress(self, index: int) -> bool:
-        """Report the progress, refresh the view; return False if nothing follows chunk *index*."""
-        assignment, asked_at = self._assignment, since_boot()
-        self._session.live()
-        reply = self._store.call(
-            READ,
-            assignment.epoch,
-            assignment.session,
-            assignment.number,
-            assignment.token,
-            self._acked,
-            self._read,
-            durable=False,  # after a loss it is read again
-        )
-        if reply[0] != b"view":
-            self._refuse(reply)
-        with decoding(keys.files(self._store.unit)):
-            self._view = view = FileView.of(reply[1:])
-        self._unreported = 0
-        if self._lease is not None and self._lease.lost:  # by the clock here, not by the server
-            self._keep_lease(asked_at)
-        return view.count > index or view.state != "open"
-
-    def _wait_for_change(self, index: int) -> None:
-        """Wait until it has more than *index* chunks, or is complete."""
-        flag = AutoResetEvent()
-        with self._store.notifier.follows([self._store.unit], flag):
-            while not self._report_progress(index):
-                flag.wait(LOOK_S)
 
     def _hand_out(self, block: Block) -> None:
         self._overlong += block.overlong
@@ -386,18 +260,4 @@ class FeedFile:
 
     def _set_position(self, offset: int) -> None:
         """Note that everything up to *offset* was handed out."""
-        self._position, self._progress = offset, None
-
-    def _chunks_dropped(self) -> DamagedFile:
-        return self._damaged(
-            f"its first {self._view.floor * BLOCK:,} bytes are gone: they were not acknowledged "
-            "when their room was needed"
-        )
-
-    def _damaged(self, problem: str) -> DamagedFile:
-        return DamagedFile(self._store.name, self.name, problem)
-
-    def _refuse(self, reply: Any) -> None:
-        if reply[0] == b"file_taken":
-            raise FileTaken(self._store.name, self.name)
-        self._store.refuse(reply)
+        self._reader.position, self._progress = offset, None

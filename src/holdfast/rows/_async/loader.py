@@ -1,4 +1,4 @@
-"""Asks the source."""
+"""Calls the source, and finds the rows that it cannot load."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from ..source import (
     SourceUnavailable,
     failed_result,
     load_result,
-    told,
+    reason_of,
 )
 
 MAX_FRUITLESS_LOADS: Final = 24
-"""After so many loads that all failed the source is to blame, and not the rows. Nineteen find one
-row of five hundred: so if it is the rows after all, some of them are found out each time."""
+"""If so many loads all failed, the source is the cause, not single rows. Nineteen loads find one
+failing row among five hundred, so each batch finds some rows even if single rows are the cause."""
 
 MAX_LOADS: Final = 128
-"""For the rows of one batch; those that are not tried by then have to wait for the next one."""
+"""Loads for the rows of one batch. Rows that were not tried by then wait for the next batch."""
 
 MAX_ABANDONED: Final = 32
-"""So many loads may run on for which nobody waits any more; until one ends no further one begins.
-Else there would be a thread for each try as long as a database hangs."""
+"""Loads that may run on after their timeout. While there are so many, no new load starts. Otherwise
+a database that hangs would cost a thread for each try."""
 
 FAILURE_STREAK: Final = 12
-"""After so many loads in a row that failed, rows elsewhere have their turn."""
+"""After so many loads in a row that failed, the search goes on with other rows."""
 
 
 class AsyncLoader:
-    """Loads rows from their source, and finds out which of them are to blame if that fails.
+    """Load rows from their source. If a load fails, find the rows that cause it.
 
     Args:
         unit: the cache.
-        source: where the rows come from.
-        codec: how they are stored.
-        telemetry: is told of loads.
+        source: source of the rows.
+        codec: encodes the rows.
+        telemetry: counts and measures loads.
     """
 
     def __init__(
@@ -59,24 +59,25 @@ class AsyncLoader:
         self._abandoned: set[Any] = set()
 
     async def load(self, members: Sequence[str], seconds: float) -> LoadReport:
-        """What becomes of loading rows, within so many *seconds*. It raises nothing."""
+        """Load rows within so many *seconds*, and return their results. Raise nothing."""
         bisection = _Bisection(self, {id_of(member): member for member in members}, seconds)
         ids = list(bisection.by_id)
         whole = [ids[i : i + MAX_BATCH] for i in range(0, len(ids), MAX_BATCH)]
         failing = await bisection.failed(whole)
         while failing and not bisection.over:
-            # The smallest first, to find one at least; but a crowd must not keep us from others.
+            # The smallest part first, to find one row at least. After many failures in a row, the
+            # largest one: it may contain rows that can be loaded.
             in_streak = bisection.ends_failure_streak()
             part = failing.pop(0 if in_streak else -1)
             half = len(part) // 2
             parts = await bisection.failed([part[half:], part[:half]])
             failing = [*parts, *failing] if in_streak else [*failing, *parts]
-        return bisection.loaded()
+        return bisection.report()
 
     async def results(
         self, part: Sequence[RowId], by_id: Mapping[RowId, str], seconds: float
     ) -> dict[str, LoadResult]:
-        """What becomes of loading *part* at once; raises what the source does."""
+        """Load *part* in one call and return the results; raise what the source raises."""
         if len(self._abandoned) >= MAX_ABANDONED:
             raise SourceUnavailable(
                 f"{len(self._abandoned)} loads that took too long have not ended yet"
@@ -94,7 +95,7 @@ class AsyncLoader:
 
 
 class _Bisection:
-    """What has become of some rows so far, while it is found out which are to blame.
+    """Collect the results of a batch while it is divided to find the rows that fail.
 
     Attributes:
         by_id: the rows.
@@ -114,22 +115,22 @@ class _Bisection:
 
     @property
     def over(self) -> bool:
-        """Whether no more is to be asked of the source."""
+        """Return whether the source must not be called any more."""
         return bool(self._source_error) or self._loads == MAX_LOADS
 
     def ends_failure_streak(self) -> bool:
-        """Whether nothing but rows that fail has been found for a while; asking starts it anew."""
+        """Return whether the last loads all failed. If so, count again from 0."""
         if self._failure_streak < FAILURE_STREAK:
             return False
         self._failure_streak = 0
         return True
 
     async def failed(self, parts: Iterable[list[RowId]]) -> list[list[RowId]]:
-        """Load *parts*, each at once; those that fail, and can be cut."""
+        """Load each of *parts* in one call; return those that failed and have several rows."""
         return [part for part in parts if not (self.over or await self._settles(part))]
 
     async def _settles(self, part: list[RowId]) -> bool:
-        """Load *part*; whether it is known of each row what becomes of it."""
+        """Load *part*; return whether the result of each of its rows is known."""
         self._loads += 1
         try:
             left_s = self._deadline.left_s()
@@ -138,20 +139,20 @@ class _Bisection:
             raise_interruption(error)
             self._timed_out = self._deadline.passed
             late = f"it took longer than {self._seconds:.3g} s"
-            self._source_error = late if self._timed_out else told(error)
+            self._source_error = late if self._timed_out else reason_of(error)
         except Exception as error:  # noqa: BLE001 (the source is the user's)
             raise_interruption(error)
             self._failure_streak += 1
             if len(part) == 1:
                 self._results[self.by_id[part[0]]] = failed_result(error)
             if self._loads == MAX_FRUITLESS_LOADS and not self._any_loaded:
-                self._source_error = told(error)
+                self._source_error = reason_of(error)
             return len(part) == 1
         else:
             self._any_loaded, self._failure_streak = True, 0
         return True
 
-    def loaded(self) -> LoadReport:
-        """What came of it."""
+    def report(self) -> LoadReport:
+        """Return the results of the batch."""
         results = {row: self._results.get(row, NOT_TRIED) for row in self.by_id.values()}
         return LoadReport(results, self._source_error, self._timed_out)

@@ -1,4 +1,4 @@
-"""Cached rows, as readers, writers and refreshers use them."""
+"""The row cache, as readers, writers and refreshers use it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from .row_store import AsyncRowStore
 
 
 class AsyncRowCache:
-    """Rows of a database, kept fresh in the server, each at its own pace.
+    """Rows of a database, kept fresh in the server, each with its own period.
 
     Made by `AsyncHoldfast.row_cache`. One object serves all threads, or all tasks of an event loop.
 
     Attributes:
-        name: of the cache.
-        source: where the rows come from; None: this one only reads.
+        name: name of the cache.
+        source: source of the rows; None: this object only reads.
     """
 
     def __init__(
@@ -74,22 +74,22 @@ class AsyncRowCache:
     async def get(
         self, row_id: RowId, *, max_age: Duration | None = None, timeout: Duration | None = 10.0
     ) -> CachedRow:
-        """A row; it is loaded if the cache does not have it.
+        """Return a row; load it if the cache does not have it.
 
-        Of all who miss it at a time, in all processes, one loads it. A scheduled row is given out
-        as it is, fresh or stale: refreshing it is not its readers' affair.
+        If many readers miss a row at the same time, in any processes, one of them loads it. A
+        scheduled row is returned as it is, fresh or stale: only refreshers load it again.
 
         Args:
             row_id: an int, a str, or a tuple of these.
-            max_age: seconds: a copy that is older now is loaded anew. Without a source, or if that
-                fails, the older copy is given out as stale.
-            timeout: seconds to wait for a row that is not there; 0: do not load it, None: as long
+            max_age: seconds: load the row again if the copy is older now. Without a source, or if
+                the load fails, the older copy is returned as stale.
+            timeout: seconds to wait for a row that is not cached; 0: do not load it, None: as long
                 as others load it.
 
         Raises:
-            LoadFailed: it is not there and cannot be loaded in time.
-            ServerUnavailable: the server cannot be asked.
-            DecodeError: what is stored is not what the codec of the cache wrote.
+            LoadFailed: It is not cached and cannot be loaded in time.
+            ServerUnavailable: The server does not answer.
+            DecodeError: The codec of the cache did not write what is stored.
         """
         member, max_age_ms = member_of(row_id), _to_max_age_ms(max_age)
         deadline = _deadline(timeout)
@@ -108,10 +108,10 @@ class AsyncRowCache:
         max_age: Duration | None = None,
         timeout: Duration | None = 10.0,
     ) -> dict[RowId, CachedRow]:
-        """Rows by their ids, loaded together where the cache does not have them; as `get`.
+        """Return rows by their ids; load those that the cache does not have together. See `get`.
 
         Raises:
-            LoadFailed: some cannot be had; the others are in `error.rows`.
+            LoadFailed: Some rows cannot be loaded; the others are in `error.rows`.
         """
         if isinstance(row_ids, str | bytes):
             raise TypeError("get_many takes several ids; for a single one use get")
@@ -141,9 +141,9 @@ class AsyncRowCache:
         return {row_id: rows[member] for member, row_id in members.items()}
 
     async def schedule(self, row_id: RowId, *, every: Duration, op_id: str | None = None) -> None:
-        """Have a row refreshed once in a while, whether anybody reads it or not.
+        """Refresh a row periodically, whether it is read or not.
 
-        A row that is new is due at once. Saying the same again changes nothing.
+        A new row is due at once. To schedule it again with the same period changes nothing.
 
         Args:
             row_id: an int, a str, or a tuple of these.
@@ -152,17 +152,17 @@ class AsyncRowCache:
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            ValueError: *every* is no such period.
+            ValueError: *every* is not such a period.
         """
         await self.schedule_many({row_id: every}, op_id=op_id)
 
     async def schedule_many(
         self, periods: Mapping[RowId, Duration], *, op_id: str | None = None
     ) -> None:
-        """Have rows refreshed: id → period. As `schedule`, hundreds in one step.
+        """Schedule rows: id → period. As `schedule`, hundreds in one step.
 
         Raises:
-            OutcomeUnknown: some are scheduled, perhaps; `repeat()` does the rest.
+            OutcomeUnknown: Perhaps some are scheduled; `repeat()` schedules the others.
         """
         given = {member_of(row_id): checked_every(every) for row_id, every in periods.items()}
         kept = {member: every_ms for member, every_ms in given.items() if every_ms}
@@ -180,41 +180,41 @@ class AsyncRowCache:
                     raise partly(error, f"{len(kept):,} rows are scheduled") from error
 
     async def unschedule(self, *row_ids: RowId, op_id: str | None = None) -> None:
-        """Have rows refreshed no more, and drop their copies.
+        """End the refresh of rows, and drop their copies.
 
         Args:
-            row_ids: which.
+            row_ids: ids of the rows.
             op_id: see `OutcomeUnknown`.
         """
         await self.schedule_many(dict.fromkeys(row_ids, 0.0), op_id=op_id)
 
     async def invalidate(self, *row_ids: RowId) -> None:
-        """Rows have changed: drop their copies; scheduled ones are due at once.
+        """Drop the copies of rows that have changed; scheduled ones are due at once.
 
-        Call it after the change is committed. What is stored once this has returned was read after
-        it, also if it was being loaded meanwhile. Harmless to repeat.
+        Call it after the change is committed. A row that is stored after this call was read from
+        the source after this call, even if a load was in progress. Harmless to repeat.
 
         Raises:
-            ServerUnavailable: old copies may still be there.
+            ServerUnavailable: Old copies may still be there.
         """
         members = [member_of(row_id) for row_id in row_ids]
         if members:
             await self._store.invalidate(members)
 
     def invalidate_on_commit(self, sessions: Any) -> CommitHook:
-        """Invalidate what sessions of SQLAlchemy write, once it is committed.
+        """Invalidate the rows that sessions of SQLAlchemy commit.
 
         Args:
             sessions: a `sessionmaker`, a `Session` class or object; for `AsyncHoldfast` an
                 `async_sessionmaker` or an `AsyncSession`.
 
         Raises:
-            TypeError: the source of this cache is no `SqlRows`.
+            TypeError: The source of this cache is not a `SqlRows`.
         """
         if not isinstance(self.source, SqlRows):
             raise TypeError(
-                f"row cache {self.name!r} must have SqlRows as its source, to know of which table "
-                "and key it is"
+                f"row cache {self.name!r} must have SqlRows as its source, which names the table "
+                "and the key"
             )
         return CommitHook(self.invalidate, self.source, sessions)
 
@@ -229,16 +229,16 @@ class AsyncRowCache:
     async def run(self) -> None:
         """Refresh rows when they are due, until `stop`. Any number of processes share the work.
 
-        It survives every outage of the source and of the server, and goes on when they answer.
+        It continues after outages of the source and of the server.
         """
         await self._required_refresher().run()
 
     def stop(self) -> None:
-        """Have `run` finish its batch and return. From any thread or signal handler."""
+        """Let `run` finish its batch and return. Any thread or signal handler may call it."""
         self._required_refresher().stop()
 
     async def explain(self, row_id: RowId) -> RowExplanation:
-        """Why a row is as it is: its age and period, who loads it, what went wrong."""
+        """Return why a row is in its state: age, period, current load, failures."""
         member = member_of(row_id)
         try:
             return explanation(row_id, await self._store.explain(member))
@@ -246,7 +246,7 @@ class AsyncRowCache:
             raise with_row_name(error, member, self.name) from error
 
     async def scheduled(self, *, limit: int = 100) -> list[RowId]:
-        """Ids of scheduled rows, the one that is due first (or late for longest) first.
+        """Return ids of scheduled rows, those that are due first (or most overdue) first.
 
         Args:
             limit: how many, 1 to 500.
@@ -254,7 +254,7 @@ class AsyncRowCache:
         return [id_of(member) for member in await self._store.scheduled(checked_limit(limit))]
 
     async def status(self) -> RowCacheStatus:
-        """How many rows are scheduled, late, failing; and whether the source answers."""
+        """Return how many rows are scheduled, late and failing, and whether the source answers."""
         return RowCacheStatus.of(await self._store.status())
 
     async def _filled(
@@ -263,7 +263,7 @@ class AsyncRowCache:
         max_age_ms: int | None,
         deadline: Deadline | None,
     ) -> dict[str, CachedRow]:
-        """Rows that are not there, or too old: loaded, if that is possible and wanted."""
+        """Return rows that are not cached or too old: loaded, if that is possible and wanted."""
         if self._read_through is None or deadline is None:
             return {
                 member: self._reader_row(member, copy, max_age_ms)
@@ -273,9 +273,9 @@ class AsyncRowCache:
             }
         rows, failures = await self._read_through.fill(missing, max_age_ms, deadline)
         if failures:
-            told = {id_of(member): why for member, why in failures.items()}
-            got = {id_of(member): row for member, row in rows.items()}
-            raise LoadFailed(self.name, told, got)
+            reasons = {id_of(member): why for member, why in failures.items()}
+            found = {id_of(member): row for member, row in rows.items()}
+            raise LoadFailed(self.name, reasons, found)
         return rows
 
     def _reader_row(self, member: str, copy: CachedCopy, max_age_ms: int | None) -> CachedRow:
@@ -297,7 +297,7 @@ class AsyncRowCache:
 
 
 def _deadline(timeout: Duration | None) -> Deadline | None:
-    """Until when to try; None: not at all."""
+    """Return the limit for loading; None: do not load."""
     seconds = to_timeout_s(timeout)
     return None if seconds == 0 else Deadline(seconds)
 

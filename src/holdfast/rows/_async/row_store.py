@@ -35,24 +35,24 @@ CLAIM_MISSING: Final = Script.load("holdfast.rows", "claim_missing")
 UNSCHEDULE: Final = Script.load("holdfast.rows", "unschedule")
 
 RETRY_PAUSE_MS: Final = 1000
-"""What could not be loaded is not tried again by readers for so long."""
+"""Milliseconds after a failed load in which readers do not try again."""
 
 DEFAULT_SHARDS: Final = 1
 
 _DEFINITION_TTL_S: Final = 400 * 86_400
 _SHARDS_CACHED_S: Final = 3600.0
-"""After this long the server is asked again how many shards there are."""
+"""Seconds after which the server is asked again for the number of shards."""
 
 
 class AsyncRowStore:
     """Every call to the server about one cache.
 
     Args:
-        caller: how to reach the server.
-        catalog: where caches in use are noted.
-        namespace: whose cache.
-        name: of the cache.
-        terms: what this program says about it.
+        caller: calls the server.
+        catalog: lists the caches in use.
+        namespace: namespace of the cache.
+        name: name of the cache.
+        options: options of this program.
     """
 
     def __init__(
@@ -73,10 +73,11 @@ class AsyncRowStore:
         self._checked_at = self._used_at = -_SHARDS_CACHED_S
 
     async def shards(self, *, create: bool = True) -> tuple[Shard, ...]:
-        """All shards; none if nobody has said how many, and *create* is false: that writes nothing.
+        """Return all shards. With *create* false write nothing: without a definition there are no
+        shards.
 
         Raises:
-            DefinitionConflict: there are not as many as this program says.
+            DefinitionConflict: The server stores another number than this program gave.
         """
         now = time.monotonic()
         if now - (self._used_at if create else self._checked_at) < _SHARDS_CACHED_S:
@@ -84,14 +85,14 @@ class AsyncRowStore:
         definition = keys.definition(self._cache)
         if create:
             args: list[Argument] = [self.options.shards or DEFAULT_SHARDS, _DEFINITION_TTL_S]
-            told = await self._caller.call(
+            stored = await self._caller.call(
                 DEFINE, self._cache, DEFINE.keys(self._cache), args, harmless=True
             )
         else:
-            told = await self._caller.read(self._cache, "GET", definition)
-        if told is None:
+            stored = await self._caller.read(self._cache, "GET", definition)
+        if stored is None:
             return ()
-        number = stored_int(told, f"{definition}, how many shards it has,", 1, MAX_SHARDS)
+        number = stored_int(stored, f"{definition}, its number of shards,", 1, MAX_SHARDS)
         if self.options.shards not in (None, number):
             what = f"the shards of {self._cache}"
             raise DefinitionConflict(what, number, self.options.shards, fixed=True)
@@ -106,7 +107,7 @@ class AsyncRowStore:
         return self._shards
 
     async def get_one(self, member: str) -> CachedCopy | None:
-        """What the cache has of a row."""
+        """Return the cached copy of a row, if any."""
         shards = await self.shards(create=False)
         if not shards:
             return None
@@ -121,7 +122,7 @@ class AsyncRowStore:
             raise with_row_name(error, member, self.name) from error
 
     async def get(self, members: Sequence[str]) -> dict[str, CachedCopy]:
-        """What the cache has of rows."""
+        """Return the cached copies of rows."""
         shards = await self.shards(create=False)
         found: dict[str, CachedCopy] = {}
         left = list(_parted(shards, members))
@@ -132,29 +133,29 @@ class AsyncRowStore:
             ]
             rest: list[tuple[Shard, Sequence[str]]] = []
             for (shard, part), reply in zip(left, await self._run(GET_MANY, steps), strict=True):
-                now_ms, told = int(reply[0]), reply[1:]
-                for member, stored, planned in zip(part, told[::2], told[1::2], strict=False):
+                now_ms, values = int(reply[0]), reply[1:]
+                for member, stored, planned in zip(part, values[::2], values[1::2], strict=False):
                     try:
                         copy = CachedCopy.of(now_ms, stored, planned)
                     except DecodeError as error:
                         raise with_row_name(error, member, self.name) from error
                     if copy is not None:
                         found[member] = copy
-                if len(told) // 2 < len(part):
-                    rest.append((shard, part[len(told) // 2 :]))
+                if len(values) // 2 < len(part):
+                    rest.append((shard, part[len(values) // 2 :]))
             left = rest
         return found
 
     async def load_events(self, members: Iterable[str]) -> set[Unit]:
-        """What those follow who wait for rows."""
+        """Return the units that waiting readers of these rows follow."""
         shards = await self.shards()
         return {shards[shard_of(member, len(shards))].load_events for member in members}
 
     async def claim_due(self, limit: int) -> list[DueRows]:
-        """Lease at most *limit* rows that are due, from all shards alike."""
+        """Lease at most *limit* rows that are due, an equal share from each shard."""
         shards = await self.shards()
         share, rest = divmod(limit, len(shards))
-        chance = random.randrange(len(shards))  # where shards get one more than others, or none
+        chance = random.randrange(len(shards))  # shards that get one row more than others
         steps: list[Step] = [
             (
                 shard.unit,
@@ -163,12 +164,16 @@ class AsyncRowStore:
             )
             for i, shard in enumerate(shards)
         ]
-        # What a lost reply has leased comes again when that lease ends.
+        # If the reply is lost, the rows are due again when that lease ends.
         replies = await self._run(CLAIM_DUE, steps, harmless=True, durable=False)
         return [DueRows.of(shard, reply) for shard, reply in zip(shards, replies, strict=True)]
 
     async def claim_missing(self, wanted: Mapping[str, int]) -> list[MissingRows]:
-        """Lease rows for a reader: row → when the copy was read that it has seen (ms), 0 none."""
+        """Lease rows for a reader.
+
+        Args:
+            wanted: row → `read_ms` of the copy that the reader does not accept; 0: it has none.
+        """
         parts = list(_parted(await self.shards(), list(wanted)))
         steps: list[Step] = []
         for shard, part in parts:
@@ -184,17 +189,17 @@ class AsyncRowStore:
     async def commit(
         self, leases: Iterable[tuple[LoadLease, Mapping[str, LoadResult]]], source_error: str
     ) -> CommitReply:
-        """Store what was loaded, as far as the leases still stand."""
+        """Store loaded rows if their leases still hold."""
         steps: list[Step] = []
-        told: list[tuple[LoadLease, list[tuple[str, LoadResult]]]] = []
+        parts: list[tuple[LoadLease, list[tuple[str, LoadResult]]]] = []
         for lease, results in leases:
             for part in _chunks(results):
                 steps.append(self._commit(lease, part, source_error))
-                told.append((lease, part))
-        # What is lost is loaded again.
+                parts.append((lease, part))
+        # Rows that are lost are loaded again.
         replies = await self._run(COMMIT, steps, harmless=True, durable=False)
         committed = CommitReply({}, {})
-        for (lease, part), (digits, next_due_ms) in zip(told, replies, strict=True):
+        for (lease, part), (digits, next_due_ms) in zip(parts, replies, strict=True):
             committed.next_due_ms[lease.shard] = int(next_due_ms)
             for (member, _), digit in zip(part, digits.decode(), strict=True):
                 committed.digits[member] = digit
@@ -217,7 +222,7 @@ class AsyncRowStore:
         return shard.unit, names, args
 
     async def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> None:
-        """Have rows refreshed: row → period (ms)."""
+        """Schedule rows: row → period (ms)."""
         steps: list[Step] = []
         for number, (shard, part) in enumerate(_parted(await self.shards(), list(periods))):
             unit = shard.unit
@@ -227,7 +232,7 @@ class AsyncRowStore:
         await self._apply(SCHEDULE, steps)
 
     async def unschedule(self, members: Sequence[str], write: ledger.Operation) -> None:
-        """Have rows refreshed no more, and drop their copies."""
+        """Remove the schedule of rows, and drop their copies."""
         steps: list[Step] = []
         for number, (shard, part) in enumerate(_parted(await self.shards(), members)):
             unit = shard.unit
@@ -238,7 +243,10 @@ class AsyncRowStore:
         await self._apply(UNSCHEDULE, steps)
 
     async def invalidate(self, members: Sequence[str]) -> int:
-        """Drop copies, and have nothing stored that was read before; how many there were."""
+        """Drop copies, and prevent that a current load stores older data.
+
+        Return the number of copies.
+        """
         steps: list[Step] = []
         for shard, part in _parted(await self.shards(create=False), members):
             names = INVALIDATE.keys(shard.unit, *shard.rows(part))
@@ -247,7 +255,7 @@ class AsyncRowStore:
         return sum(await self._run(INVALIDATE, steps, harmless=True))
 
     async def explain(self, member: str) -> list[bytes]:
-        """What `lua/explain.lua` answers; nothing if there is no such cache."""
+        """Return the reply of `lua/explain.lua`; nothing if there is no such cache."""
         for shard, part in _parted(await self.shards(create=False), [member]):
             names = EXPLAIN.keys(shard.unit, *shard.rows(part))
             reply: list[bytes] = await self._caller.call(EXPLAIN, shard.unit, names, [member])
@@ -255,7 +263,7 @@ class AsyncRowStore:
         return []
 
     async def scheduled(self, limit: int) -> list[bytes]:
-        """The scheduled rows that are due first."""
+        """Return the scheduled rows that are due first."""
         shards = await self.shards(create=False)
         steps: list[Step] = [(shard.unit, SCHEDULED.keys(shard.unit), [limit]) for shard in shards]
         found: list[tuple[int, bytes]] = []
@@ -265,13 +273,16 @@ class AsyncRowStore:
         return [member for _, member in sorted(found)[:limit]]
 
     async def status(self) -> list[Any]:
-        """What `lua/status.lua` answers for each shard."""
+        """Return the replies of `lua/status.lua`, one for each shard."""
         shards = await self.shards(create=False)
         steps: list[Step] = [(shard.unit, STATUS.keys(shard.unit), []) for shard in shards]
         return await self._run(STATUS, steps)
 
     async def _apply(self, script: Script, steps: Sequence[Step]) -> None:
-        """Make *steps* of one operation; raises what it is to its user if one is not made."""
+        """Run the *steps* of one operation.
+
+        Raise an error that says whether some of them were made.
+        """
         answers = await self._caller.call_many(script, steps)
         problems = [answer for answer in answers if isinstance(answer, HoldfastError)]
         for problem in problems:
@@ -291,7 +302,7 @@ class AsyncRowStore:
         harmless: bool = False,
         durable: bool = True,
     ) -> list[Any]:
-        """The answers of all *steps*; raises the error of the first that has none."""
+        """Return the replies of all *steps*; raise the first error."""
         if len(steps) == 1:
             unit, names, args = steps[0]
             only = self._caller.call(script, unit, names, args, harmless=harmless, durable=durable)
@@ -306,7 +317,7 @@ class AsyncRowStore:
 def _parted(
     shards: Sequence[Shard], members: Sequence[str]
 ) -> Iterator[tuple[Shard, Sequence[str]]]:
-    """*members* by their shard, at most `MAX_BATCH` of them together."""
+    """Yield each shard with those of *members* that it holds, at most `MAX_BATCH` at a time."""
     parts: Mapping[int, Sequence[str]] = {0: members}
     if len(shards) != 1:
         by_shard: dict[int, list[str]] = {}
@@ -319,7 +330,7 @@ def _parted(
 
 
 def _chunks(results: Mapping[str, LoadResult]) -> Iterator[list[tuple[str, LoadResult]]]:
-    """*verdicts* in parts of at most `CALL_BYTES` and `MAX_BATCH`."""
+    """Yield *results* in parts of at most `CALL_BYTES` and `MAX_BATCH`."""
     part: list[tuple[str, LoadResult]] = []
     size = 0
     for member, result in results.items():

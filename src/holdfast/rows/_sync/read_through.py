@@ -1,5 +1,5 @@
 # Generated from _async/read_through.py by tools/unasync.py: edit that, then run `make sync`.
-"""Reads through: what the cache does not have is loaded, by one for all."""
+"""Loads rows that the cache does not have: one reader loads each row for all."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SHORTEST_WAIT_S: Final = 0.01
 
 
 class ReadThrough:
-    """Fills in what readers miss.
+    """Load the rows that readers miss.
 
     Args:
-        shelf: where the rows lie.
-        loader: asks the source.
-        bell: how those who wait hear of rows.
+        store: rows on the server.
+        loader: calls the source.
+        notifier: reports rows that other readers have loaded.
     """
 
     def __init__(self, store: RowStore, loader: Loader, notifier: Notifier) -> None:
@@ -37,12 +37,12 @@ class ReadThrough:
     def fill(
         self, wanted: Mapping[str, CachedCopy | None], max_age_ms: int | None, deadline: Deadline
     ) -> tuple[dict[str, CachedRow], dict[str, str]]:
-        """Rows that are loaded here, or elsewhere meanwhile; and why others are not there.
+        """Return rows that were loaded here or by others, and for the other rows the reason.
 
         Args:
-            wanted: row → the copy that does not serve, if there is one.
-            max_age_ms: how old a copy may be that serves.
-            deadline: until when to wait.
+            wanted: row → the copy that the reader does not accept, if there is one.
+            max_age_ms: age up to which the reader accepts a copy.
+            deadline: limit for the wait.
         """
         pending = _PendingRows(self._store, dict(wanted), max_age_ms)
         self._turn(pending, deadline)
@@ -58,14 +58,14 @@ class ReadThrough:
                     break
                 ends_s = self._turn(pending, deadline)
                 if deadline.passed:
-                    pending.give_up("others have been loading it for too long")
+                    pending.give_up("other processes have been loading it for too long")
                 if pending.copies:
                     pause_s = min(max(ends_s, _SHORTEST_WAIT_S), RECHECK_S, deadline.left_s())
                     flag.wait(pause_s)
         return pending.rows, pending.failures
 
     def _turn(self, pending: _PendingRows, deadline: Deadline) -> float:
-        """Load what nobody else loads; seconds until it is worth looking again."""
+        """Load rows that no other process loads. Return seconds until the next look."""
         seen = {member: copy.read_ms if copy else 0 for member, copy in pending.copies.items()}
         asked_at = since_boot()
         claimed = self._claim(pending, seen)
@@ -84,8 +84,11 @@ class ReadThrough:
         return min(waits_s)
 
     def _claim(self, pending: _PendingRows, seen: Mapping[str, int]) -> list[MissingRows]:
-        """Lease what nobody else loads. It is given back if its reader is cancelled meanwhile, or
-        others would wait until the lease ends."""
+        """Lease rows that no other process loads.
+
+        If the reader is cancelled meanwhile, the lease is given back. Otherwise others would wait
+        until it ends.
+        """
 
         def claim() -> list[MissingRows]:
             pending.claimed = self._store.claim_missing(seen)
@@ -98,7 +101,7 @@ class ReadThrough:
             return seen_through(claim())
         except BaseException:
             pending.is_over = True
-            if pending.claimed:  # it was cancelled as the answer came
+            if pending.claimed:  # it was cancelled when the reply arrived
                 seen_through(self._give_back(pending.claimed, _to_load(pending.claimed)))
             raise
 
@@ -114,12 +117,12 @@ class ReadThrough:
         seconds = min(deadline.left_s(), lease_s)
         try:
             loaded = self._loader.load(mine, seconds)
-            # A reader in a hurry is no proof that the source does not answer.
+            # A short timeout of the reader does not mean that the source does not answer.
             source_error = "" if loaded.timed_out and seconds < lease_s else loaded.source_error
             committed = self._commit(claimed, loaded.results, source_error)
         except HoldfastError:
-            raise  # nobody is there to be told
-        except BaseException:  # cancelled: others need not wait until the lease ends
+            raise  # the server cannot release the leases either
+        except BaseException:  # cancelled: release the leases, so that others do not wait
             seen_through(self._give_back(claimed, mine))
             raise
         age_s = since_boot() - asked_at
@@ -127,7 +130,7 @@ class ReadThrough:
             if result.verb in "=-":
                 pending.found(member, result, age_s, kept=committed.digits[member] in "12")
             elif why := result.why or loaded.source_error:
-                pending.fail(member, why)  # else it was not tried yet: at the next turn
+                pending.fail(member, why)  # no reason: the next turn tries it
 
     def _commit(
         self, claimed: list[MissingRows], results: Mapping[str, LoadResult], source_error: str
@@ -139,28 +142,31 @@ class ReadThrough:
         return self._store.commit(leases, source_error)
 
     def _give_back(self, claimed: list[MissingRows], mine: list[str]) -> bool:
-        """Let others load what is not loaded here after all; whether they know."""
+        """Release the leases of rows that were not loaded.
+
+        Return False if the server did not confirm it.
+        """
         try:
             self._commit(claimed, dict.fromkeys(mine, NOT_TRIED), "")
         except HoldfastError:
-            return False  # then the lease has to end by itself
+            return False  # the lease ends by itself
         return True
 
 
 def _to_load(claimed: Iterable[MissingRows]) -> list[str]:
-    """The rows that are leased to who asked."""
+    """Return the rows that are leased to this reader."""
     return [m for one in claimed for m, (verb, _) in one.answers.items() if verb == "load"]
 
 
 class _PendingRows:
-    """What a reader looks for, and what it has got.
+    """Collect the rows that one reader waits for.
 
     Attributes:
-        copies: rows that are still missing, each with the copy that does not serve.
-        rows: those that it has got.
-        failures: why others cannot be got.
-        taken: what was leased for it at last.
-        is_over: its reader was cancelled.
+        copies: rows that are still missing, each with the copy that the reader does not accept.
+        rows: rows that were found.
+        failures: rows that cannot be loaded, with the reason.
+        claimed: reply to the last claim.
+        is_over: whether the reader was cancelled.
     """
 
     def __init__(
@@ -177,14 +183,15 @@ class _PendingRows:
         self._max_age_ms = max_age_ms
 
     def asked(self, members: Iterable[str], now_ms: int) -> None:
-        """Note when rows were asked for, by the clock of their server, unless it is known."""
+        """Note when rows were first requested, by the server's clock."""
         for member in members:
             self._asked_ms.setdefault(member, now_ms)
 
     def see(self, copies: Mapping[str, CachedCopy]) -> None:
-        """Take what serves of what the cache has now.
+        """Take the *copies* that the reader accepts.
 
-        How long it was waited for is not held against it: else each waiter would load it in turn.
+        Their age is that at the time of the request. Otherwise each waiting reader would load the
+        row again after a slow load.
         """
         for member in list(self.copies):
             copy = copies.get(member)
@@ -196,7 +203,14 @@ class _PendingRows:
                 self.copies[member] = copy
 
     def found(self, member: str, result: LoadResult, age_s: float, *, kept: bool) -> None:
-        """It was loaded here, at most *age_s* ago; and kept, unless somebody invalidated it."""
+        """Take a row that was loaded here at most *age_s* ago.
+
+        Args:
+            member: the row.
+            result: its result.
+            age_s: seconds since its load began.
+            kept: whether the server stored it; not if it was invalidated meanwhile.
+        """
         value: Any = None
         state: State = "absent" if kept else "uncached"
         if result.verb == "=":
@@ -208,7 +222,7 @@ class _PendingRows:
         del self.copies[member]
 
     def fail(self, member: str, why: str) -> None:
-        """It cannot be loaded: an older copy has to do, if there is one."""
+        """Return an older copy of a row that cannot be loaded, or note the reason."""
         copy = self.copies[member]
         if copy is not None and copy.is_usable:
             self._show(member, copy)
@@ -217,7 +231,7 @@ class _PendingRows:
             del self.copies[member]
 
     def give_up(self, why: str) -> None:
-        """There is no time left for what is missing."""
+        """End the wait for all missing rows."""
         for member in list(self.copies):
             self.fail(member, why)
 

@@ -21,33 +21,34 @@ from .row_store import RowStore
 logger: Final = logger_of("holdfast.rows")
 
 RECHECK_PERIOD_S: Final = 300.0
-"""About so often one with nothing to do looks by itself. It knows what is due next, and is rung
-when that changes; as long as the line holds it misses nothing."""
+"""Seconds, more or less, until an idle refresher claims rows without a notification. It knows when
+the next row is due, and a notification reports changes; so it misses nothing while it is
+subscribed."""
 
 _FIRST_PAUSE_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 15.0
-"""Between two tries while the source, or the server, does not answer."""
+"""Seconds between two tries while the source or the server does not answer."""
 
 
 class Refresher:
-    """Loads rows when they are due, a batch at a time. Any number of them share the work.
+    """Load rows when they are due, a batch at a time. Any number of refreshers share the work.
 
     Args:
-        shelf: where the rows lie.
-        loader: asks the source.
-        bell: how it hears of rows that are due earlier than it knew.
+        store: rows on the server.
+        loader: calls the source.
+        notifier: reports rows that are due earlier than this refresher knows.
     """
 
     def __init__(self, store: RowStore, loader: Loader, notifier: Notifier) -> None:
         self._store = store
         self._loader = loader
         self._notifier = notifier
-        self._flag: Event | None = None  # while it runs
+        self._flag: Event | None = None  # set while it runs
         self._stopped = False
         self._failures = 0
 
     def step(self, limit: int) -> RefreshReport:
-        """Refresh what is due, at most *limit* rows."""
+        """Refresh at most *limit* rows that are due."""
         batches = self._store.claim_due(limit)
         due = [member for claim in batches for member in claim.members]
         loaded = self._loader.load(due, self._store.options.lease_ms / 1000)
@@ -71,11 +72,11 @@ class Refresher:
             next_due_ms.values(),
         )
         if report.failed:
-            self._tell(loaded.results)
+            self._log_failures(loaded.results)
         return report
 
     def run(self) -> None:
-        """Go on until `stop`, whatever the source and the server do."""
+        """Refresh rows until `stop`, also after failures of the source and of the server."""
         if self._flag is not None:
             raise RuntimeError(f"row cache {self._store.name!r} is being refreshed by this already")
         try:
@@ -95,7 +96,7 @@ class Refresher:
                     self._pause(flag, str(error))
 
     def stop(self) -> None:
-        """Finish the batch that is being loaded, and end. From any thread or signal handler."""
+        """Finish the current batch and end `run`. Any thread or signal handler may call it."""
         self._stopped = True
         if self._flag is not None:
             self._flag.set_from_handler()
@@ -105,20 +106,20 @@ class Refresher:
             flag.clear()
             report = self.step(MAX_BATCH)
             if report.source_error:
-                self._pause(flag, f"its source cannot be asked: {report.source_error}")
+                self._pause(flag, f"its source cannot be called: {report.source_error}")
                 continue
             if self._failures:
                 logger.warning("row cache %r is refreshed again", self._store.name)
                 self._failures = 0
-            # Rows that others load look due when their leases end: then this one looks, whatever
-            # has become of the others, and no row is later than its period and the lease.
+            # A row that another process loads is due again when that lease ends. So a row is late
+            # by a lease at most if the other process dies.
             pause_s = RECHECK_PERIOD_S * random.uniform(0.75, 1.25)
             wait_s = pause_s if report.next_due is None else min(report.next_due, pause_s)
             if wait_s > 0 and not self._stopped:
                 flag.wait(wait_s)
 
     def _pause(self, flag: Event, why: str) -> None:
-        """Wait longer with every failure; a ring changes nothing about that."""
+        """Wait, longer after each failure. A notification does not end the pause."""
         self._failures += 1
         level = logging.WARNING if self._failures == 1 else logging.DEBUG
         logger.log(level, "row cache %r is not refreshed: %s", self._store.name, why)
@@ -128,7 +129,7 @@ class Refresher:
             if not self._stopped:
                 flag.wait(over.left_s())
 
-    def _tell(self, results: dict[str, LoadResult]) -> None:
+    def _log_failures(self, results: dict[str, LoadResult]) -> None:
         failed = [member for member, result in results.items() if result.verb == "!"]
         logger.warning(
             "%d rows of row cache %r could not be loaded, such as %s: %s",

@@ -1,10 +1,10 @@
--- How the room in a reply is shared between logs. Expects: entries.
+-- Sharing the room in a reply between logs. Expects: entries.
 --
--- *room* says how many messages fit, `limit`, and how many `bytes` of them; `page` entries are looked at in one go.
+-- *room* is the `limit` of messages and `bytes` that still fit, and the `page` size of a read.
 
--- Gives a row the entries that there is room for; false when something had to stay.
+-- Moves entries into a row as far as there is room. Returns false if some did not fit.
 local function give(room, row, parts, size)
-  if #row[6] == 0 and #parts <= 3 * room.limit and size <= room.bytes then  -- the rule
+  if #row[6] == 0 and #parts <= 3 * room.limit and size <= room.bytes then  -- the usual case
     room.limit, room.bytes = room.limit - #parts / 3, room.bytes - size
     row[6] = parts
     return true
@@ -24,7 +24,7 @@ local function give(room, row, parts, size)
   return true
 end
 
--- *unread*: a `row`, the `parts` of its entries and their `size`, and how many `more` its `log` has.
+-- Fills the `row` of a log: with `parts`, its first entries of `size` bytes, then with `more` entries.
 local function fill(room, unread)
   local row, open = unread.row, give(room, unread.row, unread.parts, unread.size)
   for _ = 1, math.ceil(math.min(room.limit, unread.more) / room.page) do

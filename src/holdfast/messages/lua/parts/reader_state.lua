@@ -1,19 +1,19 @@
--- Where a reader stands in a log, and what it was shown there.
+-- How far a reader has come in a log.
 -- Expects: position.
 
-local LARGEST = 9007199254740991  -- the largest whole number that Lua has exactly
+local LARGEST = 9007199254740991  -- the largest whole number that Lua represents exactly
 
--- Where a reader reads on from its own position. What was lost is read again, from the first message
--- that it may read.
+-- Returns the number after which a device reads on. If the log does not hold its position (*same* is
+-- false), the device reads from the first message that the user may read.
 local function start(meta, reader, position, same)
-  local said = redis.call('HMGET', meta, 'history', 'first:' .. reader)
+  local fields = redis.call('HMGET', meta, 'history', 'first:' .. reader)
   local number = same and position.epoch ~= '0' and tonumber(position.number) or 0
-  return said[1] == 'open' and number or math.max(number, (tonumber(said[2] or nil) or 1) - 1)
+  return fields[1] == 'open' and number or math.max(number, (tonumber(fields[2] or nil) or 1) - 1)
 end
 
--- A row of the reply without entries, the first number to read, and `top` and `last`; only the row if
--- there is nothing to read, or if another program has damaged what is stored: the client says so.
-local function standing(meta, log, cursors, reader, position)
+-- Returns a row of the reply without entries, the first number to read, `top` and `last`. Returns only
+-- the row if the user is not a reader, or if the metadata is damaged, which the client reports.
+local function reader_state(meta, log, cursors, reader, position)
   local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'last')
   local cursor = redis.call('ZSCORE', cursors, reader)
   local epoch = known[1] == '' and '?' or known[1] or ''

@@ -1,0 +1,197 @@
+# Generated from _async/chunk_reader.py by tools/unasync.py: edit that, then run `make sync`.
+"""The chunks of one file, as the consumer that holds the file reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ...core.clock import since_boot
+from ...core.concurrency._sync.waiting import AutoResetEvent, in_thread
+from ...core.damage import decoding
+from ...core.renewer import Lease
+from ...core.script import Script
+from ...errors import DamagedFile, FileTaken
+from .. import keys
+from ..assignment import Assignment, ChunkChain, FileView
+from ..chunk import BLOCK, EMPTY, WINDOW
+from .feed_store import FeedStore
+from .session import Session
+
+READ: Final = Script.load("holdfast.files", "read")
+
+LOOK_S: Final = 5.0
+"""Seconds between two requests of a reader that waits for more of a file."""
+
+MAX_UNREPORTED: Final = 4
+"""Windows that are read between two progress reports to the server, while more is there."""
+
+
+class ChunkReader:
+    """Read the chunks of a file, report the progress, and hold the lease of the file.
+
+    Attributes:
+        view: state of the file, as the server reported it last.
+        acked: bytes that the consumer acknowledged.
+        position: offset up to which bytes were handed out.
+        keep: whether the server keeps everything until it is acknowledged.
+
+    Args:
+        store: calls about the feed.
+        session: session that the file is assigned to.
+        assignment: the file.
+        asked_at: time of the claim, by `since_boot`, before it was sent.
+    """
+
+    _lease: Lease | None = None  # set while this reader holds the file
+
+    def __init__(
+        self, store: FeedStore, session: Session, assignment: Assignment, asked_at: float
+    ) -> None:
+        self.view = assignment.view
+        self.acked = self.position = assignment.acked
+        self.keep = False
+        self._store = store
+        self._session = session
+        self._assignment = assignment
+        self._read = assignment.acked
+        self._unreported = 0
+        self._keep_lease(asked_at)
+
+    def __del__(self) -> None:
+        # A consumer that was interrupted before the end of its block must not keep the file.
+        self.release()
+
+    def release(self) -> None:
+        """Stop the renewal of the lease, without a call to the server."""
+        if self._lease is not None:
+            self._store.renewer.drop(self._lease)
+        self._lease = None
+
+    def read_to(self, offset: int) -> None:
+        """Note that the server may drop what comes before *offset*."""
+        if not self.keep:
+            self._read = max(self._read, offset)
+
+    def data(self, start: int) -> Iterator[bytes]:
+        """Yield the bytes from offset *start* on, a window at a time.
+
+        With `keep`, yield an empty value where `windows` yields an empty list.
+        """
+        skip = start % BLOCK
+        chain = ChunkChain(start // BLOCK, None if start >= BLOCK else EMPTY)
+        for blocks in self.windows(chain):
+            if not blocks:
+                yield b""
+            elif data := b"".join(blocks)[skip:]:
+                yield data
+            skip = 0 if blocks else skip
+
+    def windows(self, chain: ChunkChain) -> Iterator[list[bytes]]:
+        """Yield the content of the chunks after *chain*; wait for more until the file is complete.
+
+        With `keep`, yield an empty list before a wait if bytes up to `position` are not
+        acknowledged: the publisher may need their room.
+        """
+        while True:
+            view = self.view
+            if chain.index < view.floor:
+                raise self._chunks_dropped()
+            if chain.index < view.count:
+                blocks = self._fetched(chain, min(WINDOW, view.count - chain.index))
+                self._unreported += 1
+                yield blocks
+                if view.state == "whole" and chain.index == view.count:
+                    break
+                if self._unreported == MAX_UNREPORTED:  # `report_progress` resets the number
+                    self.report_progress(chain.index)
+            elif view.state != "open":
+                break
+            elif not self.report_progress(chain.index):
+                if self.keep and self.acked < self.position:
+                    yield []
+                self._wait_for_change(chain.index)
+        self._check_end(chain)
+
+    def report_progress(self, index: int = 0) -> bool:
+        """Report the progress and refresh the view. Return whether there is more after *index*.
+
+        Args:
+            index: chunks that were read; the file may also have ended there.
+
+        Raises:
+            FileTaken: The consumer does not hold the file any more.
+        """
+        assignment, asked_at = self._assignment, since_boot()
+        self._session.live()
+        reply = self._store.call(
+            READ,
+            assignment.epoch,
+            assignment.session,
+            assignment.number,
+            assignment.token,
+            self.acked,
+            self._read,
+            durable=False,  # after a failover the progress is reported again
+        )
+        if reply[0] != b"view":
+            self.refuse(reply)
+        with decoding(keys.files(self._store.unit)):
+            self.view = view = FileView.of(reply[1:])
+        self._unreported = 0
+        if self._lease is not None and self._lease.lost:  # by the local clock; the server kept it
+            self._keep_lease(asked_at)
+        return view.count > index or view.state != "open"
+
+    def damaged(self, problem: str) -> DamagedFile:
+        """Return the error for a file with this *problem*."""
+        return DamagedFile(self._store.name, self._assignment.name, problem)
+
+    def refuse(self, reply: Any) -> None:
+        """Raise the error that *reply* stands for."""
+        if reply[0] == b"file_taken":
+            raise FileTaken(self._store.name, self._assignment.name)
+        self._store.refuse(reply)
+
+    def _keep_lease(self, asked_at: float) -> None:
+        """Renew the lease of the file from now on."""
+        self._lease = lease = self._session.hold(self._assignment, asked_at)
+        self._store.renewer.keep(lease)
+
+    def _check_end(self, chain: ChunkChain) -> None:
+        """Raise `DamagedFile` unless the file is whole and was read as it was published."""
+        if self.view.state == "damaged":
+            raise self.damaged(self.view.problem)
+        try:
+            chain.finish(self.view)
+        except ValueError as error:
+            raise self.damaged(str(error)) from None
+
+    def _fetched(self, chain: ChunkChain, count: int) -> list[bytes]:
+        """Return the content of the next *count* chunks, which the last view contains."""
+        chunks: list[bytes | None] = [self.view.small]
+        if chunks == [None]:
+            chunks = self._store.chunks(self._assignment.number, chain.index, count)
+        if None in chunks:
+            self.report_progress(chain.index)
+            if chain.index < self.view.floor:
+                raise self._chunks_dropped()
+        try:
+            return in_thread(chain.take, chunks)
+        except ValueError as error:
+            # If the file is taken or lost, these may be chunks of another file: then this raises.
+            self.report_progress(chain.index)
+            raise self.damaged(str(error)) from None
+
+    def _wait_for_change(self, index: int) -> None:
+        """Wait until the file has more than *index* chunks, or is complete."""
+        flag = AutoResetEvent()
+        with self._store.notifier.follows([self._store.unit], flag):
+            while not self.report_progress(index):
+                flag.wait(LOOK_S)
+
+    def _chunks_dropped(self) -> DamagedFile:
+        return self.damaged(
+            f"its first {self.view.floor * BLOCK:,} bytes were dropped: they were not acknowledged "
+            "when their room was needed"
+        )
