@@ -56,7 +56,7 @@ def twin(path: Path, half: str = "sync") -> Path:
 
 
 def unasync(source: Path, used: set[str]) -> str:
-    """The blocking half of *source*; the rules it needed are added to *used*.
+    """Return the blocking half of *source*; add the rules that it needed to *used*.
 
     Names are translated; what stands between them (blanks, strings, comments, signs) is taken over
     as it is written, with `Async` dropped from the names of classes in it.
@@ -93,7 +93,7 @@ def _translated(name: str, used: set[str]) -> str:
 
 
 def formatted(text: str, name: str) -> str:
-    """*text* as ruff would leave it: shorter lines join, imports are sorted anew."""
+    """Return *text* as ruff formats it: shorter lines join, imports are sorted."""
     ruff = [sys.executable, "-m", "ruff"]
     stdin = ["--stdin-filename", name, "-"]
     for command in (

@@ -14,8 +14,7 @@ from ...core.concurrency._sync.cancellation import shielded
 from ...core.concurrency._sync.user_calls import in_thread
 from ...core.script import Script
 from ...errors import DamagedFile, FileTaken, HoldfastError
-from ..assignment import Assignment, ChunkChain
-from ..attempt import reason_of
+from ..assignment import Assignment, ChunkChain, reason_of
 from ..chunk import BLOCK
 from ..lines import (
     MAX_LINE,
@@ -36,7 +35,7 @@ SETTLE: Final = Script.load("holdfast.files", "settle")
 
 
 class FeedFile:
-    """Hold one file for a consumer; a context, whose end settles the file.
+    """Hold one file for a consumer. It is a context: its end settles the file.
 
     When the block ends normally, the whole file is acknowledged and does not come again, read to
     its end or not. On an exception the file is given back. It comes again from the acknowledged

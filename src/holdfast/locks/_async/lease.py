@@ -157,9 +157,10 @@ class AsyncLease:
             lost = False
             if self._is_released:
                 return
-            lost, was_released = self.lost, self._released
-            if lost:
+            was_released = self._released
+            if self.lost:
                 self._check_process()
+                lost = True
             self._drop()
             self._release_replies.append(b"")
             if self._in_flight:

@@ -55,7 +55,7 @@ class ChatSender:
     def _call(
         self, log: Log, messages: Sequence[OutgoingMessage], op_id: str | None = None
     ) -> Sequence[Any]:
-        """Return the reply for each of *messages*. If a call with several fails: each one's error.
+        """Return the reply for each message; if a call with several fails, an error for each.
 
         Raises:
             HoldfastError: the call had one message, and failed.
