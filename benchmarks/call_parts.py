@@ -16,7 +16,7 @@ import hiredis
 from holdfast.core._async.caller import AsyncCaller
 from holdfast.core._sync.caller import Caller
 from holdfast.core.transport._async.connection import AsyncConnection
-from holdfast.core.transport._sync.connection import Lane
+from holdfast.core.transport._sync.connection import Connection
 from holdfast.core.transport.outcome import outcome_of
 from holdfast.core.transport.request import Request
 from holdfast.core.transport.settings import Settings
@@ -34,7 +34,7 @@ def run(bench: Bench) -> Iterator[Table]:
     """Measure both halves."""
     settings = Settings.from_url(bench.server.url)
     address = settings.addresses[0]
-    lane, caller = Lane(settings, address), Caller(settings)
+    lane, caller = Connection(settings, address), Caller(settings)
     caller.call(SCRIPT, UNIT, KEYS, [1])  # from now on the server knows it
     with asyncio.Runner() as runner:
         on_loop = _OnLoop(runner, settings)

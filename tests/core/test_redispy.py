@@ -9,7 +9,7 @@ from redis.asyncio import connection as flavour
 
 from faults.servers import Server
 from faults.waiting import eventually_async
-from holdfast.core.transport.redispy import native, socket_of, writer_of
+from holdfast.core.transport.redispy import forget_writer, native, socket_of, writer_of
 from holdfast.core.transport.settings import Settings
 
 
@@ -20,6 +20,7 @@ async def test_the_transport_of_an_asyncio_connection(standalone: Server) -> Non
     assert native(connection)
     await connection.connect()
     writer = await writer_of(connection)
+    forget_writer(connection)
     assert isinstance(writer, asyncio.StreamWriter)
     assert not connection.is_connected
     await connection.disconnect()
