@@ -122,7 +122,7 @@ _HIDDEN_DETAILS: Final = (
     ((NoSuchChat, NotAMember), "not-found", NO_SUCH_CHAT),
     (MailboxFull, "mailbox-full", "the mailbox of this user takes no more; try again later"),
 )
-"""Errors with a text that would reveal too much: whether a chat exists, how much a user has not read."""
+"""Errors with a text that would reveal whether a chat exists, or how much a user has not read."""
 
 _SHOWN_DETAILS: Final = (
     (StaleBatch, "stale-position"),
