@@ -21,7 +21,7 @@ def test_damages_are_reported(hf: Holdfast, run: Run, home: Site) -> None:
     home.client.set(f"{home.namespace}:{HOSTILE}", "x")
     strange = run("fsck")
     assert strange.exit_code == 5
-    assert f"warning no key of Holdfast is called so; it holds a string\n  {home.namespace}:" in (
+    assert f"warning no key of Holdfast has this name; it holds a string\n  {home.namespace}:" in (
         strange.stdout
     )
     assert VISIBLE in strange.stdout

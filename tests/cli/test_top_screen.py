@@ -59,7 +59,7 @@ def snapshot(of_each: int = LISTED, servers: int = 1) -> TopSnapshot:
         servers=[SERVER] * servers,
         workers=[worker] * of_each,
         queues=dict.fromkeys(names, stats),
-        paces={},
+        throughputs={},
         locks=dict.fromkeys(names, LockState("host:17:1", 4, 9.0, ("a", "b", "c"))),
         chats=dict.fromkeys(names, ChatStatus(2, 1, 9, 99, 5, 0.0, NOW, (reader,))),
         counters=dict.fromkeys(names, window),

@@ -104,7 +104,7 @@ def test_a_mail_whose_lease_was_lost_in_an_outage_did_not_wait(
     "shown",
     [
         "task sold-7 of the queue 'email' lost its lease, or was cancelled: it is stopped",
-        "task sold-7 of the queue 'email' is given back: its place was taken",
+        "task sold-7 of the queue 'email' is given back: its slot was taken",
         "task sold-7 did not end in time, given back",
     ],
 )

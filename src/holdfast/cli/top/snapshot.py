@@ -200,4 +200,4 @@ class SnapshotReader:
             HoldfastError: a call failed.
         """
         found = await survey(self._hf, LIMITS)
-        return TopSnapshot(found, self._meter.measure(found.paces, datetime.now(UTC)))
+        return TopSnapshot(found, self._meter.measure(found.throughputs, datetime.now(UTC)))
