@@ -1,6 +1,6 @@
 """What a call costs the client, by part: processor time of its steps, alone and together.
 
-Each line holds those above it that belong to it: what a lane costs is told with packing and
+Each line holds those above it that belong to it: the time of a connection includes packing and
 parsing, what a call costs with its lane. The difference is its own.
 """
 
@@ -31,7 +31,7 @@ KEYS: Final = (KEY,)
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """Of both halves."""
+    """Measure both halves."""
     settings = Settings.from_url(bench.server.url)
     address = settings.addresses[0]
     lane, caller = Lane(settings, address), Caller(settings)
@@ -107,7 +107,7 @@ async def _side_by_side(
 
 
 def _again(step: Callable[[], object]) -> Callable[[int], None]:
-    """The work of so many steps."""
+    """Return work that repeats a step so many times."""
 
     def work(count: int) -> None:
         for _ in range(count):

@@ -8,7 +8,7 @@ from holdfast import Holdfast
 
 
 def test_a_sound_namespace(crowd: Holdfast, run: Run, home: Site) -> None:
-    """One line, and nothing for scripts."""
+    """Print one line for people, and nothing for scripts."""
     result = run("fsck")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith(f"namespace {home.namespace}: ")
@@ -17,11 +17,11 @@ def test_a_sound_namespace(crowd: Holdfast, run: Run, home: Site) -> None:
 
 
 def test_damages_are_told(hf: Holdfast, run: Run, home: Site) -> None:
-    """Where, what, and which key; for scripts one object each. The exit code says how bad it is."""
+    """Print unit, problem and key; the exit code is that of the worst."""
     home.client.set(f"{home.namespace}:{HOSTILE}", "x")
     strange = run("fsck")
     assert strange.exit_code == 5
-    assert f"warning no key of Holdfast is called so; it holds a string\n  {home.namespace}:" in (
+    assert f"warning no key of Holdfast has this name; it holds a string\n  {home.namespace}:" in (
         strange.stdout
     )
     assert VISIBLE in strange.stdout
@@ -36,7 +36,7 @@ def test_damages_are_told(hf: Holdfast, run: Run, home: Site) -> None:
 
 
 def test_more_than_is_told_is_said(run: Run, home: Site) -> None:
-    """On standard error, so that scripts do not take it for a damage."""
+    """Warn on standard error, so that scripts take it for no damage."""
     key = f"{home.namespace}:{{queue:q}}:due:h"
     home.client.zadd(key, {f"nobody-{n}": n for n in range(1001)})
     result = run("fsck", "--json")

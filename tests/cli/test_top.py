@@ -1,4 +1,4 @@
-"""`holdfast top`: one look for scripts, and a screen that lives on a terminal."""
+"""Test `holdfast top`: one snapshot for scripts, and the live screen of a terminal."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from holdfast.cli.app import app
 
 @contextmanager
 def busy(hf: Holdfast) -> Iterator[None]:
-    """Something of everything that has a hostile name, and tasks in a queue `crowd`."""
+    """Create one of everything with a hostile name, and tasks in a queue `crowd`."""
     hf.mailbox(HOSTILE).send("x", sender="jill")
     hf.create_chat(["jill", HOSTILE], sender="jill", body="x", chat_id="827")
     hf.row_cache(HOSTILE).schedule("42", every=5.0)
     hf.file_feed(HOSTILE, consumers=["geo"]).publish(io.BytesIO(b"line\n"), name=HOSTILE)
     leases: list[Lease] = [hf.lock(HOSTILE).acquire(), hf.semaphore("api", limit=2).acquire()]
     with crowded(hf):
-        # Whoever could not note a lock tries again after a minute.
+        # A client that could not register a lock tries again after a minute.
         eventually(lambda: hf.locks() and hf.semaphores() and hf.workers(), 90)
         hf.counter(HOSTILE).add(7)  # so it is in the last minute, however long the others took
         yield
@@ -40,7 +40,7 @@ def busy(hf: Holdfast) -> Iterator[None]:
 
 
 def test_one_look(hf: Holdfast, run: Run) -> None:
-    """All of it as text for people; no name is more than a text."""
+    """Print everything as text for people; no name is read as markup."""
     with busy(hf):
         told = run("top", "--once")
         piped = run("top")
@@ -60,7 +60,7 @@ def test_one_look(hf: Holdfast, run: Run) -> None:
 
 
 def test_one_look_for_scripts(hf: Holdfast, run: Run) -> None:
-    """Everything, and names as they are."""
+    """Print everything, with unchanged names."""
     with busy(hf):
         [frame] = rows(run("top", "--once", "--json"))
     assert (frame["namespace"], frame["problem"]) == (hf.namespace, None)
@@ -88,14 +88,14 @@ def test_one_look_for_scripts(hf: Holdfast, run: Run) -> None:
 
 
 def test_a_look_at_nothing(hf: Holdfast, run: Run) -> None:
-    """The server is there all the same."""
+    """Print the server all the same."""
     told = run("top", "--once")
     assert (told.exit_code, "tasks: 0 ready" in told.stdout) == (0, True)
     assert "queues" not in told.stdout
 
 
 def test_a_server_that_is_away() -> None:
-    """A single look fails."""
+    """Exit with code 1 if a single snapshot fails."""
     result = CliRunner().invoke(app, ["top", "--once", "--url", "redis://localhost:1"])
     assert (result.exit_code, result.stdout) == (1, "")
     assert "cannot use redis://localhost:1" in result.stderr
@@ -108,7 +108,7 @@ def streaming(server: Server) -> Process:
 
 
 def test_looks_for_scripts_until_they_end(standalone: Server) -> None:
-    """An object on each line at once, and Ctrl-C is a good end."""
+    """Print an object on each line at once; exit with 0 after Ctrl-C."""
     with streaming(standalone) as program:
         eventually(lambda: program.output.count("\n") >= 2)
         os.kill(program.pid, signal.SIGINT)
@@ -119,13 +119,13 @@ def test_looks_for_scripts_until_they_end(standalone: Server) -> None:
 
 @pytest.fixture
 def lonely() -> Iterator[Server]:
-    """A server that may be killed."""
+    """Yield a server that the test may kill."""
     with Server() as server:
         yield server
 
 
 def test_looks_for_scripts_say_what_is_wrong(lonely: Server) -> None:
-    """And go on."""
+    """Print the problem as an object, and go on."""
     lonely.stop()
     with streaming(lonely) as program:
         eventually(lambda: '"problem": "cannot use redis://' in program.output)
@@ -140,7 +140,7 @@ LEFT = "\x1b[?1049l"
 
 
 def test_the_screen(standalone: Server) -> None:
-    """Keys choose what is shown; when it ends the terminal is as it was before."""
+    """Change the view by keys; restore the terminal at the end."""
     with (
         Holdfast.from_url(standalone.url, namespace="screen") as hf,
         crowded(hf),
@@ -168,7 +168,7 @@ def test_the_screen(standalone: Server) -> None:
 
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGHUP])
 def test_the_screen_is_left_by_a_signal(standalone: Server, number: signal.Signals | None) -> None:
-    """In good order."""
+    """Restore the terminal, and exit with code 0."""
     where = ("--url", standalone.url, "--namespace", secrets.token_hex(4))
     with Terminal("top", *where) as terminal:
         terminal.expect("nothing in use in this namespace")
@@ -182,7 +182,7 @@ def test_the_screen_is_left_by_a_signal(standalone: Server, number: signal.Signa
 
 
 def test_the_screen_heals(lonely: Server) -> None:
-    """A server that is away is told of above what was seen last."""
+    """Show the problem above the last snapshot while the server is away."""
     with Terminal("top", "--url", lonely.url, "--every", "0.2", columns=200) as terminal:
         terminal.expect("nothing in use in this namespace")
         lonely.kill()

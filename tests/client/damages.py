@@ -43,40 +43,52 @@ def _renamed(client: Any, key: str, field: str, to: str) -> None:
 
 
 QUEUE = [
-    Case("queue", lambda c, k: c.lpop(k("ready:m")), "is nowhere in line: it will never run"),
+    Case("queue", lambda c, k: c.lpop(k("ready:m")), "is not queued: it will never run"),
     Case("queue", lambda c, k: c.rpush(k("ready:l"), "waiting"), "in ready:l and ready:m"),
     Case("queue", lambda c, k: c.zadd(k("leases"), {"later": 1}), "is in due:m and leases"),
     Case("queue", lambda c, k: c.zadd(k("due:h"), {"nobody": 1}), "'nobody' has no body", "due:h"),
     Case("queue", lambda c, k: c.hdel(k("bodies"), "waiting"), "'waiting' has no body", "ready:m"),
-    Case("queue", lambda c, k: c.hset(k("state"), "nobody", "1:1:0:2:0:0:"), "is left over"),
+    Case("queue", lambda c, k: c.hset(k("state"), "nobody", "1:1:0:2:0:0:"), "has no task"),
     Case("queue", lambda c, k: c.hset(k("state"), "dead", "x"), "'dead' cannot be read"),
     Case("queue", lambda c, k: c.hdel(k("state"), "dead"), "'dead' has no record"),
-    Case("queue", lambda c, k: c.sadd(k("left_over"), "later"), "left a place in line; none is"),
-    Case("queue", lambda c, k: c.zadd(k("expiring"), {"dead": 1}), "to expire, and does not wait"),
+    Case("queue", lambda c, k: c.sadd(k("tombstones"), "later"), "is in no ready list"),
+    Case("queue", lambda c, k: c.zadd(k("expiring"), {"dead": 1}), "to expire, and is not queued"),
     Case("queue", lambda c, k: c.hset(k("settings"), "paused", "yes"), "'paused' is no setting"),
-    Case("queue", lambda c, k: c.hset(k("pace"), "1", "yes"), "minute '1' cannot be read"),
-    Case("queue", lambda c, k: c.persist(k("pace")), "it never expires, and should", "pace"),
+    Case("queue", lambda c, k: c.hset(k("throughput"), "1", "yes"), "minute '1' cannot be read"),
+    Case(
+        "queue",
+        lambda c, k: c.persist(k("throughput")),
+        "it never expires, and should",
+        "throughput",
+    ),
     Case("queue", lambda c, k: c.expire(k("bodies"), 100), "expires in 100 s, and should stay"),
     Case("queue", lambda c, k: c.set(k("awaited"), "x"), "holds a string, and should hold a hash"),
     Case("queue", lambda c, k: c.set(k("result:x"), "x"), "never expires, and should", "result:x"),
-    Case("queue", lambda c, k: c.set(k("nonsense"), "x"), "no key of Holdfast is called so"),
+    Case("queue", lambda c, k: c.set(k("nonsense"), "x"), "no key of Holdfast has this name"),
 ]
 LOCKS = [
     Case("lock", lambda c, k: c.zadd(k("holders"), {"other": 1}), "2 hold the lock at once"),
-    Case("lock", lambda c, k: c.hdel(k("state"), "fence"), "no fence is stored", "state"),
-    Case("lock", lambda c, k: c.hdel(k("state"), "limit"), "how many may hold at once", "state"),
+    Case(
+        "lock", lambda c, k: c.hdel(k("state"), "fence"), "there is a holder but no fence", "state"
+    ),
+    Case("lock", lambda c, k: c.hdel(k("state"), "limit"), "it has no valid limit", "state"),
     Case("lock", lambda c, k: c.persist(k("state")), "it never expires", "state"),
-    Case("lock", lambda c, k: c.zadd(k("line"), {"a c": 1}), "one is to be there alone", "state"),
-    Case("semaphore", lambda c, k: c.zadd(k("line"), {"alone": 1}), "nobody who could be told"),
+    Case(
+        "lock",
+        lambda c, k: c.zadd(k("wait_queue"), {"a c": 1}),
+        "it has an uncontended holder, but",
+        "state",
+    ),
+    Case("semaphore", lambda c, k: c.zadd(k("wait_queue"), {"alone": 1}), "is not a waiter"),
     Case(
         "semaphore",
-        lambda c, k: c.zadd(k("line"), {"a c": 1, "b c": 1}),
+        lambda c, k: c.zadd(k("wait_queue"), {"a c": 1, "b c": 1}),
         "2 wait with the same ticket",
     ),
     Case(
         "semaphore",
-        lambda c, k: c.zadd(k("holders"), {b"?" + c.hget(k("state"), "sole"): 1}),
-        "has two places",
+        lambda c, k: c.zadd(k("holders"), {b"?" + c.hget(k("state"), "uncontended"): 1}),
+        "has two permits",
     ),
     Case("fenced", lambda c, k: c.hdel(k("fenced"), "fence"), "it has no fence"),
     Case("fenced", lambda c, k: c.hset(k("fenced"), "value", "{"), "its value is no JSON"),
@@ -119,7 +131,7 @@ COUNTERS = [
     Case("counter", lambda c, k: c.delete(k("definition")), "has no definition", "60:"),
     Case("counter", lambda c, k: c.set(k("definition"), "x", ex=99), "it cannot be read"),
     Case("counter", lambda c, k: c.hset(k("60:0"), "x", "1"), "bucket 'x' cannot be read", "60:0"),
-    Case("counter", lambda c, k: c.set(k("59:2"), "x"), "no key of Holdfast is called so"),
+    Case("counter", lambda c, k: c.set(k("59:2"), "x"), "no key of Holdfast has this name"),
 ]
 ROWS = [
     Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, but never due", "plan"),

@@ -36,7 +36,7 @@ def test_what_has_no_bound_is_found(command: str) -> None:
     [
         "HGETALL ns:{counter:hits}:60:1",
         "LRANGE ns:{queue:work}:ready:m 0 99",
-        "ZRANGE ns:{semaphore:s}:line -1 -1",
+        "ZRANGE ns:{semaphore:s}:wait_queue -1 -1",
         "ZRANGE ns:{queue:work}:due:m -inf +inf BYSCORE LIMIT 0 64",
         "XRANGE ns:{mailbox:jack}:log 1 + COUNT 16",
         "ZREMRANGEBYSCORE ns:{catalog:queue}:names -inf 1",

@@ -151,9 +151,9 @@ def _crowd(admin: redis.Redis, lock: Any, held: ExitStack) -> None:
     """Let others hold and wait as well: they have keys of their own."""
     while (lease := lock.try_acquire()) is not None:
         held.callback(lease.release)
-    unit = lock._places.unit
+    unit = lock._permits.unit
     admin.zadd(keys.holders(unit), {"?silent:1": 2e12})
-    admin.zadd(keys.line(unit), {"other:1 nowhere": 1})
+    admin.zadd(keys.wait_queue(unit), {"other:1 nowhere": 1})
 
 
 def operations_of(half: str) -> Any:

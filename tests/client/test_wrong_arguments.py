@@ -69,7 +69,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         "limit must be an int, got float",
     ),
     "the minutes of a pace": (
-        lambda hf: hf.queue("q").pace("60"),
+        lambda hf: hf.queue("q").throughput("60"),
         TypeError,
         "minutes must be an int, got str",
     ),

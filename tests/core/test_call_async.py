@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 
 import pytest
 
@@ -9,14 +10,29 @@ from conftest import Site
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async
-from holdfast import ClientClosed, DecodeError, OutcomeUnknown, ServerRefused, ServerUnavailable
+from holdfast import (
+    ClientClosed,
+    DamagedData,
+    DecodeError,
+    HoldfastError,
+    OutcomeUnknown,
+    ServerRefused,
+    ServerUnavailable,
+)
 from holdfast.core._async.caller import AsyncCaller
-from holdfast.core.attempt import FirstAttempt
-from holdfast.core.concurrency._async.waiting import BackgroundTask
+from holdfast.core._async.prepared_call import AsyncPreparedCall
+from holdfast.core.concurrency._async.background_task import BackgroundTask
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
-from holdfast.core.transport.outcome import Lost
-from holdfast.core.transport.request import CallKind, Request
+from holdfast.core.transport.outcome import (
+    Busy,
+    Damaged,
+    Lost,
+    NoScript,
+    Outcome,
+    Refused,
+    Unsent,
+)
 from holdfast.core.transport.settings import Settings
 
 
@@ -78,52 +94,66 @@ async def test_scripts_are_sent_again_when_the_server_forgot_them(
     assert await increment(caller, unit) == 2
 
 
-async def tried(caller: AsyncCaller, unit: Unit) -> FirstAttempt:
-    """A call that was sent by the straight way."""
-    routes = caller.straight
-    assert routes is not None
-    lane = routes.beaten(unit, CallKind.ORDINARY)
-    assert lane is not None
-    request = Request.of_script(INCREMENT.sha1, [unit.key("n")], [1])
-    return FirstAttempt(await lane.submit(request), time.monotonic(), routes)
+def prepared(caller: AsyncCaller, unit: Unit) -> AsyncPreparedCall:
+    return AsyncPreparedCall(caller, INCREMENT, unit, [unit.key("n")])
 
 
-async def test_what_was_tried_is_not_sent_again(
-    site: Site, caller: AsyncCaller, unit: Unit
+async def test_a_prepared_call_needs_a_connection_that_is_open(
+    caller: AsyncCaller, unit: Unit
 ) -> None:
+    call = prepared(caller, unit)
+    assert await call.attempt("1") is None
     assert await increment(caller, unit) == 1
-    keys = [unit.key("n")]
-    first = await tried(caller, unit)
-    assert await caller.call(INCREMENT, unit, keys, [1], tried=first) == 2
-    site.client.script_flush()
-    first = await tried(caller, unit)
-    assert await caller.call(INCREMENT, unit, keys, [1], tried=first) == 3
-    assert await caller.call(READ, unit, keys, []) == b"3"
+    assert await call.attempt("1") == 2
 
 
-async def test_what_was_tried_may_be_lost(caller: AsyncCaller, unit: Unit) -> None:
-    assert await increment(caller, unit) == 1
-    keys, lost, routes = [unit.key("n")], Lost("the line broke"), caller.straight
-    with pytest.raises(OutcomeUnknown, match="the line broke"):
-        await caller.call(
-            INCREMENT, unit, keys, [1], tried=FirstAttempt(lost, time.monotonic(), routes)
-        )
-    late = FirstAttempt(lost, time.monotonic() - 3600, routes)
-    with pytest.raises(ServerUnavailable, match="the line broke"):
-        await caller.call(INCREMENT, unit, keys, [1], harmless=True, tried=late)
-    now = FirstAttempt(lost, time.monotonic(), routes)
-    assert await caller.call(INCREMENT, unit, keys, [1], harmless=True, tried=now) == 2
-
-
-async def test_what_was_tried_ends_with_its_client(
+async def test_a_prepared_call_that_did_not_run_is_left_to_an_ordinary_call(
     site: Site, caller: AsyncCaller, unit: Unit
 ) -> None:
     assert await increment(caller, unit) == 1
     site.client.script_flush()
-    first = await tried(caller, unit)
+    assert await prepared(caller, unit).attempt("1") is None
+    assert await increment(caller, unit) == 2
+    assert await caller.read(unit, "GET", unit.key("n")) == b"2"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        (Lost("the line broke"), OutcomeUnknown),
+        (Refused("ERR no", applied=True), OutcomeUnknown),
+        (Refused("ERR no", applied=False), ServerRefused),
+        (Damaged("ERR no", applied=False), DamagedData),
+        (Busy("LOADING"), None),
+        (NoScript(), None),
+    ],
+    ids=["lost", "failed_midway", "refused", "damaged", "busy", "no_script"],
+)
+async def test_a_first_outcome_is_an_error_unless_another_call_may_succeed(
+    caller: AsyncCaller, unit: Unit, outcome: Outcome, expected: type[HoldfastError] | None
+) -> None:
+    router = caller.fast_path
+    assert router is not None
+    with nullcontext() if expected is None else pytest.raises(expected):
+        caller.check_first(router, outcome, INCREMENT, unit)
+
+
+async def test_a_first_call_of_a_harmless_step_is_lost_and_may_be_sent_again(
+    caller: AsyncCaller, unit: Unit
+) -> None:
+    router = caller.fast_path
+    assert router is not None
+    caller.check_first(router, Lost("the line broke"), INCREMENT, unit, harmless=True)
+
+
+async def test_a_prepared_call_ends_with_its_client(caller: AsyncCaller, unit: Unit) -> None:
+    assert await increment(caller, unit) == 1
+    call, router = prepared(caller, unit), caller.fast_path
+    assert router is not None
     await caller.close()
+    assert await call.attempt("1") is None
     with pytest.raises(ClientClosed):
-        await caller.call(INCREMENT, unit, [unit.key("n")], [1], tried=first)
+        caller.check_first(router, Unsent("it was closed"), INCREMENT, unit)
 
 
 async def test_a_connection_that_the_server_closed_is_replaced(

@@ -3,6 +3,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
@@ -10,14 +11,29 @@ from conftest import Site
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
-from holdfast import ClientClosed, DecodeError, OutcomeUnknown, ServerRefused, ServerUnavailable
+from holdfast import (
+    ClientClosed,
+    DamagedData,
+    DecodeError,
+    HoldfastError,
+    OutcomeUnknown,
+    ServerRefused,
+    ServerUnavailable,
+)
 from holdfast.core._sync.caller import Caller
-from holdfast.core.attempt import FirstAttempt
-from holdfast.core.concurrency._sync.waiting import BackgroundTask
+from holdfast.core._sync.prepared_call import PreparedCall
+from holdfast.core.concurrency._sync.background_task import BackgroundTask
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
-from holdfast.core.transport.outcome import Lost
-from holdfast.core.transport.request import CallKind, Request
+from holdfast.core.transport.outcome import (
+    Busy,
+    Damaged,
+    Lost,
+    NoScript,
+    Outcome,
+    Refused,
+    Unsent,
+)
 from holdfast.core.transport.settings import Settings
 
 
@@ -79,46 +95,64 @@ def test_scripts_are_sent_again_when_the_server_forgot_them(
     assert increment(caller, unit) == 2
 
 
-def tried(caller: Caller, unit: Unit) -> FirstAttempt:
-    """A call that was sent by the straight way."""
-    routes = caller.straight
-    assert routes is not None
-    lane = routes.beaten(unit, CallKind.ORDINARY)
-    assert lane is not None
-    request = Request.of_script(INCREMENT.sha1, [unit.key("n")], [1])
-    return FirstAttempt(lane.submit(request), time.monotonic(), routes)
+def prepared(caller: Caller, unit: Unit) -> PreparedCall:
+    return PreparedCall(caller, INCREMENT, unit, [unit.key("n")])
 
 
-def test_what_was_tried_is_not_sent_again(site: Site, caller: Caller, unit: Unit) -> None:
+def test_a_prepared_call_needs_a_connection_that_is_open(caller: Caller, unit: Unit) -> None:
+    call = prepared(caller, unit)
+    assert call.attempt("1") is None
     assert increment(caller, unit) == 1
-    keys = [unit.key("n")]
-    first = tried(caller, unit)
-    assert caller.call(INCREMENT, unit, keys, [1], tried=first) == 2
-    site.client.script_flush()
-    first = tried(caller, unit)
-    assert caller.call(INCREMENT, unit, keys, [1], tried=first) == 3
-    assert caller.call(READ, unit, keys, []) == b"3"
+    assert call.attempt("1") == 2
 
 
-def test_what_was_tried_may_be_lost(caller: Caller, unit: Unit) -> None:
-    assert increment(caller, unit) == 1
-    keys, lost, routes = [unit.key("n")], Lost("the line broke"), caller.straight
-    with pytest.raises(OutcomeUnknown, match="the line broke"):
-        caller.call(INCREMENT, unit, keys, [1], tried=FirstAttempt(lost, time.monotonic(), routes))
-    late = FirstAttempt(lost, time.monotonic() - 3600, routes)
-    with pytest.raises(ServerUnavailable, match="the line broke"):
-        caller.call(INCREMENT, unit, keys, [1], harmless=True, tried=late)
-    now = FirstAttempt(lost, time.monotonic(), routes)
-    assert caller.call(INCREMENT, unit, keys, [1], harmless=True, tried=now) == 2
-
-
-def test_what_was_tried_ends_with_its_client(site: Site, caller: Caller, unit: Unit) -> None:
+def test_a_prepared_call_that_did_not_run_is_left_to_an_ordinary_call(
+    site: Site, caller: Caller, unit: Unit
+) -> None:
     assert increment(caller, unit) == 1
     site.client.script_flush()
-    first = tried(caller, unit)
+    assert prepared(caller, unit).attempt("1") is None
+    assert increment(caller, unit) == 2
+    assert caller.read(unit, "GET", unit.key("n")) == b"2"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        (Lost("the line broke"), OutcomeUnknown),
+        (Refused("ERR no", applied=True), OutcomeUnknown),
+        (Refused("ERR no", applied=False), ServerRefused),
+        (Damaged("ERR no", applied=False), DamagedData),
+        (Busy("LOADING"), None),
+        (NoScript(), None),
+    ],
+    ids=["lost", "failed_midway", "refused", "damaged", "busy", "no_script"],
+)
+def test_a_first_outcome_is_an_error_unless_another_call_may_succeed(
+    caller: Caller, unit: Unit, outcome: Outcome, expected: type[HoldfastError] | None
+) -> None:
+    router = caller.fast_path
+    assert router is not None
+    with nullcontext() if expected is None else pytest.raises(expected):
+        caller.check_first(router, outcome, INCREMENT, unit)
+
+
+def test_a_first_call_of_a_harmless_step_is_lost_and_may_be_sent_again(
+    caller: Caller, unit: Unit
+) -> None:
+    router = caller.fast_path
+    assert router is not None
+    caller.check_first(router, Lost("the line broke"), INCREMENT, unit, harmless=True)
+
+
+def test_a_prepared_call_ends_with_its_client(caller: Caller, unit: Unit) -> None:
+    assert increment(caller, unit) == 1
+    call, router = prepared(caller, unit), caller.fast_path
+    assert router is not None
     caller.close()
+    assert call.attempt("1") is None
     with pytest.raises(ClientClosed):
-        caller.call(INCREMENT, unit, [unit.key("n")], [1], tried=first)
+        caller.check_first(router, Unsent("it was closed"), INCREMENT, unit)
 
 
 def test_a_connection_that_the_server_closed_is_replaced(

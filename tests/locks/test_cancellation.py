@@ -1,4 +1,4 @@
-"""Cancelled at any await, an acquisition leaves neither a place nor a waiter behind."""
+"""An acquisition that is cancelled at any await leaves neither a permit nor a waiter behind."""
 
 import asyncio
 import contextlib
@@ -30,10 +30,10 @@ async def hf(standalone: Server) -> AsyncIterator[AsyncHoldfast]:
 
 
 class CancelledAt:
-    """*work*, whose task is cancelled while it waits at its *number*-th await.
+    """Runs *work*, and cancels its task at the await with this *number*.
 
     Attributes:
-        reached: whether there was one.
+        reached: whether *work* has so many awaits.
     """
 
     def __init__(self, number: int, work: Coroutine[Any, Any, None]) -> None:
@@ -53,12 +53,12 @@ class CancelledAt:
                 asyncio.current_task().cancel()  # as soon as it waits for *awaited*
             try:
                 argument, send = (yield awaited), self._work.send
-            except BaseException as error:  # noqa: BLE001 (it is the work's)
+            except BaseException as error:  # noqa: BLE001 (*work* gets it)
                 argument, send = error, self._work.throw
 
 
 async def cancelled_at(number: int, work: Coroutine[Any, Any, None]) -> bool:
-    """Cancel *work* at its await of this number. False: it ended before."""
+    """Cancel *work* at its await of this number; return False if it ended before."""
     cancelled = CancelledAt(number, work)
 
     async def awaits() -> None:
@@ -86,7 +86,7 @@ async def is_free(lock: AsyncLock) -> bool:
 
 
 @pytest.mark.parametrize("work", [holds, tries])
-async def test_of_a_free_lock(hf: AsyncHoldfast, work: Work) -> None:
+async def test_cancelled_acquisition_of_a_free_lock(hf: AsyncHoldfast, work: Work) -> None:
     lock = hf.lock("l")
     for number in count():
         reached = await cancelled_at(number, work(lock))
@@ -96,20 +96,22 @@ async def test_of_a_free_lock(hf: AsyncHoldfast, work: Work) -> None:
     assert number > 1
 
 
-@pytest.mark.parametrize("room", ["new", "old"])
-@pytest.mark.parametrize("given_back", ["at once", "later"])
-async def test_of_a_busy_lock(hf: AsyncHoldfast, given_back: str, room: str) -> None:
+@pytest.mark.parametrize("subscription", ["new", "open"])
+@pytest.mark.parametrize("released", ["at once", "later"])
+async def test_cancelled_acquisition_of_a_busy_lock(
+    hf: AsyncHoldfast, released: str, subscription: str
+) -> None:
     for number in count():
         lock = hf.lock(
-            f"l{number}" if room == "new" else "l", lease=120.0
-        )  # what stays behind is seen
-        if not await cancelled_in_line(lock, number, first_all_wait=given_back == "later"):
+            f"l{number}" if subscription == "new" else "l", lease=120.0
+        )  # a long lease: the test sees what stays behind
+        if not await cancelled_while_queued(lock, number, first_all_wait=released == "later"):
             break
     assert number > 3
 
 
-async def cancelled_in_line(lock: AsyncLock, number: int, *, first_all_wait: bool) -> bool:
-    """One waiter is cancelled at its await of this number, another gets the place."""
+async def cancelled_while_queued(lock: AsyncLock, number: int, *, first_all_wait: bool) -> bool:
+    """Cancel one waiter at its await of this number, and let another get the permit."""
     holding = await lock.acquire()
     first = asyncio.create_task(cancelled_at(number, holds(lock)))
     if first_all_wait:
@@ -125,7 +127,7 @@ async def cancelled_in_line(lock: AsyncLock, number: int, *, first_all_wait: boo
 
 @pytest.mark.parametrize("script", [ACQUIRE, RELEASE], ids=["acquire", "release"])
 @pytest.mark.parametrize("direction", ["requests", "replies"])
-async def test_while_the_network_is_slow(
+async def test_cancelled_acquisition_while_the_network_is_slow(
     hf: AsyncHoldfast, proxy: Proxy, script: object, direction: str
 ) -> None:
     async with AsyncHoldfast.from_url(proxy.url, namespace=hf.namespace) as slow:
@@ -156,7 +158,7 @@ async def test_a_cancelled_waiter_does_not_cost_the_next_one_a_claim(hf: AsyncHo
 
 
 @pytest.mark.parametrize("how", ["cancel", "timeout"])
-async def test_a_cancellation_is_not_lost_while_the_server_is_away(
+async def test_a_cancellation_is_not_lost_while_the_server_is_unavailable(
     standalone: Server, how: str
 ) -> None:
     url = f"{standalone.url}?socket_timeout=1"
@@ -187,7 +189,7 @@ async def test_a_cancellation_is_not_lost_while_the_server_is_away(
             assert isinstance(task.exception(), TimeoutError)
 
 
-def test_ctrl_c_is_not_lost_while_the_server_is_away(standalone: Server) -> None:
+def test_ctrl_c_is_not_lost_while_the_server_is_unavailable(standalone: Server) -> None:
     program = f"""
 import os, signal, threading
 from holdfast import Holdfast
@@ -209,6 +211,6 @@ except KeyboardInterrupt:
 
 
 async def waiting(lock: AsyncLock, many: int, *tasks: asyncio.Task[Any]) -> bool:
-    """Whether so many are in line, without those of *tasks* that have ended."""
+    """Return whether *many* wait, not counting those of *tasks* that have ended."""
     ended = sum(task.done() for task in tasks)
     return len((await lock.inspect()).waiters) == many - ended

@@ -1,4 +1,4 @@
-"""Leases whose holder is interrupted, or releases them several times at once."""
+"""Holders that are interrupted by a signal, or release a lease several times at once."""
 
 import asyncio
 import gc
@@ -22,34 +22,34 @@ PATIENCE_S = 30.0
 
 @pytest.fixture
 def hf(standalone: Server) -> Iterator[Holdfast]:
-    """A client of the test's own."""
+    """Return a client with its own namespace."""
     with Holdfast.from_url(standalone.url, namespace=f"held-{secrets.token_hex(4)}") as client:
         yield client
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestWarning")
-def test_an_interrupted_exit_gives_the_lock_back_though_a_variable_holds_the_lease(
+def test_an_interrupted_exit_releases_the_lock_while_a_variable_has_the_lease(
     hf: Holdfast,
 ) -> None:
-    lock, variables, places = hf.lock("l", lease=60.0), list[Lease](), set[str]()
+    lock, variables, lines = hf.lock("l", lease=60.0), list[Lease](), set[str]()
     held = lock.hold(timeout=FREE_S)
     variables.append(held.__enter__())
     for step in range(1, steps_of(partial(held.__exit__, None, None, None)), 3):
         held = lock.hold(timeout=FREE_S)
         variables.append(held.__enter__())
-        place = interrupted_at(step, partial(held.__exit__, None, None, None)) or ""
-        places.add(place)
-        del held  # as the `with` statement does, which alone knows it
-        eventually(lambda: not hf.locks(), FREE_S, reason=f"it is free after {place}")
-    assert len(places) > 10
+        line = interrupted_at(step, partial(held.__exit__, None, None, None)) or ""
+        lines.add(line)
+        del held  # as the `with` statement does
+        eventually(lambda: not hf.locks(), FREE_S, reason=f"it is free after {line}")
+    assert len(lines) > 10
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestWarning")
 @pytest.mark.parametrize("several", [False, True])
-def test_an_interrupted_block_gives_its_locks_back_though_the_traceback_is_kept(
+def test_an_interrupted_block_releases_its_locks_while_the_traceback_is_kept(
     hf: Holdfast, *, several: bool
 ) -> None:
-    """At whichever line; as in Jupyter, which keeps the last traceback, and so all its frames."""
+    """Any line may be interrupted. Jupyter keeps the last traceback, and with it all frames."""
     kept: list[BaseException] = []
 
     def block() -> None:
@@ -61,28 +61,28 @@ def test_an_interrupted_block_gives_its_locks_back_though_the_traceback_is_kept(
                 pass
 
     block()
-    places = set[str]()
+    lines = set[str]()
     for step in range(1, steps_of(block) + 1):
-        place = interrupted_at(step, block, kept=kept) or ""
-        places.add(place)
-        eventually(lambda: not hf.locks(), FREE_S, reason=f"it is free after {place}")
-    assert len(places) > 40
+        line = interrupted_at(step, block, kept=kept) or ""
+        lines.add(line)
+        eventually(lambda: not hf.locks(), FREE_S, reason=f"it is free after {line}")
+    assert len(lines) > 40
 
 
 def test_an_interrupted_release_does_not_renew_the_lease(hf: Holdfast) -> None:
-    """Its lease ends, though a variable holds it; unless not even the first line was reached."""
+    """The lease ends although a variable has it, if the first line of `release` was reached."""
     lock = hf.lock("l", lease=1.0)
     lease = lock.acquire()
     count = steps_of(lease.release)
     for step in range(3, count, 5):
         lease = lock.acquire(timeout=FREE_S)
-        place = interrupted_at(step, lease.release)
-        eventually(lambda: lock.inspect().holder is None, FREE_S, reason=f"free after {place}")
+        line = interrupted_at(step, lease.release)
+        eventually(lambda: lock.inspect().holder is None, FREE_S, reason=f"free after {line}")
     del lease
 
 
-def test_a_lease_that_was_not_made_whole_is_collected_without_a_word() -> None:
-    """An exception may interrupt its construction anywhere."""
+def test_an_incomplete_lease_is_collected_without_a_warning() -> None:
+    """An exception may interrupt any line of its construction."""
     Lease.__new__(Lease)
     gc.collect()
 
@@ -122,7 +122,7 @@ def test_a_renewer_whose_start_was_interrupted_starts_again(standalone: Server) 
         interrupted_at(step, partial(hold, client))
         leases.append(client.lock("second", lease=1.0).acquire())
     began = time.monotonic()
-    eventually(lambda: time.monotonic() - began > 1.5, PATIENCE_S, reason="a lease is over")
+    eventually(lambda: time.monotonic() - began > 1.5, PATIENCE_S, reason="a lease has ended")
     assert [lease.lost for lease in leases] == [False] * len(leases)
     for lease in leases:
         lease.release()

@@ -1,4 +1,4 @@
-"""A lease and its end: renewed too late, given back, given back again, used after that."""
+"""The end of a lease: renewed too late, released once or twice, used afterwards."""
 
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -25,9 +25,9 @@ async def test_a_lease_that_ends_while_it_is_renewed_is_lost(
         lock = slow.lock("l", lease=1.0, auto_renew=False)
 
         async def has_ended_meanwhile() -> bool:
-            """Whether it did; a busy machine may come too late, or hear of both at once."""
+            """Return whether it ended meanwhile; a busy machine may be too late for that."""
             async with hf.lock("l").hold():
-                pass  # what was before is over
+                pass  # the lease of the last try has ended
             proxy.heal()
             lease = await lock.acquire()
             proxy.delay(1.5, "replies")
@@ -48,7 +48,7 @@ async def loss(act: Callable[[], Awaitable[None]]) -> LeaseLost | None:
     return None
 
 
-async def test_a_lease_that_was_released_protects_nothing_any_more(hf: AsyncHoldfast) -> None:
+async def test_a_released_lease_cannot_be_entered(hf: AsyncHoldfast) -> None:
     lease = await hf.lock("l").acquire()
     async with lease:
         pass
@@ -71,7 +71,7 @@ async def test_a_release_that_failed_can_be_repeated(hf: AsyncHoldfast, proxy: P
             assert (await hf.lock("l").inspect()).holder == successor.holder
 
 
-async def test_a_place_that_ended_between_two_releases_was_not_lost(
+async def test_a_lease_that_ended_between_two_releases_is_not_lost(
     hf: AsyncHoldfast, proxy: Proxy
 ) -> None:
     async with AsyncHoldfast.from_url(proxy.url, namespace=hf.namespace) as cut_off:
@@ -84,7 +84,7 @@ async def test_a_place_that_ended_between_two_releases_was_not_lost(
             assert (await hf.lock("l").inspect()).holder == successor.holder
 
 
-async def test_an_absurdly_long_wait_is_a_wait(hf: AsyncHoldfast) -> None:
+async def test_a_very_long_timeout_is_accepted(hf: AsyncHoldfast) -> None:
     lease = await hf.lock("l", lease=1.0, auto_renew=False).acquire()
     assert await lease.wait_lost(1e10)
     with pytest.raises(LeaseLost):

@@ -1,5 +1,5 @@
 # Generated from test_lease_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""A lease and its end: renewed too late, given back, given back again, used after that."""
+"""The end of a lease: renewed too late, released once or twice, used afterwards."""
 
 import secrets
 from collections.abc import Awaitable, Callable, Iterator
@@ -24,9 +24,9 @@ def test_a_lease_that_ends_while_it_is_renewed_is_lost(hf: Holdfast, proxy: Prox
         lock = slow.lock("l", lease=1.0, auto_renew=False)
 
         def has_ended_meanwhile() -> bool:
-            """Whether it did; a busy machine may come too late, or hear of both at once."""
+            """Return whether it ended meanwhile; a busy machine may be too late for that."""
             with hf.lock("l").hold():
-                pass  # what was before is over
+                pass  # the lease of the last try has ended
             proxy.heal()
             lease = lock.acquire()
             proxy.delay(1.5, "replies")
@@ -47,7 +47,7 @@ def loss(act: Callable[[], Awaitable[None]]) -> LeaseLost | None:
     return None
 
 
-def test_a_lease_that_was_released_protects_nothing_any_more(hf: Holdfast) -> None:
+def test_a_released_lease_cannot_be_entered(hf: Holdfast) -> None:
     lease = hf.lock("l").acquire()
     with lease:
         pass
@@ -69,7 +69,7 @@ def test_a_release_that_failed_can_be_repeated(hf: Holdfast, proxy: Proxy) -> No
             assert (hf.lock("l").inspect()).holder == successor.holder
 
 
-def test_a_place_that_ended_between_two_releases_was_not_lost(hf: Holdfast, proxy: Proxy) -> None:
+def test_a_lease_that_ended_between_two_releases_is_not_lost(hf: Holdfast, proxy: Proxy) -> None:
     with Holdfast.from_url(proxy.url, namespace=hf.namespace) as cut_off:
         lease = cut_off.lock("l", lease=2.0).acquire()
         with proxy.refuse(), pytest.raises(ServerUnavailable):
@@ -80,7 +80,7 @@ def test_a_place_that_ended_between_two_releases_was_not_lost(hf: Holdfast, prox
             assert (hf.lock("l").inspect()).holder == successor.holder
 
 
-def test_an_absurdly_long_wait_is_a_wait(hf: Holdfast) -> None:
+def test_a_very_long_timeout_is_accepted(hf: Holdfast) -> None:
     lease = hf.lock("l", lease=1.0, auto_renew=False).acquire()
     assert lease.wait_lost(1e10)
     with pytest.raises(LeaseLost):

@@ -1,4 +1,4 @@
-"""Locks and semaphores, as one user sees them."""
+"""Locks, semaphores and fenced values in one client."""
 
 import secrets
 import time
@@ -19,7 +19,7 @@ from holdfast import (
 )
 
 
-async def test_one_holds_and_others_are_told_who(hf: AsyncHoldfast) -> None:
+async def test_one_client_holds_the_lock_and_others_learn_its_name(hf: AsyncHoldfast) -> None:
     lock = hf.lock("market:item:42", lease=60.0)
     async with lock.hold(timeout=30) as lease:
         assert 20.0 < lease.remaining <= 60.0
@@ -37,7 +37,7 @@ async def test_one_holds_and_others_are_told_who(hf: AsyncHoldfast) -> None:
     assert (state.holder, state.fence, state.remaining) == (None, None, 0)
 
 
-async def test_a_timeout_is_a_timeout_of_python_and_says_how_long(hf: AsyncHoldfast) -> None:
+async def test_lock_timeout_is_a_timeout_error_with_the_time_waited(hf: AsyncHoldfast) -> None:
     lock = hf.lock("l")
     async with lock.hold():
         with pytest.raises(TimeoutError) as caught:
@@ -81,7 +81,7 @@ async def test_a_lease_is_released_once(hf: AsyncHoldfast) -> None:
     await second.release()
 
 
-async def test_a_semaphore_has_as_many_places_as_its_limit(hf: AsyncHoldfast) -> None:
+async def test_a_semaphore_has_as_many_permits_as_its_limit(hf: AsyncHoldfast) -> None:
     semaphore = hf.semaphore("api", limit=2, lease=60.0)
     one, two = await semaphore.acquire(), await semaphore.acquire()
     assert await semaphore.try_acquire() is None
@@ -107,7 +107,7 @@ async def test_the_server_keeps_the_limit(hf: AsyncHoldfast) -> None:
     assert (caught.value.stored, caught.value.given) == (2, 3)
 
 
-async def test_who_redefines_says_the_new_limit(hf: AsyncHoldfast) -> None:
+async def test_the_object_that_redefines_uses_the_new_limit(hf: AsyncHoldfast) -> None:
     semaphore, other = hf.semaphore("api", limit=1), hf.semaphore("api", limit=1)
     async with semaphore.hold(timeout=0):
         await semaphore.redefine(limit=2)
@@ -117,7 +117,7 @@ async def test_who_redefines_says_the_new_limit(hf: AsyncHoldfast) -> None:
             await other.try_acquire()
 
 
-async def test_a_smaller_limit_takes_nobodys_place(hf: AsyncHoldfast) -> None:
+async def test_a_smaller_limit_takes_no_permit_away(hf: AsyncHoldfast) -> None:
     semaphore = hf.semaphore("api", limit=3)
     leases = [await semaphore.acquire() for _ in range(3)]
     await semaphore.redefine(limit=1)
@@ -137,7 +137,7 @@ async def test_a_lock_is_not_the_semaphore_of_the_same_name(hf: AsyncHoldfast) -
 
 
 async def take_all(hf: AsyncHoldfast, names: list[str], timeout: float = 0.2) -> None:
-    """Hold all for a moment."""
+    """Hold all locks for a moment."""
     async with hf.lock_all(names).hold(timeout=timeout):
         pass
 
@@ -154,13 +154,13 @@ async def test_all_locks_are_held_or_none(hf: AsyncHoldfast) -> None:
 
 
 async def use(lease: AsyncLease, error: Exception | None = None) -> None:
-    """Hold what was acquired for a moment."""
+    """Use *lease* in a block that may raise *error*."""
     async with lease:
         if error is not None:
             raise error
 
 
-async def test_what_the_body_raises_is_not_hidden(hf: AsyncHoldfast, site: Site) -> None:
+async def test_an_error_of_the_body_is_not_hidden(hf: AsyncHoldfast, site: Site) -> None:
     lock = hf.lock("l")
     with pytest.raises(KeyError):
         async with lock.hold():
@@ -173,7 +173,7 @@ async def test_what_the_body_raises_is_not_hidden(hf: AsyncHoldfast, site: Site)
         await use(lease, KeyError("mine"))
 
 
-async def test_a_place_that_the_server_forgot_is_lost(hf: AsyncHoldfast, site: Site) -> None:
+async def test_a_permit_that_the_server_forgot_is_lost(hf: AsyncHoldfast, site: Site) -> None:
     lock = hf.lock("l")
     lease = await lock.acquire()
     site.client.delete(f"{site.namespace}:{{lock:l}}:state")
@@ -200,9 +200,9 @@ async def test_renewing_by_hand(hf: AsyncHoldfast, site: Site) -> None:
         assert (await lock.inspect()).holder == successor.holder
 
 
-async def test_a_longest_hold_ends_however_alive_the_holder_is(hf: AsyncHoldfast) -> None:
+async def test_max_hold_ends_a_renewed_lease(hf: AsyncHoldfast) -> None:
     async def is_renewed() -> bool:
-        """Whether it was; a busy machine may come too late for so short a lease."""
+        """Return whether it was renewed; a busy machine may be too late for so short a lease."""
         began = time.monotonic()
         lease = await hf.lock("l", lease=1.0, max_hold=1.8).acquire()
         assert await lease.wait_lost(30)
@@ -216,7 +216,7 @@ async def test_a_longest_hold_ends_however_alive_the_holder_is(hf: AsyncHoldfast
     await eventually_async(is_renewed)
 
 
-async def test_a_fenced_value_refuses_who_was_overtaken(hf: AsyncHoldfast) -> None:
+async def test_a_fenced_value_refuses_an_older_fence(hf: AsyncHoldfast) -> None:
     """The same fence may write again, an older one may not."""
     stock = hf.fenced("stock:42")
     assert await stock.get() is None
@@ -274,7 +274,9 @@ async def test_other_wrong_arguments_are_refused(hf: AsyncHoldfast) -> None:
         await hf.fenced("x").set(float("nan"), 1)
 
 
-async def test_the_limit_is_kept_as_long_as_somebody_holds(hf: AsyncHoldfast, site: Site) -> None:
+async def test_the_limit_is_kept_as_long_as_there_is_a_holder(
+    hf: AsyncHoldfast, site: Site
+) -> None:
     state = f"{site.namespace}:{{semaphore:api}}:state"
     kept_ms = 6 * 86_400_000
     async with hf.semaphore("api", limit=2, lease=4.5).hold() as lease:

@@ -1,5 +1,5 @@
 # Generated from test_locks_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""Locks and semaphores, as one user sees them."""
+"""Locks, semaphores and fenced values in one client."""
 
 import secrets
 import time
@@ -20,7 +20,7 @@ from holdfast import (
 )
 
 
-def test_one_holds_and_others_are_told_who(hf: Holdfast) -> None:
+def test_one_client_holds_the_lock_and_others_learn_its_name(hf: Holdfast) -> None:
     lock = hf.lock("market:item:42", lease=60.0)
     with lock.hold(timeout=30) as lease:
         assert 20.0 < lease.remaining <= 60.0
@@ -38,7 +38,7 @@ def test_one_holds_and_others_are_told_who(hf: Holdfast) -> None:
     assert (state.holder, state.fence, state.remaining) == (None, None, 0)
 
 
-def test_a_timeout_is_a_timeout_of_python_and_says_how_long(hf: Holdfast) -> None:
+def test_lock_timeout_is_a_timeout_error_with_the_time_waited(hf: Holdfast) -> None:
     lock = hf.lock("l")
     with lock.hold():
         with pytest.raises(TimeoutError) as caught:
@@ -82,7 +82,7 @@ def test_a_lease_is_released_once(hf: Holdfast) -> None:
     second.release()
 
 
-def test_a_semaphore_has_as_many_places_as_its_limit(hf: Holdfast) -> None:
+def test_a_semaphore_has_as_many_permits_as_its_limit(hf: Holdfast) -> None:
     semaphore = hf.semaphore("api", limit=2, lease=60.0)
     one, two = semaphore.acquire(), semaphore.acquire()
     assert semaphore.try_acquire() is None
@@ -108,7 +108,7 @@ def test_the_server_keeps_the_limit(hf: Holdfast) -> None:
     assert (caught.value.stored, caught.value.given) == (2, 3)
 
 
-def test_who_redefines_says_the_new_limit(hf: Holdfast) -> None:
+def test_the_object_that_redefines_uses_the_new_limit(hf: Holdfast) -> None:
     semaphore, other = hf.semaphore("api", limit=1), hf.semaphore("api", limit=1)
     with semaphore.hold(timeout=0):
         semaphore.redefine(limit=2)
@@ -118,7 +118,7 @@ def test_who_redefines_says_the_new_limit(hf: Holdfast) -> None:
             other.try_acquire()
 
 
-def test_a_smaller_limit_takes_nobodys_place(hf: Holdfast) -> None:
+def test_a_smaller_limit_takes_no_permit_away(hf: Holdfast) -> None:
     semaphore = hf.semaphore("api", limit=3)
     leases = [semaphore.acquire() for _ in range(3)]
     semaphore.redefine(limit=1)
@@ -138,7 +138,7 @@ def test_a_lock_is_not_the_semaphore_of_the_same_name(hf: Holdfast) -> None:
 
 
 def take_all(hf: Holdfast, names: list[str], timeout: float = 0.2) -> None:
-    """Hold all for a moment."""
+    """Hold all locks for a moment."""
     with hf.lock_all(names).hold(timeout=timeout):
         pass
 
@@ -155,13 +155,13 @@ def test_all_locks_are_held_or_none(hf: Holdfast) -> None:
 
 
 def use(lease: Lease, error: Exception | None = None) -> None:
-    """Hold what was acquired for a moment."""
+    """Use *lease* in a block that may raise *error*."""
     with lease:
         if error is not None:
             raise error
 
 
-def test_what_the_body_raises_is_not_hidden(hf: Holdfast, site: Site) -> None:
+def test_an_error_of_the_body_is_not_hidden(hf: Holdfast, site: Site) -> None:
     lock = hf.lock("l")
     with pytest.raises(KeyError), lock.hold():
         raise KeyError("mine")
@@ -173,7 +173,7 @@ def test_what_the_body_raises_is_not_hidden(hf: Holdfast, site: Site) -> None:
         use(lease, KeyError("mine"))
 
 
-def test_a_place_that_the_server_forgot_is_lost(hf: Holdfast, site: Site) -> None:
+def test_a_permit_that_the_server_forgot_is_lost(hf: Holdfast, site: Site) -> None:
     lock = hf.lock("l")
     lease = lock.acquire()
     site.client.delete(f"{site.namespace}:{{lock:l}}:state")
@@ -200,9 +200,9 @@ def test_renewing_by_hand(hf: Holdfast, site: Site) -> None:
         assert (lock.inspect()).holder == successor.holder
 
 
-def test_a_longest_hold_ends_however_alive_the_holder_is(hf: Holdfast) -> None:
+def test_max_hold_ends_a_renewed_lease(hf: Holdfast) -> None:
     def is_renewed() -> bool:
-        """Whether it was; a busy machine may come too late for so short a lease."""
+        """Return whether it was renewed; a busy machine may be too late for so short a lease."""
         began = time.monotonic()
         lease = hf.lock("l", lease=1.0, max_hold=1.8).acquire()
         assert lease.wait_lost(30)
@@ -216,7 +216,7 @@ def test_a_longest_hold_ends_however_alive_the_holder_is(hf: Holdfast) -> None:
     eventually(is_renewed)
 
 
-def test_a_fenced_value_refuses_who_was_overtaken(hf: Holdfast) -> None:
+def test_a_fenced_value_refuses_an_older_fence(hf: Holdfast) -> None:
     """The same fence may write again, an older one may not."""
     stock = hf.fenced("stock:42")
     assert stock.get() is None
@@ -274,7 +274,7 @@ def test_other_wrong_arguments_are_refused(hf: Holdfast) -> None:
         hf.fenced("x").set(float("nan"), 1)
 
 
-def test_the_limit_is_kept_as_long_as_somebody_holds(hf: Holdfast, site: Site) -> None:
+def test_the_limit_is_kept_as_long_as_there_is_a_holder(hf: Holdfast, site: Site) -> None:
     state = f"{site.namespace}:{{semaphore:api}}:state"
     kept_ms = 6 * 86_400_000
     with hf.semaphore("api", limit=2, lease=4.5).hold() as lease:

@@ -12,7 +12,7 @@ MANY = 60
 
 
 async def order_of(hf: AsyncHoldfast, holder: AsyncHoldfast, gaps: list[float]) -> list[int]:
-    """Start one acquisition after each of *gaps* (s); the order in which they got the lock."""
+    """Start an acquisition after each of *gaps* (s); return the order of the grants."""
     order: list[int] = []
 
     async def take(n: int) -> None:
@@ -40,7 +40,7 @@ async def test_the_first_contended_wait_is_in_order(site: Site, gap: float) -> N
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as holder,
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,
     ):
-        async with hf.lock("other").hold():  # the connection is open
+        async with hf.lock("other").hold():  # opens the connection
             pass
         gaps = [gap if n % 3 else 0.0 for n in range(MANY)]
         assert await order_of(hf, holder, gaps) == [*range(MANY)]
@@ -55,22 +55,22 @@ async def test_the_first_call_of_a_client_is_in_order(site: Site) -> None:
         assert await order_of(hf, holder, [0.0001 * (n % 2) for n in range(MANY)]) == [*range(MANY)]
 
 
-async def test_one_that_gives_up_delays_nobody(site: Site) -> None:
-    """Cancelled or out of time before it has queued."""
+async def test_an_acquisition_that_gives_up_delays_no_other(site: Site) -> None:
+    """The others are cancelled, or reach their timeout, before they are queued."""
     async with (
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as holder,
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,
     ):
-        for turns in range(6):
+        for iterations in range(6):
             async with holder.lock("queue").hold():
                 doomed = [asyncio.create_task(hf.lock("queue").acquire()) for _ in range(5)]
                 hasty = asyncio.create_task(hf.lock("queue").acquire(timeout=0))
                 last = asyncio.create_task(hf.lock("queue").acquire(timeout=60))
-                for _ in range(turns):
+                for _ in range(iterations):
                     await asyncio.sleep(0)
                 for task in doomed:
                     task.cancel()
                 await asyncio.wait([*doomed, hasty])
             assert isinstance(hasty.exception(), TimeoutError)
             await (await last).release()
-        assert not hf._waiters._arrivals
+        assert not hf._resources.waiters._arrivals

@@ -1,4 +1,4 @@
-"""Whose a place is: who forks, exits, forgets it, or blocks the loop."""
+"""Owners of leases that fork, exit, forget them, block the event loop, or close the client."""
 
 import asyncio
 import gc
@@ -25,13 +25,13 @@ def hf(standalone: Server, request: pytest.FixtureRequest) -> Iterator[Holdfast]
 
 
 def renewed(lease: Lease | AsyncLease) -> None:
-    """Wait until it is renewed: only then is there more left of it than before."""
+    """Wait until *lease* is renewed: then more of it is left than before."""
     eventually_grows(lambda: lease.remaining, reason="the lease is renewed")
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_forked_child_owns_nothing(hf: Holdfast) -> None:
-    """It cannot release, does not renew, and knows it; the parent is untouched."""
+    """The child neither renews nor releases the lease, and reports it as lost."""
     lock = hf.lock("l", lease=6.0)
     lease = lock.acquire()
     pid = os.fork()
@@ -61,10 +61,10 @@ def test_a_forked_child_owns_nothing(hf: Holdfast) -> None:
 
 
 @pytest.mark.parametrize("half", ["Holdfast", "AsyncHoldfast"])
-def test_who_exits_while_holding_leaves_a_lease_that_ends(
+def test_a_holder_that_exits_leaves_a_lease_that_ends(
     hf: Holdfast, standalone: Server, half: str
 ) -> None:
-    """A `with` gives the place back, what was only acquired ends by itself; nothing hangs."""
+    """A `with` releases its permit; a lease without a block ends by itself; nothing hangs."""
     program = f"""
 import asyncio, sys
 from holdfast import {half}
@@ -87,7 +87,7 @@ asyncio.run(main())
     hf.lock("acquired").acquire(timeout=30).release()
 
 
-def test_a_lease_that_nobody_has_any_more_is_not_renewed(hf: Holdfast) -> None:
+def test_a_forgotten_lease_is_not_renewed(hf: Holdfast) -> None:
     lock = hf.lock("l", lease=2.0)
     kept = [lock.acquire()]
     with pytest.warns(ResourceWarning, match=r"held lease of lock 'l'.* was never released"):
@@ -109,7 +109,7 @@ async def test_a_blocked_event_loop_loses_nothing(standalone: Server) -> None:
         AsyncHoldfast.from_url(standalone.url, namespace="blocked") as hf,
         hf.lock("l", lease=6.0).hold() as lease,
     ):
-        renewed(lease)  # meanwhile the loop does not turn
+        renewed(lease)  # blocks the event loop
         assert (await hf.lock("l").inspect()).holder == lease.holder
 
 
@@ -145,7 +145,7 @@ async def test_callbacks_run_in_the_loop(standalone: Server) -> None:
             await lease.release()
 
 
-def test_callbacks_of_the_blocking_half_run_elsewhere(hf: Holdfast) -> None:
+def test_callbacks_of_the_blocking_half_run_in_tsuccessor_own_threads(hf: Holdfast) -> None:
     lease = hf.lock("l", lease=1.0, auto_renew=False).acquire()
     other = hf.lock("other", lease=6.0).acquire()
     names: list[str] = []
@@ -165,7 +165,7 @@ def test_callbacks_of_the_blocking_half_run_elsewhere(hf: Holdfast) -> None:
         lease.release()
 
 
-async def test_a_release_wakes_who_waits_for_the_loss(standalone: Server) -> None:
+async def test_a_release_ends_wait_lost(standalone: Server) -> None:
     async with AsyncHoldfast.from_url(standalone.url, namespace="watched") as hf:
         lease = await hf.lock("l").acquire()
         watcher = asyncio.create_task(lease.wait_lost())
@@ -175,11 +175,11 @@ async def test_a_release_wakes_who_waits_for_the_loss(standalone: Server) -> Non
         assert await lease.wait_lost() is False
 
 
-def test_a_release_wakes_threads_that_wait_for_the_loss(hf: Holdfast) -> None:
+def test_a_release_ends_wait_lost_in_several_threads(hf: Holdfast) -> None:
     lease = hf.lock("l").acquire()
-    told: list[bool] = []
+    lost: list[bool] = []
     watchers = [
-        threading.Thread(daemon=True, target=lambda: told.append(lease.wait_lost()))
+        threading.Thread(daemon=True, target=lambda: lost.append(lease.wait_lost()))
         for _ in range(3)
     ]
     for watcher in watchers:
@@ -187,10 +187,10 @@ def test_a_release_wakes_threads_that_wait_for_the_loss(hf: Holdfast) -> None:
     lease.release()
     for watcher in watchers:
         watcher.join(30)
-    assert told == [False] * 3
+    assert lost == [False] * 3
 
 
-def test_a_callback_that_cannot_be_started_costs_no_other_lease(
+def test_a_callback_that_cannot_be_started_does_not_affect_other_leases(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     start = threading.Thread.start
@@ -216,26 +216,26 @@ def test_a_callback_that_cannot_be_started_costs_no_other_lease(
         lease.release()
 
 
-def test_a_loss_is_told_before_the_server_gives_the_place_away(
+def test_a_loss_is_reported_before_the_server_grants_the_permit_again(
     hf: Holdfast, standalone: Server
 ) -> None:
     lock = hf.lock("l", lease=1.0, auto_renew=False)
     for _ in range(3):
         lease = lock.acquire()
-        told: list[float] = []
-        lease.on_lost(lambda told=told: told.append(time.monotonic()))
+        reported: list[float] = []
+        lease.on_lost(lambda reported=reported: reported.append(time.monotonic()))
         with hf.lock("l", lease=60.0).hold(timeout=30):
             assert lease.lost
-            eventually(lambda told=told: bool(told))
+            eventually(lambda reported=reported: bool(reported))
         with pytest.raises(LeaseLost):
             lease.release()
 
 
 @pytest.fixture
 def suspend(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """As if the machine had slept: its monotonic clock stood still, the one since boot went on."""
+    """Simulate a suspended machine: its monotonic clock stops, the clock since boot goes on."""
     if sys.platform != "linux":
-        pytest.skip("here one clock is both")
+        pytest.skip("only Linux has two clocks")
     slept_s = 0.0
     clock_gettime = time.clock_gettime
 
@@ -250,7 +250,7 @@ def suspend(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return sleep
 
 
-def test_a_lease_is_lost_while_the_machine_sleeps(
+def test_a_lease_is_lost_while_the_machine_is_suspended(
     hf: Holdfast, suspend: Callable[[float], None]
 ) -> None:
     lease = hf.lock("l", lease=60.0).acquire()
@@ -261,47 +261,46 @@ def test_a_lease_is_lost_while_the_machine_sleeps(
     suspend(30)
     assert lease.lost
     other = hf.lock("other", lease=60.0).acquire()
-    told = threading.Event()
-    other.on_lost(told.set)
+    reported = threading.Event()
+    other.on_lost(reported.set)
     suspend(60)
-    assert told.wait(30)
+    assert reported.wait(30)
     for lost in (lease, other):
         with pytest.raises(LeaseLost):
             lost.release()
 
 
-def test_who_waits_while_the_machine_sleeps_begins_with_no_claim_that_has_ended(
+def test_a_waiter_on_a_suspended_machine_does_not_use_an_expired_claim(
     hf: Holdfast, suspend: Callable[[float], None]
 ) -> None:
     holding = hf.lock("l", lease=60.0).acquire()
     with ThreadPoolExecutor() as threads:
-        heir = threads.submit(hf.lock("l", lease=60.0).acquire, timeout=60)
+        successor = threads.submit(hf.lock("l", lease=60.0).acquire, timeout=60)
         eventually(lambda: len(hf.lock("l").inspect().waiters) == 1)
         suspend(30)
         holding.release()
-        lease = heir.result()
+        lease = successor.result()
     assert lease.remaining > 31
     lease.release()
 
 
-def test_a_client_that_is_closed_renews_nothing(standalone: Server) -> None:
+def test_a_closed_client_renews_nothing(standalone: Server) -> None:
     hf = Holdfast.from_url(standalone.url, namespace="closed")
     lease = hf.lock("l", lease=1.0).acquire()
-    told: list[str] = []
-    lease.on_lost(lambda: told.append("called"))
-    watcher = threading.Thread(target=lambda: told.append(f"waited {lease.wait_lost()}"))
+    events: list[str] = []
+    lease.on_lost(lambda: events.append("called"))
+    watcher = threading.Thread(target=lambda: events.append(f"waited {lease.wait_lost()}"))
     watcher.daemon = True
     watcher.start()
     hf.close()
     watcher.join(30)
-    eventually(lambda: sorted(told) == ["called", "waited True"])
+    eventually(lambda: sorted(events) == ["called", "waited True"])
     with Holdfast.from_url(standalone.url, namespace="closed") as other:
         other.lock("l").acquire(timeout=30).release()
     assert lease.lost
 
 
-async def test_a_client_that_is_closed_cancels_who_holds(standalone: Server) -> None:
-    """The body of `hold` would run on without its lease."""
+async def test_closing_the_client_cancels_the_body_of_hold(standalone: Server) -> None:
     hf = AsyncHoldfast.from_url(standalone.url, namespace="closed body")
 
     async def hold() -> None:

@@ -1,4 +1,4 @@
-"""Waiting: in turn, woken one by one, at almost no cost."""
+"""Waiting for permits: order, notifications, claims, and cost."""
 
 import asyncio
 import secrets
@@ -29,8 +29,8 @@ async def waiting(held: AsyncLock | AsyncSemaphore, count: int) -> bool:
 async def test_first_come_first_served(hf: AsyncHoldfast, other: AsyncHoldfast) -> None:
     lock = hf.lock("l")
 
-    async def are_served_in_turn() -> bool:
-        """Whether they were; on a busy machine an heir may be silent for as long as a dead one."""
+    async def are_served_in_order() -> bool:
+        """Return whether they were; on a busy machine a successor may be too late to confirm."""
         served: list[int] = []
 
         async def wait(n: int) -> None:
@@ -48,10 +48,12 @@ async def test_first_come_first_served(hf: AsyncHoldfast, other: AsyncHoldfast) 
         await asyncio.gather(*tasks)
         return served == list(range(12))
 
-    await eventually_async(are_served_in_turn)
+    await eventually_async(are_served_in_order)
 
 
-async def test_a_newcomer_never_overtakes(hf: AsyncHoldfast, other: AsyncHoldfast) -> None:
+async def test_a_new_client_never_overtakes_a_waiter(
+    hf: AsyncHoldfast, other: AsyncHoldfast
+) -> None:
     semaphore = hf.semaphore("s", limit=2)
     leases = [await semaphore.acquire(), await semaphore.acquire()]
     tasks = [asyncio.create_task(other.semaphore("s").acquire()) for _ in range(3)]
@@ -70,7 +72,7 @@ def semaphore_of(hf: AsyncHoldfast) -> AsyncSemaphore:
     return hf.semaphore("s")
 
 
-async def test_a_larger_limit_lets_those_in_who_wait(
+async def test_a_larger_limit_grants_permits_to_waiters(
     hf: AsyncHoldfast, other: AsyncHoldfast
 ) -> None:
     semaphore = hf.semaphore("s", limit=1)
@@ -84,7 +86,7 @@ async def test_a_larger_limit_lets_those_in_who_wait(
         await (await task).release()
 
 
-async def test_who_waits_with_the_old_limit_is_told_of_the_new_one(
+async def test_a_waiter_with_the_old_limit_gets_a_conflict(
     hf: AsyncHoldfast, other: AsyncHoldfast
 ) -> None:
     leases = [
@@ -104,7 +106,7 @@ async def test_who_waits_with_the_old_limit_is_told_of_the_new_one(
         await leases[1].release()
 
 
-async def test_a_much_larger_limit_lets_all_in_who_wait(
+async def test_a_much_larger_limit_grants_permits_to_all_waiters(
     hf: AsyncHoldfast, other: AsyncHoldfast
 ) -> None:
     semaphore = hf.semaphore("s", limit=1)
@@ -114,17 +116,15 @@ async def test_a_much_larger_limit_lets_all_in_who_wait(
         await semaphore.redefine(limit=300)
         leases = await asyncio.wait_for(asyncio.gather(*tasks), 60)
     for lease in leases:
-        with suppress(LeaseLost):  # on a busy machine a claim may end before it was confirmed
+        with suppress(LeaseLost):  # on a busy machine a claim may end before the waiter confirms
             await lease.release()
 
 
-async def test_a_place_that_was_handed_over_is_kept(
-    hf: AsyncHoldfast, other: AsyncHoldfast
-) -> None:
-    """The heir begins at once, and its claim becomes a whole lease behind its back."""
+async def test_a_successor_keeps_its_permit(hf: AsyncHoldfast, other: AsyncHoldfast) -> None:
+    """The successor starts at once; the renewer turns its claim into a whole lease."""
 
     async def is_kept() -> bool:
-        """Whether it was; on a busy machine its claim may end before it was confirmed."""
+        """Return whether it was kept; on a busy machine its claim may end before it confirms."""
         async with hf.lock("l").hold():
             task = asyncio.create_task(other.lock("l", lease=60.0).acquire())
             await eventually_async(lambda: waiting(hf.lock("l"), 1))
@@ -140,21 +140,25 @@ async def test_a_place_that_was_handed_over_is_kept(
     await eventually_async(is_kept)
 
 
-async def test_an_heir_with_a_short_claim_keeps_its_lease(standalone: Server, proxy: Proxy) -> None:
-    """It confirms by itself what the renewer might confirm too late."""
+async def test_a_successor_with_a_short_claim_keeps_its_lease(
+    standalone: Server, proxy: Proxy
+) -> None:
+    """It confirms the grant itself, as the renewer might be too late."""
     namespace = f"short-{secrets.token_hex(4)}"
     state = f"{namespace}:{{lock:l}}:state"
     kept = 0
     async with (
         AsyncHoldfast.from_url(standalone.url, namespace=namespace) as near,
         AsyncHoldfast.from_url(proxy.url, namespace=namespace) as far,
-        far.lock("other").hold(),  # so its renewer is awake, and naps
+        far.lock("other").hold(),  # so its renewer is running
     ):
         for _ in range(6):
             async with near.lock("l").hold():
                 task = asyncio.create_task(far.lock("l").acquire())
                 await eventually_async(lambda: waiting(near.lock("l"), 1))
-                standalone.execute("HSET", state, "doubts", 1, "doubted", round(time.time() * 1000))
+                standalone.execute(
+                    "HSET", state, "unconfirmed", 1, "unconfirmed_ms", round(time.time() * 1000)
+                )
                 proxy.delay(0.3, "requests")
             lease = await task
             if not await lease.wait_lost(0.8):
@@ -162,14 +166,14 @@ async def test_an_heir_with_a_short_claim_keeps_its_lease(standalone: Server, pr
                 proxy.heal()
                 await lease.release()
             proxy.heal()
-    assert kept > 3, "more is lost than a busy machine loses"
+    assert kept > 3, "a busy machine would lose fewer"
 
 
-async def test_an_heir_that_is_not_renewed_has_its_lease(
+async def test_a_successor_without_renewal_gets_a_whole_lease(
     hf: AsyncHoldfast, other: AsyncHoldfast
 ) -> None:
-    async def has_all_of_it() -> bool:
-        """Whether it had; on a busy machine its claim may end before it was confirmed."""
+    async def is_whole() -> bool:
+        """Return whether it got a whole lease; on a busy machine its claim may end before."""
         async with hf.lock("l").hold():
             task = asyncio.create_task(other.lock("l", lease=3.0, auto_renew=False).acquire())
             await eventually_async(lambda: waiting(hf.lock("l"), 1))
@@ -183,34 +187,36 @@ async def test_an_heir_that_is_not_renewed_has_its_lease(
             await lease.release()
         return lasted_s > 2.2
 
-    await eventually_async(has_all_of_it)
+    await eventually_async(is_whole)
 
 
-async def test_locks_of_two_orders_do_not_deadlock(hf: AsyncHoldfast, other: AsyncHoldfast) -> None:
+async def test_lock_all_in_two_orders_does_not_deadlock(
+    hf: AsyncHoldfast, other: AsyncHoldfast
+) -> None:
     async def both(client: AsyncHoldfast, *names: str) -> None:
         for _ in range(20):
-            with suppress(LeaseLost):  # a busy machine may come too late for a claim
+            with suppress(LeaseLost):  # a busy machine may confirm too late
                 async with client.lock_all(names).hold():
                     await asyncio.sleep(0)
 
     await asyncio.wait_for(asyncio.gather(both(hf, "a", "b"), both(other, "b", "a")), 60)
 
 
-async def test_rooms_are_closed_again(
+async def test_idle_subscriptions_are_closed(
     hf: AsyncHoldfast, other: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiters, "IDLE_ROOMS", 3)
+    monkeypatch.setattr(waiters, "IDLE_SUBSCRIPTIONS", 3)
     for n in range(8):
         lease = await hf.lock(f"l{n}").acquire()
         task = asyncio.create_task(other.lock(f"l{n}").acquire())
         await eventually_async(lambda n=n: waiting(hf.lock(f"l{n}"), 1))
         await lease.release()
         await (await task).release()
-    assert [unit.name for unit in other._waiters._rooms._rooms] == ["l5", "l6", "l7"]
+    assert [unit.name for unit in other._resources.waiters._units._rooms] == ["l5", "l6", "l7"]
 
 
 async def test_an_idle_waiter_costs_at_most_two_commands_a_second(standalone: Server) -> None:
-    """Counted by the server, those inside its scripts included; the holder's renewals are not."""
+    """The server counts them, with those inside scripts; the holder does not renew meanwhile."""
     namespace = f"idle-{secrets.token_hex(4)}"
     async with (
         AsyncHoldfast.from_url(standalone.url, namespace=namespace) as holder,
@@ -230,7 +236,7 @@ async def test_an_idle_waiter_costs_at_most_two_commands_a_second(standalone: Se
 
 
 def commands(server: Server) -> int:
-    """How many commands the server has run, without this one."""
+    """Return how many commands the server has run, without this one."""
     return int(server.execute("INFO", "stats")["total_commands_processed"]) - 1
 
 
@@ -242,7 +248,7 @@ async def test_a_release_wakes_one_waiter(standalone: Server) -> None:
     ):
 
         async def is_one_woken() -> bool:
-            """Whether it is; on a busy machine others may have taken the heir for dead."""
+            """Return whether one is; on a busy machine others may ask when a claim has ended."""
             lease = await holder.lock("l", lease=600.0).acquire()
             tasks = [asyncio.create_task(hf.lock("l").acquire()) for _ in range(50)]
             await eventually_async(lambda: waiting(holder.lock("l"), 50))
@@ -259,11 +265,13 @@ async def test_a_release_wakes_one_waiter(standalone: Server) -> None:
 
 
 def scripts(server: Server) -> int:
-    """How many scripts were called."""
+    """Return how many scripts were called."""
     return int(server.execute("INFO", "commandstats")["cmdstat_evalsha"]["calls"])
 
 
-async def test_who_is_far_away_is_served_in_doubt(standalone: Server, proxy: Proxy) -> None:
+async def test_a_slow_client_is_served_although_claims_are_short(
+    standalone: Server, proxy: Proxy
+) -> None:
     namespace = f"far-{secrets.token_hex(4)}"
     async with (
         AsyncHoldfast.from_url(standalone.url, namespace=namespace) as near,
@@ -276,12 +284,14 @@ async def test_who_is_far_away_is_served_in_doubt(standalone: Server, proxy: Pro
 
         async def hold(hf: AsyncHoldfast) -> None:
             while not served.is_set():
-                with suppress(LeaseLost):  # a busy machine may come too late for a claim
+                with suppress(LeaseLost):  # a busy machine may confirm too late
                     async with hf.lock("l").hold():
                         await asyncio.sleep(0.005)
 
         async with near.lock("l").hold():
-            standalone.execute("HSET", state, "doubts", 6, "doubted", round(time.time() * 1000))
+            standalone.execute(
+                "HSET", state, "unconfirmed", 6, "unconfirmed_ms", round(time.time() * 1000)
+            )
             others = [asyncio.create_task(hold(hf)) for hf in (near, near_too) * 2]
             await eventually_async(lambda: waiting(near.lock("l"), 4))
         try:

@@ -1,4 +1,4 @@
-"""A server that loses what was written last, as a restart from an older state does."""
+"""Let a server lose the latest writes, as after a restart from an older state."""
 
 import time
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from conftest import Site
 
 @contextmanager
 def rolled_back(site: Site, unit: str) -> Iterator[None]:
-    """Let *unit* (`chat:c`) lose everything that is written within the context."""
+    """Let *unit* (such as `chat:c`) lose all writes of the context."""
     client: Any = site.client
     pattern = f"{site.namespace}:{{{unit}}}:*"
     saved = {key: (client.dump(key), client.pttl(key)) for key in client.scan_iter(pattern)}
@@ -19,4 +19,4 @@ def rolled_back(site: Site, unit: str) -> Iterator[None]:
         client.delete(key)
     for key, (dump, ttl_ms) in saved.items():
         client.restore(key, max(0, ttl_ms), dump)
-    time.sleep(0.002)  # no server comes back within the millisecond in which it went
+    time.sleep(0.002)  # a restart takes longer than the millisecond of the lost writes

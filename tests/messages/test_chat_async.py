@@ -19,7 +19,7 @@ from holdfast import (
     StaleBatch,
     TooManyMembers,
 )
-from holdfast.core.concurrency._async.waiting import sleep
+from holdfast.core.concurrency._async.primitives import sleep
 
 
 def bodies(batch: Batch) -> list[Any]:
@@ -27,7 +27,7 @@ def bodies(batch: Batch) -> list[Any]:
 
 
 def key(site: Site, part: str, chat: str = "c") -> str:
-    """A key of the block, as it lies on the server."""
+    """Return the name of a key."""
     return f"{site.namespace}:{{chat:{chat}}}:{part}"
 
 
@@ -42,7 +42,7 @@ async def test_a_chat_begins_with_a_message_for_all(hf: AsyncHoldfast) -> None:
 
 
 async def test_messages_reach_everyone_until_they_acknowledge(hf: AsyncHoldfast) -> None:
-    """Unread and receipts are derived from the cursors."""
+    """Unread counts and receipts come from the cursors."""
     chat = await hf.create_chat(["a", "b", "c"], sender="a", body=1, chat_id="827")
     assert await hf.chat("827").send(2, sender="b") == 2
     assert await chat.send(3, sender="a") == 3
@@ -61,7 +61,7 @@ async def test_messages_reach_everyone_until_they_acknowledge(hf: AsyncHoldfast)
 
 
 async def test_a_second_chat_of_the_same_id_changes_nothing(hf: AsyncHoldfast) -> None:
-    """Defect 6: it set everyone back; and the list of the caller is its own."""
+    """Defect 6: a second creation reset all cursors. The list of the caller also stays as it is."""
     members = ["a", "b", "a"]
     chat = await hf.create_chat(members, sender="z", body="one", chat_id="c")
     assert members == ["a", "b", "a"]
@@ -74,7 +74,7 @@ async def test_a_second_chat_of_the_same_id_changes_nothing(hf: AsyncHoldfast) -
     assert await hf.inbox("q").fetch() == []
 
 
-async def test_joining_begins_where_it_is_said(hf: AsyncHoldfast) -> None:
+async def test_a_new_member_begins_at_start(hf: AsyncHoldfast) -> None:
     chat = await hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     for n in range(2, 6):
         await chat.send(n, sender="a")
@@ -92,7 +92,7 @@ async def test_joining_begins_where_it_is_said(hf: AsyncHoldfast) -> None:
         assert bodies(batch) == wanted
 
 
-async def test_joining_twice_moves_no_cursor(hf: AsyncHoldfast) -> None:
+async def test_a_second_join_changes_no_cursor(hf: AsyncHoldfast) -> None:
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     assert not await chat.join("b")
     assert not await chat.join("b", start="floor")
@@ -129,7 +129,7 @@ async def test_a_missing_chat_is_named(hf: AsyncHoldfast, site: Site) -> None:
     assert left <= {f"{site.namespace}:{{chat:nowhere}}:ledger".encode()}
 
 
-async def test_a_stranger_may_not_send(hf: AsyncHoldfast) -> None:
+async def test_only_a_member_may_send(hf: AsyncHoldfast) -> None:
     chat = await hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     with pytest.raises(NotAMember) as caught:
         await chat.send("spam", sender="mallory")
@@ -140,7 +140,7 @@ async def test_a_stranger_may_not_send(hf: AsyncHoldfast) -> None:
     assert await chat.members() == {"a": 1}
 
 
-async def test_leaving_while_fetching_leaves_no_ghost(hf: AsyncHoldfast) -> None:
+async def test_leaving_during_a_fetch_leaves_no_cursor(hf: AsyncHoldfast) -> None:
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     inbox = hf.inbox("b")
     [batch] = await inbox.fetch()
@@ -155,8 +155,8 @@ async def test_leaving_while_fetching_leaves_no_ghost(hf: AsyncHoldfast) -> None
     assert await inbox.unread() == {}
 
 
-async def test_two_devices_never_move_a_cursor_back(hf: AsyncHoldfast) -> None:
-    """Defect 3: the slower one acknowledges less, and later."""
+async def test_two_devices_never_decrease_a_cursor(hf: AsyncHoldfast) -> None:
+    """Defect 3: the slower device acknowledges fewer messages, and later."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     phone, desktop = hf.inbox("b"), hf.inbox("b")
     [early] = await phone.fetch()
@@ -181,8 +181,8 @@ async def test_a_crash_between_fetch_and_ack_loses_nothing(hf: AsyncHoldfast) ->
     assert bodies(again) == [1, 2]
 
 
-async def test_the_last_one_takes_the_chat_along(hf: AsyncHoldfast, site: Site) -> None:
-    """Defect 11: nothing is left but the ledger, which expires."""
+async def test_the_last_leave_deletes_the_chat(hf: AsyncHoldfast, site: Site) -> None:
+    """Defect 11: only the ledger is left, which expires."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     assert await chat.leave("a")
     assert await chat.leave("b")
@@ -230,7 +230,7 @@ async def test_a_silent_member_cannot_fill_the_server(hf: AsyncHoldfast, site: S
     assert [m.seq for m in await chat.history(limit=100)] == list(range(951, 1001))
 
 
-async def test_history_goes_back_page_by_page(hf: AsyncHoldfast) -> None:
+async def test_history_can_be_read_backwards(hf: AsyncHoldfast) -> None:
     chat = await hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     for n in range(2, 46):
         await chat.send(n, sender="a")
@@ -242,8 +242,8 @@ async def test_history_goes_back_page_by_page(hf: AsyncHoldfast) -> None:
     assert pages == [list(range(26, 46)), list(range(6, 26)), list(range(1, 6))]
 
 
-async def test_the_limit_is_shared_by_the_oldest_unread(hf: AsyncHoldfast) -> None:
-    """Chats on all nodes of a cluster; a chat that waits longer comes first."""
+async def test_the_limit_goes_to_the_oldest_unread_messages(hf: AsyncHoldfast) -> None:
+    """The chat with the oldest unread message comes first, also if chats are on several nodes."""
     for name in ("x", "y", "z"):
         await hf.create_chat(["a", "b"], sender="a", body=f"{name}1", chat_id=name)
     inbox = hf.inbox("b")
@@ -252,7 +252,7 @@ async def test_the_limit_is_shared_by_the_oldest_unread(hf: AsyncHoldfast) -> No
     for name in ("z", "x", "y"):
         for n in (2, 3):
             await hf.chat(name).send(f"{name}{n}", sender="a")
-        await sleep(0.01)  # instants are milliseconds
+        await sleep(0.01)  # the times in ids are milliseconds
     batches = await inbox.fetch(limit=3)
     assert [(b.source, bodies(b)) for b in batches] == [("z", ["z2", "z3"]), ("x", ["x2"])]
     for batch in batches:
@@ -275,8 +275,8 @@ async def test_an_inbox_of_many_chats_with_large_messages_ends(hf: AsyncHoldfast
     assert order[0] == "c0"
 
 
-async def test_a_poison_body_blocks_no_inbox(hf: AsyncHoldfast, site: Site) -> None:
-    """Defect 9: one of them cost the user all chats."""
+async def test_a_poison_body_does_not_block_the_inbox(hf: AsyncHoldfast, site: Site) -> None:
+    """Defect 9: one such body made all chats of the user unreadable."""
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     await hf.create_chat(["a", "b"], sender="a", body="fine", chat_id="d")
     site.client.xadd(key(site, "log"), {b"\xff": "jno"}, id="2-0")
@@ -307,7 +307,7 @@ async def test_a_lost_list_and_a_lost_chat_are_noticed(hf: AsyncHoldfast, site: 
     assert (batch.gap, bodies(batch)) == (None, [2])
 
 
-async def test_one_chat_that_is_lost_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
+async def test_a_lost_chat_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
     await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     inbox = hf.inbox("b")
     await inbox.fetch()
@@ -322,26 +322,26 @@ async def test_the_list_of_chats_is_repaired_on_reading(hf: AsyncHoldfast, site:
     inbox = hf.inbox("b")
     listed = f"{site.namespace}:{{inbox:b}}:chats"
     site.client.zadd(listed, {"": 1, "ghost": 1000})
-    await hf._messaging.index.add(["b"], "coming")
+    await hf._resources.messaging.membership.add(["b"], "coming")
     assert await inbox.fetch() == []
     assert [name for name in site.client.zrange(listed, 0, -1) if name] == [b"coming"]
     assert await inbox.chats() == []
 
 
-async def test_a_note_made_anew_outlives_who_would_take_it_off(hf: AsyncHoldfast) -> None:
-    index = hf._messaging.index
-    await index.add(["b"], "c")
-    seen = await index.noted("b", "c")
+async def test_a_chat_that_was_added_again_is_not_removed(hf: AsyncHoldfast) -> None:
+    membership = hf._resources.messaging.membership
+    await membership.add(["b"], "c")
+    seen = await membership.score("b", "c")
     assert seen is not None
-    await index.add(["b"], "c")
-    await index.remove("b", {"c": seen}, age_ms=0)
-    again = await index.noted("b", "c")
+    await membership.add(["b"], "c")
+    await membership.remove("b", {"c": seen}, age_ms=0)
+    again = await membership.score("b", "c")
     assert again is not None
     assert float(again) > float(seen)
-    await index.remove("b", {"c": again}, age_ms=60_000)
-    assert await index.noted("b", "c") == again
-    await index.remove("b", {"c": again}, age_ms=0)
-    assert await index.noted("b", "c") is None
+    await membership.remove("b", {"c": again}, age_ms=60_000)
+    assert await membership.score("b", "c") == again
+    await membership.remove("b", {"c": again}, age_ms=0)
+    assert await membership.score("b", "c") is None
 
 
 async def test_a_user_of_many_chats_reads_them_all(hf: AsyncHoldfast) -> None:

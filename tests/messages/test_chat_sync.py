@@ -20,7 +20,7 @@ from holdfast import (
     StaleBatch,
     TooManyMembers,
 )
-from holdfast.core.concurrency._sync.waiting import sleep
+from holdfast.core.concurrency._sync.primitives import sleep
 
 
 def bodies(batch: Batch) -> list[Any]:
@@ -28,7 +28,7 @@ def bodies(batch: Batch) -> list[Any]:
 
 
 def key(site: Site, part: str, chat: str = "c") -> str:
-    """A key of the block, as it lies on the server."""
+    """Return the name of a key."""
     return f"{site.namespace}:{{chat:{chat}}}:{part}"
 
 
@@ -43,7 +43,7 @@ def test_a_chat_begins_with_a_message_for_all(hf: Holdfast) -> None:
 
 
 def test_messages_reach_everyone_until_they_acknowledge(hf: Holdfast) -> None:
-    """Unread and receipts are derived from the cursors."""
+    """Unread counts and receipts come from the cursors."""
     chat = hf.create_chat(["a", "b", "c"], sender="a", body=1, chat_id="827")
     assert hf.chat("827").send(2, sender="b") == 2
     assert chat.send(3, sender="a") == 3
@@ -62,7 +62,7 @@ def test_messages_reach_everyone_until_they_acknowledge(hf: Holdfast) -> None:
 
 
 def test_a_second_chat_of_the_same_id_changes_nothing(hf: Holdfast) -> None:
-    """Defect 6: it set everyone back; and the list of the caller is its own."""
+    """Defect 6: a second creation reset all cursors. The list of the caller also stays as it is."""
     members = ["a", "b", "a"]
     chat = hf.create_chat(members, sender="z", body="one", chat_id="c")
     assert members == ["a", "b", "a"]
@@ -75,7 +75,7 @@ def test_a_second_chat_of_the_same_id_changes_nothing(hf: Holdfast) -> None:
     assert hf.inbox("q").fetch() == []
 
 
-def test_joining_begins_where_it_is_said(hf: Holdfast) -> None:
+def test_a_new_member_begins_at_start(hf: Holdfast) -> None:
     chat = hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     for n in range(2, 6):
         chat.send(n, sender="a")
@@ -93,7 +93,7 @@ def test_joining_begins_where_it_is_said(hf: Holdfast) -> None:
         assert bodies(batch) == wanted
 
 
-def test_joining_twice_moves_no_cursor(hf: Holdfast) -> None:
+def test_a_second_join_changes_no_cursor(hf: Holdfast) -> None:
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     assert not chat.join("b")
     assert not chat.join("b", start="floor")
@@ -130,7 +130,7 @@ def test_a_missing_chat_is_named(hf: Holdfast, site: Site) -> None:
     assert left <= {f"{site.namespace}:{{chat:nowhere}}:ledger".encode()}
 
 
-def test_a_stranger_may_not_send(hf: Holdfast) -> None:
+def test_only_a_member_may_send(hf: Holdfast) -> None:
     chat = hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     with pytest.raises(NotAMember) as caught:
         chat.send("spam", sender="mallory")
@@ -141,7 +141,7 @@ def test_a_stranger_may_not_send(hf: Holdfast) -> None:
     assert chat.members() == {"a": 1}
 
 
-def test_leaving_while_fetching_leaves_no_ghost(hf: Holdfast) -> None:
+def test_leaving_during_a_fetch_leaves_no_cursor(hf: Holdfast) -> None:
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     inbox = hf.inbox("b")
     [batch] = inbox.fetch()
@@ -156,8 +156,8 @@ def test_leaving_while_fetching_leaves_no_ghost(hf: Holdfast) -> None:
     assert inbox.unread() == {}
 
 
-def test_two_devices_never_move_a_cursor_back(hf: Holdfast) -> None:
-    """Defect 3: the slower one acknowledges less, and later."""
+def test_two_devices_never_decrease_a_cursor(hf: Holdfast) -> None:
+    """Defect 3: the slower device acknowledges fewer messages, and later."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     phone, desktop = hf.inbox("b"), hf.inbox("b")
     [early] = phone.fetch()
@@ -182,8 +182,8 @@ def test_a_crash_between_fetch_and_ack_loses_nothing(hf: Holdfast) -> None:
     assert bodies(again) == [1, 2]
 
 
-def test_the_last_one_takes_the_chat_along(hf: Holdfast, site: Site) -> None:
-    """Defect 11: nothing is left but the ledger, which expires."""
+def test_the_last_leave_deletes_the_chat(hf: Holdfast, site: Site) -> None:
+    """Defect 11: only the ledger is left, which expires."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     assert chat.leave("a")
     assert chat.leave("b")
@@ -231,7 +231,7 @@ def test_a_silent_member_cannot_fill_the_server(hf: Holdfast, site: Site) -> Non
     assert [m.seq for m in chat.history(limit=100)] == list(range(951, 1001))
 
 
-def test_history_goes_back_page_by_page(hf: Holdfast) -> None:
+def test_history_can_be_read_backwards(hf: Holdfast) -> None:
     chat = hf.create_chat(["a"], sender="a", body=1, chat_id="c")
     for n in range(2, 46):
         chat.send(n, sender="a")
@@ -243,8 +243,8 @@ def test_history_goes_back_page_by_page(hf: Holdfast) -> None:
     assert pages == [list(range(26, 46)), list(range(6, 26)), list(range(1, 6))]
 
 
-def test_the_limit_is_shared_by_the_oldest_unread(hf: Holdfast) -> None:
-    """Chats on all nodes of a cluster; a chat that waits longer comes first."""
+def test_the_limit_goes_to_the_oldest_unread_messages(hf: Holdfast) -> None:
+    """The chat with the oldest unread message comes first, also if chats are on several nodes."""
     for name in ("x", "y", "z"):
         hf.create_chat(["a", "b"], sender="a", body=f"{name}1", chat_id=name)
     inbox = hf.inbox("b")
@@ -253,7 +253,7 @@ def test_the_limit_is_shared_by_the_oldest_unread(hf: Holdfast) -> None:
     for name in ("z", "x", "y"):
         for n in (2, 3):
             hf.chat(name).send(f"{name}{n}", sender="a")
-        sleep(0.01)  # instants are milliseconds
+        sleep(0.01)  # the times in ids are milliseconds
     batches = inbox.fetch(limit=3)
     assert [(b.source, bodies(b)) for b in batches] == [("z", ["z2", "z3"]), ("x", ["x2"])]
     for batch in batches:
@@ -276,8 +276,8 @@ def test_an_inbox_of_many_chats_with_large_messages_ends(hf: Holdfast) -> None:
     assert order[0] == "c0"
 
 
-def test_a_poison_body_blocks_no_inbox(hf: Holdfast, site: Site) -> None:
-    """Defect 9: one of them cost the user all chats."""
+def test_a_poison_body_does_not_block_the_inbox(hf: Holdfast, site: Site) -> None:
+    """Defect 9: one such body made all chats of the user unreadable."""
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     hf.create_chat(["a", "b"], sender="a", body="fine", chat_id="d")
     site.client.xadd(key(site, "log"), {b"\xff": "jno"}, id="2-0")
@@ -308,7 +308,7 @@ def test_a_lost_list_and_a_lost_chat_are_noticed(hf: Holdfast, site: Site) -> No
     assert (batch.gap, bodies(batch)) == (None, [2])
 
 
-def test_one_chat_that_is_lost_is_noticed(hf: Holdfast, site: Site) -> None:
+def test_a_lost_chat_is_noticed(hf: Holdfast, site: Site) -> None:
     hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
     inbox = hf.inbox("b")
     inbox.fetch()
@@ -323,26 +323,26 @@ def test_the_list_of_chats_is_repaired_on_reading(hf: Holdfast, site: Site) -> N
     inbox = hf.inbox("b")
     listed = f"{site.namespace}:{{inbox:b}}:chats"
     site.client.zadd(listed, {"": 1, "ghost": 1000})
-    hf._messaging.index.add(["b"], "coming")
+    hf._resources.messaging.membership.add(["b"], "coming")
     assert inbox.fetch() == []
     assert [name for name in site.client.zrange(listed, 0, -1) if name] == [b"coming"]
     assert inbox.chats() == []
 
 
-def test_a_note_made_anew_outlives_who_would_take_it_off(hf: Holdfast) -> None:
-    index = hf._messaging.index
-    index.add(["b"], "c")
-    seen = index.noted("b", "c")
+def test_a_chat_that_was_added_again_is_not_removed(hf: Holdfast) -> None:
+    membership = hf._resources.messaging.membership
+    membership.add(["b"], "c")
+    seen = membership.score("b", "c")
     assert seen is not None
-    index.add(["b"], "c")
-    index.remove("b", {"c": seen}, age_ms=0)
-    again = index.noted("b", "c")
+    membership.add(["b"], "c")
+    membership.remove("b", {"c": seen}, age_ms=0)
+    again = membership.score("b", "c")
     assert again is not None
     assert float(again) > float(seen)
-    index.remove("b", {"c": again}, age_ms=60_000)
-    assert index.noted("b", "c") == again
-    index.remove("b", {"c": again}, age_ms=0)
-    assert index.noted("b", "c") is None
+    membership.remove("b", {"c": again}, age_ms=60_000)
+    assert membership.score("b", "c") == again
+    membership.remove("b", {"c": again}, age_ms=0)
+    assert membership.score("b", "c") is None
 
 
 def test_a_user_of_many_chats_reads_them_all(hf: Holdfast) -> None:

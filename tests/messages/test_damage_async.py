@@ -1,4 +1,4 @@
-"""Damaged messages cost nobody another message."""
+"""Damaged keys and messages: errors name them, and other messages can be read."""
 
 import json
 from typing import Any
@@ -9,20 +9,20 @@ from conftest import Site
 from holdfast import AsyncHoldfast, DecodeError, Message, Position, Undecodable
 from holdfast.messages.body import MAX_DEPTH, decoded_body
 
-# What another program has written into the keys of mailboxes, chats and lists
+# Values that another program has written into the keys of mailboxes, chats and lists
 
 WRONG = ["x", "", "-1", "1.5", "inf", "nan", "1e400", "9" * 40, b"\xff\xfe"]
 
 
 @pytest.mark.parametrize("field", ["epoch", "top", "floor"])
-async def test_a_damaged_mailbox_says_which_key_it_is(
+async def test_the_error_of_a_damaged_mailbox_names_the_key(
     hf: AsyncHoldfast, site: Site, field: str
 ) -> None:
     client: Any = site.client
     box, meta = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}:meta"
     await box.send(1, sender="jill")
     batch, sound = await box.fetch(), client.hget(meta, field)
-    ways = (
+    calls = (
         lambda: box.send(2, sender="jill"),
         lambda: box.send(2, sender="jill", per_sender=5, op_id="mine"),
         box.fetch,
@@ -33,9 +33,9 @@ async def test_a_damaged_mailbox_says_which_key_it_is(
     )
     for wrong in WRONG:
         client.hset(meta, field, wrong)
-        for way in ways:
+        for call in calls:
             with pytest.raises(DecodeError, match="mailbox:jack"):
-                await way()
+                await call()
     client.hset(meta, field, sound)
     assert await box.send(2, sender="jill", op_id="mine") == 2
     await box.ack(batch)
@@ -43,7 +43,7 @@ async def test_a_damaged_mailbox_says_which_key_it_is(
 
 
 @pytest.mark.parametrize("field", ["epoch", "top", "floor", "keep", "idle_ms", "since"])
-async def test_a_damaged_chat_says_which_key_it_is(
+async def test_the_error_of_a_damaged_chat_names_the_key(
     hf: AsyncHoldfast, site: Site, field: str
 ) -> None:
     client: Any = site.client
@@ -75,7 +75,7 @@ async def test_a_damaged_cursor_skips_nothing(hf: AsyncHoldfast, site: Site) -> 
     chat = await hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
     cursors, inbox = f"{site.namespace}:{{chat:c}}:cursors", hf.inbox("jack")
     [batch] = await inbox.fetch()
-    ways = (
+    calls = (
         inbox.fetch,
         inbox.unread,
         lambda: inbox.fetch(after={"c": Position(0, 0)}),
@@ -83,16 +83,16 @@ async def test_a_damaged_cursor_skips_nothing(hf: AsyncHoldfast, site: Site) -> 
     )
     for score in ("inf", "-inf", 99, 1.5, -1):
         client.zadd(cursors, {"jack": score})
-        for way in ways:
+        for call in calls:
             with pytest.raises(DecodeError, match="chat:c"):
-                await way()
+                await call()
     client.zadd(cursors, {"jack": 0})
     await inbox.ack(batch)
     assert (await chat.members())["jack"] == 1
 
 
-async def test_a_log_behind_its_metadata_takes_no_message(hf: AsyncHoldfast, site: Site) -> None:
-    """The number of the next message is there already."""
+async def test_a_log_ahead_of_its_metadata_takes_no_message(hf: AsyncHoldfast, site: Site) -> None:
+    """The log already has an entry with the number of the next message."""
     client: Any = site.client
     box, unit = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}"
     for n in (1, 2, 3):
@@ -105,8 +105,8 @@ async def test_a_log_behind_its_metadata_takes_no_message(hf: AsyncHoldfast, sit
     assert await box.send(4, sender="jill") == 4
 
 
-async def test_foreign_entries_of_a_list_are_no_chats(hf: AsyncHoldfast, site: Site) -> None:
-    """A list is a hint: what can be no chat is left out."""
+async def test_foreign_entries_of_a_list_are_ignored(hf: AsyncHoldfast, site: Site) -> None:
+    """A list is a hint: entries that cannot be chats are left out."""
     client: Any = site.client
     await hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
     chats = f"{site.namespace}:{{inbox:jack}}:chats"
@@ -119,7 +119,9 @@ async def test_foreign_entries_of_a_list_are_no_chats(hf: AsyncHoldfast, site: S
     assert await hf.inbox("jack").chats() == ["d", "c"]
 
 
-async def test_the_plain_loop_goes_past_what_cannot_be_read(hf: AsyncHoldfast, site: Site) -> None:
+async def test_a_simple_loop_continues_after_a_damaged_message(
+    hf: AsyncHoldfast, site: Site
+) -> None:
     client: Any = site.client
     box, unit = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}"
     await box.send("a", sender="jill")
@@ -135,13 +137,13 @@ async def test_the_plain_loop_goes_past_what_cannot_be_read(hf: AsyncHoldfast, s
     assert not await box.fetch(after=batch.position)
 
 
-# What some reader could not take: it is refused, or comes as such, and blocks nobody
+# Bodies that a reader cannot decode: `send` refuses them, and a reader gets `Undecodable`
 
 DEEPEST: Any = json.loads("[" * (MAX_DEPTH - 1) + '{"a":"[[\\"[["}' + "]" * (MAX_DEPTH - 1))
 
 
 def write(site: Site, unit: str, seq: int, sender: bytes, body: bytes) -> None:
-    """Put something into a log, as another program might."""
+    """Write an entry into a log, as another program might."""
     prefix = f"{site.namespace}:{{{unit}}}"
     site.client.xadd(f"{prefix}:log", {sender: body}, id=f"{seq}-1")
     site.client.hset(f"{prefix}:meta", "top", seq)
@@ -162,8 +164,8 @@ async def test_a_body_that_is_nested_too_deeply_is_not_sent(hf: AsyncHoldfast, b
 
 
 @pytest.mark.parametrize("body", [DEEPEST, [[]] * 200, "[" * 500, {"]": "{" * 500}])
-async def test_what_only_looks_deep_is_sent(hf: AsyncHoldfast, body: Any) -> None:
-    """Many brackets, or brackets in texts, are no depth."""
+async def test_brackets_that_are_not_nested_are_sent(hf: AsyncHoldfast, body: Any) -> None:
+    """Brackets side by side, or in texts, do not count as depth."""
     await hf.mailbox("jack").send(body, sender="jill")
     [message] = (await hf.mailbox("jack").fetch()).messages
     assert isinstance(message, Message)
@@ -181,9 +183,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-async def test_what_another_program_wrote_blocks_nobody(
-    hf: AsyncHoldfast, site: Site, name: str
-) -> None:
+async def test_foreign_messages_block_no_reader(hf: AsyncHoldfast, site: Site, name: str) -> None:
     box = hf.mailbox("jack")
     chat = await hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
     await box.send(1, sender="jill")
@@ -204,8 +204,8 @@ async def test_what_another_program_wrote_blocks_nobody(
     assert not await box.fetch()
 
 
-async def test_a_large_name_of_a_sender_blocks_nobody(hf: AsyncHoldfast, site: Site) -> None:
-    """It is cut; the message cannot be trusted either."""
+async def test_a_large_sender_name_does_not_block_readers(hf: AsyncHoldfast, site: Site) -> None:
+    """The name is cut, and the body is not decoded."""
     box = hf.mailbox("jack")
     await box.send(1, sender="jill")
     write(site, "mailbox:jack", 2, b"j" * (5 << 20), b"j2")

@@ -1,5 +1,5 @@
 # Generated from test_damage_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""Damaged messages cost nobody another message."""
+"""Damaged keys and messages: errors name them, and other messages can be read."""
 
 import json
 from typing import Any
@@ -10,18 +10,18 @@ from conftest import Site
 from holdfast import DecodeError, Holdfast, Message, Position, Undecodable
 from holdfast.messages.body import MAX_DEPTH, decoded_body
 
-# What another program has written into the keys of mailboxes, chats and lists
+# Values that another program has written into the keys of mailboxes, chats and lists
 
 WRONG = ["x", "", "-1", "1.5", "inf", "nan", "1e400", "9" * 40, b"\xff\xfe"]
 
 
 @pytest.mark.parametrize("field", ["epoch", "top", "floor"])
-def test_a_damaged_mailbox_says_which_key_it_is(hf: Holdfast, site: Site, field: str) -> None:
+def test_the_error_of_a_damaged_mailbox_names_the_key(hf: Holdfast, site: Site, field: str) -> None:
     client: Any = site.client
     box, meta = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}:meta"
     box.send(1, sender="jill")
     batch, sound = box.fetch(), client.hget(meta, field)
-    ways = (
+    calls = (
         lambda: box.send(2, sender="jill"),
         lambda: box.send(2, sender="jill", per_sender=5, op_id="mine"),
         box.fetch,
@@ -32,9 +32,9 @@ def test_a_damaged_mailbox_says_which_key_it_is(hf: Holdfast, site: Site, field:
     )
     for wrong in WRONG:
         client.hset(meta, field, wrong)
-        for way in ways:
+        for call in calls:
             with pytest.raises(DecodeError, match="mailbox:jack"):
-                way()
+                call()
     client.hset(meta, field, sound)
     assert box.send(2, sender="jill", op_id="mine") == 2
     box.ack(batch)
@@ -42,7 +42,7 @@ def test_a_damaged_mailbox_says_which_key_it_is(hf: Holdfast, site: Site, field:
 
 
 @pytest.mark.parametrize("field", ["epoch", "top", "floor", "keep", "idle_ms", "since"])
-def test_a_damaged_chat_says_which_key_it_is(hf: Holdfast, site: Site, field: str) -> None:
+def test_the_error_of_a_damaged_chat_names_the_key(hf: Holdfast, site: Site, field: str) -> None:
     client: Any = site.client
     chat = hf.create_chat(["jack"], sender="jill", body=1, chat_id="c", keep="until_read")
     hf.create_chat(["jack"], sender="jill", body=1, chat_id="d")
@@ -72,7 +72,7 @@ def test_a_damaged_cursor_skips_nothing(hf: Holdfast, site: Site) -> None:
     chat = hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
     cursors, inbox = f"{site.namespace}:{{chat:c}}:cursors", hf.inbox("jack")
     [batch] = inbox.fetch()
-    ways = (
+    calls = (
         inbox.fetch,
         inbox.unread,
         lambda: inbox.fetch(after={"c": Position(0, 0)}),
@@ -80,16 +80,16 @@ def test_a_damaged_cursor_skips_nothing(hf: Holdfast, site: Site) -> None:
     )
     for score in ("inf", "-inf", 99, 1.5, -1):
         client.zadd(cursors, {"jack": score})
-        for way in ways:
+        for call in calls:
             with pytest.raises(DecodeError, match="chat:c"):
-                way()
+                call()
     client.zadd(cursors, {"jack": 0})
     inbox.ack(batch)
     assert (chat.members())["jack"] == 1
 
 
-def test_a_log_behind_its_metadata_takes_no_message(hf: Holdfast, site: Site) -> None:
-    """The number of the next message is there already."""
+def test_a_log_ahead_of_its_metadata_takes_no_message(hf: Holdfast, site: Site) -> None:
+    """The log already has an entry with the number of the next message."""
     client: Any = site.client
     box, unit = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}"
     for n in (1, 2, 3):
@@ -102,8 +102,8 @@ def test_a_log_behind_its_metadata_takes_no_message(hf: Holdfast, site: Site) ->
     assert box.send(4, sender="jill") == 4
 
 
-def test_foreign_entries_of_a_list_are_no_chats(hf: Holdfast, site: Site) -> None:
-    """A list is a hint: what can be no chat is left out."""
+def test_foreign_entries_of_a_list_are_ignored(hf: Holdfast, site: Site) -> None:
+    """A list is a hint: entries that cannot be chats are left out."""
     client: Any = site.client
     hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
     chats = f"{site.namespace}:{{inbox:jack}}:chats"
@@ -116,7 +116,7 @@ def test_foreign_entries_of_a_list_are_no_chats(hf: Holdfast, site: Site) -> Non
     assert hf.inbox("jack").chats() == ["d", "c"]
 
 
-def test_the_plain_loop_goes_past_what_cannot_be_read(hf: Holdfast, site: Site) -> None:
+def test_a_simple_loop_continues_after_a_damaged_message(hf: Holdfast, site: Site) -> None:
     client: Any = site.client
     box, unit = hf.mailbox("jack"), f"{site.namespace}:{{mailbox:jack}}"
     box.send("a", sender="jill")
@@ -132,13 +132,13 @@ def test_the_plain_loop_goes_past_what_cannot_be_read(hf: Holdfast, site: Site) 
     assert not box.fetch(after=batch.position)
 
 
-# What some reader could not take: it is refused, or comes as such, and blocks nobody
+# Bodies that a reader cannot decode: `send` refuses them, and a reader gets `Undecodable`
 
 DEEPEST: Any = json.loads("[" * (MAX_DEPTH - 1) + '{"a":"[[\\"[["}' + "]" * (MAX_DEPTH - 1))
 
 
 def write(site: Site, unit: str, seq: int, sender: bytes, body: bytes) -> None:
-    """Put something into a log, as another program might."""
+    """Write an entry into a log, as another program might."""
     prefix = f"{site.namespace}:{{{unit}}}"
     site.client.xadd(f"{prefix}:log", {sender: body}, id=f"{seq}-1")
     site.client.hset(f"{prefix}:meta", "top", seq)
@@ -159,8 +159,8 @@ def test_a_body_that_is_nested_too_deeply_is_not_sent(hf: Holdfast, body: Any) -
 
 
 @pytest.mark.parametrize("body", [DEEPEST, [[]] * 200, "[" * 500, {"]": "{" * 500}])
-def test_what_only_looks_deep_is_sent(hf: Holdfast, body: Any) -> None:
-    """Many brackets, or brackets in texts, are no depth."""
+def test_brackets_that_are_not_nested_are_sent(hf: Holdfast, body: Any) -> None:
+    """Brackets side by side, or in texts, do not count as depth."""
     hf.mailbox("jack").send(body, sender="jill")
     [message] = (hf.mailbox("jack").fetch()).messages
     assert isinstance(message, Message)
@@ -178,7 +178,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_what_another_program_wrote_blocks_nobody(hf: Holdfast, site: Site, name: str) -> None:
+def test_foreign_messages_block_no_reader(hf: Holdfast, site: Site, name: str) -> None:
     box = hf.mailbox("jack")
     chat = hf.create_chat(["jack"], sender="jill", body=1, chat_id="c")
     box.send(1, sender="jill")
@@ -199,8 +199,8 @@ def test_what_another_program_wrote_blocks_nobody(hf: Holdfast, site: Site, name
     assert not box.fetch()
 
 
-def test_a_large_name_of_a_sender_blocks_nobody(hf: Holdfast, site: Site) -> None:
-    """It is cut; the message cannot be trusted either."""
+def test_a_large_sender_name_does_not_block_readers(hf: Holdfast, site: Site) -> None:
+    """The name is cut, and the body is not decoded."""
     box = hf.mailbox("jack")
     box.send(1, sender="jill")
     write(site, "mailbox:jack", 2, b"j" * (5 << 20), b"j2")

@@ -16,11 +16,11 @@ from holdfast import (
     Undecodable,
 )
 
-# What is kept, read or not: from either end, and only for members where that is asked for
+# Messages that are kept, read from either end, for members only if a reader is named
 
 
 async def read_on(page: Callable[[int], Awaitable[Any]], seq: int) -> list[list[int]]:
-    """The numbers of all pages after a number."""
+    """Return the numbers on each page after *seq*."""
     pages: list[list[int]] = []
     while found := await page(seq):
         pages.append([message.seq for message in found])
@@ -28,7 +28,7 @@ async def read_on(page: Callable[[int], Awaitable[Any]], seq: int) -> list[list[
     return pages
 
 
-async def test_history_goes_on_page_by_page(hf: AsyncHoldfast) -> None:
+async def test_history_can_be_read_forwards(hf: AsyncHoldfast) -> None:
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep=50)
     for n in range(2, 91):
         await chat.send(n, sender="a")
@@ -58,7 +58,7 @@ async def test_large_messages_come_in_several_pages(hf: AsyncHoldfast) -> None:
 
 
 @pytest.mark.parametrize(
-    ("edges", "error", "told"),
+    ("edges", "error", "match"),
     [
         ({"before": 1, "after": 1}, ValueError, "exclude each other"),
         ({"before": 0}, ValueError, "before must be 1 to"),
@@ -70,15 +70,15 @@ async def test_large_messages_come_in_several_pages(hf: AsyncHoldfast) -> None:
     ],
 )
 async def test_edges_are_checked(
-    hf: AsyncHoldfast, edges: dict[str, Any], error: type[Exception], told: str
+    hf: AsyncHoldfast, edges: dict[str, Any], error: type[Exception], match: str
 ) -> None:
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=match):
         await hf.chat("none").history(**edges)
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=match):
         await hf.mailbox("none").latest(**edges)
 
 
-LOOKS: list[Callable[[AsyncChat, str], Awaitable[Any]]] = [
+MEMBER_CALLS: list[Callable[[AsyncChat, str], Awaitable[Any]]] = [
     lambda chat, who: chat.history(reader=who),
     lambda chat, who: chat.history(after=0, reader=who),
     lambda chat, who: chat.members(reader=who),
@@ -87,25 +87,25 @@ LOOKS: list[Callable[[AsyncChat, str], Awaitable[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("look", LOOKS)
-async def test_only_members_look_and_add_where_it_is_said_who_does(
-    hf: AsyncHoldfast, look: Callable[[AsyncChat, str], Awaitable[Any]]
+@pytest.mark.parametrize("call", MEMBER_CALLS)
+async def test_only_members_read_and_add_if_a_user_is_given(
+    hf: AsyncHoldfast, call: Callable[[AsyncChat, str], Awaitable[Any]]
 ) -> None:
     chat = await hf.create_chat(["a", "b"], sender="a", body=1)
-    assert await look(chat, "a")
+    assert await call(chat, "a")
     await chat.leave("friend")
     with pytest.raises(NotAMember) as caught:
-        await look(chat, "stranger")
+        await call(chat, "stranger")
     assert (caught.value.user, caught.value.chat_id) == ("stranger", chat.chat_id)
     assert set(await chat.members()) == {"a", "b"}
     assert await hf.inbox("friend").chats() == []
     with pytest.raises(NoSuchChat):
-        await look(hf.chat("none"), "a")
+        await call(hf.chat("none"), "a")
     with pytest.raises(ValueError, match="a member needs one"):
-        await look(chat, "")
+        await call(chat, "")
 
 
-async def test_an_add_that_is_repeated_answers_the_same(hf: AsyncHoldfast) -> None:
+async def test_a_repeated_join_answers_the_same(hf: AsyncHoldfast) -> None:
     chat = await hf.create_chat(["a", "b"], sender="a", body=1)
     assert await chat.join("c", by="b", op_id="mine")
     await chat.leave("b")
@@ -113,7 +113,7 @@ async def test_an_add_that_is_repeated_answers_the_same(hf: AsyncHoldfast) -> No
     assert await hf.inbox("c").chats() == [chat.chat_id]
 
 
-async def test_a_stranger_who_adds_a_member_takes_nothing_from_it(hf: AsyncHoldfast) -> None:
+async def test_a_refused_join_does_not_change_the_list_of_a_member(hf: AsyncHoldfast) -> None:
     chat = await hf.create_chat(["a", "b"], sender="a", body=1)
     with pytest.raises(NotAMember):
         await chat.join("b", by="stranger")
@@ -122,16 +122,16 @@ async def test_a_stranger_who_adds_a_member_takes_nothing_from_it(hf: AsyncHoldf
     assert batch.source == chat.chat_id
 
 
-# Reading past what a device has, not past what the user acknowledged
+# Reading on from the position of a device instead of the acknowledged messages
 
 
 async def test_a_device_gets_what_another_has_acknowledged(hf: AsyncHoldfast) -> None:
     chat = await hf.create_chat(["jill", "jack"], sender="jill", body=1)
     await chat.send(2, sender="jill")
-    phone, desk = hf.inbox("jack"), hf.inbox("jack")
+    phone, endpoint = hf.inbox("jack"), hf.inbox("jack")
     [first] = await phone.fetch(limit=1)
-    [both] = await desk.fetch()
-    await desk.ack(both)
+    [both] = await endpoint.fetch()
+    await endpoint.ack(both)
     assert await phone.fetch() == []
     [second] = await phone.fetch(after={chat.chat_id: first.position})
     assert [message.seq for message in second.messages] == [2]
@@ -139,7 +139,7 @@ async def test_a_device_gets_what_another_has_acknowledged(hf: AsyncHoldfast) ->
     assert (await chat.members())["jack"] == 2
 
 
-async def test_what_a_device_has_is_not_waited_for(hf: AsyncHoldfast) -> None:
+async def test_a_wait_does_not_return_what_the_device_has(hf: AsyncHoldfast) -> None:
     box = hf.mailbox("jack")
     await box.send(1, sender="jill")
     batch = await box.fetch()
@@ -166,7 +166,7 @@ async def test_a_position_of_an_older_version_is_a_reset(hf: AsyncHoldfast) -> N
     assert not await box.fetch(after=again.position)
 
 
-async def test_a_device_that_has_nothing_misses_nothing(hf: AsyncHoldfast) -> None:
+async def test_a_device_without_messages_gets_all_messages(hf: AsyncHoldfast) -> None:
     box = hf.mailbox("jack")
     nothing = (await box.fetch()).position
     chat = await hf.create_chat(["jack"], sender="jill", body=1)
@@ -182,7 +182,7 @@ async def test_a_device_that_has_nothing_misses_nothing(hf: AsyncHoldfast) -> No
     assert (batch.gap, [message.body for message in batch.messages]) == (None, [1])
 
 
-async def test_a_device_is_told_what_is_not_kept(hf: AsyncHoldfast) -> None:
+async def test_a_device_gets_a_gap_for_dropped_messages(hf: AsyncHoldfast) -> None:
     box = hf.mailbox("jack", capacity=2, overflow="drop_oldest")
     for n in range(1, 6):
         await box.send(n, sender="jill")
@@ -193,8 +193,8 @@ async def test_a_device_is_told_what_is_not_kept(hf: AsyncHoldfast) -> None:
     )
 
 
-async def test_what_is_read_and_gone_is_no_reset(hf: AsyncHoldfast) -> None:
-    """A chat that keeps messages until they are read still knows the last one of them."""
+async def test_dropped_messages_that_were_read_are_no_reset(hf: AsyncHoldfast) -> None:
+    """A chat that keeps messages until they are read still holds the last one of them."""
     chat = await hf.create_chat(["jack"], sender="jill", body=0, keep="until_read")
     inbox, after = hf.inbox("jack"), {chat.chat_id: Position(0, 0)}
     for n in range(1, 300):
@@ -206,7 +206,7 @@ async def test_what_is_read_and_gone_is_no_reset(hf: AsyncHoldfast) -> None:
     assert (await chat.status()).first_seq > 200
 
 
-async def test_a_device_that_has_nothing_is_told_of_no_reset(hf: AsyncHoldfast) -> None:
+async def test_a_device_without_messages_gets_no_reset(hf: AsyncHoldfast) -> None:
     box = hf.mailbox("jack")
     nothing = await box.fetch()
     await box.send(1, sender="jill")
@@ -217,29 +217,29 @@ async def test_a_device_that_has_nothing_is_told_of_no_reset(hf: AsyncHoldfast) 
     assert (batch.gap, batch.upto) == (None, 1)
 
 
-async def test_a_stranger_reads_nothing_after_any_position(hf: AsyncHoldfast) -> None:
+async def test_a_position_gives_no_access_to_other_users(hf: AsyncHoldfast) -> None:
     chat = await hf.create_chat(["jack"], sender="jill", body=1)
     [batch] = await hf.inbox("jack").fetch()
     after = {chat.chat_id: Position(batch.epoch, 0)}
     assert await hf.inbox("eve").fetch(after=after) == []
 
 
-async def test_positions_are_checked_before_anything_is_asked(hf: AsyncHoldfast) -> None:
+async def test_positions_are_checked_before_the_call(hf: AsyncHoldfast) -> None:
     with pytest.raises(TypeError, match="Position"):
         await hf.mailbox("jack").fetch(after=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="epoch"):
         await hf.inbox("jack").fetch(after={"c": Position(-1, 0)})
 
 
-# What a member who joined later may read: what was sent since, or in an open chat everything
+# A member who joined later reads what was sent since, or all messages of an open chat
 
 
 def numbers(messages: Sequence[Message | Undecodable]) -> list[int]:
     return [message.seq for message in messages]
 
 
-async def begun(hf: AsyncHoldfast, **settings: Any) -> AsyncChat:
-    """A chat with three messages, which jack joins, and then a fourth."""
+async def create_history(hf: AsyncHoldfast, **settings: Any) -> AsyncChat:
+    """Create a chat with three messages, let jack join, and send a fourth one."""
     start = settings.pop("start", "now")
     chat = await hf.create_chat(["jill"], sender="jill", body=1, chat_id="c", **settings)
     for n in (2, 3):
@@ -249,11 +249,11 @@ async def begun(hf: AsyncHoldfast, **settings: Any) -> AsyncChat:
     return chat
 
 
-async def all_ways(hf: AsyncHoldfast, user: str) -> list[list[int]]:
-    """What a user can get in each way of reading, whatever it says that it has."""
+async def readable(hf: AsyncHoldfast, user: str) -> list[list[int]]:
+    """Return the numbers that a user gets from each call, and with each position."""
     chat, inbox = hf.chat("c"), hf.inbox(user)
     [batch] = await inbox.fetch(after={"c": Position(0, 0)})
-    ways = [numbers(batch.messages)]
+    found = [numbers(batch.messages)]
     for position in (
         Position(batch.epoch, 0),
         Position(batch.epoch, 1),
@@ -261,60 +261,62 @@ async def all_ways(hf: AsyncHoldfast, user: str) -> list[list[int]]:
         Position(17, 5),
         Position(batch.epoch, 900, 5),
     ):
-        found = await hf.inbox(user).fetch(after={"c": position})
-        ways += [numbers(each.messages) for each in found]
-    ways += [
+        batches = await hf.inbox(user).fetch(after={"c": position})
+        found += [numbers(each.messages) for each in batches]
+    found += [
         numbers(await chat.history(reader=user)),
         numbers(await chat.history(reader=user, after=0)),
         numbers(await chat.history(reader=user, before=99)),
     ]
-    return ways
+    return found
 
 
 async def test_a_later_member_reads_what_was_sent_since(hf: AsyncHoldfast) -> None:
-    chat = await begun(hf)
+    chat = await create_history(hf)
     [batch] = await hf.inbox("jack").fetch()
     assert (batch.gap, numbers(batch.messages)) == (None, [4])
-    ways = await all_ways(hf, "jack")
-    assert ways == [[4]] * len(ways)
+    pages_read = await readable(hf, "jack")
+    assert pages_read == [[4]] * len(pages_read)
     assert await chat.history(reader="jack", before=4) == []
-    assert (await all_ways(hf, "jill"))[0] == [1, 2, 3, 4]
+    assert (await readable(hf, "jill"))[0] == [1, 2, 3, 4]
     assert numbers(await chat.history()) == [1, 2, 3, 4], "the application itself sees all"
 
 
 @pytest.mark.parametrize(("start", "first"), [("floor", 1), (1, 1), (3, 3), (4, 4)])
-async def test_who_adds_a_member_says_from_where(hf: AsyncHoldfast, start: Any, first: int) -> None:
-    await begun(hf, start=start)
-    ways = await all_ways(hf, "jack")
-    assert ways[0] == ways[-1] == ways[-2] == list(range(first, 5))
+async def test_start_decides_what_a_new_member_reads(
+    hf: AsyncHoldfast, start: Any, first: int
+) -> None:
+    await create_history(hf, start=start)
+    pages_read = await readable(hf, "jack")
+    assert pages_read[0] == pages_read[-1] == pages_read[-2] == list(range(first, 5))
 
 
 async def test_an_open_chat_shows_everything(hf: AsyncHoldfast) -> None:
-    """A later member begins to read where it joined, and can look back."""
-    await begun(hf, history="open")
+    """A later member begins to read where it joined, and may read earlier messages."""
+    await create_history(hf, history="open")
     [batch] = await hf.inbox("jack").fetch()
     assert numbers(batch.messages) == [4]
-    ways = await all_ways(hf, "jack")
-    assert ways[0] == ways[-1] == ways[-2] == [1, 2, 3, 4]
+    pages_read = await readable(hf, "jack")
+    assert pages_read[0] == pages_read[-1] == pages_read[-2] == [1, 2, 3, 4]
 
 
-async def test_who_left_and_is_back_reads_what_was_sent_since(hf: AsyncHoldfast) -> None:
-    chat = await begun(hf)
+async def test_a_returning_member_reads_what_was_sent_since(hf: AsyncHoldfast) -> None:
+    chat = await create_history(hf)
     await chat.leave("jill")
     await chat.send(5, sender="jack")
     await chat.join("jill")
     await chat.send(6, sender="jack")
-    ways = await all_ways(hf, "jill")
-    assert ways[0] == ways[-1] == ways[-2] == [6]
+    pages_read = await readable(hf, "jill")
+    assert pages_read[0] == pages_read[-1] == pages_read[-2] == [6]
     await chat.leave("jill")
     await chat.join("jill", start=5)
     assert numbers(await chat.history(reader="jill")) == [5, 6]
-    assert not await chat.join("jill", start="floor"), "who is a member stays where it is"
+    assert not await chat.join("jill", start="floor"), "the cursor of a member does not change"
     assert numbers(await chat.history(reader="jill")) == [5, 6]
 
 
-async def test_a_chat_can_be_opened_and_closed(hf: AsyncHoldfast) -> None:
-    chat = await begun(hf)
+async def test_history_can_be_opened_and_closed(hf: AsyncHoldfast) -> None:
+    chat = await create_history(hf)
     await chat.redefine(history="open")
     assert numbers(await chat.history(reader="jack")) == [1, 2, 3, 4]
     await chat.redefine(history="since_join")
@@ -325,8 +327,8 @@ async def test_a_chat_can_be_opened_and_closed(hf: AsyncHoldfast) -> None:
         await hf.create_chat(["jill"], sender="jill", body=1, history="")  # type: ignore[arg-type]
 
 
-async def test_what_a_later_member_may_not_read_is_no_gap(hf: AsyncHoldfast) -> None:
-    chat = await begun(hf, keep=2)
+async def test_messages_before_a_join_are_no_gap(hf: AsyncHoldfast) -> None:
+    chat = await create_history(hf, keep=2)
     [batch] = await hf.inbox("jack").fetch(after={"c": Position(0, 0)})
     assert (batch.gap, numbers(batch.messages)) == (None, [4])
     for n in range(5, 9):

@@ -17,11 +17,11 @@ from holdfast import (
     Undecodable,
 )
 
-# What is kept, read or not: from either end, and only for members where that is asked for
+# Messages that are kept, read from either end, for members only if a reader is named
 
 
 def read_on(page: Callable[[int], Awaitable[Any]], seq: int) -> list[list[int]]:
-    """The numbers of all pages after a number."""
+    """Return the numbers on each page after *seq*."""
     pages: list[list[int]] = []
     while found := page(seq):
         pages.append([message.seq for message in found])
@@ -29,7 +29,7 @@ def read_on(page: Callable[[int], Awaitable[Any]], seq: int) -> list[list[int]]:
     return pages
 
 
-def test_history_goes_on_page_by_page(hf: Holdfast) -> None:
+def test_history_can_be_read_forwards(hf: Holdfast) -> None:
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep=50)
     for n in range(2, 91):
         chat.send(n, sender="a")
@@ -59,7 +59,7 @@ def test_large_messages_come_in_several_pages(hf: Holdfast) -> None:
 
 
 @pytest.mark.parametrize(
-    ("edges", "error", "told"),
+    ("edges", "error", "match"),
     [
         ({"before": 1, "after": 1}, ValueError, "exclude each other"),
         ({"before": 0}, ValueError, "before must be 1 to"),
@@ -71,15 +71,15 @@ def test_large_messages_come_in_several_pages(hf: Holdfast) -> None:
     ],
 )
 def test_edges_are_checked(
-    hf: Holdfast, edges: dict[str, Any], error: type[Exception], told: str
+    hf: Holdfast, edges: dict[str, Any], error: type[Exception], match: str
 ) -> None:
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=match):
         hf.chat("none").history(**edges)
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=match):
         hf.mailbox("none").latest(**edges)
 
 
-LOOKS: list[Callable[[Chat, str], Awaitable[Any]]] = [
+MEMBER_CALLS: list[Callable[[Chat, str], Awaitable[Any]]] = [
     lambda chat, who: chat.history(reader=who),
     lambda chat, who: chat.history(after=0, reader=who),
     lambda chat, who: chat.members(reader=who),
@@ -88,25 +88,25 @@ LOOKS: list[Callable[[Chat, str], Awaitable[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_only_members_look_and_add_where_it_is_said_who_does(
-    hf: Holdfast, look: Callable[[Chat, str], Awaitable[Any]]
+@pytest.mark.parametrize("call", MEMBER_CALLS)
+def test_only_members_read_and_add_if_a_user_is_given(
+    hf: Holdfast, call: Callable[[Chat, str], Awaitable[Any]]
 ) -> None:
     chat = hf.create_chat(["a", "b"], sender="a", body=1)
-    assert look(chat, "a")
+    assert call(chat, "a")
     chat.leave("friend")
     with pytest.raises(NotAMember) as caught:
-        look(chat, "stranger")
+        call(chat, "stranger")
     assert (caught.value.user, caught.value.chat_id) == ("stranger", chat.chat_id)
     assert set(chat.members()) == {"a", "b"}
     assert hf.inbox("friend").chats() == []
     with pytest.raises(NoSuchChat):
-        look(hf.chat("none"), "a")
+        call(hf.chat("none"), "a")
     with pytest.raises(ValueError, match="a member needs one"):
-        look(chat, "")
+        call(chat, "")
 
 
-def test_an_add_that_is_repeated_answers_the_same(hf: Holdfast) -> None:
+def test_a_repeated_join_answers_the_same(hf: Holdfast) -> None:
     chat = hf.create_chat(["a", "b"], sender="a", body=1)
     assert chat.join("c", by="b", op_id="mine")
     chat.leave("b")
@@ -114,7 +114,7 @@ def test_an_add_that_is_repeated_answers_the_same(hf: Holdfast) -> None:
     assert hf.inbox("c").chats() == [chat.chat_id]
 
 
-def test_a_stranger_who_adds_a_member_takes_nothing_from_it(hf: Holdfast) -> None:
+def test_a_refused_join_does_not_change_the_list_of_a_member(hf: Holdfast) -> None:
     chat = hf.create_chat(["a", "b"], sender="a", body=1)
     with pytest.raises(NotAMember):
         chat.join("b", by="stranger")
@@ -123,16 +123,16 @@ def test_a_stranger_who_adds_a_member_takes_nothing_from_it(hf: Holdfast) -> Non
     assert batch.source == chat.chat_id
 
 
-# Reading past what a device has, not past what the user acknowledged
+# Reading on from the position of a device instead of the acknowledged messages
 
 
 def test_a_device_gets_what_another_has_acknowledged(hf: Holdfast) -> None:
     chat = hf.create_chat(["jill", "jack"], sender="jill", body=1)
     chat.send(2, sender="jill")
-    phone, desk = hf.inbox("jack"), hf.inbox("jack")
+    phone, endpoint = hf.inbox("jack"), hf.inbox("jack")
     [first] = phone.fetch(limit=1)
-    [both] = desk.fetch()
-    desk.ack(both)
+    [both] = endpoint.fetch()
+    endpoint.ack(both)
     assert phone.fetch() == []
     [second] = phone.fetch(after={chat.chat_id: first.position})
     assert [message.seq for message in second.messages] == [2]
@@ -140,7 +140,7 @@ def test_a_device_gets_what_another_has_acknowledged(hf: Holdfast) -> None:
     assert (chat.members())["jack"] == 2
 
 
-def test_what_a_device_has_is_not_waited_for(hf: Holdfast) -> None:
+def test_a_wait_does_not_return_what_the_device_has(hf: Holdfast) -> None:
     box = hf.mailbox("jack")
     box.send(1, sender="jill")
     batch = box.fetch()
@@ -167,7 +167,7 @@ def test_a_position_of_an_older_version_is_a_reset(hf: Holdfast) -> None:
     assert not box.fetch(after=again.position)
 
 
-def test_a_device_that_has_nothing_misses_nothing(hf: Holdfast) -> None:
+def test_a_device_without_messages_gets_all_messages(hf: Holdfast) -> None:
     box = hf.mailbox("jack")
     nothing = (box.fetch()).position
     chat = hf.create_chat(["jack"], sender="jill", body=1)
@@ -183,7 +183,7 @@ def test_a_device_that_has_nothing_misses_nothing(hf: Holdfast) -> None:
     assert (batch.gap, [message.body for message in batch.messages]) == (None, [1])
 
 
-def test_a_device_is_told_what_is_not_kept(hf: Holdfast) -> None:
+def test_a_device_gets_a_gap_for_dropped_messages(hf: Holdfast) -> None:
     box = hf.mailbox("jack", capacity=2, overflow="drop_oldest")
     for n in range(1, 6):
         box.send(n, sender="jill")
@@ -194,8 +194,8 @@ def test_a_device_is_told_what_is_not_kept(hf: Holdfast) -> None:
     )
 
 
-def test_what_is_read_and_gone_is_no_reset(hf: Holdfast) -> None:
-    """A chat that keeps messages until they are read still knows the last one of them."""
+def test_dropped_messages_that_were_read_are_no_reset(hf: Holdfast) -> None:
+    """A chat that keeps messages until they are read still holds the last one of them."""
     chat = hf.create_chat(["jack"], sender="jill", body=0, keep="until_read")
     inbox, after = hf.inbox("jack"), {chat.chat_id: Position(0, 0)}
     for n in range(1, 300):
@@ -207,7 +207,7 @@ def test_what_is_read_and_gone_is_no_reset(hf: Holdfast) -> None:
     assert (chat.status()).first_seq > 200
 
 
-def test_a_device_that_has_nothing_is_told_of_no_reset(hf: Holdfast) -> None:
+def test_a_device_without_messages_gets_no_reset(hf: Holdfast) -> None:
     box = hf.mailbox("jack")
     nothing = box.fetch()
     box.send(1, sender="jill")
@@ -218,29 +218,29 @@ def test_a_device_that_has_nothing_is_told_of_no_reset(hf: Holdfast) -> None:
     assert (batch.gap, batch.upto) == (None, 1)
 
 
-def test_a_stranger_reads_nothing_after_any_position(hf: Holdfast) -> None:
+def test_a_position_gives_no_access_to_other_users(hf: Holdfast) -> None:
     chat = hf.create_chat(["jack"], sender="jill", body=1)
     [batch] = hf.inbox("jack").fetch()
     after = {chat.chat_id: Position(batch.epoch, 0)}
     assert hf.inbox("eve").fetch(after=after) == []
 
 
-def test_positions_are_checked_before_anything_is_asked(hf: Holdfast) -> None:
+def test_positions_are_checked_before_the_call(hf: Holdfast) -> None:
     with pytest.raises(TypeError, match="Position"):
         hf.mailbox("jack").fetch(after=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="epoch"):
         hf.inbox("jack").fetch(after={"c": Position(-1, 0)})
 
 
-# What a member who joined later may read: what was sent since, or in an open chat everything
+# A member who joined later reads what was sent since, or all messages of an open chat
 
 
 def numbers(messages: Sequence[Message | Undecodable]) -> list[int]:
     return [message.seq for message in messages]
 
 
-def begun(hf: Holdfast, **settings: Any) -> Chat:
-    """A chat with three messages, which jack joins, and then a fourth."""
+def create_history(hf: Holdfast, **settings: Any) -> Chat:
+    """Create a chat with three messages, let jack join, and send a fourth one."""
     start = settings.pop("start", "now")
     chat = hf.create_chat(["jill"], sender="jill", body=1, chat_id="c", **settings)
     for n in (2, 3):
@@ -250,11 +250,11 @@ def begun(hf: Holdfast, **settings: Any) -> Chat:
     return chat
 
 
-def all_ways(hf: Holdfast, user: str) -> list[list[int]]:
-    """What a user can get in each way of reading, whatever it says that it has."""
+def readable(hf: Holdfast, user: str) -> list[list[int]]:
+    """Return the numbers that a user gets from each call, and with each position."""
     chat, inbox = hf.chat("c"), hf.inbox(user)
     [batch] = inbox.fetch(after={"c": Position(0, 0)})
-    ways = [numbers(batch.messages)]
+    found = [numbers(batch.messages)]
     for position in (
         Position(batch.epoch, 0),
         Position(batch.epoch, 1),
@@ -262,60 +262,60 @@ def all_ways(hf: Holdfast, user: str) -> list[list[int]]:
         Position(17, 5),
         Position(batch.epoch, 900, 5),
     ):
-        found = hf.inbox(user).fetch(after={"c": position})
-        ways += [numbers(each.messages) for each in found]
-    ways += [
+        batches = hf.inbox(user).fetch(after={"c": position})
+        found += [numbers(each.messages) for each in batches]
+    found += [
         numbers(chat.history(reader=user)),
         numbers(chat.history(reader=user, after=0)),
         numbers(chat.history(reader=user, before=99)),
     ]
-    return ways
+    return found
 
 
 def test_a_later_member_reads_what_was_sent_since(hf: Holdfast) -> None:
-    chat = begun(hf)
+    chat = create_history(hf)
     [batch] = hf.inbox("jack").fetch()
     assert (batch.gap, numbers(batch.messages)) == (None, [4])
-    ways = all_ways(hf, "jack")
-    assert ways == [[4]] * len(ways)
+    pages_read = readable(hf, "jack")
+    assert pages_read == [[4]] * len(pages_read)
     assert chat.history(reader="jack", before=4) == []
-    assert (all_ways(hf, "jill"))[0] == [1, 2, 3, 4]
+    assert (readable(hf, "jill"))[0] == [1, 2, 3, 4]
     assert numbers(chat.history()) == [1, 2, 3, 4], "the application itself sees all"
 
 
 @pytest.mark.parametrize(("start", "first"), [("floor", 1), (1, 1), (3, 3), (4, 4)])
-def test_who_adds_a_member_says_from_where(hf: Holdfast, start: Any, first: int) -> None:
-    begun(hf, start=start)
-    ways = all_ways(hf, "jack")
-    assert ways[0] == ways[-1] == ways[-2] == list(range(first, 5))
+def test_start_decides_what_a_new_member_reads(hf: Holdfast, start: Any, first: int) -> None:
+    create_history(hf, start=start)
+    pages_read = readable(hf, "jack")
+    assert pages_read[0] == pages_read[-1] == pages_read[-2] == list(range(first, 5))
 
 
 def test_an_open_chat_shows_everything(hf: Holdfast) -> None:
-    """A later member begins to read where it joined, and can look back."""
-    begun(hf, history="open")
+    """A later member begins to read where it joined, and may read earlier messages."""
+    create_history(hf, history="open")
     [batch] = hf.inbox("jack").fetch()
     assert numbers(batch.messages) == [4]
-    ways = all_ways(hf, "jack")
-    assert ways[0] == ways[-1] == ways[-2] == [1, 2, 3, 4]
+    pages_read = readable(hf, "jack")
+    assert pages_read[0] == pages_read[-1] == pages_read[-2] == [1, 2, 3, 4]
 
 
-def test_who_left_and_is_back_reads_what_was_sent_since(hf: Holdfast) -> None:
-    chat = begun(hf)
+def test_a_returning_member_reads_what_was_sent_since(hf: Holdfast) -> None:
+    chat = create_history(hf)
     chat.leave("jill")
     chat.send(5, sender="jack")
     chat.join("jill")
     chat.send(6, sender="jack")
-    ways = all_ways(hf, "jill")
-    assert ways[0] == ways[-1] == ways[-2] == [6]
+    pages_read = readable(hf, "jill")
+    assert pages_read[0] == pages_read[-1] == pages_read[-2] == [6]
     chat.leave("jill")
     chat.join("jill", start=5)
     assert numbers(chat.history(reader="jill")) == [5, 6]
-    assert not chat.join("jill", start="floor"), "who is a member stays where it is"
+    assert not chat.join("jill", start="floor"), "the cursor of a member does not change"
     assert numbers(chat.history(reader="jill")) == [5, 6]
 
 
-def test_a_chat_can_be_opened_and_closed(hf: Holdfast) -> None:
-    chat = begun(hf)
+def test_history_can_be_opened_and_closed(hf: Holdfast) -> None:
+    chat = create_history(hf)
     chat.redefine(history="open")
     assert numbers(chat.history(reader="jack")) == [1, 2, 3, 4]
     chat.redefine(history="since_join")
@@ -326,8 +326,8 @@ def test_a_chat_can_be_opened_and_closed(hf: Holdfast) -> None:
         hf.create_chat(["jill"], sender="jill", body=1, history="")  # type: ignore[arg-type]
 
 
-def test_what_a_later_member_may_not_read_is_no_gap(hf: Holdfast) -> None:
-    chat = begun(hf, keep=2)
+def test_messages_before_a_join_are_no_gap(hf: Holdfast) -> None:
+    chat = create_history(hf, keep=2)
     [batch] = hf.inbox("jack").fetch(after={"c": Position(0, 0)})
     assert (batch.gap, numbers(batch.messages)) == (None, [4])
     for n in range(5, 9):

@@ -1,4 +1,4 @@
-"""An inbox as a stream: it reads the chats that were notified, and misses nothing."""
+"""The stream of an inbox: it reads only notified chats, and misses no message."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def settled(stream: AsyncInboxStream) -> None:
 
 
 async def test_only_notified_chats_are_read(standalone: Server) -> None:
-    """One message costs one call for one chat, whatever else the user has."""
+    """A message costs one call for one chat, however many chats the user has."""
     async with AsyncHoldfast.from_url(
         standalone.url, namespace=f"cost-{secrets.token_hex(4)}"
     ) as hf:
@@ -59,7 +59,7 @@ async def test_only_notified_chats_are_read(standalone: Server) -> None:
 
 
 async def test_chats_come_and_go(hf: AsyncHoldfast) -> None:
-    """Those that are created, joined, left, and joined again."""
+    """The stream follows chats that are created, joined, left, and joined again."""
     with hf.inbox("jill").stream() as stream:
         assert await stream.read() == []
         first = await hf.create_chat(["jill"], sender="jack", body="created")
@@ -79,8 +79,8 @@ async def test_chats_come_and_go(hf: AsyncHoldfast) -> None:
         assert [message.body for message in batch.messages] == ["back"]
 
 
-async def test_a_device_goes_on_where_it_was(hf: AsyncHoldfast) -> None:
-    """Whatever was acknowledged; and a limit only divides what comes."""
+async def test_a_device_continues_at_its_position(hf: AsyncHoldfast) -> None:
+    """The stream ignores acknowledgments, and a limit divides the messages into more reads."""
     chat = await hf.create_chat(["jill"], sender="jack", body=0)
     for number in range(1, 30):
         await chat.send(number, sender="jack")
@@ -113,7 +113,7 @@ async def test_lost_notifications_cost_no_message(standalone: Server) -> None:
 
 
 async def test_a_closed_client_ends_the_wait(site: Site) -> None:
-    """And says why when it is read."""
+    """The next read raises ClientClosed."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         stream = hf.inbox("jill").stream()
         with stream:
@@ -125,8 +125,8 @@ async def test_a_closed_client_ends_the_wait(site: Site) -> None:
                 await stream.read()
 
 
-async def test_a_damaged_chat_keeps_nobody_from_the_others(hf: AsyncHoldfast, site: Site) -> None:
-    """It is an error only while nothing else is new."""
+async def test_a_damaged_chat_does_not_block_the_others(hf: AsyncHoldfast, site: Site) -> None:
+    """Its error is raised only if no other chat has new messages."""
     await hf.create_chat(["jill"], sender="jack", body="lost", chat_id="bad")
     good = await hf.create_chat(["jill"], sender="jack", body="found", chat_id="good")
     site.client.hset(f"{site.namespace}:{{chat:bad}}:meta", "top", "damaged")
@@ -142,7 +142,7 @@ async def test_a_damaged_chat_keeps_nobody_from_the_others(hf: AsyncHoldfast, si
 
 
 async def test_each_message_comes_once(hf: AsyncHoldfast) -> None:
-    """In its order, whatever is sent, joined and left meanwhile."""
+    """Messages come once and in order while others are sent and chats are created."""
     seed = random.randrange(10**6)
     drawn, sent = random.Random(seed), dict[str, list[int]]()
     chats = [await hf.create_chat(["jill"], sender="jack", body=-1) for _ in range(6)]

@@ -1,5 +1,5 @@
 # Generated from test_inbox_stream_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""An inbox as a stream: it reads the chats that were notified, and misses nothing."""
+"""The stream of an inbox: it reads only notified chats, and misses no message."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def settled(stream: InboxStream) -> None:
 
 
 def test_only_notified_chats_are_read(standalone: Server) -> None:
-    """One message costs one call for one chat, whatever else the user has."""
+    """A message costs one call for one chat, however many chats the user has."""
     with Holdfast.from_url(standalone.url, namespace=f"cost-{secrets.token_hex(4)}") as hf:
         chats = [hf.create_chat(["jill"], sender="jack", body=n) for n in range(80)]
         with hf.inbox("jill").stream() as stream:
@@ -58,7 +58,7 @@ def test_only_notified_chats_are_read(standalone: Server) -> None:
 
 
 def test_chats_come_and_go(hf: Holdfast) -> None:
-    """Those that are created, joined, left, and joined again."""
+    """The stream follows chats that are created, joined, left, and joined again."""
     with hf.inbox("jill").stream() as stream:
         assert stream.read() == []
         first = hf.create_chat(["jill"], sender="jack", body="created")
@@ -78,8 +78,8 @@ def test_chats_come_and_go(hf: Holdfast) -> None:
         assert [message.body for message in batch.messages] == ["back"]
 
 
-def test_a_device_goes_on_where_it_was(hf: Holdfast) -> None:
-    """Whatever was acknowledged; and a limit only divides what comes."""
+def test_a_device_continues_at_its_position(hf: Holdfast) -> None:
+    """The stream ignores acknowledgments, and a limit divides the messages into more reads."""
     chat = hf.create_chat(["jill"], sender="jack", body=0)
     for number in range(1, 30):
         chat.send(number, sender="jack")
@@ -110,7 +110,7 @@ def test_lost_notifications_cost_no_message(standalone: Server) -> None:
 
 
 def test_a_closed_client_ends_the_wait(site: Site) -> None:
-    """And says why when it is read."""
+    """The next read raises ClientClosed."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         stream = hf.inbox("jill").stream()
         with stream:
@@ -122,8 +122,8 @@ def test_a_closed_client_ends_the_wait(site: Site) -> None:
                 stream.read()
 
 
-def test_a_damaged_chat_keeps_nobody_from_the_others(hf: Holdfast, site: Site) -> None:
-    """It is an error only while nothing else is new."""
+def test_a_damaged_chat_does_not_block_the_others(hf: Holdfast, site: Site) -> None:
+    """Its error is raised only if no other chat has new messages."""
     hf.create_chat(["jill"], sender="jack", body="lost", chat_id="bad")
     good = hf.create_chat(["jill"], sender="jack", body="found", chat_id="good")
     site.client.hset(f"{site.namespace}:{{chat:bad}}:meta", "top", "damaged")
@@ -139,7 +139,7 @@ def test_a_damaged_chat_keeps_nobody_from_the_others(hf: Holdfast, site: Site) -
 
 
 def test_each_message_comes_once(hf: Holdfast) -> None:
-    """In its order, whatever is sent, joined and left meanwhile."""
+    """Messages come once and in order while others are sent and chats are created."""
     seed = random.randrange(10**6)
     drawn, sent = random.Random(seed), dict[str, list[int]]()
     chats = [hf.create_chat(["jill"], sender="jack", body=-1) for _ in range(6)]

@@ -30,7 +30,7 @@ def numbers(batch: Batch) -> list[int]:
 
 
 def key(site: Site, part: str, name: str = "jack451", kind: str = "mailbox") -> str:
-    """A key of the block, as it lies on the server."""
+    """Return the name of a key."""
     return f"{site.namespace}:{{{kind}:{name}}}:{part}"
 
 
@@ -40,7 +40,7 @@ def remove(site: Site, first: int, last: int) -> None:
 
 
 async def test_messages_come_in_order_until_they_are_acknowledged(hf: AsyncHoldfast) -> None:
-    """Defect 12: fetching took them away. Here it changes nothing."""
+    """Defect 12: a fetch removed the messages. Here it changes nothing."""
     box = hf.mailbox("jack451")
     assert await box.send({"text": "hi"}, sender="jill") == 1
     assert await box.send(b"\x89PNG\x00", sender="jeff") == 2
@@ -59,7 +59,7 @@ async def test_messages_come_in_order_until_they_are_acknowledged(hf: AsyncHoldf
     assert await hf.mailboxes() == ["jack451"]
 
 
-async def test_a_mailbox_that_nobody_wrote_to_is_empty(hf: AsyncHoldfast) -> None:
+async def test_a_mailbox_without_messages_is_empty(hf: AsyncHoldfast) -> None:
     box = hf.mailbox("new")
     assert not await box.fetch()
     assert await box.latest() == []
@@ -81,7 +81,7 @@ async def test_a_part_can_be_acknowledged(hf: AsyncHoldfast) -> None:
     assert [m.seq for m in await box.latest(3)] == [3, 4, 5]
 
 
-async def test_the_status_tells_who_has_not_been_here(hf: AsyncHoldfast) -> None:
+async def test_the_status_shows_whether_the_owner_has_acknowledged(hf: AsyncHoldfast) -> None:
     box = hf.mailbox("jack451")
     await box.send("a", sender="jill")
     await box.send("b", sender="jill")
@@ -95,9 +95,9 @@ async def test_the_status_tells_who_has_not_been_here(hf: AsyncHoldfast) -> None
 
 
 async def test_a_full_mailbox_refuses(hf: AsyncHoldfast) -> None:
-    """Defect 12: there was no end.
+    """Defect 12: a mailbox had no limit.
 
-    Only what is unread counts, and read messages stay for `latest` as far as there is room.
+    Only unread messages count. Messages that are read stay for `latest` while there is room.
     """
     box = hf.mailbox("jack451", capacity=3)
     for n in range(3):
@@ -114,7 +114,7 @@ async def test_a_full_mailbox_refuses(hf: AsyncHoldfast) -> None:
     assert [m.seq for m in await box.latest(100)] == [2, 3, 4]
 
 
-async def test_a_full_mailbox_drops_the_oldest_and_says_so(hf: AsyncHoldfast) -> None:
+async def test_a_full_mailbox_drops_the_oldest_and_reports_a_gap(hf: AsyncHoldfast) -> None:
     box = hf.mailbox("jack451", capacity=3, overflow="drop_oldest")
     for n in range(10):
         await box.send(n, sender="jill")
@@ -127,7 +127,7 @@ async def test_a_full_mailbox_drops_the_oldest_and_says_so(hf: AsyncHoldfast) ->
     assert not await box.fetch()
 
 
-async def test_what_the_server_keeps_is_not_contradicted(hf: AsyncHoldfast) -> None:
+async def test_settings_that_contradict_the_server_are_refused(hf: AsyncHoldfast) -> None:
     await hf.mailbox("jack451").send("a", sender="jill")
     await hf.mailbox("jack451", capacity=2).send("b", sender="jill")
     with pytest.raises(DefinitionConflict) as caught:
@@ -160,7 +160,7 @@ async def test_acknowledging_what_was_never_sent_is_an_error(hf: AsyncHoldfast) 
         await box.ack(other)
 
 
-async def test_a_poison_body_blocks_nobody(hf: AsyncHoldfast, site: Site) -> None:
+async def test_a_poison_body_does_not_block_the_mailbox(hf: AsyncHoldfast, site: Site) -> None:
     box = hf.mailbox("jack451")
     await box.send("before", sender="jill")
     raw: list[dict[str, str | bytes]] = [
@@ -200,7 +200,7 @@ async def test_a_hole_in_the_log_is_a_gap(hf: AsyncHoldfast, site: Site) -> None
     assert not await box.fetch()
 
 
-async def test_a_server_that_forgot_everything_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
+async def test_a_server_that_lost_everything_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
     box = hf.mailbox("jack451")
     for n in range(3):
         await box.send(n, sender="jill")
@@ -220,7 +220,7 @@ async def test_a_server_that_forgot_everything_is_noticed(hf: AsyncHoldfast, sit
     assert (batch.gap, bodies(batch)) == (None, ["new"])
 
 
-async def test_a_mailbox_that_began_anew_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
+async def test_a_mailbox_that_was_created_again_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
     box = hf.mailbox("jack451")
     await box.send("a", sender="jill")
     await box.fetch()
@@ -233,7 +233,7 @@ async def test_a_mailbox_that_began_anew_is_noticed(hf: AsyncHoldfast, site: Sit
 
 
 async def test_a_lost_tail_is_noticed(hf: AsyncHoldfast, site: Site) -> None:
-    """A failover may lose the newest messages; their numbers are given out again."""
+    """A failover may lose the newest messages, and new messages get their numbers."""
     box = hf.mailbox("jack451")
     for n in range(5):
         await box.send(n, sender="jill")
@@ -281,7 +281,7 @@ WRONG_SENDS: list[tuple[Any, Any, type[Exception]]] = [
 async def test_wrong_messages_write_nothing(
     hf: AsyncHoldfast, site: Site, body: Any, sender: Any, error: type[Exception]
 ) -> None:
-    """They are named errors, before anything is sent."""
+    """The client raises an error before it sends anything."""
     with pytest.raises(error):
         await hf.mailbox("jack451").send(body, sender=sender)
     assert list(site.client.scan_iter(f"{site.namespace}:*")) == []
@@ -314,12 +314,12 @@ async def test_wrong_arguments_are_named(hf: AsyncHoldfast, site: Site) -> None:
         make("a", capacity=0)
     with pytest.raises(ValueError, match="overflow"):
         make("a", overflow="explode")
-    with pytest.raises(ValueError, match="say what"):
+    with pytest.raises(ValueError, match="nothing to change"):
         await box.redefine()
     assert list(site.client.scan_iter(f"{site.namespace}:*")) == []
 
 
-async def test_odd_names_do_not_meet(hf: AsyncHoldfast) -> None:
+async def test_unusual_names_do_not_collide(hf: AsyncHoldfast) -> None:
     names = ["a:b", "a}b", "{a}", "a b", "ä", "a\u0308", "💌", "a\nb", "%", "*"]
     for name in names:
         await hf.mailbox(name).send(name, sender=name)
@@ -330,8 +330,8 @@ async def test_odd_names_do_not_meet(hf: AsyncHoldfast) -> None:
     assert sorted(await hf.mailboxes()) == sorted(names)
 
 
-async def test_a_send_under_a_name_of_its_own_counts_once(hf: AsyncHoldfast) -> None:
-    """Defect 12: it came twice. The second one answers what the first one did."""
+async def test_a_send_with_an_op_id_counts_once(hf: AsyncHoldfast) -> None:
+    """Defect 12: the message came twice. The second call returns the answer of the first."""
     box = hf.mailbox("jack451")
     assert await box.send("a", sender="jill", op_id="mine") == 1
     assert await box.send("b", sender="jill") == 2
@@ -339,10 +339,8 @@ async def test_a_send_under_a_name_of_its_own_counts_once(hf: AsyncHoldfast) -> 
     assert numbers(await box.fetch()) == [1, 2]
 
 
-async def test_a_mailbox_that_began_with_its_settings_expires_whole(
-    hf: AsyncHoldfast, site: Site
-) -> None:
-    """Its log too, which comes later: else it would stay when all else is forgotten."""
+async def test_a_mailbox_created_by_redefine_expires(hf: AsyncHoldfast, site: Site) -> None:
+    """Its log expires too, although `send` creates it later than the other keys."""
     await hf.mailbox("jack451").redefine(capacity=4)
     await hf.mailbox("jack451").send("hi", sender="jill")
     for part in ("meta", "log", "cursors"):

@@ -31,7 +31,7 @@ def numbers(batch: Batch) -> list[int]:
 
 
 def key(site: Site, part: str, name: str = "jack451", kind: str = "mailbox") -> str:
-    """A key of the block, as it lies on the server."""
+    """Return the name of a key."""
     return f"{site.namespace}:{{{kind}:{name}}}:{part}"
 
 
@@ -41,7 +41,7 @@ def remove(site: Site, first: int, last: int) -> None:
 
 
 def test_messages_come_in_order_until_they_are_acknowledged(hf: Holdfast) -> None:
-    """Defect 12: fetching took them away. Here it changes nothing."""
+    """Defect 12: a fetch removed the messages. Here it changes nothing."""
     box = hf.mailbox("jack451")
     assert box.send({"text": "hi"}, sender="jill") == 1
     assert box.send(b"\x89PNG\x00", sender="jeff") == 2
@@ -60,7 +60,7 @@ def test_messages_come_in_order_until_they_are_acknowledged(hf: Holdfast) -> Non
     assert hf.mailboxes() == ["jack451"]
 
 
-def test_a_mailbox_that_nobody_wrote_to_is_empty(hf: Holdfast) -> None:
+def test_a_mailbox_without_messages_is_empty(hf: Holdfast) -> None:
     box = hf.mailbox("new")
     assert not box.fetch()
     assert box.latest() == []
@@ -82,7 +82,7 @@ def test_a_part_can_be_acknowledged(hf: Holdfast) -> None:
     assert [m.seq for m in box.latest(3)] == [3, 4, 5]
 
 
-def test_the_status_tells_who_has_not_been_here(hf: Holdfast) -> None:
+def test_the_status_shows_whether_the_owner_has_acknowledged(hf: Holdfast) -> None:
     box = hf.mailbox("jack451")
     box.send("a", sender="jill")
     box.send("b", sender="jill")
@@ -96,9 +96,9 @@ def test_the_status_tells_who_has_not_been_here(hf: Holdfast) -> None:
 
 
 def test_a_full_mailbox_refuses(hf: Holdfast) -> None:
-    """Defect 12: there was no end.
+    """Defect 12: a mailbox had no limit.
 
-    Only what is unread counts, and read messages stay for `latest` as far as there is room.
+    Only unread messages count. Messages that are read stay for `latest` while there is room.
     """
     box = hf.mailbox("jack451", capacity=3)
     for n in range(3):
@@ -115,7 +115,7 @@ def test_a_full_mailbox_refuses(hf: Holdfast) -> None:
     assert [m.seq for m in box.latest(100)] == [2, 3, 4]
 
 
-def test_a_full_mailbox_drops_the_oldest_and_says_so(hf: Holdfast) -> None:
+def test_a_full_mailbox_drops_the_oldest_and_reports_a_gap(hf: Holdfast) -> None:
     box = hf.mailbox("jack451", capacity=3, overflow="drop_oldest")
     for n in range(10):
         box.send(n, sender="jill")
@@ -128,7 +128,7 @@ def test_a_full_mailbox_drops_the_oldest_and_says_so(hf: Holdfast) -> None:
     assert not box.fetch()
 
 
-def test_what_the_server_keeps_is_not_contradicted(hf: Holdfast) -> None:
+def test_settings_that_contradict_the_server_are_refused(hf: Holdfast) -> None:
     hf.mailbox("jack451").send("a", sender="jill")
     hf.mailbox("jack451", capacity=2).send("b", sender="jill")
     with pytest.raises(DefinitionConflict) as caught:
@@ -161,7 +161,7 @@ def test_acknowledging_what_was_never_sent_is_an_error(hf: Holdfast) -> None:
         box.ack(other)
 
 
-def test_a_poison_body_blocks_nobody(hf: Holdfast, site: Site) -> None:
+def test_a_poison_body_does_not_block_the_mailbox(hf: Holdfast, site: Site) -> None:
     box = hf.mailbox("jack451")
     box.send("before", sender="jill")
     raw: list[dict[str, str | bytes]] = [
@@ -201,7 +201,7 @@ def test_a_hole_in_the_log_is_a_gap(hf: Holdfast, site: Site) -> None:
     assert not box.fetch()
 
 
-def test_a_server_that_forgot_everything_is_noticed(hf: Holdfast, site: Site) -> None:
+def test_a_server_that_lost_everything_is_noticed(hf: Holdfast, site: Site) -> None:
     box = hf.mailbox("jack451")
     for n in range(3):
         box.send(n, sender="jill")
@@ -221,7 +221,7 @@ def test_a_server_that_forgot_everything_is_noticed(hf: Holdfast, site: Site) ->
     assert (batch.gap, bodies(batch)) == (None, ["new"])
 
 
-def test_a_mailbox_that_began_anew_is_noticed(hf: Holdfast, site: Site) -> None:
+def test_a_mailbox_that_was_created_again_is_noticed(hf: Holdfast, site: Site) -> None:
     box = hf.mailbox("jack451")
     box.send("a", sender="jill")
     box.fetch()
@@ -234,7 +234,7 @@ def test_a_mailbox_that_began_anew_is_noticed(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_lost_tail_is_noticed(hf: Holdfast, site: Site) -> None:
-    """A failover may lose the newest messages; their numbers are given out again."""
+    """A failover may lose the newest messages, and new messages get their numbers."""
     box = hf.mailbox("jack451")
     for n in range(5):
         box.send(n, sender="jill")
@@ -282,7 +282,7 @@ WRONG_SENDS: list[tuple[Any, Any, type[Exception]]] = [
 def test_wrong_messages_write_nothing(
     hf: Holdfast, site: Site, body: Any, sender: Any, error: type[Exception]
 ) -> None:
-    """They are named errors, before anything is sent."""
+    """The client raises an error before it sends anything."""
     with pytest.raises(error):
         hf.mailbox("jack451").send(body, sender=sender)
     assert list(site.client.scan_iter(f"{site.namespace}:*")) == []
@@ -315,12 +315,12 @@ def test_wrong_arguments_are_named(hf: Holdfast, site: Site) -> None:
         make("a", capacity=0)
     with pytest.raises(ValueError, match="overflow"):
         make("a", overflow="explode")
-    with pytest.raises(ValueError, match="say what"):
+    with pytest.raises(ValueError, match="nothing to change"):
         box.redefine()
     assert list(site.client.scan_iter(f"{site.namespace}:*")) == []
 
 
-def test_odd_names_do_not_meet(hf: Holdfast) -> None:
+def test_unusual_names_do_not_collide(hf: Holdfast) -> None:
     names = ["a:b", "a}b", "{a}", "a b", "ä", "a\u0308", "💌", "a\nb", "%", "*"]
     for name in names:
         hf.mailbox(name).send(name, sender=name)
@@ -331,8 +331,8 @@ def test_odd_names_do_not_meet(hf: Holdfast) -> None:
     assert sorted(hf.mailboxes()) == sorted(names)
 
 
-def test_a_send_under_a_name_of_its_own_counts_once(hf: Holdfast) -> None:
-    """Defect 12: it came twice. The second one answers what the first one did."""
+def test_a_send_with_an_op_id_counts_once(hf: Holdfast) -> None:
+    """Defect 12: the message came twice. The second call returns the answer of the first."""
     box = hf.mailbox("jack451")
     assert box.send("a", sender="jill", op_id="mine") == 1
     assert box.send("b", sender="jill") == 2
@@ -340,8 +340,8 @@ def test_a_send_under_a_name_of_its_own_counts_once(hf: Holdfast) -> None:
     assert numbers(box.fetch()) == [1, 2]
 
 
-def test_a_mailbox_that_began_with_its_settings_expires_whole(hf: Holdfast, site: Site) -> None:
-    """Its log too, which comes later: else it would stay when all else is forgotten."""
+def test_a_mailbox_created_by_redefine_expires(hf: Holdfast, site: Site) -> None:
+    """Its log expires too, although `send` creates it later than the other keys."""
     hf.mailbox("jack451").redefine(capacity=4)
     hf.mailbox("jack451").send("hi", sender="jill")
     for part in ("meta", "log", "cursors"):

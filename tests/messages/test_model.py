@@ -1,4 +1,4 @@
-"""Any history of one chat agrees with a model that was written from the promises."""
+"""Random histories of one chat agree with a model of its guarantees."""
 
 import secrets
 from typing import Any
@@ -34,12 +34,12 @@ some_user = st.sampled_from(USERS)
 some_device = st.integers(0, 2 * len(USERS) - 1)
 
 
-class Device:
-    """A reader of its own, and what it should remember.
+class ModelDevice:
+    """An inbox object, and what it should remember.
 
     Attributes:
-        seen: the life of the chat that it has seen last, and how far.
-        batches: what it was given, with the life of the chat that it came from.
+        seen: the incarnation of the chat that it read last, and the last number in it.
+        batches: the batches that it got, each with the incarnation of the chat.
     """
 
     def __init__(self, user: str, inbox: Inbox) -> None:
@@ -48,11 +48,11 @@ class Device:
         self.seen: tuple[int, int] | None = None
         self.batches: list[tuple[int, Batch]] = []
 
-    def note(self, life: int, seq: int) -> None:
-        """It has seen the chat so far."""
-        if self.seen is None or self.seen[0] != life:
-            self.seen = (life, seq)
-        self.seen = (life, max(seq, self.seen[1]))
+    def note(self, epoch: int, seq: int) -> None:
+        """Record that the device has seen messages up to *seq*."""
+        if self.seen is None or self.seen[0] != epoch:
+            self.seen = (epoch, seq)
+        self.seen = (epoch, max(seq, self.seen[1]))
 
 
 class ChatMachine(RuleBasedStateMachine):
@@ -64,15 +64,17 @@ class ChatMachine(RuleBasedStateMachine):
         self.keep = keep
         self.name = f"chat-{secrets.token_hex(4)}"
         self.users = {user: f"{user}-{self.name}" for user in USERS}
-        self.devices = [Device(self.users[u], self.server.inbox(self.users[u])) for u in USERS * 2]
-        self.life = 0
-        self.bodies: list[int] = []  # of all messages of this life
+        self.devices = [
+            ModelDevice(self.users[u], self.server.inbox(self.users[u])) for u in USERS * 2
+        ]
+        self.epoch = 0
+        self.bodies: list[int] = []  # of all messages of this incarnation
         self.cursors: dict[str, int] = {}
         self.sent = 0
 
     @property
     def floor(self) -> int:
-        """The oldest message that must be there."""
+        """Return the number of the oldest message that the chat must keep."""
         if self.keep == "until_read":
             return 1 + min(self.cursors.values(), default=0)
         return max(1, len(self.bodies) - self.keep + 1)
@@ -87,7 +89,7 @@ class ChatMachine(RuleBasedStateMachine):
                 self._create(users, who)
             return
         self._create(users, who)
-        self.life += 1
+        self.epoch += 1
         self.bodies = [self.sent]
         self.cursors = dict.fromkeys(users, 0) | {who: 1}
 
@@ -138,12 +140,12 @@ class ChatMachine(RuleBasedStateMachine):
         cursor, top = self.cursors[device.user], len(self.bodies)
         first = max(cursor + 1, self.floor)
         gap = Gap(cursor + 1, first - 1, "dropped") if first > cursor + 1 else None
-        if device.seen and device.seen[0] != self.life:
+        if device.seen and device.seen[0] != self.epoch:
             gap = Gap(1, device.seen[1], "reset")
         numbers = list(range(first, min(top, first + limit - 1) + 1))
         if not numbers and not gap:
             assert found == []
-            device.note(self.life, 0)
+            device.note(self.epoch, 0)
             return
         [batch] = found
         assert batch.gap == gap
@@ -151,14 +153,14 @@ class ChatMachine(RuleBasedStateMachine):
         assert [m.body for m in batch.messages if isinstance(m, Message)] == [
             self.bodies[seq - 1] for seq in numbers
         ]
-        device.note(self.life, batch.upto)
-        device.batches.append((self.life, batch))
+        device.note(self.epoch, batch.upto)
+        device.batches.append((self.epoch, batch))
 
     @precondition(lambda self: any(device.batches for device in self.devices))
     @rule(data=st.data())
     def acknowledge(self, data: st.DataObject) -> None:
         device = data.draw(st.sampled_from([d for d in self.devices if d.batches]))
-        life, batch = data.draw(st.sampled_from(device.batches))
+        epoch, batch = data.draw(st.sampled_from(device.batches))
         if not batch.upto:
             device.inbox.ack(batch)
             return
@@ -166,7 +168,7 @@ class ChatMachine(RuleBasedStateMachine):
             expected: type[Exception] | None = NoSuchChat
         elif device.user not in self.cursors:
             expected = NotAMember
-        elif life != self.life:
+        elif epoch != self.epoch:
             expected = StaleBatch
         else:
             expected = None
@@ -176,7 +178,7 @@ class ChatMachine(RuleBasedStateMachine):
             return
         device.inbox.ack(batch)
         self.cursors[device.user] = max(self.cursors[device.user], batch.upto)
-        device.note(life, batch.upto)
+        device.note(epoch, batch.upto)
 
     @invariant()
     def cursors_agree(self) -> None:
@@ -198,7 +200,7 @@ class ChatMachine(RuleBasedStateMachine):
 
 
 def check(server: Server, examples: int, steps: int, *, seed: int | None) -> None:
-    """Let the machine run; without a seed it does the same each time."""
+    """Run the state machine. Without a seed, each run is the same."""
     with Holdfast.from_url(server.url, namespace=f"model-{secrets.token_hex(4)}") as hf:
         machine = type("Machine", (ChatMachine,), {"server": hf})
         if seed is not None:

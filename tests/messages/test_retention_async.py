@@ -1,4 +1,4 @@
-"""How long a chat keeps its messages, and who holds them back."""
+"""How long a chat keeps its messages, and which members make it keep them."""
 
 from datetime import timedelta
 
@@ -9,20 +9,20 @@ from holdfast import AsyncHoldfast, Gap
 
 
 def key(site: Site, part: str) -> str:
-    """A key of the chat, as it lies on the server."""
+    """Return the name of a key of the chat."""
     return f"{site.namespace}:{{chat:c}}:{part}"
 
 
-def grow_old(site: Site, seconds: int) -> None:
+def make_inactive(site: Site, seconds: int) -> None:
     since = int(site.client.hget(key(site, "meta"), "since"))  # type: ignore[arg-type]
     site.client.hset(key(site, "meta"), "since", since - seconds * 1000)
     site.client.hset(key(site, "meta"), "counted", 0)
-    for reader, life in site.client.hgetall(key(site, "active")).items():  # type: ignore[union-attr]
-        site.client.hset(key(site, "active"), reader, int(life) - seconds)
+    for reader, last_seen in site.client.hgetall(key(site, "active")).items():  # type: ignore[union-attr]
+        site.client.hset(key(site, "active"), reader, int(last_seen) - seconds)
 
 
 async def read_all(hf: AsyncHoldfast, user: str) -> list[int]:
-    """Read and acknowledge; the numbers."""
+    """Fetch and acknowledge messages, and return their numbers."""
     found: list[int] = []
     for batch in await hf.inbox(user).fetch(limit=1000):
         found += [message.seq for message in batch.messages]
@@ -49,7 +49,9 @@ async def test_messages_stay_until_the_last_one_has_read_them(
     assert await chat.history() == []
 
 
-async def test_who_is_idle_holds_nothing_back_and_gets_a_gap(hf: AsyncHoldfast, site: Site) -> None:
+async def test_an_inactive_member_holds_nothing_back_and_gets_a_gap(
+    hf: AsyncHoldfast, site: Site
+) -> None:
     members = ["a", "b", "silent"]
     chat = await hf.create_chat(
         members, sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
@@ -57,9 +59,9 @@ async def test_who_is_idle_holds_nothing_back_and_gets_a_gap(hf: AsyncHoldfast, 
     await chat.send(2, sender="a")
     assert await read_all(hf, "b") == [1, 2]
     assert len(await chat.history()) == 2, "not idle yet"
-    grow_old(site, 4000)
+    make_inactive(site, 4000)
     await chat.send(3, sender="a")
-    assert len(await chat.history()) == 3, "few messages cost nothing, so sending does not look"
+    assert len(await chat.history()) == 3, "`send` drops nothing while there are few"
     assert await read_all(hf, "b") == [3]
     assert await chat.history() == []
     [batch] = await hf.inbox("silent").fetch()
@@ -67,17 +69,19 @@ async def test_who_is_idle_holds_nothing_back_and_gets_a_gap(hf: AsyncHoldfast, 
     await hf.inbox("silent").ack(batch)
     await chat.send(4, sender="a")
     assert await read_all(hf, "b") == [4]
-    assert len(await chat.history()) == 1, "it is back, so it is waited for"
+    assert len(await chat.history()) == 1, "the member is active again, so it holds messages back"
     assert await read_all(hf, "silent") == [4]
 
 
-async def test_the_status_tells_who_holds_messages_back(hf: AsyncHoldfast, site: Site) -> None:
+async def test_the_status_shows_members_that_hold_messages_back(
+    hf: AsyncHoldfast, site: Site
+) -> None:
     members = ["a", "b", "silent"]
     chat = await hf.create_chat(
         members, sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
     )
     await chat.send(2, sender="a")
-    grow_old(site, 4000)
+    make_inactive(site, 4000)
     await chat.join("late", start="floor")
     await chat.send(3, sender="a")
     status = await chat.status()
@@ -101,7 +105,7 @@ async def test_the_status_tells_who_holds_messages_back(hf: AsyncHoldfast, site:
     assert not any(r.holds_back for r in (await chat.status()).behind)
 
 
-async def test_who_leaves_holds_nothing_back(hf: AsyncHoldfast) -> None:
+async def test_a_former_member_holds_nothing_back(hf: AsyncHoldfast) -> None:
     members = ["a", "b", "c"]
     chat = await hf.create_chat(members, sender="a", body=1, chat_id="c", keep="until_read")
     await chat.send(2, sender="a")
@@ -112,7 +116,7 @@ async def test_who_leaves_holds_nothing_back(hf: AsyncHoldfast) -> None:
     assert await read_all(hf, "b") == []
 
 
-async def test_idle_members_cannot_fill_the_server_when_nobody_reads(
+async def test_inactive_members_cannot_fill_the_server_without_readers(
     hf: AsyncHoldfast, site: Site
 ) -> None:
     chat = await hf.create_chat(
@@ -122,12 +126,12 @@ async def test_idle_members_cannot_fill_the_server_when_nobody_reads(
     site.client.zadd(key(site, "cursors"), {"a": 5000})
     await chat.send("x", sender="a")
     assert int(site.client.hget(key(site, "meta"), "floor")) == 1  # type: ignore[arg-type]
-    grow_old(site, 4000)
+    make_inactive(site, 4000)
     await chat.send("y", sender="a")
     assert int(site.client.hget(key(site, "meta"), "floor")) == 5003  # type: ignore[arg-type]
 
 
-async def test_no_chat_keeps_more_than_the_most(hf: AsyncHoldfast, site: Site) -> None:
+async def test_no_chat_keeps_more_than_100_000_messages(hf: AsyncHoldfast, site: Site) -> None:
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep="until_read")
     site.client.hset(key(site, "meta"), "top", 150_000)
     await chat.send("x", sender="a")
@@ -137,7 +141,7 @@ async def test_no_chat_keeps_more_than_the_most(hf: AsyncHoldfast, site: Site) -
     assert [message.seq for message in batch.messages] == [150_001]
 
 
-async def test_what_is_not_redefined_stays(hf: AsyncHoldfast) -> None:
+async def test_other_settings_stay_after_redefine(hf: AsyncHoldfast) -> None:
     chat = await hf.create_chat(["a"], sender="a", body=1, keep="until_read", idle_ttl=3600)
     await chat.redefine(keep=5)
     await chat.redefine(keep="until_read")
@@ -149,7 +153,7 @@ async def test_what_is_not_redefined_stays(hf: AsyncHoldfast) -> None:
         await chat.redefine()
 
 
-async def test_what_is_kept_can_be_redefined(hf: AsyncHoldfast, site: Site) -> None:
+async def test_keep_can_be_redefined(hf: AsyncHoldfast, site: Site) -> None:
     chat = await hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep=5)
     for n in range(2, 9):
         await chat.send(n, sender="a")

@@ -1,5 +1,5 @@
 # Generated from test_retention_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""How long a chat keeps its messages, and who holds them back."""
+"""How long a chat keeps its messages, and which members make it keep them."""
 
 from datetime import timedelta
 
@@ -10,20 +10,20 @@ from holdfast import Gap, Holdfast
 
 
 def key(site: Site, part: str) -> str:
-    """A key of the chat, as it lies on the server."""
+    """Return the name of a key of the chat."""
     return f"{site.namespace}:{{chat:c}}:{part}"
 
 
-def grow_old(site: Site, seconds: int) -> None:
+def make_inactive(site: Site, seconds: int) -> None:
     since = int(site.client.hget(key(site, "meta"), "since"))  # type: ignore[arg-type]
     site.client.hset(key(site, "meta"), "since", since - seconds * 1000)
     site.client.hset(key(site, "meta"), "counted", 0)
-    for reader, life in site.client.hgetall(key(site, "active")).items():  # type: ignore[union-attr]
-        site.client.hset(key(site, "active"), reader, int(life) - seconds)
+    for reader, last_seen in site.client.hgetall(key(site, "active")).items():  # type: ignore[union-attr]
+        site.client.hset(key(site, "active"), reader, int(last_seen) - seconds)
 
 
 def read_all(hf: Holdfast, user: str) -> list[int]:
-    """Read and acknowledge; the numbers."""
+    """Fetch and acknowledge messages, and return their numbers."""
     found: list[int] = []
     for batch in hf.inbox(user).fetch(limit=1000):
         found += [message.seq for message in batch.messages]
@@ -48,7 +48,7 @@ def test_messages_stay_until_the_last_one_has_read_them(hf: Holdfast, site: Site
     assert chat.history() == []
 
 
-def test_who_is_idle_holds_nothing_back_and_gets_a_gap(hf: Holdfast, site: Site) -> None:
+def test_an_inactive_member_holds_nothing_back_and_gets_a_gap(hf: Holdfast, site: Site) -> None:
     members = ["a", "b", "silent"]
     chat = hf.create_chat(
         members, sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
@@ -56,9 +56,9 @@ def test_who_is_idle_holds_nothing_back_and_gets_a_gap(hf: Holdfast, site: Site)
     chat.send(2, sender="a")
     assert read_all(hf, "b") == [1, 2]
     assert len(chat.history()) == 2, "not idle yet"
-    grow_old(site, 4000)
+    make_inactive(site, 4000)
     chat.send(3, sender="a")
-    assert len(chat.history()) == 3, "few messages cost nothing, so sending does not look"
+    assert len(chat.history()) == 3, "`send` drops nothing while there are few"
     assert read_all(hf, "b") == [3]
     assert chat.history() == []
     [batch] = hf.inbox("silent").fetch()
@@ -66,17 +66,17 @@ def test_who_is_idle_holds_nothing_back_and_gets_a_gap(hf: Holdfast, site: Site)
     hf.inbox("silent").ack(batch)
     chat.send(4, sender="a")
     assert read_all(hf, "b") == [4]
-    assert len(chat.history()) == 1, "it is back, so it is waited for"
+    assert len(chat.history()) == 1, "the member is active again, so it holds messages back"
     assert read_all(hf, "silent") == [4]
 
 
-def test_the_status_tells_who_holds_messages_back(hf: Holdfast, site: Site) -> None:
+def test_the_status_shows_members_that_hold_messages_back(hf: Holdfast, site: Site) -> None:
     members = ["a", "b", "silent"]
     chat = hf.create_chat(
         members, sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
     )
     chat.send(2, sender="a")
-    grow_old(site, 4000)
+    make_inactive(site, 4000)
     chat.join("late", start="floor")
     chat.send(3, sender="a")
     status = chat.status()
@@ -100,7 +100,7 @@ def test_the_status_tells_who_holds_messages_back(hf: Holdfast, site: Site) -> N
     assert not any(r.holds_back for r in (chat.status()).behind)
 
 
-def test_who_leaves_holds_nothing_back(hf: Holdfast) -> None:
+def test_a_former_member_holds_nothing_back(hf: Holdfast) -> None:
     members = ["a", "b", "c"]
     chat = hf.create_chat(members, sender="a", body=1, chat_id="c", keep="until_read")
     chat.send(2, sender="a")
@@ -111,7 +111,7 @@ def test_who_leaves_holds_nothing_back(hf: Holdfast) -> None:
     assert read_all(hf, "b") == []
 
 
-def test_idle_members_cannot_fill_the_server_when_nobody_reads(hf: Holdfast, site: Site) -> None:
+def test_inactive_members_cannot_fill_the_server_without_readers(hf: Holdfast, site: Site) -> None:
     chat = hf.create_chat(
         ["a", "silent"], sender="a", body=1, chat_id="c", keep="until_read", idle_ttl=3600
     )
@@ -119,12 +119,12 @@ def test_idle_members_cannot_fill_the_server_when_nobody_reads(hf: Holdfast, sit
     site.client.zadd(key(site, "cursors"), {"a": 5000})
     chat.send("x", sender="a")
     assert int(site.client.hget(key(site, "meta"), "floor")) == 1  # type: ignore[arg-type]
-    grow_old(site, 4000)
+    make_inactive(site, 4000)
     chat.send("y", sender="a")
     assert int(site.client.hget(key(site, "meta"), "floor")) == 5003  # type: ignore[arg-type]
 
 
-def test_no_chat_keeps_more_than_the_most(hf: Holdfast, site: Site) -> None:
+def test_no_chat_keeps_more_than_100_000_messages(hf: Holdfast, site: Site) -> None:
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep="until_read")
     site.client.hset(key(site, "meta"), "top", 150_000)
     chat.send("x", sender="a")
@@ -134,7 +134,7 @@ def test_no_chat_keeps_more_than_the_most(hf: Holdfast, site: Site) -> None:
     assert [message.seq for message in batch.messages] == [150_001]
 
 
-def test_what_is_not_redefined_stays(hf: Holdfast) -> None:
+def test_other_settings_stay_after_redefine(hf: Holdfast) -> None:
     chat = hf.create_chat(["a"], sender="a", body=1, keep="until_read", idle_ttl=3600)
     chat.redefine(keep=5)
     chat.redefine(keep="until_read")
@@ -146,7 +146,7 @@ def test_what_is_not_redefined_stays(hf: Holdfast) -> None:
         chat.redefine()
 
 
-def test_what_is_kept_can_be_redefined(hf: Holdfast, site: Site) -> None:
+def test_keep_can_be_redefined(hf: Holdfast, site: Site) -> None:
     chat = hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c", keep=5)
     for n in range(2, 9):
         chat.send(n, sender="a")

@@ -1,4 +1,4 @@
-"""After the server has lost the newest messages, and given their numbers to others."""
+"""Readers of a server that lost the newest messages and reused their numbers."""
 
 import pytest
 
@@ -7,11 +7,11 @@ from holdfast import AsyncHoldfast, Batch, Gap, Message, Position, StaleBatch
 from messages.rollback import rolled_back
 
 
-class Mail:
-    """A mailbox, or a chat in an inbox, as sender and reader see it.
+class MessageSource:
+    """A mailbox, or a chat that is read through an inbox.
 
     Attributes:
-        unit: what the server calls it.
+        unit: its name in keys.
     """
 
     def __init__(self, hf: AsyncHoldfast, kind: str) -> None:
@@ -49,112 +49,112 @@ def bodies(batch: Batch) -> list[object]:
 
 
 @pytest.fixture(params=["mailbox", "inbox"])
-async def mail(hf: AsyncHoldfast, request: pytest.FixtureRequest) -> Mail:
-    mail = Mail(hf, request.param)
-    await mail.begin()
-    return mail
+async def source(hf: AsyncHoldfast, request: pytest.FixtureRequest) -> MessageSource:
+    source = MessageSource(hf, request.param)
+    await source.begin()
+    return source
 
 
 @pytest.mark.parametrize("grown", [1, 2, 3, 5])
 async def test_a_device_gets_what_was_sent_after_a_rollback(
-    mail: Mail, site: Site, grown: int
+    source: MessageSource, site: Site, grown: int
 ) -> None:
-    with rolled_back(site, mail.unit):
-        await mail.send(-2, -3, -4)
-        position = (await mail.fetch()).position
-    await mail.send(*range(2, 2 + grown))
-    batch = await Mail(mail.hf, mail.kind).fetch(position)
+    with rolled_back(site, source.unit):
+        await source.send(-2, -3, -4)
+        position = (await source.fetch()).position
+    await source.send(*range(2, 2 + grown))
+    batch = await MessageSource(source.hf, source.kind).fetch(position)
     assert batch.gap == Gap(1, 4, "reset")
     assert bodies(batch) == [*range(1, 2 + grown)]
-    assert not await mail.fetch(batch.position)
+    assert not await source.fetch(batch.position)
 
 
-async def test_a_position_that_was_not_lost_goes_on(mail: Mail, site: Site) -> None:
-    await mail.send(2, 3)
-    position = (await mail.fetch()).position
-    with rolled_back(site, mail.unit):
-        await mail.send(-4)
-    await mail.send(4, 5)
-    batch = await Mail(mail.hf, mail.kind).fetch(position)
+async def test_a_position_that_was_not_lost_goes_on(source: MessageSource, site: Site) -> None:
+    await source.send(2, 3)
+    position = (await source.fetch()).position
+    with rolled_back(site, source.unit):
+        await source.send(-4)
+    await source.send(4, 5)
+    batch = await MessageSource(source.hf, source.kind).fetch(position)
     assert (batch.gap, bodies(batch)) == (None, [4, 5])
 
 
 @pytest.mark.parametrize("grown", [3, 5])
 async def test_an_old_batch_acknowledges_nothing_of_another_history(
-    mail: Mail, site: Site, grown: int
+    source: MessageSource, site: Site, grown: int
 ) -> None:
-    with rolled_back(site, mail.unit):
-        await mail.send(-2, -3, -4)
-        batch = await mail.fetch()
-    await mail.send(*range(2, 2 + grown))
+    with rolled_back(site, source.unit):
+        await source.send(-2, -3, -4)
+        batch = await source.fetch()
+    await source.send(*range(2, 2 + grown))
     with pytest.raises(StaleBatch, match="fetch again"):
-        await mail.ack(batch)
+        await source.ack(batch)
     with pytest.raises(StaleBatch):
-        await Mail(mail.hf, mail.kind).ack(batch)
-    again = await mail.fetch()
+        await MessageSource(source.hf, source.kind).ack(batch)
+    again = await source.fetch()
     assert (again.gap, bodies(again)) == (Gap(1, 4, "reset"), [*range(1, 2 + grown)])
-    await mail.ack(again)
-    assert not await mail.fetch()
+    await source.ack(again)
+    assert not await source.fetch()
 
 
 async def test_an_old_number_acknowledges_nothing_of_another_history(
     hf: AsyncHoldfast, site: Site
 ) -> None:
-    mail = Mail(hf, "mailbox")
-    await mail.begin()
-    with rolled_back(site, mail.unit):
-        await mail.send(-2, -3)
-        batch = await mail.fetch()
-    await mail.send(2, 3, 4)
+    source = MessageSource(hf, "mailbox")
+    await source.begin()
+    with rolled_back(site, source.unit):
+        await source.send(-2, -3)
+        batch = await source.fetch()
+    await source.send(2, 3, 4)
     with pytest.raises(StaleBatch):
-        await mail.box.ack(batch.upto)
-    assert bodies(await mail.fetch()) == [1, 2, 3, 4]
+        await source.box.ack(batch.upto)
+    assert bodies(await source.fetch()) == [1, 2, 3, 4]
 
 
-async def test_an_acknowledgment_that_was_lost_is_repeated(mail: Mail, site: Site) -> None:
-    await mail.send(2, 3)
-    batch = await mail.fetch()
-    with rolled_back(site, mail.unit):
-        await mail.ack(batch)
-    await mail.ack(batch)
-    assert not await mail.fetch()
-    await mail.ack(batch)
+async def test_a_lost_acknowledgment_can_be_repeated(source: MessageSource, site: Site) -> None:
+    await source.send(2, 3)
+    batch = await source.fetch()
+    with rolled_back(site, source.unit):
+        await source.ack(batch)
+    await source.ack(batch)
+    assert not await source.fetch()
+    await source.ack(batch)
 
 
-async def test_what_was_shown_and_is_another_message_now_is_told(mail: Mail, site: Site) -> None:
-    with rolled_back(site, mail.unit):
-        await mail.send(-2)
-        batch = await mail.fetch()
-        await mail.ack(batch)
-    await mail.send(2, 3)
-    again = await mail.fetch()
+async def test_a_replaced_message_is_reported_as_a_reset(source: MessageSource, site: Site) -> None:
+    with rolled_back(site, source.unit):
+        await source.send(-2)
+        batch = await source.fetch()
+        await source.ack(batch)
+    await source.send(2, 3)
+    again = await source.fetch()
     assert (again.gap, bodies(again)) == (Gap(1, 2, "reset"), [1, 2, 3])
-    await mail.ack(again)
-    assert not await mail.fetch()
+    await source.ack(again)
+    assert not await source.fetch()
 
 
-async def test_a_batch_that_does_not_say_when_it_was_sent_is_refused(mail: Mail) -> None:
-    await mail.send(2)
-    batch = await mail.fetch()
+async def test_a_batch_without_a_time_is_refused(source: MessageSource) -> None:
+    await source.send(2)
+    batch = await source.fetch()
     old = Batch(batch.source, (), None, batch.epoch, batch.upto)
     with pytest.raises(StaleBatch):
-        await mail.ack(old)
-    await mail.ack(batch)
-    await mail.ack(old)
+        await source.ack(old)
+    await source.ack(batch)
+    await source.ack(old)
 
 
-async def test_a_log_of_an_older_version_is_read_on(mail: Mail, site: Site) -> None:
-    """It has no field that names its newest message."""
-    await mail.send(2)
-    meta = f"{site.namespace}:{{{mail.unit}}}:meta"
+async def test_a_log_of_an_older_version_can_be_read(source: MessageSource, site: Site) -> None:
+    """The metadata has no field `last`."""
+    await source.send(2)
+    meta = f"{site.namespace}:{{{source.unit}}}:meta"
     site.client.hdel(meta, "last")
-    batch = await mail.fetch()
-    await mail.ack(batch)
-    empty = await mail.fetch(batch.position)
+    batch = await source.fetch()
+    await source.ack(batch)
+    empty = await source.fetch(batch.position)
     assert not empty
-    site.client.hset(meta, "last", "1-1")  # a program of that version has sent on
-    assert not await mail.fetch(batch.position)
-    await mail.send(3)
-    batch = await mail.fetch(batch.position)
+    site.client.hset(meta, "last", "1-1")  # a client of that version has sent a message
+    assert not await source.fetch(batch.position)
+    await source.send(3)
+    batch = await source.fetch(batch.position)
     assert (batch.gap, bodies(batch)) == (None, [3])
     assert isinstance(batch.messages[0], Message)

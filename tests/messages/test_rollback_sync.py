@@ -1,5 +1,5 @@
 # Generated from test_rollback_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""After the server has lost the newest messages, and given their numbers to others."""
+"""Readers of a server that lost the newest messages and reused their numbers."""
 
 import pytest
 
@@ -8,11 +8,11 @@ from holdfast import Batch, Gap, Holdfast, Message, Position, StaleBatch
 from messages.rollback import rolled_back
 
 
-class Mail:
-    """A mailbox, or a chat in an inbox, as sender and reader see it.
+class MessageSource:
+    """A mailbox, or a chat that is read through an inbox.
 
     Attributes:
-        unit: what the server calls it.
+        unit: its name in keys.
     """
 
     def __init__(self, hf: Holdfast, kind: str) -> None:
@@ -50,108 +50,110 @@ def bodies(batch: Batch) -> list[object]:
 
 
 @pytest.fixture(params=["mailbox", "inbox"])
-def mail(hf: Holdfast, request: pytest.FixtureRequest) -> Mail:
-    mail = Mail(hf, request.param)
-    mail.begin()
-    return mail
+def source(hf: Holdfast, request: pytest.FixtureRequest) -> MessageSource:
+    source = MessageSource(hf, request.param)
+    source.begin()
+    return source
 
 
 @pytest.mark.parametrize("grown", [1, 2, 3, 5])
-def test_a_device_gets_what_was_sent_after_a_rollback(mail: Mail, site: Site, grown: int) -> None:
-    with rolled_back(site, mail.unit):
-        mail.send(-2, -3, -4)
-        position = (mail.fetch()).position
-    mail.send(*range(2, 2 + grown))
-    batch = Mail(mail.hf, mail.kind).fetch(position)
+def test_a_device_gets_what_was_sent_after_a_rollback(
+    source: MessageSource, site: Site, grown: int
+) -> None:
+    with rolled_back(site, source.unit):
+        source.send(-2, -3, -4)
+        position = (source.fetch()).position
+    source.send(*range(2, 2 + grown))
+    batch = MessageSource(source.hf, source.kind).fetch(position)
     assert batch.gap == Gap(1, 4, "reset")
     assert bodies(batch) == [*range(1, 2 + grown)]
-    assert not mail.fetch(batch.position)
+    assert not source.fetch(batch.position)
 
 
-def test_a_position_that_was_not_lost_goes_on(mail: Mail, site: Site) -> None:
-    mail.send(2, 3)
-    position = (mail.fetch()).position
-    with rolled_back(site, mail.unit):
-        mail.send(-4)
-    mail.send(4, 5)
-    batch = Mail(mail.hf, mail.kind).fetch(position)
+def test_a_position_that_was_not_lost_goes_on(source: MessageSource, site: Site) -> None:
+    source.send(2, 3)
+    position = (source.fetch()).position
+    with rolled_back(site, source.unit):
+        source.send(-4)
+    source.send(4, 5)
+    batch = MessageSource(source.hf, source.kind).fetch(position)
     assert (batch.gap, bodies(batch)) == (None, [4, 5])
 
 
 @pytest.mark.parametrize("grown", [3, 5])
 def test_an_old_batch_acknowledges_nothing_of_another_history(
-    mail: Mail, site: Site, grown: int
+    source: MessageSource, site: Site, grown: int
 ) -> None:
-    with rolled_back(site, mail.unit):
-        mail.send(-2, -3, -4)
-        batch = mail.fetch()
-    mail.send(*range(2, 2 + grown))
+    with rolled_back(site, source.unit):
+        source.send(-2, -3, -4)
+        batch = source.fetch()
+    source.send(*range(2, 2 + grown))
     with pytest.raises(StaleBatch, match="fetch again"):
-        mail.ack(batch)
+        source.ack(batch)
     with pytest.raises(StaleBatch):
-        Mail(mail.hf, mail.kind).ack(batch)
-    again = mail.fetch()
+        MessageSource(source.hf, source.kind).ack(batch)
+    again = source.fetch()
     assert (again.gap, bodies(again)) == (Gap(1, 4, "reset"), [*range(1, 2 + grown)])
-    mail.ack(again)
-    assert not mail.fetch()
+    source.ack(again)
+    assert not source.fetch()
 
 
 def test_an_old_number_acknowledges_nothing_of_another_history(hf: Holdfast, site: Site) -> None:
-    mail = Mail(hf, "mailbox")
-    mail.begin()
-    with rolled_back(site, mail.unit):
-        mail.send(-2, -3)
-        batch = mail.fetch()
-    mail.send(2, 3, 4)
+    source = MessageSource(hf, "mailbox")
+    source.begin()
+    with rolled_back(site, source.unit):
+        source.send(-2, -3)
+        batch = source.fetch()
+    source.send(2, 3, 4)
     with pytest.raises(StaleBatch):
-        mail.box.ack(batch.upto)
-    assert bodies(mail.fetch()) == [1, 2, 3, 4]
+        source.box.ack(batch.upto)
+    assert bodies(source.fetch()) == [1, 2, 3, 4]
 
 
-def test_an_acknowledgment_that_was_lost_is_repeated(mail: Mail, site: Site) -> None:
-    mail.send(2, 3)
-    batch = mail.fetch()
-    with rolled_back(site, mail.unit):
-        mail.ack(batch)
-    mail.ack(batch)
-    assert not mail.fetch()
-    mail.ack(batch)
+def test_a_lost_acknowledgment_can_be_repeated(source: MessageSource, site: Site) -> None:
+    source.send(2, 3)
+    batch = source.fetch()
+    with rolled_back(site, source.unit):
+        source.ack(batch)
+    source.ack(batch)
+    assert not source.fetch()
+    source.ack(batch)
 
 
-def test_what_was_shown_and_is_another_message_now_is_told(mail: Mail, site: Site) -> None:
-    with rolled_back(site, mail.unit):
-        mail.send(-2)
-        batch = mail.fetch()
-        mail.ack(batch)
-    mail.send(2, 3)
-    again = mail.fetch()
+def test_a_replaced_message_is_reported_as_a_reset(source: MessageSource, site: Site) -> None:
+    with rolled_back(site, source.unit):
+        source.send(-2)
+        batch = source.fetch()
+        source.ack(batch)
+    source.send(2, 3)
+    again = source.fetch()
     assert (again.gap, bodies(again)) == (Gap(1, 2, "reset"), [1, 2, 3])
-    mail.ack(again)
-    assert not mail.fetch()
+    source.ack(again)
+    assert not source.fetch()
 
 
-def test_a_batch_that_does_not_say_when_it_was_sent_is_refused(mail: Mail) -> None:
-    mail.send(2)
-    batch = mail.fetch()
+def test_a_batch_without_a_time_is_refused(source: MessageSource) -> None:
+    source.send(2)
+    batch = source.fetch()
     old = Batch(batch.source, (), None, batch.epoch, batch.upto)
     with pytest.raises(StaleBatch):
-        mail.ack(old)
-    mail.ack(batch)
-    mail.ack(old)
+        source.ack(old)
+    source.ack(batch)
+    source.ack(old)
 
 
-def test_a_log_of_an_older_version_is_read_on(mail: Mail, site: Site) -> None:
-    """It has no field that names its newest message."""
-    mail.send(2)
-    meta = f"{site.namespace}:{{{mail.unit}}}:meta"
+def test_a_log_of_an_older_version_can_be_read(source: MessageSource, site: Site) -> None:
+    """The metadata has no field `last`."""
+    source.send(2)
+    meta = f"{site.namespace}:{{{source.unit}}}:meta"
     site.client.hdel(meta, "last")
-    batch = mail.fetch()
-    mail.ack(batch)
-    empty = mail.fetch(batch.position)
+    batch = source.fetch()
+    source.ack(batch)
+    empty = source.fetch(batch.position)
     assert not empty
-    site.client.hset(meta, "last", "1-1")  # a program of that version has sent on
-    assert not mail.fetch(batch.position)
-    mail.send(3)
-    batch = mail.fetch(batch.position)
+    site.client.hset(meta, "last", "1-1")  # a client of that version has sent a message
+    assert not source.fetch(batch.position)
+    source.send(3)
+    batch = source.fetch(batch.position)
     assert (batch.gap, bodies(batch)) == (None, [3])
     assert isinstance(batch.messages[0], Message)

@@ -1,4 +1,4 @@
-"""Waiting for news: woken by the bell, whatever happens to the line."""
+"""Waiting readers are notified, also after the subscription is cut."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,49 +12,54 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, Batch, Holdfast
-from holdfast.core.concurrency._async.waiting import cancelled, sleep, spawn
+from holdfast.core.concurrency._async.background_task import cancel_and_wait, spawn
+from holdfast.core.concurrency._async.primitives import sleep
 from messages.waiting import Waiting
 
 WOKEN_S = 20.0
-"""A bound against waiting for the next look, which comes after some minutes."""
+"""A notification comes within this time; the next poll comes after minutes."""
 
-HEARD_S = 50.0
-"""Likewise, where nothing is timed."""
+WAKE_S = 50.0
+"""A larger limit, for tests that measure no time."""
 
 IDLE_S = 3.0
 IDLE_SHARE = 0.05
-"""Of one core, while ten thousand wait for nothing; it is processor time, whatever else runs."""
+"""Share of a core while 10,000 readers wait: processor time, so other load does not matter."""
 
 
 @pytest.fixture
-def direct(site: Site) -> Iterator[Holdfast]:
+def direct_client(site: Site) -> Iterator[Holdfast]:
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         yield hf
 
 
-def listening(site: Site, kind: str, name: str) -> bool:
+def is_subscribed(site: Site, kind: str, name: str) -> bool:
     channel = f"{site.namespace}:{{{kind}:{name}}}:bell"
     nodes = getattr(site.server, "nodes", [site.server])
     return any(node.execute("PUBSUB", "SHARDNUMSUB", channel)[1] for node in nodes)
 
 
-def test_who_waits_at_a_mailbox_is_woken(half: Half, site: Site, direct: Holdfast) -> None:
+def test_a_message_wakes_a_reader_of_a_mailbox(
+    half: Half, site: Site, direct_client: Holdfast
+) -> None:
     box = half.client(site.url, site.namespace).mailbox("jack")
     waiting = Waiting(lambda: half.do(box.fetch(timeout=60)))
-    eventually(lambda: listening(site, "mailbox", "jack"))
+    eventually(lambda: is_subscribed(site, "mailbox", "jack"))
     time.sleep(0.2)
     began = time.monotonic()
-    direct.mailbox("jack").send("hi", sender="jill")
+    direct_client.mailbox("jack").send("hi", sender="jill")
     assert waiting.woken_since(began) < WOKEN_S
     assert [m.body for m in waiting.found.messages] == ["hi"]
 
 
-def test_who_waits_at_an_inbox_is_woken(half: Half, site: Site, direct: Holdfast) -> None:
+def test_a_message_wakes_a_reader_of_an_inbox(
+    half: Half, site: Site, direct_client: Holdfast
+) -> None:
     inbox = half.client(site.url, site.namespace).inbox("b")
 
     def wakes(act: Callable[[], object]) -> list[Batch]:
         waiting = Waiting(lambda: half.do(inbox.fetch(timeout=60)))
-        eventually(lambda: listening(site, "inbox", "b"))
+        eventually(lambda: is_subscribed(site, "inbox", "b"))
         time.sleep(0.2)
         began = time.monotonic()
         act()
@@ -65,37 +70,39 @@ def test_who_waits_at_an_inbox_is_woken(half: Half, site: Site, direct: Holdfast
         return found
 
     def create() -> None:
-        direct.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+        direct_client.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
 
     [first] = wakes(create)
     assert (first.source, first.upto) == ("c", 1)
-    [second] = wakes(lambda: direct.chat("c").send(2, sender="a"))
+    [second] = wakes(lambda: direct_client.chat("c").send(2, sender="a"))
     assert (second.source, second.upto) == ("c", 2)
-    direct.create_chat(["a"], sender="a", body=1, chat_id="other")
-    [third] = wakes(lambda: direct.chat("other").join("b", start="floor"))
+    direct_client.create_chat(["a"], sender="a", body=1, chat_id="other")
+    [third] = wakes(lambda: direct_client.chat("other").join("b", start="floor"))
     assert (third.source, third.upto) == ("other", 1)
-    [fourth] = wakes(lambda: direct.chat("other").send(2, sender="a"))
+    [fourth] = wakes(lambda: direct_client.chat("other").send(2, sender="a"))
     assert (fourth.source, fourth.upto) == ("other", 2)
 
 
-TAKEN_IN: dict[str, Callable[[Holdfast], object]] = {
+ADDITIONS: dict[str, Callable[[Holdfast], object]] = {
     "create": lambda hf: hf.create_chat(["a", "b"], sender="a", body=1, chat_id="c"),
     "join": lambda hf: (hf.chat("c").join("b"), hf.chat("c").send(2, sender="a")),
 }
 
 
-@pytest.mark.parametrize("name", TAKEN_IN)
-def test_who_is_taken_in_hears_of_it_though_the_one_who_did_it_is_killed(
-    half: Half, site: Site, direct: Holdfast, monkeypatch: pytest.MonkeyPatch, name: str
+@pytest.mark.parametrize("name", ADDITIONS)
+def test_a_new_member_is_notified_even_if_the_adder_is_killed(
+    half: Half, site: Site, direct_client: Holdfast, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     if name == "join":
-        direct.create_chat(["a"], sender="a", body=1, chat_id="c")
-    monkeypatch.setattr("holdfast.messages._sync.chat._add_again", lambda *_: None)
+        direct_client.create_chat(["a"], sender="a", body=1, chat_id="c")
+    monkeypatch.setattr(
+        "holdfast.messages._sync.membership.Membership.try_to_add", lambda *_, **__: None
+    )
     inbox = half.client(site.url, site.namespace).inbox("b")
     waiting = Waiting(lambda: half.do(inbox.fetch(timeout=60)))
-    eventually(lambda: listening(site, "inbox", "b"))
-    TAKEN_IN[name](direct)
-    assert waiting.woken_since(waiting.began_at) < HEARD_S
+    eventually(lambda: is_subscribed(site, "inbox", "b"))
+    ADDITIONS[name](direct_client)
+    assert waiting.woken_since(waiting.began_at) < WAKE_S
     assert [batch.source for batch in waiting.found] == ["c"]
 
 
@@ -107,61 +114,63 @@ def test_waiting_ends_in_time(half: Half, site: Site) -> None:
     assert 0.6 <= time.monotonic() - began < 60
 
 
-def test_all_who_wait_are_woken_by_one_subscription(site: Site, direct: Holdfast) -> None:
-    boxes = [direct.mailbox("jack") for _ in range(5)]
+def test_one_subscription_wakes_all_waiting_readers(site: Site, direct_client: Holdfast) -> None:
+    boxes = [direct_client.mailbox("jack") for _ in range(5)]
     for n in range(3):
         waiting = [Waiting(lambda box=box: box.fetch(timeout=60)) for box in boxes]
-        eventually(lambda: listening(site, "mailbox", "jack"))
+        eventually(lambda: is_subscribed(site, "mailbox", "jack"))
         time.sleep(0.3)
         began = time.monotonic()
-        direct.mailbox("jack").send(n, sender="jill")
+        direct_client.mailbox("jack").send(n, sender="jill")
         assert all(one.woken_since(began) < WOKEN_S for one in waiting)
         assert all(one.found.upto == n + 1 for one in waiting)
         boxes[0].ack(n + 1)
 
 
 @pytest.mark.parametrize("cut", ["server", "proxy"])
-def test_a_cut_line_costs_a_moment(half: Half, standalone: Server, proxy: Proxy, cut: str) -> None:
+def test_a_cut_subscription_is_restored(
+    half: Half, standalone: Server, proxy: Proxy, cut: str
+) -> None:
     namespace = f"cut-{time.monotonic_ns()}"
     box = half.client(proxy.url, namespace).mailbox("jack")
-    with Holdfast.from_url(standalone.url, namespace=namespace) as direct:
+    with Holdfast.from_url(standalone.url, namespace=namespace) as direct_client:
         waiting = Waiting(lambda: half.do(box.fetch(timeout=60)))
-        eventually(lambda: _heard(standalone, namespace))
+        eventually(lambda: _is_subscribed(standalone, namespace))
         time.sleep(0.2)
         if cut == "server":
             standalone.execute("CLIENT", "KILL", "TYPE", "pubsub")
             began = time.monotonic()
-            direct.mailbox("jack").send("hi", sender="jill")
+            direct_client.mailbox("jack").send("hi", sender="jill")
         else:
             with proxy.refuse():
-                direct.mailbox("jack").send("hi", sender="jill")
+                direct_client.mailbox("jack").send("hi", sender="jill")
                 began = time.monotonic()
         assert waiting.woken_since(began) < WOKEN_S + 1
         assert [m.body for m in waiting.found.messages] == ["hi"]
 
 
-def test_a_line_with_followers_is_asked_every_second(
+def test_a_subscription_is_checked_every_second(
     half: Half, standalone: Server, proxy: Proxy
 ) -> None:
     namespace = f"asked-{time.monotonic_ns()}"
     box = half.client(proxy.url, namespace).mailbox("jack")
-    with Holdfast.from_url(standalone.url, namespace=namespace) as direct:
+    with Holdfast.from_url(standalone.url, namespace=namespace) as direct_client:
         waiting = Waiting(lambda: half.do(box.fetch(timeout=60)))
-        eventually(lambda: _heard(standalone, namespace))
-        looks = proxy.commands["EVALSHA"]
+        eventually(lambda: _is_subscribed(standalone, namespace))
+        calls = proxy.commands["EVALSHA"]
         eventually(lambda: proxy.commands["PING"] >= 3)
-        assert proxy.commands["EVALSHA"] - looks <= 2
-        direct.mailbox("jack").send("hi", sender="jill")
+        assert proxy.commands["EVALSHA"] - calls <= 2
+        direct_client.mailbox("jack").send("hi", sender="jill")
         assert waiting.woken_since(0) > 0
 
 
-def _heard(server: Server, namespace: str) -> bool:
-    heard = server.execute("PUBSUB", "SHARDNUMSUB", f"{namespace}:{{mailbox:jack}}:bell")
-    return bool(heard[1])
+def _is_subscribed(server: Server, namespace: str) -> bool:
+    channels = server.execute("PUBSUB", "SHARDNUMSUB", f"{namespace}:{{mailbox:jack}}:bell")
+    return bool(channels[1])
 
 
-def looks_at(server: Server) -> int:
-    """How many scripts were called up to now."""
+def scripts_called(server: Server) -> int:
+    """Return how many scripts were called so far."""
     with server.client() as client:
         stats: Any = client.info("commandstats")
         return int(stats["cmdstat_evalsha"]["calls"])
@@ -170,23 +179,25 @@ def looks_at(server: Server) -> int:
 @pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.long)])
 async def test_many_wait_in_one_process(standalone: Server, count: int) -> None:
     namespace = f"crowd-{time.monotonic_ns()}"
-    url = f"{standalone.url}?socket_timeout=60"  # they all ask at once
+    url = f"{standalone.url}?socket_timeout=60"  # all readers call at once
     async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:
         boxes = [hf.mailbox(f"m{n}") for n in range(count)]
         tasks = [spawn(box.fetch(timeout=None), "waits") for box in boxes]
-        heard = [f"{namespace}:{{mailbox:m{n}}}:bell" for n in (0, count - 1)]
+        channels = [f"{namespace}:{{mailbox:m{n}}}:bell" for n in (0, count - 1)]
 
         def all_listen() -> bool:
-            return standalone.execute("PUBSUB", "SHARDNUMSUB", *heard)[1::2] == [1, 1]
+            return standalone.execute("PUBSUB", "SHARDNUMSUB", *channels)[1::2] == [1, 1]
 
         await eventually_async(all_listen, timeout=100)
-        looks = -1
-        while looks != (looks := looks_at(standalone)):  # they look once more when they are heard
+        calls = -1
+        while calls != (
+            calls := scripts_called(standalone)
+        ):  # each reader polls once more after its subscription
             await sleep(1)
-        busy_s, looks = time.process_time(), looks_at(standalone)
+        busy_s, calls = time.process_time(), scripts_called(standalone)
         await sleep(IDLE_S)
         assert time.process_time() - busy_s <= IDLE_SHARE * IDLE_S
-        assert looks_at(standalone) - looks <= 100 * IDLE_S
+        assert scripts_called(standalone) - calls <= 100 * IDLE_S
         lines = standalone.execute("CLIENT", "LIST", "TYPE", "pubsub").splitlines()
         assert len([line for line in lines if b"ssub=" in line and b"ssub=0" not in line]) == 1
         for n in (0, count // 2, count - 1):
@@ -196,4 +207,4 @@ async def test_many_wait_in_one_process(standalone: Server, count: int) -> None:
             assert time.monotonic() - began < WOKEN_S
             assert len(batch.messages) == 1
         assert sum(task.done() for task in tasks) == 3
-        await cancelled(*tasks)
+        await cancel_and_wait(*tasks)

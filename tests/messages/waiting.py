@@ -1,4 +1,4 @@
-"""A call that waits in a thread of its own: `Waiting`."""
+"""A fetch that waits in a thread: `Waiting`."""
 
 import threading
 import time
@@ -7,10 +7,10 @@ from typing import Any
 
 
 class Waiting:
-    """A fetch that waits in a thread of its own.
+    """A fetch that waits in a thread.
 
     Attributes:
-        found: what it brought.
+        found: what the fetch returned.
         began_at: when it began, by the local monotonic clock.
         ended_at: when it ended.
     """
@@ -27,7 +27,7 @@ class Waiting:
         self.ended_at = time.monotonic()
 
     def woken_since(self, began: float) -> float:
-        """Seconds from *began* until it ended."""
+        """Wait for the end of the fetch, and return the seconds from *began* to it."""
         self._thread.join(90)
         assert not self._thread.is_alive()
         return self.ended_at - began

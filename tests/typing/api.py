@@ -49,6 +49,7 @@ from holdfast import (
     Fsynced,
     Gap,
     GeoKey,
+    GeoLocation,
     GeoTable,
     Holder,
     Holdfast,
@@ -67,8 +68,6 @@ from holdfast import (
     MailboxStatus,
     Message,
     OutcomeUnknown,
-    Pace,
-    Place,
     PublishedFile,
     PublishedFolder,
     Queue,
@@ -95,6 +94,7 @@ from holdfast import (
     TaskHandle,
     TaskRegistry,
     TaskStatus,
+    Throughput,
     Undecodable,
     Worker,
     WorkerStatus,
@@ -208,7 +208,7 @@ def blocking(hf: Holdfast) -> None:
     assert_type(hf.locks(), dict[str, LockState])
     assert_type(hf.semaphores(), dict[str, SemaphoreState])
     assert_type(queue.stats(), QueueStats)
-    assert_type(queue.pace(5), list[Pace])
+    assert_type(queue.throughput(5), list[Throughput])
     assert_type(queue.stats().ready, int)
     assert_type(queue.dead(limit=10), list[TaskStatus])
     assert_type(queue.replay(), int)
@@ -333,7 +333,7 @@ async def asynchronous(hf: AsyncHoldfast) -> None:
     assert_type(await hf.locks(), dict[str, LockState])
     assert_type(await hf.semaphores(), dict[str, SemaphoreState])
     assert_type(await queue.stats(), QueueStats)
-    assert_type(await queue.pace(), list[Pace])
+    assert_type(await queue.throughput(), list[Throughput])
     assert_type(await queue.dead(), list[TaskStatus])
     assert_type(await queue.replay(), int)
     assert_type(await (await hf.enqueue(mail.call("17", 97))).result(), str)
@@ -505,7 +505,7 @@ async def cached_rows(hf: Holdfast, async_hf: AsyncHoldfast, table: Any) -> None
 async def tallies(hf: Holdfast, later: AsyncHoldfast) -> None:
     """Counts, from feeds and local files alike."""
     geo = GeoTable.from_mmdb(Path("x.mmdb"))
-    assert_type(geo.lookup("1.2.3.4"), Place | None)
+    assert_type(geo.lookup("1.2.3.4"), GeoLocation | None)
     tally = hf.tally("daily")
     assert_type(tally.aggregate(hf.file_feed("f").consumer("c"), key=GeoKey(geo)), TallyReport)
     tally.aggregate(LocalFiles("logs"), key=lambda line: Counted("2011-10-10", {"a": str(line)}))

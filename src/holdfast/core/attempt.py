@@ -16,7 +16,7 @@ from ..errors import (
     Unsupported,
 )
 from .names import Unit
-from .transport.barrier import mark
+from .transport.barrier import marker
 from .transport.outcome import Damaged, Lost, Moved, Outcome, Refused, Replied, Unable
 from .transport.request import ASKING, CallKind, Request
 
@@ -61,7 +61,7 @@ class Attempt(msgspec.Struct):
         whole = ASKING + request if asked else request
         if not self.durable:
             return whole
-        return whole.marked(ASKING + mark(self.unit) if asked else mark(self.unit))
+        return whole.marked(ASKING + marker(self.unit) if asked else marker(self.unit))
 
     @property
     def action(self) -> str:
@@ -69,20 +69,6 @@ class Attempt(msgspec.Struct):
         if self.reading:
             return f"reading {self.unit} ({self.verb})"
         return f"{self.verb} on {self.unit}"
-
-
-class FirstAttempt(msgspec.Struct):
-    """A call that was sent once.
-
-    Attributes:
-        outcome: what became of it.
-        since: by the local monotonic clock, when that was.
-        routes: by which it went: those of a client that was closed since open nothing any more.
-    """
-
-    outcome: Outcome
-    since: float
-    routes: Any
 
 
 def value(outcome: Outcome, attempt: Attempt) -> Any:
@@ -101,7 +87,7 @@ def value(outcome: Outcome, attempt: Attempt) -> Any:
         case Refused(reason):
             raise ServerRefused(attempt.action, reason, harmless=attempt.harmless)
         case _:
-            raise ServerUnavailable(attempt.action, said(outcome), harmless=attempt.harmless)
+            raise ServerUnavailable(attempt.action, reason_of(outcome), harmless=attempt.harmless)
 
 
 def not_applied(outcome: Outcome, attempt: Attempt) -> bool:
@@ -111,7 +97,7 @@ def not_applied(outcome: Outcome, attempt: Attempt) -> bool:
     )
 
 
-def said(outcome: Outcome) -> str:
+def reason_of(outcome: Outcome) -> str:
     """Why it was not answered, and surely not applied."""
     if isinstance(outcome, Moved):
         return f"slot {outcome.slot} kept moving, last to {outcome.address}"

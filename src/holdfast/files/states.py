@@ -10,8 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from ..core.clock import from_epoch_ms
-from ..core.damage import decoding
 from ..core.names import Unit
+from ..core.stored import decoding
 from . import keys
 from .options import FeedOptions, Mode
 

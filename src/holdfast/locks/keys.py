@@ -1,6 +1,7 @@
 """Every key of a lock or semaphore, and of a fenced value: type, content and lifetime.
 
-What nobody uses for a week is forgotten; a fence rises all the same, by the server's clock.
+A lock that is not used for a week is forgotten. Its fences rise all the same: they follow the
+server's clock.
 """
 
 from __future__ import annotations
@@ -13,27 +14,30 @@ FENCED = "fenced"
 
 
 def state(unit: Unit) -> str:
-    """HASH of `limit`, `fence` (the latest), `doubts` and `doubted` (silent heirs, the last at ms).
+    """HASH of the fields below; it expires a week after the last grant or renewal.
 
-    Who came where nobody was has its place here, as `sole` and when that ends, `ends` (ms); once it
-    has gone, `sole` is empty. It is moved to `holders` when somebody else comes.
-
-    It expires a week after the last grant or renewal.
+    * `limit`: how many permits there are.
+    * `fence`: the latest fence.
+    * `uncontended` and `ends_ms`: the holder that came when there was no other client, and when its
+      lease ends. `uncontended` is empty once it has released. When another client comes, the holder
+      moves to `holders`, and both fields are removed.
+    * `unconfirmed` and `unconfirmed_ms`: how many grants to waiters were not confirmed, and when
+      the last of them ended.
     """
     return unit.key("state")
 
 
 def holders(unit: Unit) -> str:
-    """ZSET of who has a place, scored by when that ends (ms); a week.
+    """ZSET of the holders, scored by when their lease ends (ms); it expires after a week.
 
-    An heir, who was given its place while it waited, stands as `?id` until it gives a sign of life.
+    A permit that was granted to a waiter is held by `?id` until the waiter confirms the grant.
     """
     return unit.key("holders")
 
 
-def line(unit: Unit) -> str:
-    """ZSET of `id channel` of those who wait, scored by their ticket, which only grows; a week."""
-    return unit.key("line")
+def wait_queue(unit: Unit) -> str:
+    """ZSET of `id channel` of the waiters, scored by rising tickets; it expires after a week."""
+    return unit.key("wait_queue")
 
 
 def fenced(unit: Unit) -> str:

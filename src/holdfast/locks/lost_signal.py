@@ -1,4 +1,4 @@
-"""How the loss of a lease is told."""
+"""The signal that a lease is lost."""
 
 from __future__ import annotations
 
@@ -11,38 +11,41 @@ from ..errors.records import logger_of
 logger: Final = logger_of("holdfast.locks")
 
 
-class Loss:
-    """Told once, by the renewer or by the holder's own clock; passes it on to whoever listens.
+class LostSignal:
+    """Set once, by the renewer or by the holder's clock; it then calls its listeners.
 
-    It does not know the lease, so that a lease which nobody has any more can be noticed.
+    It has no reference to the lease, so the garbage collector can find a forgotten lease.
+
+    Attributes:
+        is_set: whether the lease is lost.
     """
 
-    __slots__ = ("_listeners", "told")
+    __slots__ = ("_listeners", "is_set")
 
     def __init__(self) -> None:
-        self.told = False
+        self.is_set = False
         self._listeners: list[Callable[[], object]] = []
 
-    def tell(self) -> None:
-        """The lease is lost. From any thread."""
-        self.told = True
+    def set(self) -> None:
+        """Report the loss to all listeners. From any thread."""
+        self.is_set = True
         while self._listeners:
             try:
                 listener = self._listeners.pop(0)
-            except IndexError:  # another thread tells the same
+            except IndexError:  # another thread has just called it
                 return
             try:
                 listener()
-            except Exception:  # such as: no thread can be started. The others are told all the same
+            except Exception:  # for example: no thread can be started; call the other listeners
                 logger.exception("a callback for the loss of a lease could not be started")
 
-    def heard_by(self, listener: Callable[[], object]) -> None:
-        """Call *listener*, which must be quick, when the lease is lost; at once if it is."""
+    def add_listener(self, listener: Callable[[], object]) -> None:
+        """Call *listener*, which must be quick, at the loss of the lease; at once if it is lost."""
         self._listeners.append(listener)
-        if self.told:
-            self.tell()
+        if self.is_set:
+            self.set()
 
-    def unheard_by(self, listener: Callable[[], object]) -> None:
-        """Do not call *listener* any more."""
-        with contextlib.suppress(ValueError):  # it has been told
+    def remove_listener(self, listener: Callable[[], object]) -> None:
+        """Stop calling *listener*."""
+        with contextlib.suppress(ValueError):  # it was already called
             self._listeners.remove(listener)

@@ -1,4 +1,4 @@
-"""On what terms places are held: what a user says when making a lock or a semaphore."""
+"""The options of a lock or semaphore, checked before any I/O."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from ..core.checks import checked_int
 from ..core.clock import Duration, to_ms, to_seconds
 
 MIN_LEASE_MS: Final = 1_000
-"""A shorter lease would be lost by a pause of the machine, and could not be renewed three times."""
+"""A short pause of the machine would end a shorter lease, and it could not be renewed 3 times."""
 
 MAX_LEASE_MS: Final = 86_400_000
-"""A day: a crashed holder keeps its place so long, and the keys must outlive it."""
+"""A day: a crashed holder keeps its permit so long, and the keys must outlive it."""
 
 MAX_LIMIT: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class LockOptions:
-    """What holders agree to.
+    """The options of a lock or semaphore.
 
     Attributes:
-        lease_ms: how long a place lives without a sign of life.
-        auto_renew: whether it is renewed by itself.
-        max_hold_s: how long it is held at most, renewed or not; None for ever.
-        limit: how many hold at once; None takes what the server has.
+        lease_ms: milliseconds until a permit expires unless it is renewed.
+        auto_renew: whether the client renews the lease by itself.
+        max_hold_s: seconds until a permit is lost although it is renewed; None: never.
+        limit: how many permits there are; None: as many as the server has stored.
     """
 
     lease_ms: int
@@ -41,7 +41,12 @@ class LockOptions:
         max_hold: Duration | None,
         limit: int | None,
     ) -> LockOptions:
-        """Terms as a user gives them; ValueError and TypeError say what is wrong with them."""
+        """Return the options of a user.
+
+        Raises:
+            TypeError: A value has the wrong type.
+            ValueError: A value is out of range.
+        """
         lease_ms = to_ms(lease, "lease")
         if not MIN_LEASE_MS <= lease_ms <= MAX_LEASE_MS:
             raise ValueError(f"lease must be 1 second to 1 day, got {lease!r}")
@@ -53,16 +58,16 @@ class LockOptions:
 
     @property
     def margin_ms(self) -> int:
-        """How much sooner a lease ends for its holder than for the server.
+        """Return how much earlier a lease ends for its holder than for the server.
 
-        For clocks that run at different speeds (1 % is far more than any does), and for the time it
-        takes to tell the holder.
+        The margin covers clocks that run at different speeds (1 %, more than any clock drifts), and
+        the time until the holder notices the loss.
         """
         return 50 + self.lease_ms // 100
 
     @property
     def longest_hold_s(self) -> float | None:
-        """How long a place is held when nobody asks for more; None for ever."""
+        """Return how long a permit is held unless the user renews it; None: without limit."""
         lease_s = (self.lease_ms - self.margin_ms) / 1000
         if self.auto_renew:
             return self.max_hold_s
@@ -70,5 +75,5 @@ class LockOptions:
 
 
 def checked_limit(limit: int) -> int:
-    """*limit* as a user gives it."""
+    """Return *limit* if it is an int from 1 to 1,000,000."""
     return checked_int(limit, "limit", 1, MAX_LIMIT)

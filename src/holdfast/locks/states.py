@@ -1,4 +1,4 @@
-"""What locks and semaphores look like from outside, at one moment."""
+"""The state of a lock or semaphore at one moment, as `inspect` returns it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..core.stored import stored_int
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """One who has a place.
+    """A holder of a permit.
 
     Attributes:
-        name: `host:process id:number`, as its `Lease.holder`.
-        remaining: seconds until its place ends, unless it is renewed.
+        name: `host:process id:number`, as `Lease.holder`.
+        remaining: seconds until its lease ends, unless it is renewed.
     """
 
     name: str
@@ -24,13 +24,13 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class LockState:
-    """Who has a lock, and who waits for it.
+    """The holder of a lock, and the waiters for it.
 
     Attributes:
-        holder: `host:process id:number`, as its `Lease.holder`; None: the lock is free.
-        fence: of the holder; None: the lock is free.
-        remaining: seconds until it is free, unless it is renewed; 0 when it is.
-        waiters: the names of those who wait, the next one first; a thousand at most.
+        holder: `host:process id:number`, as `Lease.holder`; None: the lock is free.
+        fence: fence of the holder; None: the lock is free.
+        remaining: seconds until the lease ends, unless it is renewed; 0: the lock is free.
+        waiters: names of the waiters, the next one first; a thousand at most.
     """
 
     holder: str | None
@@ -41,12 +41,12 @@ class LockState:
 
 @dataclass(frozen=True, slots=True)
 class SemaphoreState:
-    """Who has the places of a semaphore, and who waits for one.
+    """The holders of a semaphore, and the waiters for it.
 
     Attributes:
-        limit: how many may hold at once; None: nobody has said yet.
-        holders: those who do, the one whose place ends first before the others; a thousand at most.
-        waiters: the names of those who wait, the next one first; a thousand at most.
+        limit: how many may hold it at once; None: no client has set it.
+        holders: the holders, the one with the first lease to end first; a thousand at most.
+        waiters: names of the waiters, the next one first; a thousand at most.
     """
 
     limit: int | None
@@ -55,7 +55,7 @@ class SemaphoreState:
 
 
 def lock_state(reply: Sequence[Any], key: str) -> LockState:
-    """Return what `inspect.lua` says of a lock, whose state is in *key*."""
+    """Return the state in a *reply* of `inspect.lua`; *key* has the state of the lock."""
     _, fence, held, waiters = reply
     if not held:
         return LockState(None, None, 0.0, _names(waiters))
@@ -65,7 +65,7 @@ def lock_state(reply: Sequence[Any], key: str) -> LockState:
 
 
 def semaphore_state(reply: Sequence[Any], key: str) -> SemaphoreState:
-    """Return what `inspect.lua` says of a semaphore, whose state is in *key*."""
+    """Return the state in a *reply* of `inspect.lua`; *key* has the state of the semaphore."""
     limit, _, held, waiters = reply
     number = stored_int(limit, f"the limit in {key}", 1) if limit else None
     return SemaphoreState(number, _holders(held), _names(waiters))

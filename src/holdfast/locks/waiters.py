@@ -1,11 +1,11 @@
-"""Where a process waits for places.
+"""The waiters of a process for permits, and the notifications that they get.
 
-A process that waits for a unit has one room for it, and hears its bell there; all its waiters of
-either half sit in that room. A room stays open for a while when the last waiter has left, because
-who waited once tends to wait again, and opening it costs a subscription.
+The waiters of a process for one unit, of both halves, share one subscription. It stays open for a
+while after the last waiter has left: the process often waits again, and subscribing takes a call.
 
-What a ring says is `id fence ends`: the place of *id* is given away if it does not answer before
-the server's clock says *ends* (ms). A fence of 0 gives nothing: it says when to look again.
+A notification is `id fence ends_ms`. It grants a permit to the waiter *id*, which has to confirm
+before the server's clock shows *ends_ms*. If the fence is 0, nothing is granted: the waiter has to
+ask again at *ends_ms*.
 """
 
 from __future__ import annotations
@@ -27,139 +27,139 @@ from ..core.notifier import Notifier
 from ..core.subscriptions import SubscriptionCache
 
 LONGEST_ARRIVAL_S: Final = 5.0
-"""An acquisition that has neither queued nor ended for longer does not delay later ones."""
+"""An acquisition that has neither queued nor ended for longer no longer delays later ones."""
 
-IDLE_ROOMS: Final = 64
-"""Rooms without a waiter that stay open, in a process."""
+IDLE_SUBSCRIPTIONS: Final = 64
+"""How many subscriptions without a waiter a process keeps open."""
 
 
 class Waiter:
-    """One who waits. Filled from any thread, read by its owner after the flag went up.
+    """One waiting acquisition. Notified from any thread; its owner reads it when the flag is set.
 
     Attributes:
-        flag: goes up when there is something new.
-        grant: fence and end (server's ms) of a place that was handed over; taken by its owner.
-        look_ms: when to look again (server's ms), as somebody else has said; 0 not said.
-        stirred: something may have been missed, so look at once.
+        flag: set when there is something new.
+        grant: fence and end (server's ms) of a permit that was granted; its owner resets it.
+        recheck_ms: when to ask the server again (server's ms), from a notification; 0: none.
+        must_recheck: whether a notification may have been missed, so that the owner asks now.
     """
 
-    __slots__ = ("flag", "grant", "look_ms", "stirred")
+    __slots__ = ("flag", "grant", "must_recheck", "recheck_ms")
 
     def __init__(self, flag: Flag) -> None:
         self.flag = flag
         self.grant: tuple[int, int] | None = None
-        self.look_ms = 0
-        self.stirred = False
+        self.recheck_ms = 0
+        self.must_recheck = False
 
-    def tell(self, fence: int, ends_ms: int) -> None:
-        """It has a place, or is to look at some moment."""
+    def notify(self, fence: int, ends_ms: int) -> None:
+        """Note a grant, or when to ask again, and wake the owner."""
         if fence:
             self.grant = (fence, ends_ms)
         else:
-            self.look_ms = ends_ms
+            self.recheck_ms = ends_ms
         self.flag.set()
 
-    def stir(self) -> None:
-        """It may have missed something."""
-        self.stirred = True
+    def recheck(self) -> None:
+        """Wake the owner to ask the server: a notification may have been missed."""
+        self.must_recheck = True
         self.flag.set()
 
 
-class Room:
-    """The waiters of this process for one unit. It is the flag of its own bell.
+class UnitWaiters:
+    """The waiters of this process for one unit. It is the flag of their subscription.
 
     Attributes:
-        channel: where it is rung; empty until it is open.
-        heard: whether its bell has ever been heard to work.
+        channel: where the server notifies them; empty until it is subscribed.
+        is_live: whether the subscription has ever been active.
     """
 
     def __init__(self, notifier: Notifier, unit: Unit) -> None:
         self.channel = ""
-        self.heard = False
+        self.is_live = False
         self._notifier = notifier
         self._unit = unit
-        self._rung = False
+        self._was_notified = False
         self._waiters: dict[bytes, Waiter] = {}
         self._stack = ExitStack()
 
     @property
     def empty(self) -> bool:
-        """Whether nobody waits."""
+        """Return whether there is no waiter."""
         return not self._waiters
 
-    def enter(self, member: str, waiter: Waiter) -> None:
-        """From now on, what is said to *member* is told to *waiter*."""
+    def add(self, member: str, waiter: Waiter) -> None:
+        """Pass notifications for *member* to *waiter*."""
         self._waiters[member.encode()] = waiter
 
-    def leave(self, member: str) -> None:
-        """The opposite."""
+    def remove(self, member: str) -> None:
+        """Forget the waiter of *member*."""
         self._waiters.pop(member.encode(), None)
 
-    def hear(self, word: bytes) -> None:
-        """What a ring says, or a reply that spares a ring."""
-        member, _, rest = word.partition(b" ")
+    def receive(self, message: bytes) -> None:
+        """Pass on *message*, from a notification or from the reply to a call of this process."""
+        member, _, rest = message.partition(b" ")
         waiter = self._waiters.get(member)
         fence, _, ends_ms = rest.partition(b" ")
         if waiter is not None and fence.isdigit() and ends_ms.isdigit():
-            waiter.tell(int(fence), int(ends_ms))
+            waiter.notify(int(fence), int(ends_ms))
 
     def set(self) -> None:
-        """The bell rang, and what it said was heard; or rings may have been missed."""
-        if self._rung:
-            self._rung = False
+        """Let all waiters ask again, unless the flag is set for a message that was received."""
+        if self._was_notified:
+            self._was_notified = False
         else:
-            self.heard = True
-            self.stir()
+            self.is_live = True
+            self.recheck()
 
     def wake(self, member: str) -> None:
-        """Wake the waiter of *member*, if it is there."""
+        """Wake the waiter of *member*, if there is one."""
         waiter = self._waiters.get(member.encode())
         if waiter is not None:
             waiter.flag.set()
 
-    def stir(self) -> None:
-        """Let everybody look."""
+    def recheck(self) -> None:
+        """Let all waiters ask the server: a notification may have been missed."""
         for waiter in list(self._waiters.values()):
-            waiter.stir()
+            waiter.recheck()
 
     def open(self) -> None:
-        """Hear what is rung."""
-        ears = self._notifier.heard(self._unit, self, self._ring)
-        self.channel = self._stack.enter_context(ears)
+        """Subscribe."""
+        subscription = self._notifier.listen(self._unit, self, self._notified)
+        self.channel = self._stack.enter_context(subscription)
 
     def close(self) -> None:
-        """Hear nothing any more."""
+        """Unsubscribe."""
         self._stack.close()
 
-    def _ring(self, word: bytes) -> None:
-        self._rung = True  # `set` is next
-        self.hear(word)
+    def _notified(self, message: bytes) -> None:
+        self._was_notified = True  # the notifier calls `set` next
+        self.receive(message)
 
 
 class WaiterRegistry:
-    """The rooms of a client, and the names of its acquisitions; a forked child has its own.
+    """The waiters of a client, and the names of its acquisitions; a forked child has its own.
 
     Args:
-        bell: how rings are heard.
+        notifier: receives the notifications.
     """
 
     def __init__(self, notifier: Notifier) -> None:
         self._notifier = notifier
-        self._inherited: list[SubscriptionCache[Room]] = []
-        self._settle()
+        self._inherited: list[SubscriptionCache[UnitWaiters]] = []
+        self._reset()
         register_after_fork(self)
 
-    def name(self) -> str:
-        """A new name for one acquisition: `host:process id:number`."""
+    def new_name(self) -> str:
+        """Return a new name for an acquisition: `host:process id:number`."""
         return f"{self._process}.{next(self._numbers)}"
 
     def arrive(self, unit: Unit, member: str, now: float) -> None:
         """Note that an acquisition begins. It has neither queued nor ended until it departs.
 
         Args:
-            unit: what it is about.
-            member: its name.
-            now: by `since_boot`.
+            unit: the lock or semaphore.
+            member: name of the acquisition.
+            now: the time by `since_boot`.
         """
         arrivals = self._arrivals.get(unit.prefix)
         if arrivals is None:
@@ -174,8 +174,8 @@ class WaiterRegistry:
         first = _first(arrivals) if arrivals else None
         if first is None:
             self._arrivals.pop(unit.prefix, None)
-        elif (room := self._rooms.find(unit)) is not None:
-            room.wake(first)
+        elif (waiters := self._units.find(unit)) is not None:
+            waiters.wake(first)
 
     def is_preceded(self, unit: Unit, member: str) -> bool:
         """Return whether an acquisition that began earlier has neither queued nor ended."""
@@ -187,51 +187,52 @@ class WaiterRegistry:
         return False
 
     def channel(self, unit: Unit) -> str:
-        """Where this process is rung about *unit*; empty if it has no room for it."""
-        room = self._rooms.find(unit)
-        return "" if room is None else room.channel
+        """Return where this process is notified about *unit*; empty: it has no subscription."""
+        waiters = self._units.find(unit)
+        return "" if waiters is None else waiters.channel
 
-    def hear(self, unit: Unit, words: Iterable[bytes]) -> None:
-        """Pass on what a reply says to waiters of this process."""
-        room = self._rooms.find(unit) if words else None
-        if room is not None:
-            for word in words:
-                room.hear(word)
+    def receive(self, unit: Unit, messages: Iterable[bytes]) -> None:
+        """Pass on the *messages* in a reply to the waiters of this process."""
+        waiters = self._units.find(unit) if messages else None
+        if waiters is not None:
+            for message in messages:
+                waiters.receive(message)
 
-    def stir(self, unit: Unit) -> None:
-        """A reply was lost that may have said something to waiters: let them look."""
-        room = self._rooms.find(unit)
-        if room is not None:
-            room.stir()
+    def recheck(self, unit: Unit) -> None:
+        """Let the waiters ask the server: a lost reply may have contained messages for them."""
+        waiters = self._units.find(unit)
+        if waiters is not None:
+            waiters.recheck()
 
     @contextmanager
-    def waiting(self, unit: Unit, member: str, waiter: Waiter) -> Iterator[Room]:
-        """While the context lasts, *waiter* is told what is said to *member*."""
-        rooms = self._rooms
+    def waiting(self, unit: Unit, member: str, waiter: Waiter) -> Iterator[UnitWaiters]:
+        """Pass notifications for *member* to *waiter* while the context lasts."""
+        units = self._units
         try:
-            yield rooms.enter(unit, lambda room: room.enter(member, waiter))
+            yield units.enter(unit, lambda waiters: waiters.add(member, waiter))
         finally:
-            rooms.leave(unit, lambda room: room.leave(member))
+            units.leave(unit, lambda waiters: waiters.remove(member))
 
     def close(self) -> None:
-        """Close the rooms. Idempotent."""
-        self._rooms.close()
+        """Close all subscriptions. Idempotent."""
+        self._units.close()
 
     def after_fork(self) -> None:
-        """In a forked child: the rooms are its parent's, and to let go of them might do it harm."""
-        self._inherited.append(self._rooms)
-        self._settle()
+        """Start empty in a forked child. Deleting the parent's objects could close its sockets."""
+        self._inherited.append(self._units)
+        self._reset()
 
-    def _settle(self) -> None:
-        """In this process."""
+    def _reset(self) -> None:
         self._process = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._numbers = count(1)
-        self._rooms = SubscriptionCache(lambda unit: Room(self._notifier, unit), IDLE_ROOMS)
+        self._units = SubscriptionCache(
+            lambda unit: UnitWaiters(self._notifier, unit), IDLE_SUBSCRIPTIONS
+        )
         self._arrivals: dict[str, OrderedDict[str, float]] = {}  # by the prefix of the unit
 
 
 def _first(arrivals: OrderedDict[str, float]) -> str | None:
-    """Return the first key of *arrivals*, which other threads may change meanwhile."""
+    """Return the first key of *arrivals*, which other threads may change at the same time."""
     while True:
-        with suppress(RuntimeError):  # it was changed between the two steps of this line
+        with suppress(RuntimeError):  # another thread changed it within this line
             return next(iter(arrivals), None)

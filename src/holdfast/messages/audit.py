@@ -1,4 +1,4 @@
-"""What has to hold between the keys of a mailbox or chat: a dense log, cursors within it."""
+"""Check the keys of mailboxes, chats and lists of chats against each other."""
 
 from __future__ import annotations
 
@@ -25,46 +25,46 @@ _PARTS: Final[Mapping[str, Mapping[str, Part]]] = {
 
 
 def part(kind: str, name: str) -> Part | None:
-    """What a key is."""
+    """Return the type of a key; None if it is not a key of messages."""
     return _PARTS[kind].get(name)
 
 
 def others(unit: Snapshot) -> Iterable[str]:
-    """What may have come since the keys were listed."""
+    """Return the keys that may have been created since the keys were listed."""
     return _PARTS[unit.unit.kind]
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """No sizes."""
+    """Return nothing: messages need no sizes of values."""
     return ()
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """What does not fit."""
+    """Return the contradictions between the keys of *unit*."""
     if unit.unit.kind == INBOX:
-        yield from _list(unit)
+        yield from _list_faults(unit)
     elif not unit.has("meta"):
         for name in _LOG:
             if unit.has(name):
-                yield Fault(name, "it is left over: there is no meta, so nothing is known of it")
+                yield Fault(name, "it is left over: the key meta, which describes it, is missing")
     else:
-        yield from _log(unit)
-        yield from _readers(unit)
+        yield from _log_faults(unit)
+        yield from _reader_faults(unit)
 
 
-def _list(unit: Snapshot) -> Iterator[Fault]:
+def _list_faults(unit: Snapshot) -> Iterator[Fault]:
     chats, added = unit.zset("chats"), unit.hash("added")
     if b"" not in chats:
-        yield Fault("chats", "it does not say when the list began, so devices cannot follow it")
+        yield Fault("chats", "the time of its creation is missing, so devices cannot follow it")
     for chat in added:
         if chats.get(chat, 0.0) >= 0:
             yield Fault("added", f"{shown(chat)} is not among the chats that others added")
     for chat, score in chats.items():
         if score < 0 and chat not in added:
-            yield Fault("chats", f"it is not said who added the user to {shown(chat)}")
+            yield Fault("chats", f"it is not stored who added the user to {shown(chat)}")
 
 
-def _log(unit: Snapshot) -> Iterator[Fault]:
+def _log_faults(unit: Snapshot) -> Iterator[Fault]:
     meta, log = unit.hash("meta"), unit.stream("log")
     top, floor = number(meta.get(b"top")), number(meta.get(b"floor"))
     if not number(meta.get(b"epoch")) or top is None or not floor:
@@ -78,21 +78,21 @@ def _log(unit: Snapshot) -> Iterator[Fault]:
     if log.length and log.last != top:
         yield Fault("log", f"the last message is {log.last}, and should be {top}")
     if top >= floor and (not log.length or log.first > floor):
-        there = f"the first one there is {log.first}" if log.length else "none is there"
+        there = f"the first one there is {log.first}" if log.length else "the log is empty"
         yield Fault("log", f"messages from {floor} on should be there; {there}")
 
 
-def _readers(unit: Snapshot) -> Iterator[Fault]:
+def _reader_faults(unit: Snapshot) -> Iterator[Fault]:
     cursors, top = unit.zset("cursors"), number(unit.hash("meta").get(b"top")) or 0
     if not cursors:
-        yield Fault("cursors", "nobody may read it")
+        yield Fault("cursors", "it has no reader")
     for reader, cursor in cursors.items():
         if not 0 <= cursor <= top:
             yield Fault("cursors", f"{shown(reader)} has read up to {cursor:.0f} of {top}")
         if unit.unit.kind == MAILBOX and reader != unit.unit.name.encode():
             yield Fault("cursors", f"{shown(reader)} reads it, and does not own it")
-    for reader, life in unit.hash("active").items():
+    for reader, last_seen in unit.hash("active").items():
         if reader not in cursors:
-            yield Fault("active", f"{shown(reader)} gave a sign of life, and is no reader")
-        elif number(life) is None:
-            yield Fault("active", f"the sign of life of {shown(reader)} cannot be read")
+            yield Fault("active", f"{shown(reader)} was active, and is not a reader")
+        elif number(last_seen) is None:
+            yield Fault("active", f"the time when {shown(reader)} was last active cannot be read")

@@ -1,4 +1,4 @@
-"""The body of a message: a JSON value or bytes, behind one byte that says which."""
+"""The stored body of a message: one byte for its type, then JSON or plain bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from ..core.codec import JSON, MAX_PAYLOAD_BYTES, check_size, encoded
 
 MAX_DEPTH: Final = 100
-"""Lists and objects of a JSON value within each other. What is deeper, some reader cannot take."""
+"""Levels of lists and objects in a JSON value. Some JSON readers fail on deeper values."""
 
 _JSON: Final = b"j"
 _BYTES: Final = b"b"
@@ -21,19 +21,19 @@ _CUT: Final = b"x"
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[{]}"))
 _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
-"""One deeper, or one less: what `_is_deep` adds up."""
+"""+1 for an opening bracket, -1 for a closing one: `_is_deep` adds them up."""
 
 _decode: Final = msgspec.json.Decoder().decode
-"""As `JSON.decode`, which has to be told each time into what; an inbox has many messages."""
+"""Faster than `JSON.decode`, which takes the type with each call."""
 
 
 def encoded_body(body: Any, what: str) -> bytes:
-    """*body* as it is stored; *what* names its message, for errors.
+    """Return *body* as it is stored. Errors name the message as *what*.
 
     Raises:
-        ValueError: it is an empty text, or no bytes: nothing to send; or it is nested too deeply.
-        TypeError: it is neither bytes nor a JSON value.
-        PayloadTooLarge: it takes more than 1 MiB.
+        ValueError: *body* is empty (a text or bytes), or nested too deeply.
+        TypeError: *body* is neither bytes nor a JSON value.
+        PayloadTooLarge: *body* takes more than 1 MiB.
     """
     if isinstance(body, bytes | bytearray | memoryview):
         data = bytes(body)
@@ -59,10 +59,10 @@ def _json(body: Any, what: str) -> bytes:
 
 
 def decoded_body(stored: bytes) -> Any:
-    """What `encoded_body` was given.
+    """Return the body that `encoded_body` has encoded.
 
     Raises:
-        ValueError: it is nothing of the kind; says why.
+        ValueError: *stored* is not an encoded body; the text says why.
     """
     tag, data = stored[:1], stored[1:]
     if tag == _JSON:
@@ -71,7 +71,7 @@ def decoded_body(stored: bytes) -> Any:
         return _decode(data)
     if tag == _BYTES:
         return data
-    if tag == _CUT and data.isdigit():  # by `lua/parts/entries.lua`
+    if tag == _CUT and data.isdigit():  # written by `lua/parts/entries.lua`
         raise ValueError(f"it takes {int(data):,} bytes, more than {MAX_PAYLOAD_BYTES:,}")
     raise ValueError(f"it begins with {tag!r}, neither j nor b" if tag else "it is empty")
 
@@ -81,7 +81,7 @@ def _too_deep(what: str) -> ValueError:
 
 
 def _is_deep(data: bytes) -> bool:
-    """Whether JSON is nested more than `MAX_DEPTH` deep."""
+    """Return whether JSON is nested more than `MAX_DEPTH` deep."""
     if len(data) < 2 * MAX_DEPTH or data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
         return False
     steps = array("b", _STRING.sub(b"", data).translate(_STEPS, _NO_BRACKETS))

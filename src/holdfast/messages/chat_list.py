@@ -1,76 +1,67 @@
-"""What the list of a user says."""
+"""The list of the chats of one user, as read from the server."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ..errors import InvalidName
 from .options import checked_name
 
 _OTHERS: Final = -10_000_000_000_000.0
-"""Added to the note of a chat in which the user did nothing yet: `lua/parts/listing.lua`."""
-
-
-class ListChanges(NamedTuple):
-    """What a list says beside an earlier look at it.
-
-    Attributes:
-        list_is_lost: whether it is another list: the server has lost the first one.
-        unchanged: the chats that stand there as they did.
-    """
-
-    list_is_lost: bool
-    unchanged: Container[str]
+"""Added to the score of a chat in which the user did nothing yet: `lua/parts/chat_list.lua`."""
 
 
 class ChatList(NamedTuple):
-    """The list of one user.
+    """The chats of one user.
 
     Attributes:
-        began: when the list did (us); 0: there is none.
-        chats: id → when it was noted, as stored; the user's own first, and of these the latest.
+        created_us: when the list was created (us since 1970); 0: there is no list.
+        chats: id → its score, as stored. The user's own chats come first, the latest of them first.
     """
 
-    began: int
+    created_us: int
     chats: Mapping[str, bytes]
 
     @classmethod
     def of(cls, reply: Sequence[bytes]) -> ChatList:
-        """Return the list of a reply: ids, each with its score."""
-        noted = dict(zip(reply[::2], reply[1::2], strict=True))
-        began = float(noted.pop(b"", 0))
-        found = ((_chat_id(chat), score) for chat, score in noted.items())
+        """Return the list in a reply of ids, each with its score."""
+        scores = dict(zip(reply[::2], reply[1::2], strict=True))
+        created_us = float(scores.pop(b"", 0))
+        found = ((_chat_id(chat), score) for chat, score in scores.items())
         chats = {chat: score for chat, score in found if chat}
-        return cls(int(began) if math.isfinite(began) else 0, chats)
+        return cls(int(created_us) if math.isfinite(created_us) else 0, chats)
 
     def is_own(self, chat: str) -> bool:
-        """Return whether the user created, joined, wrote or acknowledged something in *chat*."""
+        """Return whether the user created or joined *chat*, or sent or acknowledged in it."""
         return not self.chats[chat].startswith(b"-")
 
     def changed_since(self, before: ChatList) -> set[str]:
-        """Return the chats that were added, noted anew, or taken off since *before*."""
+        """Return the chats that were added, added again, or removed since *before*."""
         return {chat for chat, _ in self.chats.items() ^ before.chats.items()}
 
-    def since(self, before: ChatList, *, assumed: Iterable[str]) -> ListChanges:
-        """What became of the list *before*, in which the chats *assumed* stood as they do now."""
-        same = {
+    def unchanged_since(self, before: ChatList) -> set[str]:
+        """Return the chats in both lists that were not added again since *before*."""
+        return {
             chat
-            for chat, noted in before.chats.items()
-            if chat in self.chats and _noted_ms(self.chats[chat]) == _noted_ms(noted)
+            for chat, score in before.chats.items()
+            if chat in self.chats and _added_ms(self.chats[chat]) == _added_ms(score)
         }
-        return ListChanges(before.began not in (0, self.began), same.union(assumed))
+
+    def replaces(self, before: ChatList) -> bool:
+        """Return whether the server has lost the list *before*, and this is a new one."""
+        return before.created_us not in (0, self.created_us)
 
 
-def _noted_ms(score: bytes) -> float:
-    """Return when a chat was noted, whether the user has done something in it since or not."""
-    note = float(score)
-    return note - _OTHERS if note < 0 else note
+def _added_ms(score: bytes) -> float:
+    """Return when a chat was added, whether it is one of the user's own or not."""
+    added_ms = float(score)
+    return added_ms - _OTHERS if added_ms < 0 else added_ms
 
 
 def _chat_id(stored: bytes) -> str:
-    """Return the id of a chat; empty for what can be none, as another program may have written."""
+    """Return the id of a chat; empty if another program wrote something that cannot be an id."""
     try:
         return checked_name(stored.decode(), "a chat")
     except (UnicodeDecodeError, InvalidName):

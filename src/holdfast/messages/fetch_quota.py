@@ -1,4 +1,4 @@
-"""How what is asked for is shared between chats, and between the calls that ask for them."""
+"""How the limits of one fetch are divided between the calls that it needs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _LEAST_MESSAGES: Final = 16
 _LEAST_BYTES: Final = 64 << 10
 
 
-def share(limit: int, size: int, calls: int) -> tuple[int, int]:
-    """Messages and bytes that each of *calls* may bring.
+def quota(limit: int, size: int, calls: int) -> tuple[int, int]:
+    """Return how many messages and bytes each of *calls* may return.
 
-    Nobody knows beforehand which of them has the oldest messages, so each brings more than its
-    share; but if there are many, not all that there is.
+    The client does not know which call returns the oldest messages, so each may return more than
+    its share of *limit* and *size*.
     """
     if calls <= 1 or not limit:
         return limit, size
@@ -26,9 +26,10 @@ def share(limit: int, size: int, calls: int) -> tuple[int, int]:
     return messages, max(_LEAST_BYTES, size // calls)
 
 
-def in_order(rows: Mapping[str, FetchReply], listing: ChatList) -> list[str]:
-    """Return the chats by their oldest unread message; those that have lost it first.
+def in_order(replies: Mapping[str, FetchReply], listed: ChatList) -> list[str]:
+    """Return the chats by their oldest unread message.
 
-    The chats in which the user has done nothing yet come last: others put them there.
+    Chats that have lost this message come first. Chats to which another user added this one, and in
+    which this one has done nothing yet, come last.
     """
-    return sorted(rows, key=lambda chat: (not listing.is_own(chat), rows[chat].oldest_ms or 0))
+    return sorted(replies, key=lambda chat: (not listed.is_own(chat), replies[chat].oldest_ms or 0))

@@ -1,7 +1,7 @@
 """Every key of a mailbox, a chat and a user's list of chats: its type, content and lifetime.
 
-A mailbox or chat in which nothing is sent or acknowledged for 400 days expires, and so does the
-list of a user who joins and acknowledges nothing for as long.
+A mailbox or chat expires after 400 days in which no message is sent or acknowledged. The list of a
+user expires after 400 days in which the user joins no chat and acknowledges nothing.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ INBOX = "inbox"
 
 
 def meta(unit: Unit) -> str:
-    """HASH of what there is: `epoch` (us of its creation), `top` and `floor` (the numbers of the
-    newest message and of the oldest one kept), `last` (the id of the newest message in the log),
-    `day` (when its life was last extended).
+    """HASH with `epoch` (us of its creation), `top` and `floor` (the numbers of the newest message
+    and of the oldest one kept), `last` (the id of the newest message in the log), `day` (when its
+    expiry was last extended).
 
-    A mailbox has `capacity`, `overflow` and `dropped` (unread messages that had to go). A chat has
-    `keep`; with `until_read` also `idle_ms`, `since` and `counted` (when that was said, and when
-    the readers who hold messages back were last looked at; ms). `first:USER` is the number of the
-    first message that a later member may read; with `history`, `open`, it may read all.
+    A mailbox has `capacity`, `overflow` and `dropped` (unread messages that were dropped). A chat
+    has `keep`. With `until_read` it also has `idle_ms`, `since` (when `keep` was set) and
+    `counted` (when the server last looked for the readers that hold messages back), both in ms.
+    `first:USER` is the number of the first message that a later member may read. If `history` is
+    `open`, members may read all messages.
     """
     return unit.key("meta")
 
@@ -31,7 +32,7 @@ def meta(unit: Unit) -> str:
 def log(unit: Unit) -> str:
     """STREAM `number-ms` (when it was sent) → one field: the sender, and the body.
 
-    A body is `j` and JSON, or `b` and bytes. What was sent in a trace has a second field, `trace`.
+    A body is `j` and JSON, or `b` and bytes. A message sent in a trace has a second field, `trace`.
     """
     return unit.key("log")
 
@@ -42,17 +43,17 @@ def cursors(unit: Unit) -> str:
 
 
 def active(unit: Unit) -> str:
-    """HASH reader → its last sign of life (s since `epoch`): it acknowledged, sent or joined.
+    """HASH reader → when it last acknowledged, sent or joined (s since `epoch`).
 
-    Kept where it matters: in mailboxes, and in chats that keep messages until they are read.
+    Only mailboxes, and chats that keep messages until they are read, have it.
     """
     return unit.key("active")
 
 
 def senders(unit: Unit) -> str:
-    """HASH sender → how much of it is unread in a mailbox, where `send` was given a bound for that.
+    """HASH sender → its unread messages in a mailbox, if `send` was called with `per_sender`.
 
-    Up to 16 parts, the oldest first: the number of the last message of each, `=`, how many it has.
+    Up to 16 groups, the oldest first: the number of the last message of the group, `=`, its size.
     """
     return unit.key("senders")
 
@@ -61,11 +62,12 @@ def senders(unit: Unit) -> str:
 
 
 def chats(unit: Unit) -> str:
-    """ZSET of the chats of a user, scored by when each was noted (ms). A hint; chats know better.
+    """ZSET of the chats of a user, scored by when each was added (ms). A hint: the members of a
+    chat are in its `cursors`.
 
-    Less 10,000,000,000,000 while others have added the user to the chat, and the user has neither
-    sent nor acknowledged anything in it. The member `` (empty) stands for the list itself, scored
-    by when it began (us).
+    The score is lower by 10,000,000,000,000 if another user added this one, until this one sends or
+    acknowledges something in the chat. The member `` (empty) stands for the list itself, scored
+    by when it was created (us).
     """
     return unit.key("chats")
 

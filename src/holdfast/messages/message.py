@@ -1,4 +1,4 @@
-"""What a reader is given: messages, what cannot be read, what is missing."""
+"""Messages as a reader gets them: batches, gaps, positions, and messages that cannot be decoded."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from . import keys
 from .body import decoded_body
 
 _PARTS: Final = 3
-"""Of an entry: its id, the sender, the body."""
+"""Parts of an entry in a reply: its id, the sender, the body."""
 
-_LONGEST_NUMBER: Final = 16
-"""Digits of the largest number that a script has exactly."""
+_MAX_NUMBER_DIGITS: Final = 16
+"""Digits of the largest number that Lua represents exactly."""
 
-_LONGEST_SENT: Final = 14
-"""Digits of the milliseconds in an id. Behind more there is the trace, or nonsense."""
+_MAX_SENT_DIGITS: Final = 14
+"""Digits of the milliseconds in an id. A longer text also contains the trace."""
 
 
 class Message(msgspec.Struct, frozen=True):
     """One message.
 
     Attributes:
-        seq: its number, from 1 on without holes.
+        seq: its number. The first message has 1, and no number is skipped.
         sender: who sent it.
         body: a JSON value, or bytes.
-        sent_at: when, by the server's clock.
-        trace: in which it was sent; None: in none that is known.
+        sent_at: when it was sent, by the server's clock.
+        trace: the trace context in which it was sent; None: unknown.
     """
 
     seq: int
@@ -44,15 +44,16 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Undecodable(msgspec.Struct, frozen=True):
-    """A message whose body cannot be read. It is acknowledged like any other, and blocks nothing.
+    """A message with a body that cannot be decoded. Acknowledge it like any other message.
 
-    It has the attributes of a `Message`, with None as the body, so that a program which reads only
-    `message.body` goes on. `isinstance(message, Undecodable)` tells it from a message with null.
+    It has the attributes of a `Message`. Its body is None, so a program that reads only
+    `message.body` goes on. `isinstance(message, Undecodable)` distinguishes it from a message with
+    the body null.
 
     Attributes:
         seq: its number.
-        sender: who sent it, as far as that can be read.
-        sent_at: when, likewise.
+        sender: who sent it, as far as this can be decoded.
+        sent_at: when it was sent, as far as this can be decoded.
         reason: what is wrong with it.
     """
 
@@ -63,12 +64,12 @@ class Undecodable(msgspec.Struct, frozen=True):
 
     @property
     def body(self) -> None:
-        """Return None: there is no body that can be read."""
+        """Return None: the body cannot be decoded."""
         return None
 
     @property
     def trace(self) -> None:
-        """Return None: nothing else in the message is trusted."""
+        """Return None: the trace of a damaged message is not used."""
         return None
 
 
@@ -78,9 +79,8 @@ class Gap(msgspec.Struct, frozen=True):
     Attributes:
         first: the number of the first one.
         last: the number of the last one.
-        reason: `dropped`: nobody kept them, because of the limits of the mailbox or chat. `reset`:
-            the server lost what was shown here under these numbers, and gives them out anew;
-            perhaps it lost more.
+        reason: `dropped`: the mailbox or chat dropped them because of its limits. `reset`: the
+            server lost the messages with these numbers, perhaps more, and reuses the numbers.
     """
 
     first: int
@@ -89,14 +89,15 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 class Position(msgspec.Struct, frozen=True):
-    """How far one device has read one mailbox or chat: where `fetch(after=…)` goes on.
+    """How far one device has read one mailbox or chat: `fetch(after=…)` continues from here.
 
     Attributes:
-        epoch: the incarnation of the mailbox or chat; 0: there was none, so the device has nothing.
+        epoch: the incarnation of the mailbox or chat; 0: it did not exist, so the device has no
+            messages of it.
         seq: the last number that the device has.
-        sent_ms: when that message was sent (ms since 1970). It tells that message from another one
-            that got the same number after the server lost the first. None: not known, so `fetch`
-            takes what the device has for lost.
+        sent_ms: when that message was sent (ms since 1970). It distinguishes this message from one
+            that got the same number after the server lost messages. None: unknown, so `fetch`
+            treats all that the device has as lost.
     """
 
     epoch: int
@@ -105,16 +106,17 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What is new in one mailbox or chat; true if that is anything.
+    """The new messages of one mailbox or chat. It is true if it has a message or a gap.
 
     Attributes:
         source: the name of the mailbox, or the id of the chat.
-        messages: in order, the oldest first.
-        gap: what is missing before them; None: nothing.
-        epoch: the incarnation of the mailbox or chat; 0: there is none, or it does not matter.
-        upto: the number up to which acknowledging this acknowledges.
-        upto_ms: when that message was sent (ms since 1970); None: not known. `ack` refuses the
-            batch if the message of that number is another one now.
+        messages: the messages, the oldest first.
+        gap: the messages that are missing before them; None: none is missing.
+        epoch: the incarnation of the mailbox or chat; 0: it does not exist, or `ack` need not
+            compare it.
+        upto: the number up to which `ack` acknowledges.
+        upto_ms: when that message was sent (ms since 1970); None: unknown. `ack` refuses the
+            batch if another message has that number now.
     """
 
     source: str
@@ -126,7 +128,7 @@ class Batch(msgspec.Struct, frozen=True):
 
     @property
     def position(self) -> Position:
-        """Where it ends."""
+        """Return where the batch ends."""
         return Position(self.epoch, self.upto, self.upto_ms)
 
     def __bool__(self) -> bool:
@@ -134,19 +136,19 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class FetchReply(NamedTuple):
-    """Where a reader stands in one log, and what comes next: a reply of `fetch.lua`.
+    """What `fetch.lua` replies for one log: how far its reader has come, and its next messages.
 
     Attributes:
-        epoch: 0 if there is no such log.
-        top: the newest message.
-        floor: the oldest one that is kept.
-        cursor: the last one that was acknowledged, or that the device said it has; None: this is
-            not a reader of it.
-        oldest_ms: when the first entry was sent; None: nothing is unread, or it is not there.
-        entries: id (and behind it the trace), sender and body of each, as stored; fewer than there
-            are if they would be too many or too large.
-        top_ms: when the newest message was sent; None: it is not known, or there are entries.
-        same: whether the log holds what the reader was shown, as far as it was asked.
+        epoch: the incarnation of the log; 0: it does not exist.
+        top: the number of the newest message.
+        floor: the number of the oldest message that is kept.
+        cursor: the last number that the reader acknowledged, or that its device has. None: the
+            user is not a reader of this log.
+        oldest_ms: when the oldest unread message was sent; None: there is none.
+        entries: id (followed by the trace), sender and body of each message, as stored. The limits
+            of the call may leave some out.
+        top_ms: when the newest message was sent; None: unknown, or there are entries.
+        holds_seen: whether the log still contains the message at the position that was sent.
     """
 
     epoch: int
@@ -156,63 +158,63 @@ class FetchReply(NamedTuple):
     oldest_ms: float | None
     entries: Sequence[Any]
     top_ms: int | None
-    same: bool
+    holds_seen: bool
 
     @classmethod
     def of(cls, unit: Unit, reply: Any) -> FetchReply:
-        """Return the row of a reply.
+        """Return the reply of the server for *unit*.
 
         Raises:
-            DecodeError: what the log says of itself is damaged.
+            DecodeError: the metadata of the log is damaged.
         """
-        if isinstance(reply, bytes):  # nothing is new
+        if isinstance(reply, bytes):  # only the epoch: nothing is new
             reply = (reply, b"0", b"1", b"0", b"", (), b"", 1)
-        epoch, top, floor, cursor, oldest, entries, top_ms, same = reply
+        epoch, top, floor, cursor, oldest, entries, top_ms, holds_seen = reply
         if not all(map(_is_whole, (epoch or b"0", top, floor, cursor or b"0"))):
             raise _damaged(unit, epoch, top, floor, cursor)
-        row = cls(
+        found = cls(
             int(epoch or 0),
             int(top),
             int(floor),
             int(cursor) if cursor else None,
             float(oldest) if oldest else None,
             entries,
-            int(top_ms) if _is_whole(top_ms) and len(top_ms) <= _LONGEST_SENT else None,
-            same=bool(same),
+            int(top_ms) if _is_whole(top_ms) and len(top_ms) <= _MAX_SENT_DIGITS else None,
+            holds_seen=bool(holds_seen),
         )
-        if row.floor > row.top + 1 or (row.cursor or 0) > row.top:
+        if found.floor > found.top + 1 or (found.cursor or 0) > found.top:
             raise _damaged(unit, epoch, top, floor, cursor)
-        return row
+        return found
 
     def first(self, limit: int) -> FetchReply:
-        """The same with so many entries at most."""
+        """Return the same reply with at most *limit* messages."""
         most = _PARTS * limit
         return self if len(self.entries) <= most else self._replace(entries=self.entries[:most])
 
     @property
     def position(self) -> Position:
-        """Return what is over for this reader, as a position."""
+        """Return the position up to which the reader needs no message."""
         seq = min(self.top, self.read_seq)
         return Position(self.epoch, seq, self.top_ms if seq == self.top else None)
 
     @property
-    def waits(self) -> bool:
-        """Return whether there are messages for which the reply had no room."""
+    def is_cut(self) -> bool:
+        """Return whether there are unread messages, and the reply had no room for any of them."""
         return bool(self.unread and self.oldest_ms is not None and not self.entries)
 
     @property
     def is_read(self) -> bool:
-        """Whether its reader has acknowledged everything there is."""
+        """Return whether the reader has acknowledged all messages."""
         return self.cursor is not None and self.cursor >= self.top
 
     @property
     def read_seq(self) -> int:
-        """What is over for this reader: acknowledged, or dropped."""
+        """Return the number up to which messages are acknowledged or dropped."""
         return max(self.cursor or 0, self.floor - 1)
 
     @property
     def unread(self) -> int:
-        """How many messages it can still get."""
+        """Return how many messages the reader can still fetch."""
         return 0 if self.cursor is None else max(0, self.top - self.read_seq)
 
 
@@ -220,9 +222,9 @@ class InboxResult(NamedTuple):
     """What one read of several chats found.
 
     Attributes:
-        batches: what is new.
-        more: chats that have more.
-        damaged: chats that cannot be read, and why.
+        batches: the new messages of each chat.
+        more: the chats that have more of them.
+        damaged: the chats that cannot be decoded, and why.
     """
 
     batches: list[Batch]
@@ -230,49 +232,49 @@ class InboxResult(NamedTuple):
     damaged: Mapping[str, DecodeError]
 
     def checked(self) -> list[Batch]:
-        """Return what is new.
+        """Return the batches.
 
         Raises:
-            DecodeError: what is stored of a chat is damaged, and nothing is new in the others.
+            DecodeError: a chat is damaged, and no other chat has new messages.
         """
         if self.damaged and not self.batches:
             raise next(iter(self.damaged.values()))
         return self.batches
 
 
-def batch_of(source: str, row: FetchReply, reset: Gap | None) -> Batch:
-    """What a row holds for its reader.
+def batch_of(source: str, reply: FetchReply, lost: Gap | None) -> Batch:
+    """Return the new messages in a reply.
 
     Args:
         source: the mailbox or chat.
-        row: where the reader stands there.
-        reset: what the server has lost since it was last asked.
+        reply: of the server.
+        lost: the messages that the server has lost since the last request.
     """
-    messages, cursor = messages_of(row.entries), row.cursor or 0
+    messages, cursor = messages_of(reply.entries), reply.cursor or 0
     if messages:
-        there = messages[0].seq
-    elif row.oldest_ms is None and row.unread:
-        there = row.top + 1  # they should be there, and are not
+        first = messages[0].seq
+    elif reply.oldest_ms is None and reply.unread:
+        first = reply.top + 1  # the log should contain these messages, but does not
     else:
-        there = row.floor
-    gap = Gap(cursor + 1, there - 1, "dropped") if there > cursor + 1 else None
+        first = reply.floor
+    gap = Gap(cursor + 1, first - 1, "dropped") if first > cursor + 1 else None
     whole = _without_holes(messages)
-    upto = whole[-1].seq if whole else max(cursor, there - 1)
+    upto = whole[-1].seq if whole else max(cursor, first - 1)
     if whole:
-        sent = row.entries[_PARTS * (len(whole) - 1)].partition(b" ")[0].rpartition(b"-")[2]
+        sent = reply.entries[_PARTS * (len(whole) - 1)].partition(b" ")[0].rpartition(b"-")[2]
         upto_ms: int | None = int(sent)
     else:
-        upto_ms = row.top_ms if upto == row.top else None
-    return Batch(source, whole, reset or gap, row.epoch, upto, upto_ms)
+        upto_ms = reply.top_ms if upto == reply.top else None
+    return Batch(source, whole, lost or gap, reply.epoch, upto, upto_ms)
 
 
 def messages_of(entries: Sequence[Any]) -> tuple[Message | Undecodable, ...]:
-    """The messages of stored entries: id, sender and body of each, one after the other."""
+    """Return the messages in *entries*, a flat list of the id, sender and body of each."""
     return tuple(map(_message, *[iter(entries)] * _PARTS))
 
 
 def traces_of(batches: Iterable[Batch]) -> Iterator[TraceContext]:
-    """In which the messages were sent that say so."""
+    """Return the trace contexts of the messages that have one."""
     for batch in batches:
         for message in batch.messages:
             if isinstance(message, Message) and message.trace is not None:
@@ -282,7 +284,7 @@ def traces_of(batches: Iterable[Batch]) -> Iterator[TraceContext]:
 def _without_holes(
     messages: tuple[Message | Undecodable, ...],
 ) -> tuple[Message | Undecodable, ...]:
-    """Up to the first hole: the next batch begins there, and says that it is one."""
+    """Return the messages before the first hole. The next batch reports the hole as a gap."""
     if not messages or messages[-1].seq - messages[0].seq == len(messages) - 1:
         return messages
     for i, message in enumerate(messages):
@@ -294,10 +296,10 @@ def _without_holes(
 def _message(name: bytes, sender: bytes, body: bytes) -> Message | Undecodable:
     number, _, sent = name.partition(b"-")
     trace = None
-    if len(sent) > _LONGEST_SENT:
-        sent, _, told = sent.partition(b" ")
-        trace = restored(told.decode(errors="replace"))
-    seq, sent_at = int(number), from_epoch_ms(int(sent) if len(sent) <= _LONGEST_SENT else 0)
+    if len(sent) > _MAX_SENT_DIGITS:
+        sent, _, stored_trace = sent.partition(b" ")
+        trace = restored(stored_trace.decode(errors="replace"))
+    seq, sent_at = int(number), from_epoch_ms(int(sent) if len(sent) <= _MAX_SENT_DIGITS else 0)
     try:
         return Message(seq, sender.decode(), decoded_body(body), sent_at, trace)
     except ValueError as error:  # another program may have written anything
@@ -305,12 +307,12 @@ def _message(name: bytes, sender: bytes, body: bytes) -> Message | Undecodable:
 
 
 def _is_whole(stored: bytes) -> bool:
-    """Return whether this is a number of the scripts: digits of ASCII, and not too many."""
-    return stored.isdigit() and len(stored) <= _LONGEST_NUMBER
+    """Return whether *stored* is a whole number of ASCII digits that Lua represents exactly."""
+    return stored.isdigit() and len(stored) <= _MAX_NUMBER_DIGITS
 
 
 def _damaged(unit: Unit, epoch: bytes, top: bytes, floor: bytes, cursor: bytes) -> DecodeError:
-    """Return the error that names what another program has damaged."""
+    """Return the error that names the damaged field."""
     for name, stored in (("epoch", epoch or b"0"), ("top", top), ("floor", floor)):
         if not _is_whole(stored):
             return DecodeError(f"field {name} of {keys.meta(unit)}", f"{stored[:40]!r}")

@@ -1,8 +1,8 @@
-"""What users say about mailboxes, chats and reading, checked before anything is sent."""
+"""Arguments of mailboxes, chats and inboxes, checked before anything is sent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -26,19 +26,19 @@ MAX_KEPT: Final = 100_000
 
 MAX_MEMBERS: Final = 10_000
 MAX_LIMIT: Final = 1_000
-"""Messages in one answer at most."""
+"""Messages in one reply at most."""
 
 MAX_SEQ: Final = 2**53 - 1
 
-_LATEST_MS: Final = 2**64 - 1
-"""What the id of an entry can hold; another program may have written any."""
+_MAX_SENT_MS: Final = 2**64 - 1
+"""The largest time in the id of an entry. Another program may have written it."""
 
 
 def checked_name(name: str, what: str) -> str:
-    """*name* of a user, mailbox or chat.
+    """Return *name*, which is the name of a user, mailbox or chat.
 
     Raises:
-        InvalidName: it is empty, too long, or no text.
+        InvalidName: it is empty, too long, or not valid text.
         TypeError: it is not a string.
     """
     encode_name(name)
@@ -48,36 +48,15 @@ def checked_name(name: str, what: str) -> str:
 
 
 def checked_reader(reader: str | None) -> str:
-    """Who must be a member for something to be done; empty: it does not matter."""
+    """Return the user who must be a member; empty if the caller named none."""
     return "" if reader is None else checked_name(reader, "a member")
 
 
-def checked_members(members: Iterable[str]) -> list[str]:
-    """Each of *members* once, in order.
-
-    Raises:
-        TooManyMembers: they are more than 10,000.
-        InvalidName: one of them cannot be a user.
-        TypeError: a single string, or something else than strings.
-    """
-    if isinstance(members, str | bytes):
-        raise TypeError("members must be several names, not a single str")
-    users = list(dict.fromkeys(checked_name(member, "a member") for member in members))
-    check_count(len(users))
-    return users
-
-
-def check_count(members: int) -> None:
-    """Refuse more members than a chat may have."""
-    if members > MAX_MEMBERS:
-        raise TooManyMembers("a chat", members, MAX_MEMBERS)
-
-
 def checked_seq(seq: int, what: str = "seq") -> int:
-    """The number of a message, or 0.
+    """Return *seq*, the number of a message or 0.
 
     Raises:
-        ValueError, TypeError: it cannot be one.
+        ValueError, TypeError: it cannot be the number of a message.
     """
     seq = checked_int(seq, what)
     if not 0 <= seq <= MAX_SEQ:
@@ -86,28 +65,26 @@ def checked_seq(seq: int, what: str = "seq") -> int:
 
 
 def check_edges(before: int | None, after: int | None) -> None:
-    """Refuse what says not clearly where a page of messages begins.
+    """Check the numbers that limit a page of messages.
 
     Raises:
-        ValueError, TypeError: both are given, or one is no number of a message.
+        ValueError, TypeError: both are given, or one cannot be the number of a message.
     """
     if before is not None and after is not None:
-        raise ValueError("before and after exclude each other: read on from one of them")
+        raise ValueError("before and after exclude each other: give one of them")
     if before is not None:
-        before = checked_int(before, "before", 1, MAX_SEQ)
+        checked_int(before, "before", 1, MAX_SEQ)
     if after is not None:
         checked_seq(after, "after")
 
 
 def checked_overflow(overflow: Overflow) -> str:
-    """What a full mailbox does."""
-    if overflow not in OVERFLOWS:
-        raise ValueError(f"overflow must be one of {', '.join(OVERFLOWS)}, got {overflow!r}")
-    return overflow
+    """Return *overflow*, which says what a full mailbox does."""
+    return _checked_choice(overflow, "overflow", OVERFLOWS)
 
 
 def checked_keep(keep: Keep) -> str:
-    """What a chat keeps, as it is stored."""
+    """Return *keep* as it is stored."""
     if keep == UNTIL_READ:
         return UNTIL_READ
     if not isinstance(keep, str):
@@ -116,19 +93,18 @@ def checked_keep(keep: Keep) -> str:
 
 
 def checked_history(history: History) -> str:
-    """Return what a later member may read."""
-    if history not in HISTORIES:
-        raise ValueError(f"history must be one of {', '.join(HISTORIES)}, got {history!r}")
-    return history
+    """Return *history*, which says what a later member may read."""
+    return _checked_choice(history, "history", HISTORIES)
 
 
-def checked_idle_ms(idle_ttl: Duration) -> int:
-    """After how long a silent member holds nothing back any more."""
-    return to_ms(idle_ttl, "idle_ttl")
+def _checked_choice(value: str, what: str, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise ValueError(f"{what} must be one of {', '.join(choices)}, got {value!r}")
+    return value
 
 
 def checked_start(start: Start) -> str:
-    """Where a new member begins to read, as `join.lua` takes it."""
+    """Return where a new member begins to read, as an argument of `join.lua`."""
     if isinstance(start, str):
         if start not in ("now", "floor"):
             raise ValueError(f"start must be 'now', 'floor' or a number, got {start!r}")
@@ -140,15 +116,15 @@ def checked_start(start: Start) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """How a chat begins.
+    """The options of a new chat.
 
     Attributes:
-        members: each once.
-        sender: of its first message, one of them.
-        chat_id: its id; None for a new one.
-        keep: what it keeps, as stored.
-        idle_ms: after how long a silent member holds nothing back.
-        history: whether later members may read what was sent before.
+        members: the first members, without duplicates.
+        sender: the member that sends the first message.
+        chat_id: its id; None: the client generates one.
+        keep: how many messages it keeps, as stored.
+        idle_ms: milliseconds after which an inactive member holds no messages back.
+        history: whether later members may read what was sent before they joined.
     """
 
     members: list[str]
@@ -168,22 +144,32 @@ class ChatOptions:
         idle_ttl: Duration,
         history: History,
     ) -> ChatOptions:
-        """As a user says it; ValueError and TypeError say what is wrong with it."""
+        """Return the checked options. The sender becomes a member.
+
+        Raises:
+            TooManyMembers: there are more than 10,000.
+            ValueError, TypeError: an option is not valid; the text says which.
+        """
         if isinstance(members, str | bytes):
             raise TypeError("members must be several names, not a single str")
-        users = checked_members([*members, checked_name(sender, "a sender")])
+        names = [*members, checked_name(sender, "a sender")]
+        users = list(dict.fromkeys(checked_name(member, "a member") for member in names))
+        if len(users) > MAX_MEMBERS:
+            raise TooManyMembers("a chat", len(users), MAX_MEMBERS)
         if chat_id is not None:
             checked_name(chat_id, "a chat")
-        settings = (checked_keep(keep), checked_idle_ms(idle_ttl), checked_history(history))
+        settings = (checked_keep(keep), to_ms(idle_ttl, "idle_ttl"), checked_history(history))
         return cls(users, sender, chat_id, *settings)
 
 
 def checked_positions(after: Mapping[str, Position]) -> dict[str, Position]:
-    """What a device has, by mailbox or chat. With an epoch of 0 it has nothing, and reads from the
-    first message that it may read.
+    """Return the positions of a device by mailbox or chat.
+
+    A device with a position of epoch 0 has no messages, and reads from the first message that its
+    user may read.
 
     Raises:
-        ValueError, TypeError: these are no positions.
+        ValueError, TypeError: one of them is not a valid position.
     """
     for position in after.values():
         if not isinstance(position, Position):
@@ -191,5 +177,5 @@ def checked_positions(after: Mapping[str, Position]) -> dict[str, Position]:
         checked_seq(position.epoch, "the epoch of a position")
         checked_seq(position.seq, "the seq of a position")
         if position.sent_ms is not None:
-            checked_int(position.sent_ms, "the sent_ms of a position", 0, _LATEST_MS)
+            checked_int(position.sent_ms, "the sent_ms of a position", 0, _MAX_SENT_MS)
     return dict(after)

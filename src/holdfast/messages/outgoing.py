@@ -1,4 +1,4 @@
-"""A message on its way, and what becomes of it if the way breaks."""
+"""A message to a chat before the server has answered, and its error if the call fails."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import msgspec
 
 from ..errors import HoldfastError, OutcomeUnknown
 
-MOST_TOGETHER: Final = 64
-"""Messages in one call: of more, each costs no less, and the others on that server would wait."""
+MAX_MESSAGES: Final = 64
+"""Messages in one call. More would save nothing and block the server for other clients."""
 
-MOST_BYTES: Final = 256 << 10
-"""Of bodies in one call; a larger message goes alone."""
+MAX_BYTES: Final = 256 << 10
+"""Bytes of all bodies in one call. A larger message is sent alone."""
 
 
 class OutgoingMessage(msgspec.Struct, eq=False):
@@ -24,24 +24,24 @@ class OutgoingMessage(msgspec.Struct, eq=False):
     Attributes:
         sender: a member.
         body: as stored.
-        trace: in which it is sent, as stored.
-        again: sends it once more under the given `op_id`.
+        trace: the trace context in which it is sent, as stored.
+        repeat: sends it again with the given `op_id`.
     """
 
     sender: str
     body: bytes
     trace: bytes
-    again: Callable[..., Any]
+    repeat: Callable[..., Any]
 
 
-def shared(error: HoldfastError, messages: Sequence[OutgoingMessage]) -> list[Exception]:
-    """What *error* of a call is to each of the *letters* in it: unknown to all, or to none."""
-    return [_own(error, message, place) for place, message in enumerate(messages, 1)]
+def errors_of(error: HoldfastError, messages: Sequence[OutgoingMessage]) -> list[Exception]:
+    """Return the error of each of the *messages* in a call that failed with *error*."""
+    return [_error_of(error, message, place) for place, message in enumerate(messages, 1)]
 
 
-def _own(error: HoldfastError, message: OutgoingMessage, place: int) -> Exception:
+def _error_of(error: HoldfastError, message: OutgoingMessage, place: int) -> Exception:
     own = copy.copy(error)
     if isinstance(own, OutcomeUnknown):
         op_id = f"{own.op_id}:{place}"
-        own.repeatable(op_id, partial(message.again, op_id=op_id))
+        own.repeatable(op_id, partial(message.repeat, op_id=op_id))
     return own

@@ -1,4 +1,4 @@
-"""What a reader remembers, so that it notices when the server has lost something."""
+"""What one reader object has returned, so that it notices when the server has lost messages."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from .message import Batch, FetchReply, Gap, Position
 
 
 class SeenPositions:
-    """What was seen, by mailbox or chat. For all threads: what they note only adds up."""
+    """The last position that was returned for each mailbox or chat. It is thread-safe."""
 
     def __init__(self) -> None:
         self._seen: dict[str, Position] = {}
 
     def snapshot(self) -> dict[str, Position]:
-        """What was seen up to now. Take it before asking: others may see more meanwhile."""
+        """Return a copy. Take it before a request: other threads may add positions meanwhile."""
         return dict(self._seen)
 
     def of(self, source: str) -> Position | None:
-        """What was seen last; None: nothing."""
+        """Return the last position of *source*; None if nothing was returned yet."""
         return self._seen.get(source)
 
     def note(self, source: str, position: Position) -> None:
-        """It was seen up to *position*."""
+        """Record *position*, unless a later one of the same epoch is known."""
         seen = self._seen.get(source)
         if position.epoch and (
             seen is None or seen.epoch != position.epoch or seen.seq < position.seq
@@ -28,38 +28,38 @@ class SeenPositions:
             self._seen[source] = position
 
     def forget(self, source: str) -> None:
-        """It is over."""
+        """Forget *source*."""
         self._seen.pop(source, None)
 
-    def cut(self, source: str, row: FetchReply) -> None:
-        """What was seen is lost: only what *row* says counts."""
-        if row.epoch:
-            self._seen[source] = row.position
+    def reset(self, source: str, reply: FetchReply) -> None:
+        """Replace the position of *source*, which the server has lost, by that of *reply*."""
+        if reply.epoch:
+            self._seen[source] = reply.position
         else:
             self.forget(source)
 
 
-def reset(row: FetchReply, seen: Position | None, *, own: bool) -> Gap | None:
-    """What the server has lost of that which was seen; None: nothing that can be noticed.
+def lost_since(reply: FetchReply, seen: Position | None, *, own: bool) -> Gap | None:
+    """Return the messages that the server has lost since *seen*; None if it has lost nothing.
 
     Args:
-        row: as the server answered, which compared its log with *seen*.
-        seen: what was sent to it; None: nothing.
-        own: whether the device itself said so, and now reads again whatever it may read.
+        reply: of the server, which compared its log with *seen*.
+        seen: the position that was sent; None if there was none.
+        own: whether the caller gave the position with `after`. All messages come again then.
     """
-    if seen is None or row.same:
+    if seen is None or reply.holds_seen:
         return None
-    if row.epoch == seen.epoch and row.top < seen.seq and not own:
-        return Gap(row.top + 1, seen.seq, "reset")
+    if reply.epoch == seen.epoch and reply.top < seen.seq and not own:
+        return Gap(reply.top + 1, seen.seq, "reset")
     return Gap(1, seen.seq, "reset")
 
 
 def position_text(position: Position | None, *, own: bool) -> str:
-    """Return what was seen as the scripts take it (`lua/parts/position.lua`).
+    """Return *position* as an argument of the scripts (`lua/parts/position.lua`).
 
     Args:
-        position: what was seen; None: nothing.
-        own: whether to read on from there, and to take for lost what cannot be compared.
+        position: the last one that was returned; None if there is none.
+        own: whether the server shall read on from it, and treat a position without time as lost.
     """
     if position is None:
         return ""
@@ -68,5 +68,5 @@ def position_text(position: Position | None, *, own: bool) -> str:
 
 
 def batch_position(batch: Batch) -> str:
-    """Return where *batch* ends as `ack.lua` takes it; empty if it does not matter."""
+    """Return where *batch* ends as an argument of `ack.lua`; empty for a batch without epoch."""
     return position_text(batch.position, own=True) if batch.epoch else ""

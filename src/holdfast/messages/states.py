@@ -1,4 +1,4 @@
-"""What mailboxes and chats look like from outside, at one moment."""
+"""The state of a mailbox or chat at one moment, as a status call reports it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ..errors import DecodeError
 from .options import UNTIL_READ, Keep, Overflow
 
 _LATEST_MS: Final = 253_402_300_799_000
-"""The end of the year 9999, the latest instant that Python has."""
+"""The end of the year 9999, the latest time that `datetime` can hold."""
 
-_LONGEST_MS: Final = 14
-_LONGEST_SEQ: Final = 16
+_MAX_MS_DIGITS: Final = 14
+_MAX_SEQ_DIGITS: Final = 16
 
 
 class Unread(NamedTuple):
-    """What `unread.lua` says of one chat.
+    """The unread messages of one chat: a reply of `unread.lua`.
 
     Attributes:
-        messages: messages that the user has not acknowledged.
-        newest_ms: when the newest message was sent; 0: not known.
+        messages: how many messages the user has not acknowledged.
+        newest_ms: when the newest message was sent (ms since 1970); 0: unknown.
     """
 
     messages: int
@@ -31,23 +31,23 @@ class Unread(NamedTuple):
 
     @classmethod
     def of(cls, count: bytes, last: bytes) -> Unread:
-        """Return it from the count and the id of the newest message."""
+        """Return the value for a count and the id of the newest message."""
         sent = last.rpartition(b"-")[2]
-        return cls(int(count), int(sent) if sent.isdigit() and len(sent) <= _LONGEST_MS else 0)
+        return cls(int(count), int(sent) if sent.isdigit() and len(sent) <= _MAX_MS_DIGITS else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class MailboxStatus:
-    """Whether the reader has been here, and whether too much is waiting.
+    """The state of a mailbox.
 
     Attributes:
-        unread: messages that are not acknowledged.
-        oldest_at: when the oldest of these was sent; None: there is none.
-        last_seen_at: when something was last acknowledged; None: never.
-        read_seq: the number up to which it is acknowledged.
-        dropped: unread messages that had to go for newer ones, in all.
+        unread: how many messages are not acknowledged.
+        oldest_at: when the oldest unread message was sent; None: there is no unread message.
+        last_seen_at: when the owner last acknowledged a message; None: never.
+        read_seq: the number up to which the owner has acknowledged.
+        dropped: how many unread messages were dropped for newer ones so far.
         capacity: how many messages may be unread.
-        overflow: what happens to more: `reject` or `drop_oldest`.
+        overflow: what a full mailbox does with a new message: `reject` or `drop_oldest`.
     """
 
     unread: int
@@ -64,13 +64,14 @@ class Reader:
     """A member of a chat, as a reader.
 
     Attributes:
-        user: who.
+        user: the member.
         read_seq: the number up to which it has acknowledged.
-        unread: messages that it can still get.
-        last_seen_at: when it last acknowledged, sent or joined; None: not since the chat keeps
-            messages until they are read, or it does not do that.
-        holds_back: whether messages are kept because this one has not read them.
-        lets_go_at: when it holds them back no longer if it stays silent; None: it holds none.
+        unread: how many messages it can still fetch.
+        last_seen_at: when it last acknowledged, sent or joined. None: unknown, because the chat
+            does not keep messages until they are read, or the member did nothing since it does.
+        holds_back: whether the chat keeps messages because this member has not read them.
+        lets_go_at: when the chat stops keeping them if the member stays inactive; None: it keeps
+            none for this member.
     """
 
     user: str
@@ -83,17 +84,17 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class ChatStatus:
-    """What a chat keeps, and for whom.
+    """The state of a chat.
 
     Attributes:
-        members: how many it has.
+        members: how many members it has.
         first_seq: the number of the oldest message that is kept.
         last_seq: the number of the newest message; less than `first_seq` when none is kept.
-        stored_bytes: what they take on the server, about.
+        stored_bytes: memory that the messages take on the server, approximately.
         keep: how many messages it keeps, or `until_read`.
-        idle_ttl: with `until_read`: after how many seconds a silent member holds nothing back.
-        created_at: when it began.
-        behind: the members who are furthest behind, at most as many as were asked for.
+        idle_ttl: seconds after which an inactive member holds no messages back (`until_read`).
+        created_at: when it was created.
+        behind: the members who are furthest behind, at most `limit` of them.
     """
 
     members: int
@@ -107,18 +108,19 @@ class ChatStatus:
 
 
 def chat_status(reply: Sequence[Any], stored_bytes: int) -> ChatStatus:
-    """What `survey.lua` says."""
+    """Return the status in a reply of `chat_status.lua`."""
     now, members, epoch, top, floor, keep, idle_ms, since, *readers = reply
     until_read = kept(keep) == UNTIL_READ
     behind = []
-    for user, cursor, life in zip(readers[::3], readers[1::3], readers[2::3], strict=True):
+    for user, cursor, last_seen in zip(readers[::3], readers[1::3], readers[2::3], strict=True):
         read_seq = int(float(cursor))
         unread = max(0, int(top) - max(read_seq, int(floor) - 1))
-        counts_until = max(int(life or 0) + 1000, int(since)) + int(idle_ms)  # seen in that second
-        holds_back = until_read and counts_until >= int(now) and unread > 0
-        lets_go_at = from_epoch_ms(min(counts_until, _LATEST_MS)) if holds_back else None
+        last_ms = max(int(last_seen or 0) + 1000, int(since))  # active until the end of that second
+        until_ms = last_ms + int(idle_ms)
+        holds_back = until_read and until_ms >= int(now) and unread > 0
+        lets_go_at = from_epoch_ms(min(until_ms, _LATEST_MS)) if holds_back else None
         name = user.decode(errors="backslashreplace")
-        behind.append(Reader(name, read_seq, unread, instant(life), holds_back, lets_go_at))
+        behind.append(Reader(name, read_seq, unread, instant(last_seen), holds_back, lets_go_at))
     return ChatStatus(
         members,
         int(floor),
@@ -132,7 +134,7 @@ def chat_status(reply: Sequence[Any], stored_bytes: int) -> ChatStatus:
 
 
 def mailbox_status(reply: Sequence[Any]) -> MailboxStatus:
-    """What `status.lua` says."""
+    """Return the status in a reply of `mailbox_status.lua`."""
     unread, oldest, seen, cursor, dropped, capacity, overflow = reply
     kind: Literal["reject", "drop_oldest"] = "reject" if overflow == b"reject" else "drop_oldest"
     return MailboxStatus(
@@ -147,21 +149,21 @@ def mailbox_status(reply: Sequence[Any]) -> MailboxStatus:
 
 
 def read_seq(score: bytes, what: str) -> int:
-    """Return up to where a member has acknowledged.
+    """Return the number up to which a member has acknowledged. Errors name the score as *what*.
 
     Raises:
-        DecodeError: another program has written something else.
+        DecodeError: another program has changed the score.
     """
-    if score.isdigit() and len(score) <= _LONGEST_SEQ:
+    if score.isdigit() and len(score) <= _MAX_SEQ_DIGITS:
         return int(score)
     raise DecodeError(what, f"{score[:40]!r} is not the number of a message")
 
 
 def kept(stored: bytes) -> Keep:
-    """What a chat keeps, as its user said it."""
+    """Return the stored value of `keep` as the user gave it."""
     return UNTIL_READ if stored == UNTIL_READ.encode() else int(stored)
 
 
 def instant(ms: bytes | None) -> datetime | None:
-    """An instant of a reply; None where it has none."""
+    """Return the time in a reply; None for an empty value."""
     return from_epoch_ms(int(float(ms))) if ms else None

@@ -1,4 +1,4 @@
-"""Many holders of one name in processes that may be struck, and what their histories must show."""
+"""Many holders of one lock, in processes that faults hit, and the checks of their history."""
 
 import secrets
 from itertools import pairwise
@@ -12,53 +12,56 @@ from faults.checkers import interval_overlap, rising_fences
 from faults.history import Operation, read
 from faults.processes import Process
 from faults.waiting import eventually
-from locks.faults.holder import Plan
+from locks.faults.holder import HolderOptions
 
 OVERTAKING_S = 0.5
-"""Who came so much earlier was first in line, whatever the network did."""
+"""A holder that asked so much earlier must be served earlier, whatever the network does."""
 
 
 class Contest:
-    """Processes with holders of one lock or semaphore; `with` starts and ends them.
+    """Processes with holders of one lock or semaphore; `with` starts and stops them.
 
     Args:
-        url: of the server.
-        folder: for the histories.
-        processes: how many; every other one is of the asyncio half.
-        plan: fields of their `Plan`.
+        url: URL of the server.
+        folder: folder for the histories.
+        processes: how many; every other one uses the asyncio half.
+        fields: fields of their `HolderOptions`.
     """
 
-    def __init__(self, url: str, folder: Path, processes: int, **plan: Any) -> None:
+    def __init__(self, url: str, folder: Path, processes: int, **fields: Any) -> None:
         self.folder = folder
         self.namespace = f"contest-{secrets.token_hex(4)}"
-        self.limit = plan.get("limit", 1)
-        halves = ["sync"] if plan.get("kind", "").startswith("seed") else ["sync", "async"]
-        self.plans = [
-            Plan(
+        self.limit = fields.get("limit", 1)
+        halves = ["sync"] if fields.get("kind", "").startswith("seed") else ["sync", "async"]
+        self.options = [
+            HolderOptions(
                 url=url,
                 namespace=self.namespace,
                 folder=str(folder),
                 name=f"holder-{n}",
                 half=halves[n % len(halves)],
-                **plan,
+                **fields,
             )
             for n in range(processes)
         ]
-        self.processes = self._of_plans()
+        self.processes = self._of_options()
 
-    def _of_plans(self) -> list[Process]:
+    def _of_options(self) -> list[Process]:
         return [
             Process.python(
-                "-m", "locks.faults.holder", msgspec.json.encode(plan).decode(), name=plan.name
+                "-m",
+                "locks.faults.holder",
+                msgspec.json.encode(options).decode(),
+                name=options.name,
             )
-            for plan in self.plans
+            for options in self.options
         ]
 
     def set_clocks(self, *off_s: float) -> None:
-        """Let the clocks on the walls of the processes be wrong by so much. Before they start."""
-        for plan, seconds in zip(self.plans, off_s, strict=True):
-            plan.clock_off_s = seconds
-        self.processes = self._of_plans()
+        """Set how wrong the wall clocks of the processes are, before they start."""
+        for options, seconds in zip(self.options, off_s, strict=True):
+            options.clock_off_s = seconds
+        self.processes = self._of_options()
 
     def __enter__(self) -> Self:
         for process in self.processes:
@@ -77,7 +80,7 @@ class Contest:
             process.close()
 
     def stop(self) -> list[Operation]:
-        """Let everybody finish: the whole history."""
+        """Let all holders finish; return the whole history."""
         (self.folder / "stop").touch()
         for process in self.processes:
             process.resume()
@@ -85,35 +88,35 @@ class Contest:
         return self.history()
 
     def history(self) -> list[Operation]:
-        """What was done so far."""
+        """Return the operations so far."""
         return read(self.folder.glob("holder-*.jsonl"))
 
     def goes_on(self) -> None:
-        """Wait until as many got a place as there are holders, from now on."""
-        so_far, everybody = len(self.grants()), sum(plan.holders for plan in self.plans)
-        eventually(lambda: len(self.grants()) >= so_far + everybody, reason="places are given")
+        """Wait until as many permits were granted, from now on, as there are holders."""
+        so_far, holders = len(self.grants()), sum(each.holders for each in self.options)
+        eventually(lambda: len(self.grants()) >= so_far + holders, reason="permits are granted")
 
     def grants(self) -> list[Operation]:
-        """The acquisitions that got a place, so far, in the order of their returns."""
+        """Return the acquisitions that got a permit so far, in the order of their returns."""
         return granted(self.history())
 
 
 def granted(history: list[Operation]) -> list[Operation]:
-    """The acquisitions that got a place, in the order of their returns."""
+    """Return the acquisitions that got a permit, in the order of their returns."""
     found = [op for op in history if op.kind == "acquire" and op.outcome == "ok"]
     return sorted(found, key=lambda op: op.return_ns or 0)
 
 
 def check(history: list[Operation], limit: int = 1) -> None:
-    """What a lock, or a semaphore, promises about every history."""
-    assert granted(history), "nobody ever held it"
+    """Check what a lock or semaphore promises about every history."""
+    assert granted(history), "it was never held"
     interval_overlap(history, lease=60.0, limit=limit)
     rising_fences(history)
     no_stale_write(history)
 
 
 def no_stale_write(history: list[Operation]) -> None:
-    """Nothing was stored after something that has the higher fence."""
+    """Check that no write was stored after a write with a higher fence."""
     for write in history:
         if write.kind == "write" and write.outcome == "ok":
             later = [
@@ -128,12 +131,11 @@ def no_stale_write(history: list[Operation]) -> None:
 
 
 def first_come_first_served(history: list[Operation]) -> None:
-    """Nobody who came half a second later has the lower fence.
+    """Check that an acquisition that began half a second later does not get a lower fence.
 
-    This holds as long as all are alive: who was paused is taken for dead, and overtaken. One in
-    fifty may be: a busy machine holds up some on their way to the server; all, for as long as the
-    slowest of those calls took that wait for nobody, and as nothing was heard of a process. Who
-    comes for the first time connects first.
+    This holds while all holders are alive: a paused waiter is skipped. A busy machine needs a
+    margin: the longest release, and the longest silence of a process. It also delays single calls,
+    so one in fifty may be overtaken. The first acquisition of a holder is left out: it connects.
     """
     latest: Operation | None = None
     overtaken: list[str] = []
@@ -157,7 +159,7 @@ def first_come_first_served(history: list[Operation]) -> None:
 
 
 def longest_silence_ns(history: list[Operation]) -> int:
-    """For how long nothing was heard of one of the processes, at most, while it was there."""
+    """Return the longest time in which a running process recorded nothing."""
     times: dict[str, list[int]] = {}
     for op in history:
         heard = times.setdefault(op.process, [])

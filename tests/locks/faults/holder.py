@@ -1,7 +1,7 @@
-"""Some holders in one process, which record all they do: `python -m locks.faults.holder PLAN`.
+"""Holders in one process that record what they do: `python -m locks.faults.holder OPTIONS`.
 
-PLAN is the JSON of a `Plan`. They take the lock, or a place of the semaphore, again and again,
-write under the fence, and give it back, until the file `stop` appears.
+OPTIONS is the JSON of `HolderOptions`. Until the file `stop` appears, the holders repeat: take the
+lock or a permit of the semaphore, write under the fence, release.
 """
 
 import asyncio
@@ -32,24 +32,24 @@ from holdfast import (
     ServerUnavailable,
     StaleFence,
 )
-from locks.faults import seed_locks
+from locks.faults import naive_locks
 
 KEY = "contended"
 
 
-class Plan(msgspec.Struct, kw_only=True):
+class HolderOptions(msgspec.Struct, kw_only=True):
     """What the holders of one process do.
 
     Attributes:
-        kind: `lock`, `semaphore`, or one of the seed's: `seed lock`, `seed semaphore`.
+        kind: `lock`, `semaphore`, `naive lock` or `naive semaphore`.
         half: `sync` or `async`.
-        limit: places of the semaphore.
-        hold_s: how long each holds its place.
+        limit: permits of the semaphore.
+        hold_s: how long each hold lasts.
         once: end after one hold.
         access: see `opened`.
-        alarm_s: see `struck`; then one holder of the blocking half works, in the main thread.
-        storm_s: every other hold of the asyncio half is cancelled after so long; 0: none is.
-        clock_off_s: by how much the clock on the wall of this process is wrong.
+        alarm_s: see `struck`; with it, one holder of the blocking half runs in the main thread.
+        storm_s: every second hold of the asyncio half is cancelled within this time; 0: none.
+        clock_off_s: by how much the wall clock of this process is wrong.
     """
 
     url: str
@@ -70,17 +70,17 @@ class Plan(msgspec.Struct, kw_only=True):
     clock_off_s: float = 0.0
 
     def patience_s(self) -> float | None:
-        """Until the next hold is cancelled; None: it is not."""
+        """Return the time after which to cancel the next hold; None: never."""
         return random.uniform(0, self.storm_s) if random.random() < 0.5 and self.storm_s else None
 
     @property
-    def over(self) -> Callable[[], bool]:
-        """Whether to stop."""
+    def stopped(self) -> Callable[[], bool]:
+        """Return a function that returns whether to stop."""
         return (Path(self.folder) / "stop").exists
 
 
-class Diary:
-    """What one holder notes, and when it notes it."""
+class HolderLog:
+    """Records the operations of one holder."""
 
     def __init__(self, recorder: Recorder, holder: str) -> None:
         self._recorder = recorder
@@ -94,7 +94,7 @@ class Diary:
         op.note(until_ns=until_ns(lease))
 
     def still_held(self, lease: Lease | AsyncLease) -> bool:
-        """Note that it believes in its place, or that it was told of the loss."""
+        """Record that its lease is alive, or that it was lost; return which."""
         if lease.lost:
             with self._recorder.operation("lost", key=KEY, holder=self._holder):
                 return False
@@ -111,121 +111,121 @@ class Diary:
 
 
 def until_ns(lease: Lease | AsyncLease) -> int:
-    """When the lease ends, as its holder reckons."""
+    """Return when the lease ends for its holder."""
     return time.monotonic_ns() + round(lease.remaining * 1e9)
 
 
-def steps(plan: Plan) -> list[float]:
-    """The naps of a hold: a holder looks at its lease before each, and writes after."""
-    count = max(1, round(plan.hold_s / 0.05))
-    return [plan.hold_s / count] * count
+def steps(options: HolderOptions) -> list[float]:
+    """Return the naps of one hold: a holder checks its lease before each, and writes after it."""
+    count = max(1, round(options.hold_s / 0.05))
+    return [options.hold_s / count] * count
 
 
-def blocking(hf: Holdfast, plan: Plan, diary: Diary) -> None:
-    """One cycle."""
-    held = hf.lock(KEY, lease=plan.lease)
-    if plan.kind == "semaphore":
-        held = hf.semaphore(KEY, limit=plan.limit, lease=plan.lease)
-    with diary.acquiring() as op:
-        lease = struck(lambda: held.acquire(timeout=plan.timeout), plan.alarm_s)
-        diary.granted(op, lease)
+def blocking(hf: Holdfast, options: HolderOptions, log: HolderLog) -> None:
+    """Take, use and release it once."""
+    held = hf.lock(KEY, lease=options.lease)
+    if options.kind == "semaphore":
+        held = hf.semaphore(KEY, limit=options.limit, lease=options.lease)
+    with log.acquiring() as op:
+        lease = struck(lambda: held.acquire(timeout=options.timeout), options.alarm_s)
+        log.granted(op, lease)
     try:
-        for nap_s in steps(plan):
-            if not diary.still_held(lease):
+        for nap_s in steps(options):
+            if not log.still_held(lease):
                 break
             time.sleep(nap_s)
-            if plan.kind == "lock":
-                with diary.writing(lease.fence) as op:
+            if options.kind == "lock":
+                with log.writing(lease.fence) as op:
                     op.result = True
-                    hf.fenced(KEY).set(diary._holder, lease.fence)
+                    hf.fenced(KEY).set(log._holder, lease.fence)
     finally:
-        with diary.releasing():
-            struck(lease.release, plan.alarm_s)
+        with log.releasing():
+            struck(lease.release, options.alarm_s)
 
 
-async def asynchronous(hf: AsyncHoldfast, plan: Plan, diary: Diary) -> None:
-    """One cycle."""
-    held = hf.lock(KEY, lease=plan.lease)
-    if plan.kind == "semaphore":
-        held = hf.semaphore(KEY, limit=plan.limit, lease=plan.lease)
-    with diary.acquiring() as op:
-        lease = await held.acquire(timeout=plan.timeout)
-        diary.granted(op, lease)
+async def asynchronous(hf: AsyncHoldfast, options: HolderOptions, log: HolderLog) -> None:
+    """Take, use and release it once."""
+    held = hf.lock(KEY, lease=options.lease)
+    if options.kind == "semaphore":
+        held = hf.semaphore(KEY, limit=options.limit, lease=options.lease)
+    with log.acquiring() as op:
+        lease = await held.acquire(timeout=options.timeout)
+        log.granted(op, lease)
     try:
-        for nap_s in steps(plan):
-            if not diary.still_held(lease):
+        for nap_s in steps(options):
+            if not log.still_held(lease):
                 break
             await asyncio.sleep(nap_s)
-            if plan.kind == "lock":
-                with diary.writing(lease.fence) as op:
+            if options.kind == "lock":
+                with log.writing(lease.fence) as op:
                     op.result = True
-                    await hf.fenced(KEY).set(diary._holder, lease.fence)
+                    await hf.fenced(KEY).set(log._holder, lease.fence)
     finally:
-        with diary.releasing():
+        with log.releasing():
             await lease.release()
 
 
 EXPECTED = (LockTimeout, LeaseLost, StaleFence, HoldfastError, Interrupted)
 
 
-def run_blocking(plan: Plan, recorder: Recorder) -> None:
-    """Holders in threads."""
-    with opened(Holdfast, plan.url, plan.namespace, plan.access) as hf:
-        cycle = seed_locks.CYCLES.get(plan.kind, blocking)
+def run_blocking(options: HolderOptions, recorder: Recorder) -> None:
+    """Run the holders in threads."""
+    with opened(Holdfast, options.url, options.namespace, options.access) as hf:
+        cycle = naive_locks.CYCLES.get(options.kind, blocking)
 
         def hold(n: int) -> None:
-            diary = Diary(recorder, f"{recorder.process}.{n}")
-            while not plan.over():
+            log = HolderLog(recorder, f"{recorder.process}.{n}")
+            while not options.stopped():
                 try:
-                    cycle(hf, plan, diary)
+                    cycle(hf, options, log)
                 except EXPECTED as error:
                     print(type(error).__name__, error, flush=True)
                     time.sleep(0.01 if isinstance(error, ServerUnavailable) else 0)
-                if plan.once:
+                if options.once:
                     return
 
-        if plan.alarm_s:
+        if options.alarm_s:
             hold(0)
             return
-        threads = [threading.Thread(target=hold, args=(n,)) for n in range(plan.holders)]
+        threads = [threading.Thread(target=hold, args=(n,)) for n in range(options.holders)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
 
 
-async def run_asynchronous(plan: Plan, recorder: Recorder) -> None:
-    """Holders in tasks."""
-    async with opened(AsyncHoldfast, plan.url, plan.namespace, plan.access) as hf:
+async def run_asynchronous(options: HolderOptions, recorder: Recorder) -> None:
+    """Run the holders in tasks."""
+    async with opened(AsyncHoldfast, options.url, options.namespace, options.access) as hf:
 
         async def hold(n: int) -> None:
-            diary = Diary(recorder, f"{recorder.process}.{n}")
-            while not plan.over():
+            log = HolderLog(recorder, f"{recorder.process}.{n}")
+            while not options.stopped():
                 try:
-                    async with asyncio.timeout(plan.patience_s()):
-                        await asynchronous(hf, plan, diary)
+                    async with asyncio.timeout(options.patience_s()):
+                        await asynchronous(hf, options, log)
                 except (*EXPECTED, TimeoutError) as error:
                     print(type(error).__name__, error, flush=True)
                     await asyncio.sleep(0.01 if isinstance(error, ServerUnavailable) else 0)
-                if plan.once:
+                if options.once:
                     return
 
-        await asyncio.gather(*(hold(n) for n in range(plan.holders)))
+        await asyncio.gather(*(hold(n) for n in range(options.holders)))
 
 
 def play(**about: Any) -> None:
-    """Do what the plan says that has these fields."""
-    plan = Plan(**about)
-    if plan.clock_off_s:
+    """Run the holders with these fields of `HolderOptions`."""
+    options = HolderOptions(**about)
+    if options.clock_off_s:
         now = time.time
-        time.time = lambda: now() + plan.clock_off_s
+        time.time = lambda: now() + options.clock_off_s
     failures = (LockTimeout, StaleFence)
-    with Recorder(Path(plan.folder) / f"{plan.name}.jsonl", failures) as recorder:
+    with Recorder(Path(options.folder) / f"{options.name}.jsonl", failures) as recorder:
         print("ready", flush=True)
-        if plan.half == "sync":
-            run_blocking(plan, recorder)
+        if options.half == "sync":
+            run_blocking(options, recorder)
         else:
-            asyncio.run(run_asynchronous(plan, recorder))
+            asyncio.run(run_asynchronous(options, recorder))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
-"""The server's clock steps by an hour under 16 holders: overlap is possible, stale writes are not.
+"""Steps of the server's clock by an hour: holds may overlap, stale writes are refused.
 
-A lease is measured by the server's clock on one side and by the holder's on the other, so no lease
-survives a step; the fence is what protects the data then (Kleppmann, "How to do distributed
-locking", 2016).
+The server and the holder measure a lease with their own clocks, so no lease survives such a step.
+Then the fence protects the data (Kleppmann, "How to do distributed locking", 2016).
 """
 
 import random
@@ -36,14 +35,14 @@ def server(clock: Clock) -> Iterator[Server]:
         yield server
 
 
-def test_a_step_of_the_clock_is_seen_by_the_server(clock: Clock, server: Server) -> None:
+def test_the_server_sees_a_step_of_its_clock(clock: Clock, server: Server) -> None:
     for off_s in (HOUR_S, -HOUR_S, 0.0):
         clock.set(off_s)
         assert abs(server.execute("TIME")[0] - time.time() - off_s) < 60
 
 
-def test_a_holder_who_is_overtaken_cannot_write(clock: Clock, server: Server) -> None:
-    """The server gives the place away long before its holder knows."""
+def test_an_overtaken_holder_cannot_write(clock: Clock, server: Server) -> None:
+    """The server grants the permit again long before the first lease ends for its holder."""
     with Holdfast.from_url(server.url) as hf:
         lease = hf.lock("l", lease=60.0).acquire()
         clock.set(HOUR_S)
@@ -60,13 +59,13 @@ def test_a_holder_who_is_overtaken_cannot_write(clock: Clock, server: Server) ->
 def test_sixteen_holders_while_the_clock_steps(
     clock: Clock, server: Server, tmp_path: Path, seed: int
 ) -> None:
-    """Forwards and backwards, at any moment: fences rise, and no stale write is stored."""
+    """The clock steps forwards and backwards: fences rise, and no stale write is stored."""
     dice = random.Random(seed)
     with Contest(server.url, tmp_path, 4, holders=4, hold_s=0.02, lease=2.0) as contest:
         for _ in range(15):
             clock.set(dice.choice([-HOUR_S, 0.0, HOUR_S]))
             time.sleep(dice.uniform(0.05, 0.6))
-        clock.set(HOUR_S)  # whatever was left behind is over
+        clock.set(HOUR_S)  # all leases that were left behind have ended
         eventually(lambda: len(contest.grants()) > 50, 60.0)
         history = contest.stop()
     rising_fences(history)
@@ -74,10 +73,10 @@ def test_sixteen_holders_while_the_clock_steps(
 
 
 @pytest.mark.long
-def test_sixteen_holders_who_are_struck_while_the_clock_steps(
+def test_killed_and_paused_holders_while_the_clock_steps(
     clock: Clock, server: Server, tmp_path: Path, seed: int
 ) -> None:
-    """Killed and paused as well. Forwards only: a dead holder's place would live for an hour."""
+    """The clock steps forwards only: after a step back, a dead holder's lease lasts an hour."""
     with Contest(server.url, tmp_path, 4, holders=4, hold_s=0.02) as contest:
         with Nemesis(
             seed, contest.processes, actions=[kill, pause], every=(0.2, 0.8), lasting=(0.5, 2.0)

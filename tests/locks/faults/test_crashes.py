@@ -1,4 +1,4 @@
-"""Holders and waiters that crash or freeze: what they had is free in time, and no later."""
+"""Holders and waiters that crash or freeze: their permits are free again in time."""
 
 import os
 import time
@@ -16,11 +16,11 @@ from locks.faults.holder import KEY
 from soundness import assert_sound
 
 SLACK_S = 10.0
-"""What a busy machine may add."""
+"""Extra time for a busy machine."""
 
 
 @pytest.mark.parametrize("half", ["sync", "async"])
-def test_a_killed_holders_place_is_free_within_its_lease_and_a_second(
+def test_the_permit_of_a_killed_holder_is_free_after_its_lease_and_a_second(
     standalone: Server, tmp_path: Path, half: str
 ) -> None:
     lease_s = 2.0
@@ -29,7 +29,7 @@ def test_a_killed_holders_place_is_free_within_its_lease_and_a_second(
     ) as contest:
         eventually(lambda: len(contest.grants()) == 1)
         [first] = contest.grants()
-        time.sleep(lease_s)  # it lives by its renewals
+        time.sleep(lease_s)  # the lease is renewed
         holder = next(p for p in contest.processes if first.process.startswith(p.name))
         killed_ns = time.monotonic_ns()
         holder.kill()
@@ -65,16 +65,16 @@ def test_all_holders_of_a_semaphore_killed_at_once(standalone: Server, tmp_path:
     assert_sound(standalone.url, contest.namespace)
 
 
-def strike(victims: list[Process], how: str) -> None:
-    for victim in victims:
-        getattr(victim, how)()
+def hit(processes: list[Process], how: str) -> None:
+    for process in processes:
+        getattr(process, how)()
 
 
 @pytest.mark.parametrize("how", ["kill", pytest.param("pause", marks=pytest.mark.long)])
-def test_dead_waiters_cost_the_others_two_seconds_together(
+def test_all_dead_waiters_together_cost_two_seconds(
     standalone: Server, tmp_path: Path, how: str
 ) -> None:
-    """Sixteen of the line are killed, or frozen while their connections stay open."""
+    """Sixteen of 32 waiters are killed, or frozen with open connections."""
     contest = Contest(
         standalone.url, tmp_path, 8, holders=4, hold_s=0, once=True, timeout=60, lease=10.0
     )
@@ -82,18 +82,18 @@ def test_dead_waiters_cost_the_others_two_seconds_together(
         lease = hf.lock(KEY).acquire()
         with contest:
             eventually(lambda: len(hf.lock(KEY).inspect().waiters) == 32)
-            strike(contest.processes[::2], how)
+            hit(contest.processes[::2], how)
             released_at = time.monotonic()
             lease.release()
             alive = {process.name for process in contest.processes[1::2]}
             eventually(lambda: served(contest, alive) == 16)
             took_s = time.monotonic() - released_at
-            strike(contest.processes[::2], "kill")
+            hit(contest.processes[::2], "kill")
     assert_sound(standalone.url, contest.namespace)
     assert took_s <= 2 + SLACK_S
 
 
-CROWD = """
+MANY_WAITERS = """
 import asyncio, sys
 from holdfast import AsyncHoldfast
 
@@ -109,21 +109,21 @@ asyncio.run(main(*sys.argv[1:]))
     ("kind", "taken", "many"),
     [pytest.param("lock", 1, 2_500, marks=pytest.mark.long), ("semaphore", 2, 150)],
 )
-def test_a_crowd_of_dead_waiters_costs_no_more(
+def test_many_dead_waiters_of_one_process_cost_two_seconds(
     standalone: Server, kind: str, taken: int, many: int
 ) -> None:
-    """One process that waits very often is killed; one place is given back, others may be taken."""
-    namespace = f"crowd-{kind}-{os.getpid()}"
-    crowd = Process.python("-c", CROWD, standalone.url, namespace, kind, str(many))
-    line = f"{namespace}:{{{kind}:l}}:line"
+    """A process with many waiters is killed, then one permit is released."""
+    namespace = f"waiters-{kind}-{os.getpid()}"
+    waiters = Process.python("-c", MANY_WAITERS, standalone.url, namespace, kind, str(many))
+    queue = f"{namespace}:{{{kind}:l}}:wait_queue"
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         held = hf.lock("l") if kind == "lock" else hf.semaphore("l", limit=taken)
         leases = [held.acquire() for _ in range(taken)]
-        with crowd, ThreadPoolExecutor() as threads:
-            eventually(lambda: standalone.execute("ZCARD", line) == many, 60)
+        with waiters, ThreadPoolExecutor() as threads:
+            eventually(lambda: standalone.execute("ZCARD", queue) == many, 60)
             alive = threads.submit(held.acquire, timeout=60)
-            eventually(lambda: standalone.execute("ZCARD", line) == many + 1)
-            crowd.kill()
+            eventually(lambda: standalone.execute("ZCARD", queue) == many + 1)
+            waiters.kill()
             released_at = time.monotonic()
             leases.pop().release()
             leases.append(alive.result())
@@ -135,12 +135,14 @@ def test_a_crowd_of_dead_waiters_costs_no_more(
 
 
 def served(contest: Contest, names: set[str]) -> int:
-    """How many holders of these processes had their turn."""
+    """Return how many permits the holders of these processes got."""
     return sum(op.process.split(":")[0] in names for op in contest.grants())
 
 
-def test_a_frozen_holder_is_told_before_it_writes(standalone: Server, tmp_path: Path) -> None:
-    """It wakes up after its lease: it knows at once, and what it writes all the same is refused."""
+def test_a_frozen_holder_notices_the_loss_before_it_writes(
+    standalone: Server, tmp_path: Path
+) -> None:
+    """It resumes after its lease has ended: it sees that at once, and its writes are refused."""
     with (
         Contest(standalone.url, tmp_path, 1, holders=1, hold_s=60, lease=2.0, once=True) as contest,
         Holdfast.from_url(standalone.url, namespace=contest.namespace) as hf,
@@ -159,5 +161,5 @@ def test_a_frozen_holder_is_told_before_it_writes(standalone: Server, tmp_path: 
 
 
 def stale(contest: Contest) -> bool:
-    """Whether a write was refused."""
+    """Return whether a write was refused."""
     return any(op.kind == "write" and op.outcome == "fail" for op in contest.history())

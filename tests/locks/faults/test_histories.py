@@ -1,4 +1,4 @@
-"""Histories of many holders of both halves, struck by kills and pauses: nothing is held twice."""
+"""Histories of many holders under kills, pauses and lost replies: no permit is held twice."""
 
 import random
 import threading
@@ -31,14 +31,14 @@ from locks.faults.holder import KEY
 KINDS = [("lock", 1), ("semaphore", 3)]
 LOCK = [("lock", 1), pytest.param("semaphore", 3, marks=pytest.mark.long)]
 SEMAPHORE = [pytest.param("lock", 1, marks=pytest.mark.long), ("semaphore", 3)]
-"""Which of them is struck in the short run."""
-STRUCK_S = 3.0
+"""The kinds that the short run tests."""
+FAULTS_S = 3.0
 ENOUGH_S = 60.0
-"""Until a busy machine has seen enough of it."""
+"""How long a busy machine may need."""
 
 
 @pytest.mark.parametrize(("kind", "limit"), LOCK)
-def test_nothing_is_held_twice_whoever_is_struck(
+def test_nothing_is_held_twice_while_holders_are_killed_and_paused(
     standalone: Server, tmp_path: Path, seed: int, kind: str, limit: int
 ) -> None:
     """Sixteen holders of both halves, killed and paused for longer than their lease."""
@@ -52,14 +52,14 @@ def test_nothing_is_held_twice_whoever_is_struck(
             every=(0.2, 0.8),
             lasting=(0.5, 2.0),
         ):
-            time.sleep(STRUCK_S)
+            time.sleep(FAULTS_S)
         eventually(lambda: len(contest.grants()) > 20, ENOUGH_S)
         history = contest.stop()
     check(history, limit)
 
 
 @pytest.mark.parametrize(("kind", "limit"), SEMAPHORE)
-def test_sixteen_who_live_are_served_in_turn(
+def test_sixteen_live_holders_are_served_in_order(
     standalone: Server, tmp_path: Path, kind: str, limit: int
 ) -> None:
     """First come, first served, though the clocks of the processes are hours apart."""
@@ -68,8 +68,8 @@ def test_sixteen_who_live_are_served_in_turn(
     )
     contest.set_clocks(-3600.0, 0.0, 3600.0, 7200.0)
     with contest:
-        time.sleep(STRUCK_S)
-        eventually(lambda: all(turns >= 4 for turns in _turns(contest.grants(), 16)))
+        time.sleep(FAULTS_S)
+        eventually(lambda: all(count >= 4 for count in _counts(contest.grants(), 16)))
         history = contest.stop()
     check(history, limit)
     first, last = {}, {}
@@ -77,25 +77,25 @@ def test_sixteen_who_live_are_served_in_turn(
         first.setdefault(op.fields["holder"], op.return_ns)
         last[op.fields["holder"]] = op.return_ns
     assert len(first) == 16
-    together = range(max(first.values()), min(last.values()))  # all were there
-    # Who comes for the first time has to connect, and may be held up there.
+    together = range(max(first.values()), min(last.values()))  # all holders were running
+    # The first acquisition of a holder connects first, which may take long.
     first_come_first_served([op for op in history if op.invoke_ns > together.start])
-    shares = _turns([op for op in granted(history) if op.return_ns in together], 16)
-    # Who was held up, or whose process was, missed the turns of that time.
-    turn_ns = len(together) / max(shares)
-    missed = longest_silence_ns([op for op in history if op.invoke_ns in together]) / turn_ns
+    shares = _counts([op for op in granted(history) if op.return_ns in together], 16)
+    # A holder gets no permits while its process is silent.
+    each_ns = len(together) / max(shares)
+    missed = longest_silence_ns([op for op in history if op.invoke_ns in together]) / each_ns
     assert max(shares) - min(shares) <= 2 + missed
 
 
-def _turns(grants: list[Operation], holders: int) -> list[int]:
-    """How many each holder had."""
+def _counts(grants: list[Operation], holders: int) -> list[int]:
+    """Return how many permits each holder got."""
     had = Counter(op.fields["holder"] for op in grants)
     return [*had.values(), *[0] * (holders - len(had))]
 
 
 @contextmanager
 def losing(proxy: Proxy, seed: int, every_s: tuple[float, float]) -> Iterator[list[str]]:
-    """While the block runs, lose replies, requests and connections at random."""
+    """Lose replies, requests and connections at random while the block runs."""
     choices, over, done = random.Random(seed), threading.Event(), []
     scripts = [script.sha1.encode() for script in (ACQUIRE, RELEASE, RENEW, SET)]
 
@@ -119,7 +119,7 @@ def losing(proxy: Proxy, seed: int, every_s: tuple[float, float]) -> Iterator[li
 
 
 @pytest.mark.parametrize(("kind", "limit"), SEMAPHORE)
-def test_nothing_is_held_twice_whatever_is_lost(
+def test_nothing_is_held_twice_while_messages_are_lost(
     standalone: Server, proxy: Proxy, tmp_path: Path, seed: int, kind: str, limit: int
 ) -> None:
     with Contest(proxy.url, tmp_path, 4, holders=4, kind=kind, limit=limit, hold_s=0.02) as contest:
@@ -131,7 +131,7 @@ def test_nothing_is_held_twice_whatever_is_lost(
     check(history, limit)
     with Holdfast.from_url(standalone.url, namespace=contest.namespace) as hf:
         held = (hf.lock if kind == "lock" else hf.semaphore)(KEY)
-        held.acquire(timeout=60).release()  # it comes after whoever was left in line
+        held.acquire(timeout=60).release()  # after all remaining waiters
         eventually(lambda: held.inspect().waiters == ())
 
 
@@ -139,20 +139,20 @@ def test_nothing_is_held_twice_whatever_is_lost(
 def test_nothing_is_held_twice_when_the_server_is_killed(
     fresh_server: Server, tmp_path: Path, seed: int, kind: str, limit: int
 ) -> None:
-    """It keeps what it acknowledged, and comes back."""
+    """The server keeps what it acknowledged, and restarts."""
     with Contest(
         fresh_server.url, tmp_path, 4, holders=4, kind=kind, limit=limit, hold_s=0.02
     ) as contest:
         with Nemesis(
             seed, [fresh_server], actions=[kill, pause], every=(0.5, 1.5), lasting=(0.1, 2.0)
         ):
-            time.sleep(STRUCK_S)
+            time.sleep(FAULTS_S)
         eventually(lambda: len(contest.grants()) > 20, ENOUGH_S)
         history = contest.stop()
     check(history, limit)
 
 
-def test_sixteen_holders_whose_server_forgets_everything(
+def test_sixteen_holders_while_the_server_loses_its_data(
     fresh_server: Server, tmp_path: Path
 ) -> None:
     with Contest(fresh_server.url, tmp_path, 4, holders=4, hold_s=0.02) as contest:
@@ -186,9 +186,10 @@ def test_nothing_is_held_twice_in_many_rounds(
 
 
 @pytest.mark.parametrize(
-    ("kind", "limit"), [("seed lock", 1), pytest.param("seed semaphore", 3, marks=pytest.mark.long)]
+    ("kind", "limit"),
+    [("naive lock", 1), pytest.param("naive semaphore", 3, marks=pytest.mark.long)],
 )
-def test_the_checkers_catch_the_locks_of_the_seed(
+def test_the_checkers_find_the_errors_of_naive_locks(
     standalone: Server, tmp_path: Path, kind: str, limit: int
 ) -> None:
     with Contest(standalone.url, tmp_path, 4, kind=kind, limit=limit, hold_s=0.3) as contest:
@@ -215,6 +216,6 @@ def found(history: list[Operation], limit: int) -> str:
 
 
 def holding(history: list[Operation]) -> str | None:
-    """The process of the latest holder, if it has not given its place back."""
+    """Return the process of the latest holder, or None after its release."""
     latest = max(history, key=lambda op: op.return_ns or 0, default=None)
     return latest.process if latest is not None and latest.kind == "acquire" else None

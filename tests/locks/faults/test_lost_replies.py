@@ -1,4 +1,4 @@
-"""Lost requests and lost replies at each script: the grant is answered again, nothing is left."""
+"""Lost requests and replies at each script: grants are repeated, and nothing is left behind."""
 
 import asyncio
 import secrets
@@ -14,15 +14,15 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async, eventually_grows
 from holdfast import AsyncHoldfast, Holdfast
-from holdfast.locks._async.lock import acquisition as turn
+from holdfast.locks._async import acquisition
 from holdfast.locks._sync.permits import ACQUIRE, RELEASE, RENEW
 
-WAYS = ["drop_reply", "drop_request"]
+LOSSES = ["drop_reply", "drop_request"]
 
 
 @pytest.fixture
 def direct(standalone: Server) -> Iterator[Holdfast]:
-    """A client that does not go through the proxy, and has made the server know the scripts."""
+    """Return a client that does not use the proxy, and has loaded the scripts."""
     namespace = f"lost-{secrets.token_hex(4)}"
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         lease = hf.semaphore("warm", limit=1).acquire()
@@ -39,19 +39,19 @@ def is_free(hf: Holdfast, name: str = "l") -> bool:
 
 
 @pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("way", WAYS)
-def test_a_lost_acquire_is_asked_again(
-    half: Half, proxy: Proxy, direct: Holdfast, way: str, known: bool
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_lost_acquire_is_repeated(
+    half: Half, proxy: Proxy, direct: Holdfast, loss: str, known: bool
 ) -> None:
-    """And got the place that it has already: it does not wait for itself.
+    """The repeated call gets the permit that was granted: it does not wait for itself.
 
-    The first call of a client looks for the way, those that know it take a shorter one.
+    The first call of a client resolves the route; later calls use the fast path.
     """
     hf = half.client(proxy.url, direct.namespace)
     lock = hf.lock("l", lease=60.0)
     if known:
         half.do(half.do(hf.lock("other").acquire()).release())
-    fault = getattr(proxy, way)(match=ACQUIRE.sha1.encode())
+    fault = getattr(proxy, loss)(match=ACQUIRE.sha1.encode())
     lease = half.do(lock.acquire(timeout=60))
     assert fault.fired == 1
     state = direct.lock("l").inspect()
@@ -60,14 +60,12 @@ def test_a_lost_acquire_is_asked_again(
     assert is_free(direct)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_lost_enqueue_is_asked_again(
-    half: Half, proxy: Proxy, direct: Holdfast, way: str
-) -> None:
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_lost_enqueue_is_repeated(half: Half, proxy: Proxy, direct: Holdfast, loss: str) -> None:
     lock = half.client(proxy.url, direct.namespace).lock("l")
     holding = direct.lock("l").acquire()
     half.do(lock.try_acquire())
-    fault = getattr(proxy, way)(2, match=ACQUIRE.sha1.encode())
+    fault = getattr(proxy, loss)(2, match=ACQUIRE.sha1.encode())
 
     def release() -> None:
         eventually(lambda: direct.lock("l").inspect().waiters)
@@ -83,43 +81,43 @@ def test_a_lost_enqueue_is_asked_again(
     assert is_free(direct)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_lost_release_is_sent_again(half: Half, proxy: Proxy, direct: Holdfast, way: str) -> None:
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_lost_release_is_repeated(half: Half, proxy: Proxy, direct: Holdfast, loss: str) -> None:
     lock = half.client(proxy.url, direct.namespace).lock("l")
     lease = half.do(lock.acquire())
-    fault = getattr(proxy, way)(match=RELEASE.sha1.encode())
+    fault = getattr(proxy, loss)(match=RELEASE.sha1.encode())
     half.do(lease.release())
     assert fault.fired == 1
     assert is_free(direct)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_lost_release_does_not_take_the_successors_place(
-    half: Half, proxy: Proxy, direct: Holdfast, way: str
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_repeated_release_does_not_take_the_permit_of_the_successor(
+    half: Half, proxy: Proxy, direct: Holdfast, loss: str
 ) -> None:
     lock = half.client(proxy.url, direct.namespace).lock("l")
     lease = half.do(lock.acquire())
-    heirs: list[Any] = []
+    successors: list[Any] = []
 
     def wait() -> None:
-        heir = direct.lock("l").acquire(timeout=60)
-        heir.renew()  # so it lasts for longer than a claim
-        heirs.append(heir)
+        successor = direct.lock("l").acquire(timeout=60)
+        successor.renew()  # so that it outlives its claim
+        successors.append(successor)
 
     waiting = threading.Thread(target=wait)
     waiting.start()
     eventually(lambda: len(direct.lock("l").inspect().waiters) == 1)
-    getattr(proxy, way)(match=RELEASE.sha1.encode())
+    getattr(proxy, loss)(match=RELEASE.sha1.encode())
     half.do(lease.release())
     waiting.join()
-    [heir] = heirs
-    assert direct.lock("l").inspect().holder == heir.holder
-    assert not heir.lost
-    heir.release()
+    [successor] = successors
+    assert direct.lock("l").inspect().holder == successor.holder
+    assert not successor.lost
+    successor.release()
     assert is_free(direct)
 
 
-def test_lost_renewals_are_tried_again(half: Half, proxy: Proxy, direct: Holdfast) -> None:
+def test_lost_renewals_are_repeated(half: Half, proxy: Proxy, direct: Holdfast) -> None:
     lock = half.client(proxy.url, direct.namespace).lock("l", lease=6.0)
     lease = half.do(lock.acquire())
     fault = proxy.drop_replies(2, match=RENEW.sha1.encode())
@@ -128,10 +126,10 @@ def test_lost_renewals_are_tried_again(half: Half, proxy: Proxy, direct: Holdfas
     half.do(lease.release())
 
 
-async def test_a_lost_reply_that_spared_a_ring(
+async def test_a_lost_reply_with_a_message_for_a_local_waiter(
     proxy: Proxy, direct: Holdfast, standalone: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turn, "LOOK_S", 300.0)
+    monkeypatch.setattr(acquisition, "CHECK_EVERY_S", 300.0)
     holding = direct.semaphore("s", limit=1, lease=600.0).acquire()
     async with AsyncHoldfast.from_url(proxy.url, namespace=direct.namespace) as hf:
         semaphore = hf.semaphore("s")
@@ -145,21 +143,21 @@ async def test_a_lost_reply_that_spared_a_ring(
     holding.release()
 
 
-def test_a_late_copy_of_an_acquire_takes_no_place(
+def test_a_late_copy_of_an_acquire_takes_no_permit(
     half: Half, proxy: Proxy, direct: Holdfast, standalone: Server
 ) -> None:
     lock = half.client(proxy.url, direct.namespace).lock("l")
     proxy.drop_reply(match=ACQUIRE.sha1.encode())
     lease = half.do(lock.acquire())
     half.do(lease.release())
-    places = direct.lock("l")._places
-    reply = places.ask(lease.holder, "", again=False)
-    assert reply[0] == b"over"
+    permits = direct.lock("l")._permits
+    reply = permits.acquire(lease.holder, "", repeated=False)
+    assert reply[0] == b"ended"
     assert is_free(direct)
 
 
-def test_a_ring_that_is_lost_costs_a_second(half: Half, proxy: Proxy, direct: Holdfast) -> None:
-    """Its waiter looks by itself before its claim ends."""
+def test_a_lost_notification_costs_a_second(half: Half, proxy: Proxy, direct: Holdfast) -> None:
+    """The waiter checks by itself before its claim ends."""
     hf = half.client(proxy.url, direct.namespace)
     holding = direct.lock("l", lease=600.0).acquire()
 
@@ -177,10 +175,10 @@ def test_a_ring_that_is_lost_costs_a_second(half: Half, proxy: Proxy, direct: Ho
     assert is_free(direct)
 
 
-def test_a_waiter_whose_subscription_was_cut_is_served(
+def test_a_waiter_that_lost_its_subscription_is_served(
     half: Half, proxy: Proxy, direct: Holdfast, standalone: Server
 ) -> None:
-    """It was taken for dead, and is back in its old place once it listens again."""
+    """It was removed from the wait queue, and gets its ticket back once it has subscribed again."""
     hf = half.client(proxy.url, direct.namespace)
     holding = direct.lock("l", lease=600.0).acquire()
 

@@ -1,4 +1,4 @@
-"""A server that restarts from an older state: each lock becomes free, and losses are reported."""
+"""Locks on a server that restarts from an older state: they become free, losses are reported."""
 
 import contextlib
 import secrets
@@ -17,7 +17,7 @@ FREE_S = 30.0
 """A guard against hanging: an abandoned permit costs a lease and some seconds."""
 
 
-class Contest:
+class TwoClients:
     """Two clients that want one lock, or the last permit of a semaphore."""
 
     def __init__(self, half: Half, rollback: Rollback, kind: str) -> None:
@@ -38,14 +38,14 @@ class Contest:
         self.half.insist(lease.release)
 
     def waiting(self, side: int) -> list[Any]:
-        """A list that gets the lease, once it is granted to a thread that waits in line."""
+        """Let a thread wait; return a list that gets its lease."""
         granted: list[Any] = []
         threading.Thread(target=lambda: granted.append(self.acquire(side)), daemon=True).start()
         eventually(lambda: self.half.do(self.sides[0].inspect()).waiters)
         return granted
 
     def becomes_free(self) -> None:
-        """Both can have it, one after the other; then no one holds it, or waits for it."""
+        """Check that both clients get it in turn, and that it is free afterwards."""
         for side in (0, 1):
             self.release(self.acquire(side))
         eventually(self._is_free, FREE_S)
@@ -57,84 +57,88 @@ class Contest:
 
 
 @pytest.fixture(params=["lock", "semaphore"])
-def contest(request: pytest.FixtureRequest, half: Half, rollback: Rollback) -> Contest:
-    return Contest(half, rollback, request.param)
+def clients(request: pytest.FixtureRequest, half: Half, rollback: Rollback) -> TwoClients:
+    return TwoClients(half, rollback, request.param)
 
 
-def test_a_released_lease_that_comes_back_ends(contest: Contest, rollback: Rollback) -> None:
-    lease = contest.acquire(0)
+def test_a_released_lease_that_is_restored_ends(clients: TwoClients, rollback: Rollback) -> None:
+    lease = clients.acquire(0)
     rollback.save()
-    contest.release(lease)
+    clients.release(lease)
     rollback.restart()
-    contest.becomes_free()
+    clients.becomes_free()
 
 
-def test_a_holder_whom_the_server_forgot_is_told(contest: Contest, rollback: Rollback) -> None:
+def test_a_holder_that_the_server_forgot_learns_of_the_loss(
+    clients: TwoClients, rollback: Rollback
+) -> None:
     rollback.save()
-    lease = contest.acquire(0)
+    lease = clients.acquire(0)
     rollback.restart()
     eventually(lambda: lease.lost, FREE_S)
     with pytest.raises(LeaseLost):
-        contest.release(lease)
-    contest.becomes_free()
+        clients.release(lease)
+    clients.becomes_free()
 
 
-def test_a_holder_that_the_server_still_knows_goes_on(contest: Contest, rollback: Rollback) -> None:
-    """The renewals that the server lost cost nothing, if it is back in time."""
-    lease = contest.acquire(0)
+def test_a_holder_that_the_server_still_knows_continues(
+    clients: TwoClients, rollback: Rollback
+) -> None:
+    """Lost renewals cost nothing if the server is back in time."""
+    lease = clients.acquire(0)
     rollback.save()
     rollback.restart()
-    if not lease.lost:  # the machine was quick enough
-        granted = contest.waiting(1)
-        contest.release(lease)
+    if not lease.lost:  # unless the machine was too slow
+        granted = clients.waiting(1)
+        clients.release(lease)
         eventually(lambda: granted, FREE_S)
-        contest.release(granted[0])
-    contest.becomes_free()
+        clients.release(granted[0])
+    clients.becomes_free()
 
 
-def test_a_waiter_that_the_server_forgot_stands_in_line_again(
-    contest: Contest, rollback: Rollback
+def test_a_waiter_that_the_server_forgot_is_queued_again(
+    clients: TwoClients, rollback: Rollback
 ) -> None:
-    lease = contest.acquire(0)
+    lease = clients.acquire(0)
     rollback.save()
-    granted = contest.waiting(1)
+    granted = clients.waiting(1)
     rollback.restart()
     if not lease.lost:
-        contest.half.insist(lease.release)
+        clients.half.insist(lease.release)
     eventually(lambda: granted, FREE_S)
-    contest.release(granted[0])
-    contest.becomes_free()
+    clients.release(granted[0])
+    clients.becomes_free()
 
 
 @pytest.mark.parametrize("then", ["held", "released"])
-def test_a_waiter_that_was_served_since_then_blocks_nobody(
-    contest: Contest, rollback: Rollback, then: str
+def test_a_waiter_that_was_served_since_then_blocks_no_other(
+    clients: TwoClients, rollback: Rollback, then: str
 ) -> None:
-    lease = contest.acquire(0)
-    granted = contest.waiting(1)
+    lease = clients.acquire(0)
+    granted = clients.waiting(1)
     rollback.save()
-    contest.release(lease)
+    clients.release(lease)
     eventually(lambda: granted, FREE_S)
     if then == "released":
-        contest.release(granted[0])
+        clients.release(granted[0])
     rollback.restart()
     if then == "held":
         with contextlib.suppress(LeaseLost):  # the server does not know of it
-            contest.release(granted[0])
-    contest.becomes_free()
+            clients.release(granted[0])
+    clients.becomes_free()
 
 
-def test_a_fence_that_the_server_forgot_is_not_given_out_again(
-    contest: Contest, rollback: Rollback
+def test_a_fence_that_the_server_forgot_is_not_used_again(
+    clients: TwoClients, rollback: Rollback
 ) -> None:
-    """The clock of the server goes on, so later fences are higher than all that it forgot."""
+    """Fences follow the server's clock, so new ones are higher than those that it forgot."""
     rollback.save()
     fences = []
     for side in (0, 1, 0):
-        lease = contest.acquire(side)
+        lease = clients.acquire(side)
         fences.append(lease.fence)
-        contest.release(lease)
+        clients.release(lease)
     rollback.restart()
-    lease = contest.acquire(1)
+    lease = clients.acquire(1)
     assert lease.fence > max(fences)
-    contest.release(lease)
+    clients.release(lease)

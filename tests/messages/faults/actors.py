@@ -1,7 +1,7 @@
-"""What senders and readers do in a round of trouble, and put on record: `act`.
+"""Processes that send and read while faults are injected, and record what they do: `act`.
 
-An actor goes on until it is killed. One that is started again does what a program would: a sender
-repeats what it does not know the end of, under its name; a reader reads what is not acknowledged.
+An actor runs until it is killed. After a restart, a sender repeats the message with an unknown
+outcome under its operation id, and a reader fetches what is not acknowledged.
 """
 
 import random
@@ -14,130 +14,135 @@ from typing import Any
 from faults.halves import Interrupted
 from faults.history import Operation, Recorder, read
 from holdfast import NoSuchMessage, NotAMember, ServerUnavailable, StaleBatch
-from messages.faults.desks import DESKS, Desk, News
+from messages.faults.endpoints import ENDPOINTS, Endpoint, Fetched
 
-PLAY = f"{__name__}:act"
-"""What a nursery is told."""
+ENTRY_POINT = f"{__name__}:act"
+"""The function that a nursery runs."""
 
 LEAVABLE = [f"chat-{n}" for n in range(25)]
-"""Chats that are left by their members."""
+"""The chats that `leave_all` leaves."""
 
 HANDLING_S = 0.002
-"""What a reader does with one message takes so long at most."""
+"""Seconds that a reader needs for one message, at most."""
 
 
 def act(
     *, name: str, role: str, user: str, half: str, url: str, namespace: str, folder: str, **how: Any
 ) -> None:
-    """Send, or read, until the end.
+    """Send or read until the process is killed.
 
     Args:
-        name: of the actor.
-        role: of `ROLES`.
-        user: who sends or reads; a user may have several devices.
+        name: name of the actor.
+        role: one of `ROLES`.
+        user: the user who sends or reads; several actors may have the same user.
         half: `sync` or `async`.
-        url: of the server.
-        namespace: of the round.
-        folder: for the history.
-        how: `desk` of `DESKS`, `kind` of it; `storm_s`, if all that is awaited may be cancelled.
+        url: URL of the server.
+        namespace: namespace of the round.
+        folder: folder for the history.
+        how: `endpoint`, one of `ENDPOINTS`, and its `kind`; `storm_s` if awaited calls may be
+            cancelled.
     """
-    desk = DESKS[how.pop("desk")](half, url, namespace, user=user, **how)
+    endpoint = ENDPOINTS[how.pop("endpoint")](half, url, namespace, user=user, **how)
     path = Path(folder) / f"{name}.jsonl"
     past = read([path]) if path.exists() else []
     with Recorder(path) as recorder:
-        ROLES[role](desk, user, recorder, past)
+        ROLES[role](endpoint, user, recorder, past)
 
 
-def send(desk: Desk, user: str, recorder: Recorder, past: Iterable[Operation]) -> None:
-    """Say 1, 2, 3 … ."""
-    said = [operation for operation in past if operation.kind == "send"]
+def send(endpoint: Endpoint, user: str, recorder: Recorder, past: Iterable[Operation]) -> None:
+    """Send messages with the numbers 1, 2, 3, and so on."""
+    sends = [operation for operation in past if operation.kind == "send"]
     number = 1
-    if said:
-        last = said[-1]
+    if sends:
+        last = sends[-1]
         number = last.fields["number"] + (last.outcome == "ok")
     while True:
-        say(desk, user, recorder, number)
+        send_one(endpoint, user, recorder, number)
         number += 1
         time.sleep(random.uniform(0, HANDLING_S))
 
 
-def say(desk: Desk, user: str, recorder: Recorder, number: int) -> None:
-    """Send one message."""
+def send_one(endpoint: Endpoint, user: str, recorder: Recorder, number: int) -> None:
+    """Send one message, and record it."""
     with recorder.operation("send", key=user, number=number) as pending:
-        pending.result = desk.send([user, number], user, f"{user}-{number}")
+        pending.result = endpoint.send([user, number], user, f"{user}-{number}")
 
 
-def receive(desk: Desk, user: str, recorder: Recorder, _: Iterable[Operation]) -> None:
-    """Read, handle, acknowledge; mostly."""
+def receive(endpoint: Endpoint, user: str, recorder: Recorder, _: Iterable[Operation]) -> None:
+    """Fetch and handle messages; acknowledge four of five batches."""
     while True:
-        news = fetched(desk, user, recorder, random.randint(1, 20))
-        handle(news, user, recorder, HANDLING_S)
+        result = fetched(endpoint, user, recorder, random.randint(1, 20))
+        handle(result, user, recorder, HANDLING_S)
         if random.random() < 0.8:
-            acknowledge(desk, news, user, recorder)
+            acknowledge(endpoint, result, user, recorder)
 
 
-def receive_hastily(desk: Desk, user: str, recorder: Recorder, _: Iterable[Operation]) -> None:
-    """Acknowledge before anything is handled, as nobody must."""
-    while True:
-        news = fetched(desk, user, recorder, random.randint(1, 20))
-        acknowledge(desk, news, user, recorder)
-        handle(news, user, recorder, HANDLING_S)
-
-
-def receive_though_it_is_lost(
-    desk: Desk, user: str, recorder: Recorder, _: Iterable[Operation]
+def acknowledge_first(
+    endpoint: Endpoint, user: str, recorder: Recorder, _: Iterable[Operation]
 ) -> None:
-    """As `receive`; what the server has forgotten meanwhile need not be acknowledged."""
+    """Acknowledge each batch before it is handled, which a correct reader must not do."""
     while True:
-        news = fetched(desk, user, recorder, random.randint(1, 20))
-        handle(news, user, recorder)
+        result = fetched(endpoint, user, recorder, random.randint(1, 20))
+        acknowledge(endpoint, result, user, recorder)
+        handle(result, user, recorder, HANDLING_S)
+
+
+def receive_lossy(
+    endpoint: Endpoint, user: str, recorder: Recorder, _: Iterable[Operation]
+) -> None:
+    """Do the same as `receive`, on a server that may lose messages before they are acknowledged."""
+    while True:
+        result = fetched(endpoint, user, recorder, random.randint(1, 20))
+        handle(result, user, recorder)
         with suppress(StaleBatch, NoSuchMessage):
-            acknowledge(desk, news, user, recorder)
+            acknowledge(endpoint, result, user, recorder)
 
 
-def come_and_go(desk: Desk, user: str, recorder: Recorder, _: Iterable[Operation]) -> None:
-    """Join, read and leave, while another device of the same user does so too."""
+def join_and_leave(
+    endpoint: Endpoint, user: str, recorder: Recorder, _: Iterable[Operation]
+) -> None:
+    """Join, fetch and leave, while another device of the same user does the same."""
     while True:
-        desk.join(user)
-        news = fetched(desk, user, recorder, random.randint(1, 20))
+        endpoint.join(user)
+        result = fetched(endpoint, user, recorder, random.randint(1, 20))
         with suppress(NotAMember):  # the other device has left
-            acknowledge(desk, news, user, recorder)
-        desk.leave(user)
+            acknowledge(endpoint, result, user, recorder)
+        endpoint.leave(user)
 
 
-def leave_all(desk: Desk, user: str, recorder: Recorder, _: Iterable[Operation]) -> None:
-    """Leave one chat after the other; who begins anew begins with the first."""
+def leave_all(endpoint: Endpoint, user: str, recorder: Recorder, _: Iterable[Operation]) -> None:
+    """Leave one chat after the other; after a restart, begin with the first one."""
     for chat in LEAVABLE:
-        desk.leave(user, chat)
+        endpoint.leave(user, chat)
     with recorder.operation("gone", key=user):
         pass
 
 
-def fetched(desk: Desk, user: str, recorder: Recorder, limit: int) -> News:
-    """What is new, on record."""
+def fetched(endpoint: Endpoint, user: str, recorder: Recorder, limit: int) -> Fetched:
+    """Fetch new messages, and record them."""
     with recorder.operation("fetch", key=user) as pending:
-        news = desk.fetch(limit)
-        pending.result = {"seqs": news.seqs, "bodies": news.bodies, "gap": news.gap}
-    return news
+        result = endpoint.fetch(limit)
+        pending.result = {"seqs": result.seqs, "bodies": result.bodies, "gap": result.gap}
+    return result
 
 
-def handle(news: News, user: str, recorder: Recorder, at_most_s: float = 0.0) -> None:
-    """What messages are for. On record once it is over."""
-    if news.gap:
-        with recorder.operation("told", key=user, gap=news.gap):
+def handle(result: Fetched, user: str, recorder: Recorder, at_most_s: float = 0.0) -> None:
+    """Process messages, and record each one when it is done."""
+    if result.gap:
+        with recorder.operation("gap", key=user, gap=result.gap):
             pass
-    for seq in news.seqs:
+    for seq in result.seqs:
         with recorder.operation("handle", key=user, seq=seq):
             time.sleep(random.uniform(0, at_most_s))
 
 
-def acknowledge(desk: Desk, news: News, user: str, recorder: Recorder) -> None:
-    """Say so; nothing depends on whether it is heard."""
-    if not news.upto:
+def acknowledge(endpoint: Endpoint, result: Fetched, user: str, recorder: Recorder) -> None:
+    """Acknowledge messages, and record the outcome, which may be unknown."""
+    if not result.upto:
         return
-    with recorder.operation("ack", key=user, upto=news.upto) as pending:
+    with recorder.operation("ack", key=user, upto=result.upto) as pending:
         try:
-            desk.ack(news)
+            endpoint.ack(result)
         except (ServerUnavailable, Interrupted):
             pending.unknown()
 
@@ -145,8 +150,8 @@ def acknowledge(desk: Desk, news: News, user: str, recorder: Recorder) -> None:
 ROLES: dict[str, Callable[[Any, str, Recorder, Iterable[Operation]], None]] = {
     "send": send,
     "receive": receive,
-    "receive_hastily": receive_hastily,
-    "receive_though_it_is_lost": receive_though_it_is_lost,
-    "come_and_go": come_and_go,
+    "acknowledge_first": acknowledge_first,
+    "receive_lossy": receive_lossy,
+    "join_and_leave": join_and_leave,
     "leave_all": leave_all,
 }

@@ -1,4 +1,4 @@
-"""One round: senders and readers of one chat or mailbox, trouble, and then calm: `Round`."""
+"""One round: senders and readers of one chat or mailbox, with faults and then without: `Round`."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ from faults.servers import Server
 from faults.stubborn import insist
 from faults.waiting import eventually
 from holdfast import Holdfast
-from messages.faults.actors import PLAY, acknowledge, fetched, handle, say
-from messages.faults.desks import DESKS, PLACE, Desk
+from messages.faults.actors import ENTRY_POINT, acknowledge, fetched, handle, send_one
+from messages.faults.endpoints import ENDPOINTS, TARGET, Endpoint
 from soundness import assert_sound
 
-TROUBLE_S = 0.25
+FAULTS_S = 0.25
 FEW = 5  # of messages that are kept, so that readers are late
 PLENTY = 100_000
 SENDERS, READERS, GUEST = ["jack", "jill"], ["ruth", "rose"], "gwen"
 LAST = 10**6
-"""The number of a sender's last message: nobody came so far in the trouble."""
+"""The number of a sender's last message. No sender reaches it while faults are injected."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Who takes part in what.
+class Scenario:
+    """The actors and the faults of a round.
 
     Attributes:
-        seed: of the trouble.
+        seed: seed of the faults.
         kind: `chat` or `mailbox`.
         keep: what a chat keeps, or the capacity of a mailbox that drops the oldest.
-        desk: whose chat it is, of `DESKS`.
-        reading: what readers do, of `ROLES`.
-        struck: which roles are killed and paused.
-        outages: whether the server and the network are struck too.
+        endpoint: one of `ENDPOINTS`.
+        reading: what readers do, one of `ROLES`.
+        struck: the roles that are killed and paused.
+        outages: whether the server and the network fail too.
     """
 
     seed: int
     kind: str = "chat"
     keep: int | str = PLENTY
-    desk: str = "holdfast"
+    endpoint: str = "holdfast"
     reading: str = "receive"
-    struck: Collection[str] = ("send", "receive", "receive_hastily", "come_and_go")
+    struck: Collection[str] = ("send", "receive", "acknowledge_first", "join_and_leave")
     outages: bool = True
 
     @classmethod
-    def of(cls, seed: int) -> Plan:
-        """One of all kinds."""
+    def of(cls, seed: int) -> Scenario:
+        """Return the scenario for *seed*: five of them in turn."""
         kind, keep = [
             ("chat", PLENTY),
             ("chat", "until_read"),
@@ -67,25 +67,25 @@ class Plan:
 
     @property
     def readers(self) -> list[str]:
-        """Who reads; the first one has two devices. A mailbox has but one owner."""
+        """Return the readers. The first one has two devices. A mailbox has only one reader."""
         return READERS if self.kind == "chat" else READERS[:1]
 
     @property
     def has_guest(self) -> bool:
-        """Whether somebody comes and goes, on two devices."""
-        return self.kind == "chat" and self.desk == "holdfast"
+        """Return whether a guest joins and leaves, on two devices."""
+        return self.kind == "chat" and self.endpoint == "holdfast"
 
     @property
     def dropped(self) -> int | None:
-        """How many messages are kept that are not read; None: all."""
+        """Return how many unread messages are kept; None: all."""
         return FEW if self.keep == FEW else None
 
 
 class Round:
-    """The actors of a plan, on a server of the test.
+    """The actors of a scenario, on a server of the test.
 
     Args:
-        plan: what is played.
+        scenario: the scenario.
         server: that keeps what it acknowledged.
         nursery: where actors come from.
         folder: for the histories.
@@ -93,108 +93,115 @@ class Round:
     """
 
     def __init__(
-        self, plan: Plan, server: Server, nursery: Nursery, folder: Path, namespace: str = ""
+        self,
+        scenario: Scenario,
+        server: Server,
+        nursery: Nursery,
+        folder: Path,
+        namespace: str = "",
     ) -> None:
-        self.plan = plan
+        self.scenario = scenario
         self._server = server
         self._nursery = nursery
-        self._namespace = namespace or f"round-{plan.seed}-{secrets.token_hex(4)}"
+        self._namespace = namespace or f"round-{scenario.seed}-{secrets.token_hex(4)}"
         self._folder = folder / self._namespace
         self._folder.mkdir(exist_ok=True)
 
     def history(self) -> Sequence[Operation]:
-        """Play it: some trouble, and then readers who come to the end; all on record.
+        """Run the round until the readers have read all messages; return the history.
 
         Raises:
-            Exception: a sender cannot send any more when all is calm.
+            Exception: a sender still fails after the faults have ended.
         """
-        plan = self.plan
-        if plan.desk == "holdfast":
-            self.found()
+        scenario = self.scenario
+        if scenario.endpoint == "holdfast":
+            self.create()
         with Proxy(self._server.address) as proxy:
             actors = self.actors(proxy.url)
             try:
                 for actor in actors.values():
                     actor.start()
-                eventually(lambda: all(map(self._is_at_work, actors)), reason="all are at work")
-                self._trouble(actors, proxy)
+                eventually(
+                    lambda: all(map(self._has_begun, actors)), reason="all actors have begun"
+                )
+                self._inject_faults(actors, proxy)
             finally:
                 for actor in actors.values():
                     actor.kill()
-        self.calm()
-        if plan.desk == "holdfast":
+        self.finish()
+        if scenario.endpoint == "holdfast":
             assert_sound(self._server.url, self._namespace)
         return self.recorded()
 
     def recorded(self) -> Sequence[Operation]:
-        """What is on record."""
+        """Return the recorded operations."""
         return read(self._folder.glob("*.jsonl"))
 
-    def found(self) -> None:
-        """Make the place."""
+    def create(self) -> None:
+        """Create the chat or mailbox."""
         with Holdfast.from_url(self._server.url, namespace=self._namespace) as hf:
-            if self.plan.kind == "mailbox":
-                place: Any = hf.mailbox(PLACE)
-                place.redefine(capacity=self.plan.keep, overflow="drop_oldest")
+            if self.scenario.kind == "mailbox":
+                target: Any = hf.mailbox(TARGET)
+                target.redefine(capacity=self.scenario.keep, overflow="drop_oldest")
             else:
-                # The first message is as those of the others: the first of its sender.
+                # Like all other messages, this one has the sender and its number as the body.
                 with Recorder(self._folder / "founder.jsonl") as recorder:
                     founder = "founder"
-                    members, keep = [*SENDERS, *READERS, founder], self.plan.keep
+                    members, keep = [*SENDERS, *READERS, founder], self.scenario.keep
                     with recorder.operation("send", key=founder, number=1) as pending:
-                        place = hf.create_chat(
-                            members, sender=founder, body=[founder, 1], chat_id=PLACE, keep=keep
+                        target = hf.create_chat(
+                            members, sender=founder, body=[founder, 1], chat_id=TARGET, keep=keep
                         )
                         pending.result = 1
-                place.leave(founder)
+                target.leave(founder)
 
     def actors(self, url: str, **how: Any) -> dict[str, Actor]:
-        """Everybody, by name: half of them of each half, who find the server at *url*."""
+        """Return the actors by name, of both halves, connected to the server at *url*."""
         parts = [("send", user, half) for user, half in zip(SENDERS, _HALVES, strict=True)]
-        parts += [(self.plan.reading, user, half) for user in READERS[:1] for half in _HALVES]
-        parts += [(self.plan.reading, user, "async") for user in self.plan.readers[1:]]
-        parts += [("come_and_go", GUEST, half) for half in _HALVES if self.plan.has_guest]
-        how |= {"kind": self.plan.kind, "desk": self.plan.desk}
+        parts += [(self.scenario.reading, user, half) for user in READERS[:1] for half in _HALVES]
+        parts += [(self.scenario.reading, user, "async") for user in self.scenario.readers[1:]]
+        parts += [("join_and_leave", GUEST, half) for half in _HALVES if self.scenario.has_guest]
+        how |= {"kind": self.scenario.kind, "endpoint": self.scenario.endpoint}
         where = {"url": url, "namespace": self._namespace, "folder": str(self._folder)}
         actors: dict[str, Actor] = {}
         for role, user, half in parts:
             who = {"name": f"{role}-{user}-{half}", "role": role, "user": user, "half": half}
-            about = {**who, **where, **how, "seed": str(self.plan.seed)}
-            actors[f"{role}-{user}-{half}"] = Actor(self._nursery, PLAY, **about)
+            about = {**who, **where, **how, "seed": str(self.scenario.seed)}
+            actors[f"{role}-{user}-{half}"] = Actor(self._nursery, ENTRY_POINT, **about)
         return actors
 
-    def _is_at_work(self, name: str) -> bool:
-        """Whether an actor has begun: on a busy machine the trouble may be over before."""
+    def _has_begun(self, name: str) -> bool:
+        """Return whether an actor has begun: on a busy machine it may begin after the faults."""
         path = self._folder / f"{name}.jsonl"
         return path.exists() and path.stat().st_size > 0
 
-    def _trouble(self, actors: dict[str, Actor], proxy: Proxy) -> None:
-        plan = self.plan
-        victims = [one for name, one in actors.items() if name.partition("-")[0] in plan.struck]
-        with ExitStack() as trouble:
+    def _inject_faults(self, actors: dict[str, Actor], proxy: Proxy) -> None:
+        scenario = self.scenario
+        victims = [one for name, one in actors.items() if name.partition("-")[0] in scenario.struck]
+        with ExitStack() as faults:
             for n in range(2):
-                blows = Nemesis(
-                    plan.seed * 3 + n,
+                nemesis = Nemesis(
+                    scenario.seed * 3 + n,
                     victims[n::2],
                     actions=(kill, kill, pause),
                     every=(0.04, 0.16),
                     lasting=(0, 0.06),
                 )
-                trouble.enter_context(blows)
-            if plan.outages:
-                trouble.enter_context(self._outages(proxy))
+                faults.enter_context(nemesis)
+            if scenario.outages:
+                faults.enter_context(self._outages(proxy))
             else:
-                time.sleep(TROUBLE_S)
+                time.sleep(FAULTS_S)
 
     @contextmanager
     def _outages(self, proxy: Proxy) -> Iterator[None]:
-        """Cut connections and lost replies; in every second round the server is struck as well."""
-        choices, until_s = random.Random(self.plan.seed), time.monotonic() + TROUBLE_S
+        """Cut connections and drop replies; in every second round also kill the server."""
+        choices, until_s = random.Random(self.scenario.seed), time.monotonic() + FAULTS_S
         with ExitStack() as more:
-            if self.plan.seed % 2:
+            if self.scenario.seed % 2:
                 more.enter_context(
                     Nemesis(
-                        self.plan.seed,
+                        self.scenario.seed,
                         [self._server],
                         actions=(kill, restart, pause),
                         every=(0.05, 0.2),
@@ -212,30 +219,32 @@ class Round:
                     case _:
                         proxy.drop_reply(match=b"EVALSHA")
 
-    def calm(self) -> None:
-        """Each sender that was struck says one thing more, and each reader reads to the end."""
-        with Recorder(self._folder / "calm.jsonl") as recorder:
-            for user in SENDERS if "send" in self.plan.struck else []:
-                with closing(self._desk(user)) as desk:
-                    say(desk, user, recorder, LAST)
-            for user in self.plan.readers:
-                with closing(self._desk(user)) as desk:
-                    while (news := fetched(desk, user, recorder, 500)).upto:
-                        handle(news, user, recorder)
-                        acknowledge(desk, news, user, recorder)
-        if self.plan.has_guest:
-            self._see_off()
+    def finish(self) -> None:
+        """Let each killed sender send one more message, and each reader read all messages."""
+        with Recorder(self._folder / "finish.jsonl") as recorder:
+            for user in SENDERS if "send" in self.scenario.struck else []:
+                with closing(self._endpoint(user)) as endpoint:
+                    send_one(endpoint, user, recorder, LAST)
+            for user in self.scenario.readers:
+                with closing(self._endpoint(user)) as endpoint:
+                    while (result := fetched(endpoint, user, recorder, 500)).upto:
+                        handle(result, user, recorder)
+                        acknowledge(endpoint, result, user, recorder)
+        if self.scenario.has_guest:
+            self._remove_guest()
 
-    def _see_off(self) -> None:
-        """The guest leaves, and no ghost of it stays."""
+    def _remove_guest(self) -> None:
+        """Let the guest leave, and check that no cursor of it stays."""
         with Holdfast.from_url(self._server.url, namespace=self._namespace) as hf:
-            insist(lambda: hf.chat(PLACE).leave(GUEST))
-            assert sorted(insist(hf.chat(PLACE).members)) == sorted([*SENDERS, *READERS])
+            insist(lambda: hf.chat(TARGET).leave(GUEST))
+            assert sorted(insist(hf.chat(TARGET).members)) == sorted([*SENDERS, *READERS])
             assert insist(hf.inbox(GUEST).chats) == []
 
-    def _desk(self, user: str) -> Desk:
-        url, plan = self._server.url, self.plan
-        return DESKS[plan.desk]("sync", url, self._namespace, kind=plan.kind, user=user)
+    def _endpoint(self, user: str) -> Endpoint:
+        url, scenario = self._server.url, self.scenario
+        return ENDPOINTS[scenario.endpoint](
+            "sync", url, self._namespace, kind=scenario.kind, user=user
+        )
 
 
 _HALVES = ("sync", "async")

@@ -1,4 +1,4 @@
-"""Senders and readers whose connections are cut at random: nothing is lost, or out of order."""
+"""Senders and readers with connections that are cut at random: no loss, and one order."""
 
 import contextlib
 import random
@@ -18,7 +18,7 @@ from holdfast import Batch, Holdfast, Message, OutcomeUnknown, ServerUnavailable
 SENDERS, EACH = 3, 25
 
 
-def insistently(do: Callable[[], Any]) -> Any:
+def retried(do: Callable[[], Any]) -> Any:
     while True:
         try:
             return do()
@@ -29,9 +29,9 @@ def insistently(do: Callable[[], Any]) -> Any:
 
 
 def read_all(url: str, namespace: str, user: str, rng: random.Random) -> list[list[int]]:
-    """Read as one who crashes now and then; the numbers of each batch, in order.
+    """Read all messages, and return the numbers of each batch.
 
-    A crash is a reader that forgets everything between fetching and acknowledging.
+    The reader crashes now and then: it loses its state between a fetch and an acknowledgment.
     """
     shown: list[list[int]] = []
     bodies: dict[int, Any] = {}
@@ -55,7 +55,7 @@ def read_all(url: str, namespace: str, user: str, rng: random.Random) -> list[li
 
 
 def check(batch: Batch, acknowledged: int, bodies: dict[int, Any]) -> None:
-    """It begins after what was acknowledged (or a later call that did it), and has no hole."""
+    """Check that *batch* has no hole, and begins after what was acknowledged."""
     assert batch.gap is None
     first = batch.messages[0].seq
     assert first > acknowledged
@@ -70,17 +70,17 @@ def run(server: Server, seed: int) -> None:
     rng, namespace = random.Random(seed), f"cuts-{secrets.token_hex(4)}"
     over = threading.Event()
     with Proxy(server.address) as proxy, ThreadPoolExecutor(8) as threads:
-        with Holdfast.from_url(server.url, namespace=namespace) as direct:
+        with Holdfast.from_url(server.url, namespace=namespace) as direct_client:
             users = [f"s{n}" for n in range(SENDERS)]
-            direct.create_chat([*users, "r", "q"], sender="s0", body=[-1, 0], chat_id="c")
+            direct_client.create_chat([*users, "r", "q"], sender="s0", body=[-1, 0], chat_id="c")
 
         def send(n: int) -> None:
             with Holdfast.from_url(proxy.url, namespace=namespace) as hf:
                 chat = hf.chat("c")
                 for i in range(EACH):
-                    insistently(lambda i=i: chat.send([n, i], sender=f"s{n}"))  # type: ignore[misc]
+                    retried(lambda i=i: chat.send([n, i], sender=f"s{n}"))  # type: ignore[misc]
 
-        def cut() -> None:  # counted in replies: on a slow machine, too, some come through
+        def cut() -> None:  # counts replies, so that some calls succeed on a slow machine too
             due = 0
             while not over.wait(0.002):
                 if proxy.replies >= due:

@@ -1,4 +1,4 @@
-"""A server without memory: nothing new comes in, and what frees memory still works."""
+"""A server without free memory: it refuses new messages, and runs what frees memory."""
 
 import pytest
 

@@ -1,6 +1,7 @@
-"""Senders and readers are killed, the server restarted, replies lost: each message is handled.
+"""Rounds in which actors are killed, the server restarts, and replies are lost.
 
-Or its reader is told of a gap. All see one order, and only what was not acknowledged is repeated.
+Readers handle each message or get a gap for it. All readers get one order. Only messages that were
+not acknowledged are repeated.
 """
 
 from collections.abc import Iterator
@@ -11,16 +12,16 @@ import pytest
 
 from faults.nursery import Nursery
 from faults.servers import Server
-from messages.faults.round import Plan, Round
-from messages.faults.testimony import check, nothing_is_lost
+from messages.faults.history_checks import check, nothing_is_lost
+from messages.faults.round import Round, Scenario
 
-ROUNDS = 5  # of each kind one
+ROUNDS = 5  # one of each kind
 LATER = [pytest.param(part, marks=pytest.mark.long) for part in range(1, 6)]
 
-pytestmark = pytest.mark.timeout(600)  # so many rounds on a busy machine
+pytestmark = pytest.mark.timeout(600)  # for a busy machine
 
 TRIES = 30
-"""Rounds in which a bad chat has to show that it is one; the second or third mostly does."""
+"""Rounds in which an incorrect chat must fail. It mostly fails in the second or third round."""
 
 
 @pytest.fixture
@@ -29,10 +30,10 @@ def nursery() -> Iterator[Nursery]:
         yield nursery
 
 
-def play(server: Server, nursery: Nursery, folder: Path, plan: Plan) -> None:
-    history = Round(plan, server, nursery, folder).history()
-    check(history, plan.readers, plan.dropped)
-    assert "Traceback" not in nursery.output, f"an actor failed in {plan}:\n{nursery.output}"
+def run_round(server: Server, nursery: Nursery, folder: Path, scenario: Scenario) -> None:
+    history = Round(scenario, server, nursery, folder).history()
+    check(history, scenario.readers, scenario.dropped)
+    assert "Traceback" not in nursery.output, f"an actor failed in {scenario}:\n{nursery.output}"
 
 
 @pytest.mark.parametrize("part", [0, *LATER])
@@ -40,7 +41,7 @@ def test_nothing_is_lost_in_rounds_of_kills_of_each_kind(
     fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int, part: int
 ) -> None:
     for n in range(ROUNDS):
-        play(fresh_server, nursery, tmp_path, Plan.of(seed + part * ROUNDS + n))
+        run_round(fresh_server, nursery, tmp_path, Scenario.of(seed + part * ROUNDS + n))
 
 
 @pytest.mark.long
@@ -49,37 +50,39 @@ def test_nothing_is_lost_in_a_thousand_rounds_of_kills(
     fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int, part: int
 ) -> None:
     for n in range(100):
-        play(fresh_server, nursery, tmp_path, Plan.of(seed + part * 100 + n))
+        run_round(fresh_server, nursery, tmp_path, Scenario.of(seed + part * 100 + n))
 
 
-def play_badly(server: Server, nursery: Nursery, folder: Path, plan: Plan) -> None:
-    """Rounds, until nobody can send or, where readers are struck, something is lost."""
+def run_rounds(server: Server, nursery: Nursery, folder: Path, scenario: Scenario) -> None:
+    """Run rounds until a send fails, or, if readers are killed, until a message is lost."""
     for n in range(TRIES):
-        round_ = Round(replace(plan, seed=plan.seed + n, outages=False), server, nursery, folder)
+        round_ = Round(
+            replace(scenario, seed=scenario.seed + n, outages=False), server, nursery, folder
+        )
         history = round_.history()
-        for reader in plan.readers if plan.reading in plan.struck else []:
+        for reader in scenario.readers if scenario.reading in scenario.struck else []:
             nothing_is_lost(history, reader)
 
 
-def test_a_reader_that_acknowledges_too_early_is_caught(
+def test_the_checks_catch_a_reader_that_acknowledges_too_early(
     fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int
 ) -> None:
-    plan = Plan(seed, reading="receive_hastily")
+    scenario = Scenario(seed, reading="acknowledge_first")
     with pytest.raises(AssertionError, match="never handled"):
-        play_badly(fresh_server, nursery, tmp_path, plan)
+        run_rounds(fresh_server, nursery, tmp_path, scenario)
 
 
-def test_a_chat_in_which_fetching_acknowledges_is_caught(
+def test_the_checks_catch_a_chat_where_fetch_acknowledges(
     fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int
 ) -> None:
-    plan = Plan(seed, desk="seed", struck=["receive"])
+    scenario = Scenario(seed, endpoint="textbook", struck=["receive"])
     with pytest.raises(AssertionError, match="never handled"):
-        play_badly(fresh_server, nursery, tmp_path, plan)
+        run_rounds(fresh_server, nursery, tmp_path, scenario)
 
 
-def test_a_chat_with_a_lock_is_caught(
+def test_the_checks_catch_a_chat_with_a_lock(
     fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int
 ) -> None:
-    plan = Plan(seed, desk="seed", struck=["send"])
+    scenario = Scenario(seed, endpoint="textbook", struck=["send"])
     with pytest.raises(TimeoutError, match="could not get the lock"):
-        play_badly(fresh_server, nursery, tmp_path, plan)
+        run_rounds(fresh_server, nursery, tmp_path, scenario)

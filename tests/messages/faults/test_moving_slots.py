@@ -1,4 +1,4 @@
-"""Who waits hears of a message though the slot of its chat is moved about the cluster."""
+"""Waiting readers and send batches follow the slot of a chat to another node."""
 
 import asyncio
 import time
@@ -15,13 +15,15 @@ from holdfast.core.names import Namespace, Unit
 from holdfast.messages import keys
 from messages.waiting import Waiting
 
-HEARD_S = 50.0
-"""A bound against waiting for the next look, which comes after some minutes."""
+WAKE_S = 50.0
+"""A notification comes within this time; the next poll comes after minutes."""
 
 
 @pytest.fixture(scope="module")
 def own_cluster() -> Iterator[Cluster]:
-    with Cluster(3, "--cluster-node-timeout", "5000") as cluster:  # a busy machine is not dead
+    with Cluster(
+        3, "--cluster-node-timeout", "5000"
+    ) as cluster:  # a node on a busy machine must not count as failed
         yield cluster
 
 
@@ -31,20 +33,22 @@ def is_followed(cluster: Cluster, unit: Unit) -> bool:
 
 
 @pytest.mark.parametrize("half_way", [False, True], ids=["moved", "half-way"])
-def test_a_follower_goes_along_with_its_chat(
+def test_a_waiting_reader_follows_a_moved_slot(
     half: Half, own_cluster: Cluster, half_way: bool
 ) -> None:
-    """There and back; also when the message comes while the keys are under way."""
+    """Move the slot back and forth, also while the message is sent."""
     namespace = f"moving-{half_way}-{half.name}"
     unit = Namespace.of(namespace).unit(keys.CHAT, "c")
-    with Holdfast.from_url(f"{own_cluster.url}?socket_timeout=60", namespace=namespace) as direct:
-        chat = direct.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
+    with Holdfast.from_url(
+        f"{own_cluster.url}?socket_timeout=60", namespace=namespace
+    ) as direct_client:
+        chat = direct_client.create_chat(["a", "b"], sender="a", body=1, chat_id="c")
         inbox = half.client(own_cluster.url, namespace).inbox("b")
         for n in (1, 2, 3):
             for batch in half.do(inbox.fetch()):
                 half.do(inbox.ack(batch))
             waiting = Waiting(lambda: half.do(inbox.fetch(timeout=60)))
-            eventually(lambda: is_followed(own_cluster, unit), reason="it waits")
+            eventually(lambda: is_followed(own_cluster, unit), reason="the reader waits")
             with (
                 ThreadPoolExecutor(1) as threads,
                 own_cluster.moving_slot(unit.slot, own_cluster.stranger(unit.slot)) as move,
@@ -57,21 +61,21 @@ def test_a_follower_goes_along_with_its_chat(
                 assert sent.result() == n + 1
             else:
                 assert chat.send("hi", sender="a") == n + 1
-            assert waiting.woken_since(waiting.began_at) < HEARD_S
+            assert waiting.woken_since(waiting.began_at) < WAKE_S
             assert [(each.source, each.upto) for each in waiting.found] == [("c", n + 1)]
 
 
-async def test_companies_go_along_with_their_chat(own_cluster: Cluster) -> None:
-    url, namespace = f"{own_cluster.url}?socket_timeout=60", "moving-company"
+async def test_send_batches_follow_a_moved_slot(own_cluster: Cluster) -> None:
+    url, namespace = f"{own_cluster.url}?socket_timeout=60", "moving-batch"
     slot = Namespace.of(namespace).unit(keys.CHAT, "c").slot
     async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:
         chat = await hf.create_chat(["a"], sender="a", body="first", chat_id="c")
         await asyncio.gather(*[chat.send(n, sender="a") for n in range(50)])
         with own_cluster.moving_slot(slot, own_cluster.stranger(slot)) as move:
             move.migrate(limit=1)
-            crowd = [asyncio.create_task(chat.send(n, sender="a")) for n in range(50, 100)]
-            await asyncio.sleep(0.1)  # they are told to come again
-        numbers = await asyncio.gather(*crowd)
+            sends = [asyncio.create_task(chat.send(n, sender="a")) for n in range(50, 100)]
+            await asyncio.sleep(0.1)  # the node answers TRYAGAIN
+        numbers = await asyncio.gather(*sends)
         numbers += await asyncio.gather(*[chat.send(n, sender="a") for n in range(100, 150)])
         there = await chat.history(limit=1_000)
     assert sorted(numbers) == [*range(52, 152)]

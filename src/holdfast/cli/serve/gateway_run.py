@@ -38,7 +38,7 @@ async def run_gateway(
         passes: authenticate the visitors of the dashboard; None serves no dashboard.
         arguments: whether the dashboard shows arguments, messages and rows.
         hosts: names of the gateway, besides those of this machine.
-        proxies: addresses whose X-Forwarded-… is trusted.
+        proxies: addresses; their X-Forwarded-… headers are trusted.
         greeting: lines to print as soon as it accepts connections.
     """
     from ...web import Server, dashboard, gateway, metrics

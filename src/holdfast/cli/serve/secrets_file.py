@@ -11,6 +11,7 @@ import typer
 
 from ..connection import fail
 from ..exit_codes import WRONG_USAGE
+from ..options import option
 
 if TYPE_CHECKING:
     from ...web import Passes, Tokens
@@ -24,11 +25,10 @@ OTHERS: Final = 0o077
 
 SecretFile = Annotated[
     Path | None,
-    typer.Option(
-        "--secret-file",
-        metavar="FILE",
+    option(
+        "FILE",
+        f"The secret that signs tokens: a line of 32 bytes or more. Or set {VARIABLE}.",
         envvar="HOLDFAST_SECRET_FILE",
-        help=f"The secret that signs tokens: a line of 32 bytes or more. Or set {VARIABLE}.",
     ),
 ]
 Secret = Annotated[str | None, typer.Option(envvar=VARIABLE, hidden=True)]

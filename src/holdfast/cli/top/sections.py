@@ -11,7 +11,7 @@ from rich.text import Text
 from ...inspect.formats import counted, distance, duration, exact_duration, short_number, size
 from ...inspect.permits import process_name
 from ..bar_chart import summed
-from ..logs.feed_progress import progress_of
+from ..logs.progress import progress_of
 from ..output import printable
 from ..workers import last_seen, weights_text
 from .snapshot import LISTED, Snapshot
@@ -40,7 +40,7 @@ class Section:
 
 
 def queues(snapshot: Snapshot) -> Section:
-    """Return the queues, those whose tasks wait longest first."""
+    """Return the queues, those with the oldest waiting task first."""
     titles = ("queues", "ready", "running", "dead", "tasks/s", "oldest", "delayed", "workers")
     rows = []
     for name in snapshot.queues:
@@ -142,7 +142,7 @@ def row_caches(snapshot: Snapshot) -> Section:
 
 
 def feeds(snapshot: Snapshot) -> Section:
-    """Return the feeds, the one whose slowest consumer is furthest behind first."""
+    """Return the feeds, the one with the slowest consumer first."""
     rows = [
         (
             _name(each.name),

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._async.waiting import seen_through
+from ...core.concurrency._async.cancellation import shielded
 from .feed_file import AsyncFeedFile
 from .feed_store import AsyncFeedStore
 from .session import AsyncSession
@@ -54,4 +54,4 @@ class AsyncConsumer:
             while (assignment := await session.next(Deadline(timeout_s))) is not None:
                 yield AsyncFeedFile(self._store, session, assignment, session.asked_at)
         finally:
-            await seen_through(session.close())
+            await shielded(session.close())

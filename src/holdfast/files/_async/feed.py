@@ -9,7 +9,7 @@ from typing import Final
 
 from ...core.checks import checked_int
 from ...core.clock import Duration, to_timeout_s
-from ...core.concurrency._async.waiting import in_thread
+from ...core.concurrency._async.user_calls import in_thread
 from ...core.names import encode_name
 from ...core.script import Script
 from ...errors import (

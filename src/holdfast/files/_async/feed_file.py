@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ...core.concurrency._async.waiting import in_thread, seen_through
+from ...core.concurrency._async.cancellation import shielded
+from ...core.concurrency._async.user_calls import in_thread
 from ...core.script import Script
 from ...errors import DamagedFile, FileTaken, HoldfastError
 from ..assignment import Assignment, ChunkChain, reason_of
@@ -206,11 +207,11 @@ class AsyncFeedFile:
     ) -> None:
         try:
             if error is None:
-                await seen_through(self._finish())
+                await shielded(self._finish())
             elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
                 # If the call fails, the lease ends by itself; the error of the block matters more.
                 with suppress(HoldfastError):
-                    await seen_through(self._settle(self._outcome_of(error), error))
+                    await shielded(self._settle(self._outcome_of(error), error))
         finally:
             self._reader.release()
             await self._session.exit(self)

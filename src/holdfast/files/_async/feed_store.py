@@ -7,11 +7,11 @@ from typing import Any, Final, NoReturn
 
 from ...core._async.caller import Argument, AsyncCaller, CallKind
 from ...core._async.catalog import AsyncCatalog
-from ...core.damage import decoding
 from ...core.names import Unit
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import (
     DefinitionConflict,
     FeedAborted,

@@ -9,10 +9,11 @@ import msgspec
 
 from ...core._async.caller import CallKind
 from ...core.clock import Deadline
-from ...core.concurrency._async.waiting import AutoResetEvent, in_thread
-from ...core.damage import decoding
+from ...core.concurrency._async.primitives import AutoResetEvent
+from ...core.concurrency._async.user_calls import in_thread
 from ...core.notifier import RECHECK_S
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import BudgetExceeded, DamagedFile, FeedLost, FeedSealed, FileDiffers
 from .. import keys
 from ..chunk import DIGEST_AT, WINDOW
@@ -78,7 +79,7 @@ class AsyncFilePublisher:
         if reply.status != b"full":
             return reply
         flag = AutoResetEvent()
-        with self._store.notifier.heard(self._store.unit, flag) as channel:
+        with self._store.notifier.listen(self._store.unit, flag) as channel:
             deadline = Deadline(self._timeout_s)
             while reply.status == b"full":
                 if reply.count > batch.at:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._sync.waiting import seen_through
+from ...core.concurrency._sync.cancellation import shielded
 from .feed_file import FeedFile
 from .feed_store import FeedStore
 from .session import Session
@@ -55,4 +55,4 @@ class Consumer:
             while (assignment := session.next(Deadline(timeout_s))) is not None:
                 yield FeedFile(self._store, session, assignment, session.asked_at)
         finally:
-            seen_through(session.close())
+            shielded(session.close())

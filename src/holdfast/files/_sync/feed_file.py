@@ -10,7 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ...core.concurrency._sync.waiting import in_thread, seen_through
+from ...core.concurrency._sync.cancellation import shielded
+from ...core.concurrency._sync.user_calls import in_thread
 from ...core.script import Script
 from ...errors import DamagedFile, FileTaken, HoldfastError
 from ..assignment import Assignment, ChunkChain, reason_of
@@ -207,11 +208,11 @@ class FeedFile:
     ) -> None:
         try:
             if error is None:
-                seen_through(self._finish())
+                shielded(self._finish())
             elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
                 # If the call fails, the lease ends by itself; the error of the block matters more.
                 with suppress(HoldfastError):
-                    seen_through(self._settle(self._outcome_of(error), error))
+                    shielded(self._settle(self._outcome_of(error), error))
         finally:
             self._reader.release()
             self._session.exit(self)

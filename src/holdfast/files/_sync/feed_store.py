@@ -8,11 +8,11 @@ from typing import Any, Final, NoReturn
 
 from ...core._sync.caller import Argument, Caller, CallKind
 from ...core._sync.catalog import Catalog
-from ...core.damage import decoding
 from ...core.names import Unit
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import (
     DefinitionConflict,
     FeedAborted,

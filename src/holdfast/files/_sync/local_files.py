@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from ...core.concurrency._sync.waiting import in_thread
+from ...core.concurrency._sync.user_calls import in_thread
 from ...errors import DamagedFile
 from ..folders import walked
 from ..lines import MAX_LINE, Block, LineSplitter, checked_max_line, checked_offset

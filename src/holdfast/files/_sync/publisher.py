@@ -10,10 +10,11 @@ import msgspec
 
 from ...core._sync.caller import CallKind
 from ...core.clock import Deadline
-from ...core.concurrency._sync.waiting import AutoResetEvent, in_thread
-from ...core.damage import decoding
+from ...core.concurrency._sync.primitives import AutoResetEvent
+from ...core.concurrency._sync.user_calls import in_thread
 from ...core.notifier import RECHECK_S
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import BudgetExceeded, DamagedFile, FeedLost, FeedSealed, FileDiffers
 from .. import keys
 from ..chunk import DIGEST_AT, WINDOW
@@ -79,7 +80,7 @@ class FilePublisher:
         if reply.status != b"full":
             return reply
         flag = AutoResetEvent()
-        with self._store.notifier.heard(self._store.unit, flag) as channel:
+        with self._store.notifier.listen(self._store.unit, flag) as channel:
             deadline = Deadline(self._timeout_s)
             while reply.status == b"full":
                 if reply.count > batch.at:

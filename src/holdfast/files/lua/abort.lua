@@ -15,8 +15,8 @@
 -- ARGV[3]   string  channel     of the feed
 -- returns  array   status: aborted; or the reason of a refusal
 -- include clock
--- include bell
--- include sound
+-- include notify
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

@@ -21,7 +21,7 @@
 --                  same, and the next number to check; end; missed: how many; unknown_consumer;
 --                  too_many_consumers; or the reason of a refusal
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

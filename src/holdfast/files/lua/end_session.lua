@@ -16,7 +16,7 @@
 -- ARGV[4]   string  channel     of the feed
 -- returns  int     1; 0: there is no such session
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

@@ -9,7 +9,7 @@
 -- returns  array   empty: there is no feed; or its definition, the number below which there are more ('' none), and
 --                  for each file, the newest first: number, name, state, bytes, bytes kept, problem, a digit
 --                  for each group (1 finished, 2 failed too often), why it failed last
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include file

@@ -25,7 +25,7 @@
 -- returns  array   status: stored, full, published, wrong_position, differs, sealed, too_many_files; then epoch, room
 --                  (bytes), and for the file: number, bytes, state, count, digest; or the reason of a refusal
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

@@ -18,8 +18,8 @@
 -- ARGV[6]   int     read       bytes that may be dropped if their room is needed
 -- returns  array   status: view: then the view; file_taken; or the reason of a refusal
 -- include clock
--- include bell
--- include sound
+-- include notify
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

@@ -5,7 +5,7 @@
 -- ARGV[1]  string  before      MessagePack
 -- ARGV[2]  string  definition  MessagePack
 -- returns  array   status: redefined; or the reason of a refusal
--- include sound
+-- include stored
 -- include packed
 -- include feed
 

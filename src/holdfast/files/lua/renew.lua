@@ -15,7 +15,7 @@
 --                              session, token of the grant
 -- returns  array   the pairs of lost leases: the feed has ended, or the session does not hold the file
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

@@ -17,7 +17,7 @@
 -- returns  array   status: retried: how many, and the next number to check ('' none); unknown_consumer; or the
 --                  reason of a refusal
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

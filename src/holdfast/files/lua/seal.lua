@@ -16,7 +16,7 @@
 -- ARGV[4]   string  channel     of the feed
 -- returns  array   status: sealed; still_publishing: number and names of such files; or the reason of a refusal
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

@@ -25,8 +25,8 @@
 -- returns  array   status: settled, file_taken; or the reason of a refusal
 -- include clock
 -- include ledger
--- include bell
--- include sound
+-- include notify
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record

@@ -11,7 +11,7 @@
 --                  which open, now (ms), the consumers that it waits for, names and records of the consumers, of the
 --                  groups the bytes that they are done with, and how many files failed too often
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include file

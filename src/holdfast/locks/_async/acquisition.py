@@ -1,4 +1,4 @@
-"""One acquisition."""
+"""The acquisition of one permit: from the first call to the lease."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import time
 from functools import partial
 from typing import Any, Final, Literal, overload
 
-from ...core.attempt import FirstAttempt
 from ...core.clock import Deadline, since_boot
-from ...core.concurrency._async.waiting import AutoResetEvent, shielded
+from ...core.concurrency._async.cancellation import run_shielded
+from ...core.concurrency._async.primitives import AutoResetEvent
 from ...core.renewer import LONGEST_NAP_S
 from ...core.stored import stored_score
 from ...core.telemetry import during
@@ -23,170 +23,193 @@ from ...errors import (
 from .. import keys
 from ..waiters import Waiter
 from .lease import AsyncLease
-from .permits import AsyncPlaces
+from .permits import AsyncPermits
 
-LOOK_S: Final = 0.8
-"""A waiter looks this often whether it missed its ring: within the second that a claim lives."""
+CHECK_EVERY_S: Final = 0.8
+"""How often a waiter checks whether it missed a grant: before a claim of a second ends."""
 
-_SHORTEST_LOOK_S: Final = 0.01
+_SHORTEST_CHECK_S: Final = 0.01
 
-_IN_LINE_EVERY: Final = 4
-"""Every so many looks it asks whether it still stands in line, instead of who has the places."""
+_QUEUE_CHECK_EVERY: Final = 4
+"""Every fourth check reads whether the waiter is still queued; the others read the holders."""
 
 _ASK_EVERY: Final = 40
-"""Every so many looks (half a minute) it asks for its place whatever it sees: that tells the time
-anew, keeps the line from expiring, and puts right what nobody thought of."""
+"""After so many checks, half a minute, a waiter calls `acquire.lua` whatever the checks found. The
+call updates the server time, keeps the wait queue from expiring, and repairs unknown errors."""
 
 _CLAIM_S: Final = 1.0
-"""A claim lives no longer, whatever the clock of the server does."""
+"""A claim is never longer, even if the clock of the server steps."""
 
 _CLAIM_MARGIN_S: Final = 0.05
 _SHORT_CLAIM_S: Final = 2 * LONGEST_NAP_S
-"""With less left of its claim than this, an heir confirms before it begins: the renewer might not
-look at it in time, and needs a round trip."""
+"""A successor with a shorter claim confirms it before it starts: the renewer sees a new lease only
+after a nap, and needs a round trip."""
 
-_ANCHOR_S: Final = 60.0
-"""So long the server's clock can be told from ours: until then they cannot have parted by more
-than the margin."""
+_SERVER_TIME_S: Final = 60.0
+"""For so long the local clock and the last reply are good for computing the server's time. Until
+then the two clocks drift apart by less than the margin."""
 
-_OPEN_S: Final = 1.0
-"""Patience with the subscription of a room; without it a waiter looks by itself."""
-
-
-@overload
-async def take(places: AsyncPlaces, timeout_s: float | None) -> AsyncLease: ...
+_SUBSCRIBED_S: Final = 1.0
+"""How long a waiter waits for its subscription; without one it relies on its checks."""
 
 
 @overload
-async def take(
-    places: AsyncPlaces, timeout_s: float | None, *, waits: Literal[False]
+async def acquire(permits: AsyncPermits, timeout_s: float | None) -> AsyncLease: ...
+
+
+@overload
+async def acquire(
+    permits: AsyncPermits, timeout_s: float | None, *, waits: Literal[False]
 ) -> AsyncLease | None: ...
 
 
-async def take(
-    places: AsyncPlaces, timeout_s: float | None, *, waits: bool = True
+async def acquire(
+    permits: AsyncPermits, timeout_s: float | None, *, waits: bool = True
 ) -> AsyncLease | None:
-    """Ask for a place by the shortest way, and go on with a turn when that is not enough.
+    """Ask for a permit on the fast path, then with an acquisition if that is not enough.
 
-    An exception leaves neither a place nor a waiter behind, wherever it interrupts this.
+    An exception leaves neither a permit nor a waiter behind, whatever line it interrupts.
     """
-    member, turn, lease = places.waiters.name(), None, None
+    member, acquisition, lease = permits.waiters.new_name(), None, None
     try:
-        asked_at = since_boot()
-        places.waiters.arrive(places.unit, member, asked_at)
-        answer = await places.shortly(places.taking, member)
-        if isinstance(answer, bytes):
-            lease = AsyncLease(places, member, int(answer), asked_at, uncertain=False)
+        began, asked_at = time.monotonic(), since_boot()
+        permits.waiters.arrive(permits.unit, member, asked_at)
+        reply, is_lost = None, False
+        try:
+            reply = await permits.try_acquire(member)
+        except OutcomeUnknown:
+            is_lost = True
+        if isinstance(reply, bytes):
+            lease = AsyncLease(permits, member, int(reply), asked_at, in_flight=False)
         else:
-            turn = AsyncTurn(places, timeout_s, member, asked_at, answer)
-            lease = await (turn.lease() if waits else turn.lease_at_once())
-        places.waiters.depart(places.unit, member)
+            acquisition = AsyncAcquisition(permits, timeout_s, began, member, is_lost=is_lost)
+            if reply is not None:
+                acquisition.first_reply = reply, asked_at
+            lease = await (acquisition.lease() if waits else acquisition.lease_at_once())
+        permits.waiters.depart(permits.unit, member)
         return lease  # noqa: TRY300 (an exception may interrupt this line, too)
     except BaseException as error:
         try:
             if lease is not None:
-                await shielded(lease.give_up)
-            elif turn is None:
-                await shielded(partial(give_up, places, member, over=True))
-            else:
-                await turn.leave(error)
+                await run_shielded(lease.give_up)
+            elif acquisition is not None:
+                await acquisition.leave(error)
+            elif not isinstance(error, ServerUnavailable):
+                await run_shielded(partial(give_up, permits, member, in_flight=True))
         finally:
-            places.waiters.depart(places.unit, member)
+            permits.waiters.depart(permits.unit, member)
         raise
 
 
-async def give_up(places: AsyncPlaces, member: str, waiter: str = "", *, over: bool) -> bool:
-    """Leave neither a place nor a waiter behind; False when the server cannot be told."""
+async def give_up(permits: AsyncPermits, member: str, waiter: str = "", *, in_flight: bool) -> bool:
+    """Leave neither a permit nor a waiter behind; return False if the server cannot be reached."""
     try:
-        await places.give_back(member, waiter, over=over, durable=False)
-    except HoldfastError:  # what is there ends by itself
+        await permits.end(member, waiter, in_flight=in_flight, durable=False)
+    except HoldfastError:  # the permit expires by itself
         return False
     return True
 
 
-class AsyncTurn:
-    """The wish for a place: asks, waits in line, and leaves no trace when it is given up.
+class AsyncAcquisition:
+    """One acquisition of a permit, by calls and by waiting in the queue.
 
-    The acquisition has its name before the first byte is sent, so whatever is lost can be asked
-    again or given up, without ever being granted twice.
+    It has its name before the first call. So a call with a lost reply can be repeated or undone,
+    and no permit is granted twice.
 
     Args:
-        places: of what.
-        timeout_s: how long to wait; None for ever.
-        member: the acquisition.
-        asked_at: by `since_boot`, before it was *tried*.
-        tried: what became of the first try; None: there was none.
+        permits: the permits of the lock or semaphore.
+        timeout_s: how long to wait; None: without limit.
+        began: when the wait began, by the local monotonic clock.
+        member: name of the acquisition.
+        is_lost: whether the reply to a first call was lost.
+
+    Attributes:
+        first_reply: the reply to a first call, and when it was sent, by `since_boot`.
     """
 
     def __init__(
         self,
-        places: AsyncPlaces,
+        permits: AsyncPermits,
         timeout_s: float | None,
+        began: float,
         member: str,
-        asked_at: float,
-        tried: FirstAttempt | None,
+        *,
+        is_lost: bool,
     ) -> None:
-        self._places = places
-        self._began = time.monotonic() if tried is None else tried.since
-        self._deadline = Deadline(timeout_s, self._began)
+        self.first_reply: tuple[Any, float] | None = None
+        self._permits = permits
+        self._unit = permits.unit
+        self._began = began
+        self._deadline = Deadline(timeout_s, began)
         self._member = member
-        self._tried, self._tried_at = tried, asked_at
+        self._is_lost = is_lost
         self._holder = ""
         self._ticket = ""
-        self._waiter = ""  # as it stands in line
-        self._uncertain = False  # a call may still be on its way
-        self._asked_at = 0.0  # the anchor: the local time, and the server's not before it
-        self._asked_ms = 0
+        self._waiter = ""  # its member of the wait queue
+        self._in_flight = is_lost  # a call may be in flight
+        # The server's clock showed at most `_server_ms` when the local one showed `_asked_at`.
+        self._asked_at = 0.0
+        self._server_ms = 0
         self._first_end_ms = 0
-        self._looks = 0
+        self._checks = 0
 
     async def leave(self, error: BaseException) -> None:
-        """Leave neither a place nor a waiter behind after *error*."""
-        # What is no error of ours has interrupted this anywhere, also after a place was granted.
-        over = self._uncertain or not isinstance(error, HoldfastError)
-        if over or self._waiter:
-            await shielded(partial(give_up, self._places, self._member, self._waiter, over=over))
+        """Leave neither a permit nor a waiter behind after *error*."""
+        # Other exceptions than ours interrupt any line, even after a permit was granted.
+        in_flight = self._in_flight or not isinstance(error, HoldfastError)
+        if in_flight or self._waiter:
+            await run_shielded(
+                partial(give_up, self._permits, self._member, self._waiter, in_flight=in_flight)
+            )
 
     async def lease(self) -> AsyncLease:
-        """The place.
+        """Wait for a permit, and return its lease.
 
         Raises:
-            LockTimeout: none was free in time.
+            LockTimeout: No permit was free in time.
         """
-        with during(self._places.caller.settings.telemetry, "wait", self._places.unit) as waiting:
+        with during(self._permits.caller.settings.telemetry, "wait", self._unit) as waiting:
             lease = await self._outcome(waits=True)
             waiting.ended("timeout" if lease is None else "granted")
         if lease is None:
             waited_s = time.monotonic() - self._began
-            raise LockTimeout(str(self._places.unit), waited_s, self._holder)
+            raise LockTimeout(str(self._unit), waited_s, self._holder)
         return lease
 
     async def lease_at_once(self) -> AsyncLease | None:
-        """The place, if one is free and nobody waits for it."""
+        """Return the lease of a free permit; None if it would have to wait."""
         return await self._outcome(waits=False)
 
     async def _outcome(self, *, waits: bool) -> AsyncLease | None:
         at_once = not waits or self._deadline.passed
-        if at_once or self._tried or not self._places.waiters.channel(self._places.unit):
+        channel = self._permits.waiters.channel(self._unit)
+        if at_once or self._is_lost or self.first_reply is not None or not channel:
             lease = await self._ask()
             if lease is not None or at_once:
                 return lease
         return await self._wait()
 
     async def _ask(self) -> AsyncLease | None:
-        """Ask for a place, or for the same place again."""
-        uncertain, self._uncertain = self._uncertain, True  # a cancelled call may yet arrive
-        tried, self._tried = self._tried, None
-        asked_at = since_boot() if tried is None else self._tried_at
+        """Ask for a permit, or again for the one that was granted."""
+        if self.first_reply is not None:
+            (reply, asked_at), self.first_reply = self.first_reply, None
+            return self._granted(reply, asked_at)
+        in_flight, self._in_flight = self._in_flight, True  # it stays so if this is cancelled
+        repeated, self._is_lost = self._is_lost, False
+        asked_at = since_boot()
         try:
-            reply = await self._places.ask(self._member, self._ticket, again=False, tried=tried)
-            self._uncertain = uncertain
+            reply = await self._permits.acquire(self._member, self._ticket, repeated=repeated)
+            self._in_flight = in_flight
         except ServerUnavailable:
-            self._uncertain = uncertain
+            self._in_flight = in_flight
             raise
         except OutcomeUnknown:
             asked_at = since_boot()
-            reply = await self._places.ask(self._member, self._ticket, again=True)
+            reply = await self._permits.acquire(self._member, self._ticket, repeated=True)
+        return self._granted(reply, asked_at)
+
+    def _granted(self, reply: Any, asked_at: float) -> AsyncLease | None:
+        """Return the lease that *reply* grants; None if it grants none."""
         match reply[0]:
             case fence if len(reply) == 1:
                 return self._lease(int(fence), asked_at)
@@ -194,116 +217,114 @@ class AsyncTurn:
                 return self._lease(int(reply[2]), asked_at)
             case b"queued":
                 self._ticket = reply[2].decode()
-                self._asked_at, self._asked_ms = asked_at, int(reply[3])
-                self._first_end_ms = stored_score(reply[4], keys.holders(self._places.unit))
+                self._asked_at, self._server_ms = asked_at, int(reply[3])
+                self._first_end_ms = stored_score(reply[4], keys.holders(self._unit))
                 self._holder = reply[5].decode(errors="backslashreplace")
             case b"busy":
                 self._holder = reply[2].decode(errors="backslashreplace")
             case b"conflict":
-                what = f"the limit of {self._places.unit}"
-                raise DefinitionConflict(what, int(reply[2]), self._places.terms.limit)
+                what = f"the limit of {self._unit}"
+                raise DefinitionConflict(what, int(reply[2]), self._permits.options.limit)
             case b"undefined":
-                raise NotDefined(f"the limit of {self._places.unit}")
+                raise NotDefined(f"the limit of {self._unit}")
             case _:
-                action, reason = f"locks/acquire on {self._places.unit}", "the answer was too late"
+                action, reason = f"locks/acquire on {self._unit}", "the answer was too late"
                 raise ServerUnavailable(action, reason)
         return None
 
     def _lease(self, fence: int, taken_at: float) -> AsyncLease:
-        return AsyncLease(self._places, self._member, fence, taken_at, uncertain=self._uncertain)
+        return AsyncLease(self._permits, self._member, fence, taken_at, in_flight=self._in_flight)
 
     async def _wait(self) -> AsyncLease | None:
-        """Stand in line until there is a place, or no time is left."""
+        """Wait in the queue until a permit is granted; return None at the deadline."""
         flag = AutoResetEvent()
         waiter = Waiter(flag)
-        trouble: Deadline | None = None
-        with self._places.waiters.waiting(self._places.unit, self._member, waiter) as room:
-            if not room.heard:  # whom no ring can reach is taken for dead
-                await flag.wait(min(_OPEN_S, self._deadline.left_s()))
-                waiter.stirred = False
+        outage: Deadline | None = None
+        with self._permits.waiters.waiting(self._unit, self._member, waiter) as waiters:
+            if not waiters.is_live:  # the server drops a waiter that it cannot notify
+                await flag.wait(min(_SUBSCRIBED_S, self._deadline.left_s()))
+                waiter.must_recheck = False
             await self._wait_for_earlier(flag)
-            self._ticket, self._waiter = "0", f"{self._member} {room.channel}"
+            self._ticket, self._waiter = "0", f"{self._member} {waiters.channel}"
             lease = await self._ask()
             while lease is None and not self._deadline.passed:
-                await flag.wait(self._next_look_s(waiter))
+                await flag.wait(self._next_check_s(waiter))
                 try:
-                    lease = self._inherited(waiter) or await self._look(waiter)
-                    trouble = None
+                    lease = self._claimed(waiter) or await self._check(waiter)
+                    outage = None
                 except ServerUnavailable:
-                    waiter.stirred = True
-                    trouble = trouble or Deadline(self._places.caller.settings.timeout_s)
-                    if trouble.passed:
+                    waiter.must_recheck = True
+                    outage = outage or Deadline(self._permits.caller.settings.timeout_s)
+                    if outage.passed:
                         raise
         if lease is None:
-            await give_up(self._places, self._member, self._waiter, over=self._uncertain)
+            await give_up(self._permits, self._member, self._waiter, in_flight=self._in_flight)
             self._waiter = ""
         return lease
 
     async def _wait_for_earlier(self, flag: AutoResetEvent) -> None:
         """Wait until all acquisitions that began earlier in this process have asked to queue."""
-        waiters, unit, member = self._places.waiters, self._places.unit, self._member
+        waiters, unit, member = self._permits.waiters, self._unit, self._member
         while waiters.is_preceded(unit, member) and not self._deadline.passed:
-            await flag.wait(min(_OPEN_S, self._deadline.left_s()))
-        waiters.depart(
-            unit, member
-        )  # the next one wakes in a later turn of the loop: after the ask
+            await flag.wait(min(_SUBSCRIBED_S, self._deadline.left_s()))
+        # The next one wakes up in a later iteration of the loop, after this one has asked.
+        waiters.depart(unit, member)
 
-    def _inherited(self, waiter: Waiter) -> AsyncLease | None:
-        """The place that was handed over, if enough is left of the claim to begin at once."""
+    def _claimed(self, waiter: Waiter) -> AsyncLease | None:
+        """Return the lease of a permit that was handed over, if its claim is long enough."""
         if waiter.grant is None:
             return None
         fence, ends_ms = waiter.grant
         now = since_boot()
-        if now - self._asked_at > _ANCHOR_S:
+        if now - self._asked_at > _SERVER_TIME_S:
             return None
-        # The server's clock was not yet at `asked_ms` when ours was at `asked_at`.
-        ends_at = min(self._asked_at + (ends_ms - self._asked_ms) / 1000, now + _CLAIM_S)
+        ends_at = min(self._asked_at + (ends_ms - self._server_ms) / 1000, now + _CLAIM_S)
         if ends_at - now < _SHORT_CLAIM_S:
             return None
-        terms = self._places.terms
-        left_s = (terms.lease_ms - terms.margin_ms) / 1000
-        return self._lease(fence, ends_at - _CLAIM_MARGIN_S - left_s)
+        options = self._permits.options
+        lease_s = (options.lease_ms - options.margin_ms) / 1000
+        return self._lease(fence, ends_at - _CLAIM_MARGIN_S - lease_s)
 
-    async def _look(self, waiter: Waiter) -> AsyncLease | None:
-        """See whether something was missed; the cheaper way first."""
-        missed = waiter.grant is not None or waiter.stirred
-        waiter.grant, waiter.stirred = None, False
-        if missed or self._is_over(self._first_end_ms) or self._is_over(waiter.look_ms):
-            waiter.look_ms = 0
+    async def _check(self, waiter: Waiter) -> AsyncLease | None:
+        """Ask for a permit if one may be free or granted; find that out with a cheap read."""
+        must_ask = waiter.grant is not None or waiter.must_recheck
+        waiter.grant, waiter.must_recheck = None, False
+        if must_ask or self._is_past(self._first_end_ms) or self._is_past(waiter.recheck_ms):
+            waiter.recheck_ms = 0
             return await self._ask()
-        self._looks += 1
-        if self._looks % _ASK_EVERY == 0:
-            missed = True
-        elif self._looks % _IN_LINE_EVERY == 0:
-            missed = not await self._still_in_line()
+        self._checks += 1
+        if self._checks % _ASK_EVERY == 0:
+            must_ask = True
+        elif self._checks % _QUEUE_CHECK_EVERY == 0:
+            must_ask = not await self._is_queued()
         else:
-            missed = not await self._still_taken()
-        return await self._ask() if missed else None
+            must_ask = not await self._is_taken()
+        return await self._ask() if must_ask else None
 
-    async def _still_taken(self) -> bool:
-        """Whether others have the places, as far as the first of these tell."""
-        held = await self._read("ZRANGE", keys.holders(self._places.unit), 0, 3, "WITHSCORES")
+    async def _is_taken(self) -> bool:
+        """Return whether the first holders are others; note when the first lease ends."""
+        held = await self._read("ZRANGE", keys.holders(self._unit), 0, 3, "WITHSCORES")
         if not held or b"?" + self._member.encode() in held:
             return False
-        self._first_end_ms = stored_score(held[1], keys.holders(self._places.unit))
+        self._first_end_ms = stored_score(held[1], keys.holders(self._unit))
         return True
 
-    async def _still_in_line(self) -> bool:
-        """Whether nobody took it for dead."""
-        ticket = await self._read("ZSCORE", keys.line(self._places.unit), self._waiter)
+    async def _is_queued(self) -> bool:
+        """Return whether the waiter is still in the wait queue."""
+        ticket = await self._read("ZSCORE", keys.wait_queue(self._unit), self._waiter)
         return ticket is not None
 
     async def _read(self, *command: str | int) -> Any:
-        return await self._places.caller.read(self._places.unit, *command)
+        return await self._permits.caller.read(self._unit, *command)
 
-    def _next_look_s(self, waiter: Waiter) -> float:
-        ends_ms = min(filter(None, (self._first_end_ms, waiter.look_ms)), default=0)
-        until_s = (ends_ms - self._latest_ms()) / 1000 if ends_ms else LOOK_S
-        return min(max(until_s, _SHORTEST_LOOK_S), LOOK_S, self._deadline.left_s())
+    def _next_check_s(self, waiter: Waiter) -> float:
+        ends_ms = min(filter(None, (self._first_end_ms, waiter.recheck_ms)), default=0)
+        until_s = (ends_ms - self._latest_ms()) / 1000 if ends_ms else CHECK_EVERY_S
+        return min(max(until_s, _SHORTEST_CHECK_S), CHECK_EVERY_S, self._deadline.left_s())
 
-    def _is_over(self, ends_ms: int) -> bool:
+    def _is_past(self, ends_ms: int) -> bool:
         return 0 < ends_ms <= self._latest_ms()
 
     def _latest_ms(self) -> float:
-        """What the server's clock shows now at the latest."""
-        return self._asked_ms + (since_boot() - self._asked_at) * 1000
+        """Return the latest time that the server's clock can show now."""
+        return self._server_ms + (since_boot() - self._asked_at) * 1000

@@ -1,4 +1,4 @@
-"""The lease of one place."""
+"""The lease of one permit."""
 
 from __future__ import annotations
 
@@ -9,224 +9,224 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ...core.clock import MAX_MS, Duration, from_epoch_ms, since_boot, to_timeout_s
-from ...core.concurrency._async.waiting import (
-    CallbackRunner,
-    CancelScope,
-    Event,
-    afterwards,
-    shielded,
-)
+from ...core.concurrency._async.cancellation import CancelScope, run_in_background, run_shielded
+from ...core.concurrency._async.primitives import Event
+from ...core.concurrency._async.user_calls import CallbackRunner
 from ...core.concurrency.fork_hooks import process_id
 from ...core.stored import stored_score
 from ...errors import HoldfastError, LeaseLost
 from ...errors.records import logger_of
-from ..lost_signal import Loss
-from .permits import AsyncPlaces
+from ..lost_signal import LostSignal
+from .permits import AsyncPermits
 
 logger: Final = logger_of("holdfast.locks")
 
 
 class AsyncLease:
-    """A place that is held, and a context that gives it back.
+    """A held permit, and a context that releases it.
 
-    It belongs to whoever has this object, whatever task or thread that is, and is renewed from a
-    thread of its own until it is released. A forked child has no part in it.
+    Any task or thread that has this object may use it. A thread of the client renews the lease
+    until it is released. A forked child neither renews nor releases it.
 
     Made by `acquire`, `try_acquire` and `hold`.
 
     Attributes:
-        fence: a number higher than that of every earlier lease of the same lock, and unique.
-        holder: `host:process id:number`, as others see it.
+        fence: a unique number, higher than the fence of every earlier lease of the same lock.
+        holder: `host:process id:number`, as other clients see it.
     """
 
     __slots__ = (
         "__weakref__",
-        "_given_back",
-        "_kept",
-        "_loss",
+        "_cancel_scope",
+        "_events",
+        "_in_flight",
+        "_is_released",
+        "_lost_signal",
+        "_permits",
         "_pid",
-        "_places",
+        "_release_replies",
         "_released",
-        "_releases",
-        "_revocation",
-        "_uncertain",
-        "_watchers",
+        "_renewed",
         "fence",
         "holder",
     )
 
     def __init__(
-        self, places: AsyncPlaces, holder: str, fence: int, taken_at: float, *, uncertain: bool
+        self, permits: AsyncPermits, holder: str, fence: int, taken_at: float, *, in_flight: bool
     ) -> None:
         self.fence = fence
         self.holder = holder
-        self._places = places
-        self._uncertain = uncertain
+        self._permits = permits
+        self._in_flight = in_flight  # a call may be in flight
         self._pid = process_id()
-        self._released = True  # by its holder; until it is whole there is nothing to release
-        self._given_back = False  # as the server knows
-        self._revocation: CancelScope | None = None
-        self._watchers: set[Event] = set()
-        self._loss = Loss()
-        self._releases: list[bytes] = []  # b"" when one begins; what the server said of it
-        self._kept = places.kept(holder, fence, taken_at, self._loss)
-        places.keep(self._kept)  # after all else: an exception may interrupt this anywhere
+        self._released = True  # by its holder; until this is complete there is nothing to release
+        self._is_released = False  # on the server
+        self._cancel_scope: CancelScope | None = None
+        self._events: set[Event] = set()  # one for each call of `wait_lost`
+        self._lost_signal = LostSignal()
+        self._release_replies: list[bytes] = []  # b"" for each call, then its verdict
+        self._renewed = permits.renewed_lease(holder, fence, taken_at, self._lost_signal)
+        permits.keep(self._renewed)  # last: an exception may interrupt any line
         self._released = False
 
     def __repr__(self) -> str:
         state = "released" if self._released else "lost" if self.lost else "held"
-        return f"<{state} lease of {self._places.unit}, fence {self.fence}>"
+        return f"<{state} lease of {self._permits.unit}, fence {self.fence}>"
 
     @property
     def lost(self) -> bool:
-        """Whether the place may be someone else's by now. Asks nobody: the local clock tells.
+        """Return whether another client may hold the permit now, by the local clock: no I/O.
 
-        Once lost, a lease never comes back. One that was released is not lost.
+        A lost lease stays lost. A released lease is not lost.
         """
         if self._pid != process_id():
             return True
-        if not self._released and not self._loss.told and self._kept.ended:
-            self._places.drop(self._kept)
-            self._loss.tell()
-        return self._loss.told
+        if not self._released and not self._lost_signal.is_set and self._renewed.ended:
+            self._permits.drop(self._renewed)
+            self._lost_signal.set()
+        return self._lost_signal.is_set
 
     @property
     def remaining(self) -> float:
-        """Seconds until it is lost unless it is renewed; 0 when it is lost or released."""
+        """Return the seconds until it is lost unless it is renewed; 0: it is lost or released."""
         if self._released or self.lost:
             return 0.0
-        return max(0.0, self._kept.ends_at - since_boot())
+        return max(0.0, self._renewed.ends_at - since_boot())
 
     async def wait_lost(self, timeout: Duration | None = None) -> bool:
-        """Wait until it is lost or released, at most *timeout* seconds (None: for ever).
+        """Wait until it is lost or released, at most *timeout* seconds (None: without limit).
 
         Returns:
-            Whether it is lost: False at the end of the time, and when it was released.
+            Whether it is lost; False at the timeout, and if it was released.
         """
         timeout_s = to_timeout_s(timeout)
-        told = Event()
-        self._watchers.add(told)  # first this, then the look: `release` does it the other way round
-        self._loss.heard_by(told.set)
+        event = Event()
+        self._events.add(event)  # before the check: `release` sets its flag before the events
+        self._lost_signal.add_listener(event.set)
         try:
             if not self._released and not self.lost:
-                await told.wait(timeout_s)
+                await event.wait(timeout_s)
         finally:
-            self._watchers.discard(told)
-            self._loss.unheard_by(told.set)
+            self._events.discard(event)
+            self._lost_signal.remove_listener(event.set)
         return self.lost
 
     def on_lost(self, callback: Callable[[], object]) -> None:
-        """Call *callback* when it is lost, at once if it is.
+        """Call *callback* when the lease is lost; at once if it already is.
 
-        In asyncio it is called by the event loop; in the blocking half in a thread of its own.
+        In asyncio the event loop calls it; in the blocking half a thread of its own does.
         """
-        aside = CallbackRunner()
-        self._loss.heard_by(lambda: aside.run(callback))
+        runner = CallbackRunner()
+        self._lost_signal.add_listener(lambda: runner.run(callback))
 
     async def renew(self) -> None:
-        """Let it live for a whole lease from now on, also beyond its `max_hold`.
+        """Extend the lease to its full length from now on, even beyond `max_hold`.
 
-        Only needed with `auto_renew=False`, or to go on after `max_hold`.
+        Only needed with `auto_renew=False`, or to continue after `max_hold`.
 
         Raises:
-            LeaseLost: it is lost, or was released.
-            ServerUnavailable: the server cannot be asked; what is left of the lease stays.
+            LeaseLost: The lease is lost, or was released.
+            ServerUnavailable: The server cannot be reached; the rest of the lease stays.
         """
-        if self._released or self.lost:
-            raise self._lost("it was released" if self._released else "it was not renewed in time")
+        if self._released:
+            raise self._lost_error("it was released")
+        if self.lost:
+            raise self._lost_error("it was not renewed in time")
         asked_at = since_boot()
-        if not await self._places.renew(self.holder, self.fence):
-            self._places.drop(self._kept)
-            self._loss.tell()
-            raise self._lost("the server does not know of it any more")
-        self._kept.taken_at = asked_at
-        longest_s = self._places.terms.longest_hold_s
+        if not await self._permits.renew(self.holder, self.fence):
+            self._permits.drop(self._renewed)
+            self._lost_signal.set()
+            raise self._lost_error("the server does not know it any more")
+        self._renewed.taken_at = asked_at
+        longest_s = self._permits.options.longest_hold_s
         if longest_s is not None:
-            self._kept.until = asked_at + longest_s
-        if self._loss.told:  # and who was told of a loss may have stopped
-            raise self._lost("it ended while it was renewed")
+            self._renewed.until = asked_at + longest_s
+        if self._lost_signal.is_set:  # listeners saw the loss and may have stopped
+            raise self._lost_error("it ended while it was renewed")
 
     async def release(self) -> None:
-        """Give the place back; whoever waits longest has it then. Again it does nothing.
+        """Release the permit; the first waiter gets it. Idempotent.
 
         Raises:
-            LeaseLost: it was lost before; says when, and who has the place, as far as is known.
-            ServerUnavailable: the server cannot be asked, or what it did is not durable yet;
-                the place is free when the lease ends, or once it is released again.
+            LeaseLost: The lease was lost before. The error has the time and the next holder, as far
+                as they are known.
+            ServerUnavailable: The server cannot be reached, or the release is not durable yet. The
+                permit is free when the lease ends, or after another call of `release`.
         """
         try:
             lost = False
-            if self._given_back:
+            if self._is_released:
                 return
-            lost, again = self.lost, self._released
-            if lost:
+            was_released = self._released
+            if self.lost:
                 self._check_process()
+                lost = True
             self._drop()
-            self._releases.append(b"")
-            places, tried = self._places, None
-            if not self._uncertain:
-                tried = await places.shortly(places.giving, self.holder)
-            if isinstance(tried, bytes):
-                reply: Any = [tried]
+            self._release_replies.append(b"")
+            if self._in_flight:
+                reply = await self._permits.end(self.holder, in_flight=True)
             else:
-                reply = await places.give_back(self.holder, over=self._uncertain, tried=tried)
-            self._releases.append(reply[0])
-            self._given_back = True
+                reply = await self._permits.release(self.holder)
+            self._release_replies.append(reply[0])
+            self._is_released = True
+        except LeaseLost:  # in a forked child
+            raise
         except HoldfastError:
             if lost:
-                raise self._lost("it was not renewed in time; who has it cannot be asked") from None
+                reason = "it was not renewed in time; its new holder is unknown"
+                raise self._lost_error(reason) from None
             raise
         except BaseException:  # cancelled or interrupted
-            await shielded(self.give_up)
+            await run_shielded(self.give_up)
             raise
-        if lost or not again:  # otherwise it was held until the first try
-            self._judge(reply, lost)
+        if lost or not was_released:  # otherwise it was held until the first try
+            self._check_reply(reply, lost)
 
     def _check_process(self) -> None:
         if self._pid != process_id():
             self._released = True
-            raise self._lost("it belongs to the process that this one was forked from")
+            raise self._lost_error("it belongs to the process that this one was forked from")
 
     def abandon(self) -> None:
-        """Release it in the background: an exception has interrupted what was done with it."""
+        """Release it in the background, after an exception interrupted its user."""
         if not self._released:
             self._drop()
-            afterwards(self.give_up)
+            run_in_background(self.give_up)
 
     async def give_up(self) -> None:
-        """Leave no place behind, after an exception; it ends by itself if that fails."""
+        """Release it after an exception; if that fails, it expires by itself."""
         self._drop()
         with suppress(HoldfastError):
-            await self._places.give_back(self.holder, over=True, durable=False)
+            await self._permits.end(self.holder, in_flight=True, durable=False)
 
     def _drop(self) -> None:
-        """Have it renewed no more, and then say that it is released."""
-        self._places.drop(self._kept)
+        """Stop the renewal, then mark it as released and wake `wait_lost`."""
+        self._permits.drop(self._renewed)
         self._released = True
-        if self._watchers:
-            for watcher in list(self._watchers):
-                watcher.set()
+        if self._events:
+            for event in list(self._events):
+                event.set()
 
-    def _judge(self, reply: Any, lost: bool) -> None:
-        """Raise what the *reply* to its release, or the local clock, says of it."""
+    def _check_reply(self, reply: Any, lost: bool) -> None:
+        """Raise LeaseLost if the *reply* to the release, or the local clock, reports a loss."""
         if reply[0] == b"lost":
             successor = reply[3].decode(errors="backslashreplace").removeprefix("?") or None
-            ended_ms = stored_score(reply[2], f"the ledger of {self._places.unit}")
+            ended_ms = stored_score(reply[2], f"the ledger of {self._permits.unit}")
             at = from_epoch_ms(max(0, min(ended_ms, MAX_MS)))
-            raise LeaseLost(str(self._places.unit), self.fence, at, successor)
+            raise LeaseLost(str(self._permits.unit), self.fence, at, successor)
         if lost or (reply[0] == b"gone" and not self._is_released_elsewhere()):
-            raise self._lost()
+            raise self._lost_error()
 
     def _is_released_elsewhere(self) -> bool:
-        """Return whether another thread or task has released it, or is releasing it."""
-        releases = list(self._releases)
+        """Return whether another thread or task has released it, or does so now."""
+        releases = list(self._release_replies)
         return b"released" in releases or 2 * releases.count(b"") > len(releases)
 
     async def __aenter__(self) -> Self:
         if self._released:
-            raise self._lost("it was released")
-        self._revocation = CancelScope()
-        self._loss.heard_by(self._revocation.revoke)
+            raise self._lost_error("it was released")
+        self._cancel_scope = CancelScope()
+        self._lost_signal.add_listener(self._cancel_scope.cancel)
         return self
 
     async def __aexit__(
@@ -235,33 +235,33 @@ class AsyncLease:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        revoked = body_raised = False
+        cancelled = body_raised = False
         try:
-            revocation, self._revocation = self._revocation, None
-            revoked = revocation is not None and revocation.end(error)
-            # What the body raised says more than the loss, unless it was cancelled for the loss.
-            body_raised = error is not None and not revoked
+            scope, self._cancel_scope = self._cancel_scope, None
+            cancelled = scope is not None and scope.end(error)
+            # The error of the body is reported, not the loss, unless the loss cancelled the body.
+            body_raised = error is not None and not cancelled
             await self.release()
         except LeaseLost:
             if not body_raised:
                 raise
         except HoldfastError as problem:
-            logger.warning("%s is free only when its lease ends: %s", self._places.unit, problem)
+            logger.warning("%s is free only when its lease ends: %s", self._permits.unit, problem)
         except BaseException:  # interrupted
             self.abandon()
             raise
-        if revoked:  # the body had released it by itself
-            raise self._lost()
+        if cancelled:  # the body itself had released it
+            raise self._lost_error()
 
     def __del__(self) -> None:
-        if getattr(self, "_released", True) or self.lost:  # also where it was never whole
+        if getattr(self, "_released", True) or self.lost:  # also if `__init__` was interrupted
             return
-        self._places.drop(self._kept)
+        self._permits.drop(self._renewed)
         warnings.warn(f"{self!r} was never released", ResourceWarning, source=self, stacklevel=2)
 
-    def _lost(
+    def _lost_error(
         self, reason: str = "it was not renewed in time, its client was closed, or it was forgotten"
     ) -> LeaseLost:
-        if self._places.caller.lifetime.closed:
+        if self._permits.caller.lifetime.closed:
             reason = "this client is closed"
-        return LeaseLost(str(self._places.unit), self.fence, reason=reason)
+        return LeaseLost(str(self._permits.unit), self.fence, reason=reason)

@@ -1,4 +1,4 @@
-"""Which locks and semaphores are in use."""
+"""The list of locks and semaphores in use."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ logger: Final = logger_of("holdfast.locks")
 State = TypeVar("State", LockState, SemaphoreState)
 
 LISTED: Final = 1000
-"""States that one call returns at most."""
+"""How many states one call returns at most."""
 
-_TOGETHER: Final = 500
-"""Units that are asked for at once."""
+_BATCH: Final = 500
+"""How many units are read together."""
 
 
 class AsyncLockListing:
-    """Calls the roll: asks every unit of the catalog who is there.
+    """Lists the locks and semaphores that are held or waited for.
 
-    The catalog says which names there may be, their state says which are in use. Renewers note
-    them, so one that is never held for half a second may be missing.
+    The catalog has the names, and `inspect.lua` returns their states. Renewers note the names, so a
+    lock that is never held for half a second may be missing.
 
     Args:
-        caller: how to reach the server.
-        catalog: what was noted.
-        namespace: whose units.
+        caller: calls the server.
+        catalog: has the names that were noted.
+        namespace: namespace of the units.
     """
 
     def __init__(self, caller: AsyncCaller, catalog: AsyncCatalog, namespace: Namespace) -> None:
@@ -43,26 +43,21 @@ class AsyncLockListing:
         self._namespace = namespace
 
     async def locks(self, among: int, containing: str = "") -> dict[str, LockState]:
-        """The locks that are held or waited for, by name."""
-        found = {}
-        async for unit, reply in self._replies(keys.LOCK, among, containing):
-            state = _readable(lock_state, unit, reply)
-            if state is None:
-                continue
-            if state.holder is not None or state.waiters:
-                found[unit.name] = state
-            if len(found) == LISTED:
-                break
-        return found
+        """Return the locks that are held or waited for, by name."""
+        return await self._in_use(keys.LOCK, lock_state, among, containing)
 
     async def semaphores(self, among: int, containing: str = "") -> dict[str, SemaphoreState]:
-        """The semaphores of which places are held or waited for, by name."""
-        found = {}
-        async for unit, reply in self._replies(keys.SEMAPHORE, among, containing):
-            state = _readable(semaphore_state, unit, reply)
-            if state is None:
-                continue
-            if state.holders or state.waiters:
+        """Return the semaphores that are held or waited for, by name."""
+        return await self._in_use(keys.SEMAPHORE, semaphore_state, among, containing)
+
+    async def _in_use(
+        self, kind: str, parse: Callable[[Any, str], State], among: int, containing: str
+    ) -> dict[str, State]:
+        found: dict[str, State] = {}
+        async for unit, reply in self._replies(kind, among, containing):
+            _, _, held, waiters = reply
+            state = _parsed(parse, unit, reply)
+            if state is not None and (held or waiters):
                 found[unit.name] = state
             if len(found) == LISTED:
                 break
@@ -71,39 +66,30 @@ class AsyncLockListing:
     async def _replies(
         self, kind: str, among: int, containing: str
     ) -> AsyncIterator[tuple[Unit, Any]]:
-        """What `inspect.lua` says of each noted unit; what is gone is dropped from the catalog."""
+        """Yield the reply of `inspect.lua` for each unit; remove the others from the catalog."""
         names = await self._catalog.every(kind, among, containing)
-        for i in range(0, len(names), _TOGETHER):
-            units = [self._namespace.unit(kind, name) for name in names[i : i + _TOGETHER]]
-            replies = await self._caller.call_many(INSPECT, [_step(unit) for unit in units])
+        for i in range(0, len(names), _BATCH):
+            units = [self._namespace.unit(kind, name) for name in names[i : i + _BATCH]]
+            steps: list[Step] = [(unit, INSPECT.keys(unit), ()) for unit in units]
+            replies = await self._caller.call_many(INSPECT, steps)
             gone = []
             for unit, reply in zip(units, replies, strict=True):
                 if isinstance(reply, DamagedData):
                     logger.warning("%s", reply)
-                    continue
-                if isinstance(reply, HoldfastError):
+                elif isinstance(reply, HoldfastError):
                     raise reply
-                if _is_gone(reply):
-                    gone.append(unit)
-                else:
+                elif any(reply):
                     yield unit, reply
-            # Nobody has come for a week; whoever comes now is noted only after this.
+                else:
+                    gone.append(unit)
+            # They were unused for a week. A client that uses one now notes it after this.
             await self._catalog.forget_all(kind, gone)
 
 
-def _step(unit: Unit) -> Step:
-    return unit, (keys.state(unit), keys.holders(unit), keys.line(unit)), ()
-
-
-def _readable(read: Callable[[Any, str], State], unit: Unit, reply: Any) -> State | None:
-    """Return what *reply* says of *unit*; None, with a warning, if it cannot be read."""
+def _parsed(parse: Callable[[Any, str], State], unit: Unit, reply: Any) -> State | None:
+    """Return the state of *unit*; None, with a warning, if it cannot be read."""
     try:
-        return read(reply, keys.state(unit))
+        return parse(reply, keys.state(unit))
     except DecodeError as error:
         logger.warning("%s is left out of the list: %s", unit, error)
         return None
-
-
-def _is_gone(reply: Any) -> bool:
-    limit, fence, held, waiters = reply
-    return not (limit or fence or held or waiters)

@@ -1,5 +1,5 @@
 # Generated from _async/fenced.py by tools/unasync.py: edit that, then run `make sync`.
-"""A value that refuses writers who were overtaken."""
+"""The fenced value that users see."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .. import keys
 SET: Final = Script.load("holdfast.locks", "set")
 
 MAX_FENCE: Final = 2**53 - 1
-"""What a script can compare exactly; as microseconds this is the year 2255."""
+"""The highest number that a script compares exactly; as microseconds it is the year 2255."""
 
 
 class Fenced:
     """A JSON value on the server, written under a fence.
 
-    A holder that was paused for longer than its lease still believes in it, and may write when the
-    next one has written already. The fence tells them apart.
+    A holder that was paused for longer than its lease does not know that it lost the lock. It may
+    write after the next holder has written. The value refuses this write, as its fence is older.
 
     Made by `Holdfast.fenced`.
     """
@@ -38,25 +38,25 @@ class Fenced:
         return f"Fenced({self._unit.name!r})"
 
     def set(self, value: Any, fence: int, *, op_id: str | None = None) -> None:
-        """Store *value*, unless one was stored under a later fence.
+        """Store *value*, unless a value was stored under a later fence.
 
         Args:
-            value: what JSON can say, 1 MiB at most.
+            value: anything that JSON can represent, 1 MiB at most.
             fence: `lease.fence` of the lock that guards it.
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            StaleFence: one was; nothing is changed.
+            StaleFence: A value was stored under a later fence; nothing is changed.
         """
         fence = checked_int(fence, "fence", 1, MAX_FENCE)
         data = encoded(JSON, value, str(self._unit))
-        again = partial(self.set, value, fence)
-        later: bytes = self._caller.write(SET, self._unit, fence, data, op_id=op_id, repeat=again)
+        repeat = partial(self.set, value, fence)
+        later: bytes = self._caller.write(SET, self._unit, fence, data, op_id=op_id, repeat=repeat)
         if later:
             stored = stored_int(later, f"the fence in {keys.fenced(self._unit)}")
             raise StaleFence(str(self._unit), fence, stored)
 
     def get(self) -> Any:
-        """What was stored last; None when nothing was."""
+        """Return the stored value; None if nothing was stored."""
         data = self._caller.read(self._unit, "HGET", keys.fenced(self._unit), "value")
         return None if data is None else decoded(JSON, data, Any, str(self._unit))

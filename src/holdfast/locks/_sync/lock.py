@@ -1,241 +1,139 @@
 # Generated from _async/lock.py by tools/unasync.py: edit that, then run `make sync`.
-"""Locks and semaphores as their users see them."""
+"""The locks and semaphores that users see."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import partial
-from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
-from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._sync.waiting import Block, BlockEnd, shielded
+from ...core.clock import Duration, to_timeout_s
 from ...core.script import Script
 from .. import keys
 from ..options import checked_limit
 from ..states import LockState, SemaphoreState, lock_state, semaphore_state
-from .acquisition import take
+from .acquisition import acquire
+from .hold import Hold, HoldAll
 from .lease import Lease
-from .permits import Places
+from .permits import Permits
 
 INSPECT: Final = Script.load("holdfast.locks", "inspect")
 REDEFINE: Final = Script.load("holdfast.locks", "redefine")
 
-_USED: Final = "it was for another block; call `hold` for each"
 
-
-class _AsyncHeld:
+class _AsyncHoldable:
     """What locks and semaphores have in common."""
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, permits: Permits) -> None:
+        self._permits = permits
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
 
     @property
     def name(self) -> str:
-        """As it was given."""
-        return self._places.unit.name
-
-    def check_client(self) -> None:
-        """Raise `ClientClosed` if its client was closed."""
-        self._places.caller.lifetime.check(f"holding {self._places.unit}")
+        """Return the name, as it was given."""
+        return self._permits.unit.name
 
     def hold(self, *, timeout: Duration | None = None) -> AbstractContextManager[Lease]:
-        """Hold a place while the block runs.
+        """Hold a permit while the block runs.
 
-        In asyncio the body is cancelled when the lease is lost. A thread cannot be cancelled: there
-        the body looks at `lease.lost` itself.
+        In asyncio the loss of the lease cancels the body. A thread cannot be cancelled: in the
+        blocking half the body checks `lease.lost` itself.
 
         Args:
-            timeout: seconds to wait for a place; None for ever, 0 not at all.
+            timeout: seconds to wait for a permit; None: without limit, 0: not at all.
 
         Raises:
-            LockTimeout: none was free in time.
-            LeaseLost: at the end of the block: the lease was lost while it ran. Not if the body
-                raised something else.
+            LockTimeout: No permit was free in time.
+            LeaseLost: Raised at the end of the block if the lease was lost while the block ran. An
+                error of the body takes precedence.
         """
-        return _AsyncHold(self._places, to_timeout_s(timeout))
+        return Hold(self._permits, to_timeout_s(timeout))
 
     def acquire(self, *, timeout: Duration | None = None) -> Lease:
-        """Wait for a place: first come, first served.
+        """Wait for a permit: first come, first served.
 
-        A cancelled or failed call leaves neither a place nor a waiter behind, as long as the server
-        can be told.
+        A cancelled or failed call leaves neither a permit nor a waiter behind, as long as the
+        server can be reached.
 
         Args:
-            timeout: seconds to wait; None for ever, 0 not at all.
+            timeout: seconds to wait; None: without limit, 0: not at all.
 
         Returns:
             The lease. Release it, or use it as a context.
 
         Raises:
-            LockTimeout: no place was free in time.
-            ServerUnavailable: the server cannot be asked. If it went away in the middle of the
-                call, a place may stay taken until a lease has passed.
+            LockTimeout: No permit was free in time.
+            ServerUnavailable: The server cannot be reached. If the connection failed during the
+                call, a permit may stay taken until its lease ends.
         """
-        return take(self._places, to_timeout_s(timeout))
+        return acquire(self._permits, to_timeout_s(timeout))
 
     def try_acquire(self) -> Lease | None:
-        """A place if one is free and nobody waits for it, else None.
+        """Take a permit if one is free and no other client waits for it; otherwise return None.
 
         Raises:
-            ServerUnavailable: the server cannot be asked. If it went away in the middle of the
-                call, a place may stay taken until a lease has passed.
+            ServerUnavailable: The server cannot be reached. If the connection failed during the
+                call, a permit may stay taken until its lease ends.
         """
-        return take(self._places, 0, waits=False)
+        return acquire(self._permits, 0, waits=False)
+
+    def _inspected(self) -> Any:
+        permits = self._permits
+        return permits.caller.call(INSPECT, permits.unit, INSPECT.keys(permits.unit), [])
 
 
-def _end_one(
-    held: list[Lease],
-    kind: type[BaseException] | None,
-    error: BaseException | None,
-    traceback: TracebackType | None,
-) -> None:
-    """Release the lease of a block."""
-    for lease in held:
-        lease.__exit__(kind, error, traceback)
+class Lock(_AsyncHoldable):
+    """A lock by name: at most one client holds it at a time.
 
+    Creating one does no I/O. All tasks and threads can share it.
 
-class _AsyncHold(Block):
-    """A place for one block."""
-
-    __slots__ = ("_places", "_timeout_s")
-
-    def __init__(self, places: Places, timeout_s: float | None) -> None:
-        self.held: list[Lease] = []
-        self._places: Places | None = places
-        self._timeout_s = timeout_s
-
-    def __enter__(self) -> Lease:
-        places, self._places = self._places, None
-        if places is None:
-            raise RuntimeError(_USED)
-        lease = None
-        try:
-            lease = take(places, self._timeout_s)
-            self.held.append(lease)
-            return lease.__enter__()
-        except BaseException:
-            if lease is not None:
-                shielded(lease.give_up)
-            raise
-
-    __exit__ = BlockEnd(_end_one)
-
-
-def _end_all(
-    held: list[Lease],
-    kind: type[BaseException] | None,
-    error: BaseException | None,
-    traceback: TracebackType | None,
-) -> None:
-    """Release the leases of a block, the last one first; raise the last error."""
-    raised = error
-    for lease in reversed(held):
-        try:
-            lease.__exit__(kind, raised, traceback)
-        except BaseException as problem:  # noqa: BLE001 (raised below)
-            kind, raised, traceback = type(problem), problem, problem.__traceback__
-    try:
-        if raised is not None and raised is not error:
-            raise raised
-    finally:
-        del error, raised, traceback  # they keep this frame, which keeps them
-
-
-class _AsyncHoldAll(Block):
-    """A place of each of several locks for one block."""
-
-    __slots__ = ("_locks", "_timeout_s")
-
-    def __init__(self, locks: Sequence[Lock], timeout_s: float | None) -> None:
-        self.held: list[Lease] = []
-        self._locks: Sequence[Lock] | None = locks
-        self._timeout_s = timeout_s
-
-    def __enter__(self) -> dict[str, Lease]:
-        locks, self._locks = self._locks, None
-        if locks is None:
-            raise RuntimeError(_USED)
-        try:
-            return self._taken(locks)
-        except BaseException as error:
-            _end_all(self.held, type(error), error, error.__traceback__)
-            raise
-
-    __exit__ = BlockEnd(_end_all)
-
-    def _taken(self, locks: Sequence[Lock]) -> dict[str, Lease]:
-        deadline = Deadline(self._timeout_s)
-        leases: dict[str, Lease] = {}
-        for lock in locks:
-            left_s = None if self._timeout_s is None else deadline.left_s()
-            try:
-                self.held.append(take(lock._places, left_s))  # noqa: SLF001 (a sibling)
-                leases[lock.name] = self.held[-1].__enter__()
-            except BaseException:  # perhaps cancelled, as a closed client lost a lease
-                lock.check_client()
-                raise
-        for lease in leases.values():
-            if lease.lost:  # while the others were waited for
-                lease.release()
-        return leases
-
-
-class Lock(_AsyncHeld):
-    """A lock by name: at most one holds it at a time.
-
-    Made by `Holdfast.lock`; costs nothing, and serves all tasks and threads.
+    Made by `Holdfast.lock`.
     """
-
-    def __repr__(self) -> str:
-        return f"Lock({self.name!r})"
 
     def inspect(self) -> LockState:
-        """Who holds it now, and who waits."""
-        places = self._places
-        reply = places.caller.call(INSPECT, places.unit, INSPECT.keys(places.unit), [])
-        return lock_state(reply, keys.state(places.unit))
+        """Return the holder and the waiters."""
+        return lock_state(self._inspected(), keys.state(self._permits.unit))
 
 
-class Semaphore(_AsyncHeld):
-    """A semaphore by name: at most so many hold it at a time.
+class Semaphore(_AsyncHoldable):
+    """A semaphore by name: it has a number of permits, its limit.
 
-    Made by `Holdfast.semaphore`; costs nothing, and serves all tasks and threads.
+    Creating one does no I/O. All tasks and threads can share it.
+
+    Made by `Holdfast.semaphore`.
     """
 
-    def __repr__(self) -> str:
-        return f"Semaphore({self.name!r})"
-
     def inspect(self) -> SemaphoreState:
-        """Who holds it now, and who waits."""
-        places = self._places
-        reply = places.caller.call(INSPECT, places.unit, INSPECT.keys(places.unit), [])
-        return semaphore_state(reply, keys.state(places.unit))
+        """Return the holders and the waiters."""
+        return semaphore_state(self._inspected(), keys.state(self._permits.unit))
 
     def redefine(self, *, limit: int, op_id: str | None = None) -> None:
-        """Change how many may hold at once, for everyone.
+        """Change how many permits there are, for all clients.
 
-        With a higher limit those who wait get the new places at once. With a lower one nobody loses
-        a place: nobody gets one until enough were given back. This object says the new limit from
-        now on; who still says the old one gets `DefinitionConflict`, whoever is waiting as well
-        when it asks next.
+        With a higher limit, waiters get the new permits at once. With a lower limit, no holder
+        loses its permit; the next permit is granted when enough were released.
+
+        This object uses the new limit from now on. Another object that was made with the old limit
+        gets `DefinitionConflict` at its next call, even if it already waits.
 
         Args:
-            limit: how many.
+            limit: the new number of permits.
             op_id: see `OutcomeUnknown`.
         """
-        places, size = self._places, checked_limit(limit)
-        again = partial(self.redefine, limit=limit)
-        places.caller.write(REDEFINE, places.unit, size, op_id=op_id, repeat=again)
-        if places.terms.limit is not None:
-            self._places = places.limited(size)
+        permits, size = self._permits, checked_limit(limit)
+        repeat = partial(self.redefine, limit=limit)
+        permits.caller.write(REDEFINE, permits.unit, size, op_id=op_id, repeat=repeat)
+        if permits.options.limit is not None:
+            self._permits = permits.with_limit(size)
 
 
 class LockAll:
-    """Several locks at once, for whoever needs all of them.
+    """Several locks that one holder needs together.
 
-    They are always taken in the order of their names, so that no two holders wait for each other.
+    They are always taken in the order of their names, so two holders never wait for each other.
 
     Made by `Holdfast.lock_all`.
     """
@@ -247,14 +145,15 @@ class LockAll:
         return f"LockAll({[lock.name for lock in self._locks]!r})"
 
     def hold(self, *, timeout: Duration | None = None) -> AbstractContextManager[dict[str, Lease]]:
-        """Hold all of them while the block runs, or none. The context gives the leases by name.
+        """Hold all of them while the block runs, or none. The context returns the leases by name.
 
         Args:
-            timeout: seconds to wait for all together; None for ever, 0 not at all.
+            timeout: seconds to wait for all of them; None: without limit, 0: not at all.
 
         Raises:
-            LockTimeout: one was not free in time; those taken before it are given back.
-            ClientClosed: the client was closed before all were held.
-            LeaseLost: one was lost, before the block or while it ran.
+            LockTimeout: One was not free in time; those taken before it are released.
+            ClientClosed: The client was closed before all were held.
+            LeaseLost: One was lost, before the block or while it ran.
         """
-        return _AsyncHoldAll(self._locks, to_timeout_s(timeout))
+        permits = [lock._permits for lock in self._locks]  # noqa: SLF001 (of the same file)
+        return HoldAll(permits, to_timeout_s(timeout))

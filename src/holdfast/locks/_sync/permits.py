@@ -1,24 +1,21 @@
 # Generated from _async/permits.py by tools/unasync.py: edit that, then run `make sync`.
-"""The places of one lock or semaphore, as a process takes them and gives them back."""
+"""The permits of one lock or semaphore: how a process takes, renews and releases them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from time import monotonic
 from typing import Any, Final
 
-from ...core._sync.caller import Argument, Caller, CallKind
-from ...core.attempt import FirstAttempt
+from ...core._sync.caller import Argument, Caller
+from ...core._sync.prepared_call import PreparedCall
 from ...core.clock import since_boot
 from ...core.names import Unit
-from ...core.renewer import Lease as Kept
+from ...core.renewer import Lease as RenewedLease
 from ...core.renewer import Renewer
 from ...core.script import Script
-from ...core.transport.outcome import Replied
-from ...core.transport.request import PreparedCommand
 from ...errors import OutcomeUnknown, ServerUnavailable
-from ..lost_signal import Loss
+from ..lost_signal import LostSignal
 from ..options import LockOptions
 from ..waiters import WaiterRegistry
 
@@ -27,15 +24,15 @@ RELEASE: Final = Script.load("holdfast.locks", "release")
 RENEW: Final = Script.load("holdfast.locks", "renew")
 
 
-class Places:
-    """What all acquisitions of one unit share.
+class Permits:
+    """What all acquisitions of one lock or semaphore share. A lock has one permit.
 
     Args:
-        caller: how to reach the server.
-        renewer: keeps what is held.
-        lobby: where to wait.
+        caller: calls the server.
+        renewer: renews the leases.
+        waiters: the waiters of this client.
         unit: the lock or semaphore.
-        terms: on which places are held.
+        options: its options.
     """
 
     def __init__(
@@ -44,127 +41,147 @@ class Places:
         renewer: Renewer,
         waiters: WaiterRegistry,
         unit: Unit,
-        terms: LockOptions,
+        options: LockOptions,
     ) -> None:
         self.caller = caller
         self.waiters = waiters
         self.unit = unit
-        self.terms = terms
+        self.options = options
         self.keep = renewer.keep
         self.drop = renewer.drop
+        self._renewer = renewer
         self._acquire_keys = ACQUIRE.keys(unit)
         self._release_keys = RELEASE.keys(unit)
-        self._renewer = renewer
-        self._margin_ms = terms.margin_ms
-        self._longest_hold_s = terms.longest_hold_s
-        self._renewed = RENEW.keys(unit)
-        self._limit: Argument = "" if terms.limit is None else terms.limit
-        self.taking = PreparedCommand(ACQUIRE.sha1, self._acquire_keys, terms.lease_ms, self._limit)
-        self.giving = PreparedCommand(RELEASE.sha1, self._release_keys)
+        self._renew_keys = RENEW.keys(unit)
+        self._margin_ms = options.margin_ms
+        self._longest_hold_s = options.longest_hold_s
+        self._limit: Argument = "" if options.limit is None else options.limit
+        self._acquire = PreparedCall(
+            caller, ACQUIRE, unit, self._acquire_keys, options.lease_ms, self._limit
+        )
+        self._release = PreparedCall(caller, RELEASE, unit, self._release_keys)
 
-    def limited(self, limit: int) -> Places:
-        """The same places, for who says that there are *limit*."""
-        terms = replace(self.terms, limit=limit)
-        return Places(self.caller, self._renewer, self.waiters, self.unit, terms)
+    def with_limit(self, limit: int) -> Permits:
+        """Return the same permits with another limit."""
+        options = replace(self.options, limit=limit)
+        return Permits(self.caller, self._renewer, self.waiters, self.unit, options)
 
-    def shortly(self, form: PreparedCommand, member: str) -> bytes | FirstAttempt | None:
-        """Ask for a place (`taking`), or give it back (`giving`), as it is nearly always enough.
+    def check_client(self) -> None:
+        """Raise `ClientClosed` if the client is closed."""
+        self.caller.lifetime.check(f"holding {self.unit}")
 
-        Returns:
-            The answer, when nobody else is there: the fence, or that it was released. Else what
-            became of the call, for `ask` or `give_back` to go on from. None when it was not sent,
-            because somebody waits in this process, or there is more to a call.
+    def try_acquire(self, member: str) -> Any | None:
+        """Ask for a permit on the fast path; return the reply, or None if `acquire` must follow.
+
+        Raises:
+            ServerUnavailable: The call did not run.
+            OutcomeUnknown: The call may have run.
         """
-        routes = None if self.waiters.channel(self.unit) else self.caller.straight
-        lane = None if routes is None else routes.beaten(self.unit, CallKind.ORDINARY)
-        if lane is None:
+        if self.waiters.channel(self.unit):
             return None
-        since = monotonic()
-        outcome = lane.submit(form.filled(member))
-        if isinstance(outcome, Replied) and isinstance(outcome.value, bytes):
-            return outcome.value
-        return FirstAttempt(outcome, since, routes)
+        reply = self._acquire.attempt(member)
+        if isinstance(reply, list):
+            self.waiters.receive(self.unit, reply[1])
+        return reply
 
-    def ask(
-        self, member: str, ticket: str, *, again: bool, tried: FirstAttempt | None = None
-    ) -> Any:
-        """One call of `acquire.lua`: its reply; just the fence if nobody else is there.
+    def acquire(self, member: str, ticket: str, *, repeated: bool) -> Any:
+        """Call `acquire.lua`; return its reply as an array.
 
         Args:
-            member: the acquisition.
-            ticket: its place in line; `0` for a new one, empty when it does not wait.
-            again: the same was asked before, and the reply was lost.
-            tried: what became of it `shortly` before.
+            member: name of the acquisition.
+            ticket: its ticket in the wait queue; `0`: to be queued, empty: it does not wait.
+            repeated: whether the reply to the same call was lost.
         """
-        args: list[Argument] = [member, self.terms.lease_ms, self._limit]
+        args: list[Argument] = [member, self.options.lease_ms, self._limit]
         channel = self.waiters.channel(self.unit)
         if channel or ticket:
             args += [channel, ticket]
-        return self._call(ACQUIRE, self._acquire_keys, args, harmless=again, tried=tried)
+        return self._call(ACQUIRE, self._acquire_keys, args, harmless=repeated)
 
-    def give_back(
+    def release(self, member: str) -> Any:
+        """Release a permit, with no other call in flight; return the reply of `release.lua`."""
+        try:
+            reply = None
+            if not self.waiters.channel(self.unit):
+                reply = self._release.attempt(member)
+            if isinstance(reply, bytes):
+                return [reply]
+        except OutcomeUnknown:
+            return self.end(member, in_flight=False, repeated=True)
+        if reply is None:
+            return self.end(member, in_flight=False)
+        self.waiters.receive(self.unit, reply[1])
+        return reply
+
+    def end(
         self,
         member: str,
         waiter: str = "",
         *,
-        over: bool,
+        in_flight: bool,
+        repeated: bool = False,
         durable: bool = True,
-        tried: FirstAttempt | None = None,
     ) -> Any:
-        """End an acquisition, whatever has become of it: the reply of `release.lua`.
+        """End an acquisition that may hold a permit or wait; return the reply of `release.lua`.
 
         Args:
-            member: the acquisition.
-            waiter: as it may stand in line.
-            over: a call of it may still be on its way to the server.
-            durable: as of any call: False where nobody is told that it worked.
-            tried: what became of it `shortly` before.
+            member: name of the acquisition.
+            waiter: its member of the wait queue; empty: it does not wait.
+            in_flight: whether another call of it may be in flight.
+            repeated: whether the reply to the same call was lost.
+            durable: see `Caller.call`.
         """
         args: list[Argument] = [member]
         channel = self.waiters.channel(self.unit)
-        if over or channel or waiter:
-            args += [int(over), channel, waiter]
+        if in_flight or channel or waiter:
+            args += [int(in_flight), channel, waiter]
         try:
-            return self._call(RELEASE, self._release_keys, args, durable=durable, tried=tried)
+            if not repeated:
+                return self._call(RELEASE, self._release_keys, args, durable=durable)
         except OutcomeUnknown:
-            # Again it answers `gone` if the lost call has done it, and nobody else can have.
-            reply = self._call(RELEASE, self._release_keys, args, harmless=True, durable=durable)
-            reply[0] = b"released" if reply[0] == b"gone" else reply[0]
-            return reply
+            pass
+        # If the lost call has run, the reply is `gone`: no other client releases this permit.
+        reply = self._call(RELEASE, self._release_keys, args, harmless=True, durable=durable)
+        reply[0] = b"released" if reply[0] == b"gone" else reply[0]
+        return reply
 
     def renew(self, member: str, fence: int) -> bool:
-        """Let a place live for a whole lease from now on; False when it is lost."""
-        args: list[Argument] = [self.terms.lease_ms, member, fence]
-        lost = self.caller.call(RENEW, self.unit, self._renewed, args, harmless=True, durable=False)
+        """Renew a lease once; return False if it is lost."""
+        args: list[Argument] = [self.options.lease_ms, member, fence]
+        lost = self.caller.call(
+            RENEW, self.unit, self._renew_keys, args, harmless=True, durable=False
+        )
         return not lost
 
-    def kept(self, member: str, fence: int, taken_at: float, loss: Loss) -> Kept:
-        """Return the lease of a place, as the terms say; `keep` has it renewed.
+    def renewed_lease(
+        self, member: str, fence: int, taken_at: float, lost_signal: LostSignal
+    ) -> RenewedLease:
+        """Return what the renewer needs to know of a permit; `keep` starts the renewal.
 
         Args:
-            member: the acquisition.
-            fence: of its grant.
-            taken_at: by `since_boot`, from when on its lease counts; in the past when it is an
-                heir's, who has only a short claim.
-            loss: is told when it is lost.
+            member: name of the acquisition.
+            fence: fence of its grant.
+            taken_at: when the lease began, by `since_boot`; for a successor earlier than the grant,
+                as its claim is shorter than a lease.
+            lost_signal: set when the lease is lost.
         """
         telemetry, unit = self.caller.settings.telemetry, self.unit
         if telemetry is not None:
-            loss.heard_by(lambda: telemetry.count("lost", unit, 1, ""))
-        kept = Kept(
+            lost_signal.add_listener(lambda: telemetry.count("lost", unit, 1, ""))
+        renewed = RenewedLease(
             self.unit,
             RENEW,
-            self._renewed,
+            self._renew_keys,
             member.encode(),
             fence,
-            self.terms.lease_ms,
+            self.options.lease_ms,
             taken_at,
-            loss.tell,
+            lost_signal.set,
             self._margin_ms,
         )
         if self._longest_hold_s is not None:
-            kept.until = since_boot() + self._longest_hold_s
-        return kept
+            renewed.until = since_boot() + self._longest_hold_s
+        return renewed
 
     def _call(
         self,
@@ -174,29 +191,22 @@ class Places:
         *,
         harmless: bool = False,
         durable: bool = True,
-        tried: FirstAttempt | None = None,
     ) -> Any:
-        """Run *script*, and pass on what it says to waiters of this process."""
-        missed = True  # a reply that is lost may have spared somebody here a ring
+        """Call *script*, and pass the messages in its reply to the waiters of this process."""
+        is_lost = True  # the lost reply may have had messages for waiters of this process
         try:
             reply = self.caller.call(
-                script,
-                self.unit,
-                keys,
-                args,
-                harmless=harmless,
-                durable=durable,
-                tried=tried,
+                script, self.unit, keys, args, harmless=harmless, durable=durable
             )
-            if isinstance(reply, bytes):  # nobody else is there
+            if isinstance(reply, bytes):  # there is no other client
                 reply = [reply]
             else:
-                self.waiters.hear(self.unit, reply[1])
-            missed = harmless  # it repeats what was lost before
-        except ServerUnavailable:  # else it did not run
-            missed = harmless
+                self.waiters.receive(self.unit, reply[1])
+            is_lost = harmless  # the reply to an earlier try
+        except ServerUnavailable:  # this try did not run
+            is_lost = harmless
             raise
         finally:
-            if missed:
-                self.waiters.stir(self.unit)
+            if is_lost:
+                self.waiters.recheck(self.unit)
         return reply

@@ -1,20 +1,21 @@
 #!lua flags=no-writes
--- locks/inspect: who has a place, who waits.
+-- locks/inspect: return the holders and the waiters.
 --
--- KEYS[1]  HASH    state    limit, fence, sole, ends
--- KEYS[2]  ZSET    holders  ids, scored by when their place ends (ms); `?id` has not answered yet
--- KEYS[3]  ZSET    line     `id channel` of those who wait, scored by their ticket
--- returns  array   limit ('' unknown), fence ('' none), holders (id and ms left, by turns), waiters
+-- KEYS[1]  HASH    state    limit, fence, uncontended, ends_ms
+-- KEYS[2]  ZSET    holders  ids, scored by when their lease ends (ms); `?id`: grant not confirmed
+-- KEYS[3]  ZSET    wait_queue  `id channel` of the waiters, scored by their ticket
+-- returns  array   limit ('': not set), fence ('': none), holders (id and ms left in turn), waiters
 -- include clock
--- include sound
+-- include stored
 
-local now_ms = clock()
+local state, now_ms = KEYS[1], clock()
 local LISTED = 1000  -- of each kind, at most
-local known = redis.call('HMGET', KEYS[1], 'limit', 'fence', 'sole', 'ends')
+local known = redis.call('HMGET', state, 'limit', 'fence', 'uncontended', 'ends_ms')
 local held = redis.call('ZRANGE', KEYS[2], now_ms, '+inf', 'BYSCORE', 'LIMIT', 0, LISTED, 'WITHSCORES')
 local waiters = redis.call('ZRANGE', KEYS[3], 0, LISTED - 1)
-if known[3] and known[3] ~= '' and known[4] and whole(known[4], 0, EXACT, 'ends', KEYS[1]) > now_ms then
-  held = {known[3], known[4]}
+local uncontended, ends_ms = known[3] or '', known[4]
+if uncontended ~= '' and ends_ms and whole(ends_ms, 0, EXACT, 'ends_ms', state) > now_ms then
+  held = {uncontended, ends_ms}
 end
 for i = 2, #held, 2 do
   held[i] = math.min(tonumber(held[i]) - now_ms, 2 ^ 53)

@@ -1,57 +1,56 @@
 #!lua flags=allow-oom
--- locks/release: give a place back, or leave the line; who waits longest gets the place.
+-- locks/release: release a permit, or leave the wait queue; the first waiters get free permits.
 --
--- KEYS[1]  HASH    state    limit, fence, sole, ends, doubts, doubted
--- KEYS[2]  ZSET    holders  ids, scored by when their place ends (ms); `?id` has not answered yet
--- KEYS[3]  ZSET    line     `id channel` of those who wait, scored by their ticket
+-- KEYS[1]  HASH    state    limit, fence, uncontended, ends_ms, unconfirmed, unconfirmed_ms
+-- KEYS[2]  ZSET    holders  ids, scored by when their lease ends (ms); `?id`: grant not confirmed
+-- KEYS[3]  ZSET    wait_queue  `id channel` of the waiters, scored by their ticket
 -- KEYS[4]  HASH    even     ledger of even hours
 -- KEYS[5]  HASH    odd      ledger of odd hours
 -- ARGV[1]  string  id       of the acquisition that ends
--- ARGV[2]  int     over     1: a call of this id may still be on its way, and must come too late
--- ARGV[3]  string  channel  where the caller's process is notified; '' nowhere
--- ARGV[4]  string  waiter   as it may stand in line; '' it does not
--- returns  array   verdict, words for waiters of the caller's process, then for each verdict:
---                  released; lost: since when (ms), id of who has the place; gone: nothing is known.
---                  Or a string: released, and nobody else is there.
---                  The last three arguments may be left out: 0, '' and ''
+-- ARGV[2]  int     in_flight  1: a call of this id may be in flight, and must do nothing when it
+--                  arrives. This and the next ones may be left out: 0, '' and ''
+-- ARGV[3]  string  channel  where the caller's process is notified; '': nowhere
+-- ARGV[4]  string  waiter   its member of the wait queue; '': it does not wait
+-- returns  array   verdict, messages for waiters of the caller's process, then for each verdict:
+--                  released; lost: when the lease ended (ms), id of a holder; gone: nothing is known.
+--                  Or a string: released, and there is no other client
 
-local state, holders, line = KEYS[1], KEYS[2], KEYS[3]
-local id, over, channel, waiter = ARGV[1], ARGV[2], ARGV[3] or '', ARGV[4] or ''
-local alone = redis.call('HGET', state, 'sole') == id
-if alone then
-  redis.call('HSET', state, 'sole', '')
+local state, holders, wait_queue = KEYS[1], KEYS[2], KEYS[3]
+local id, in_flight, channel, waiter = ARGV[1], ARGV[2] == '1', ARGV[3] or '', ARGV[4] or ''
+local is_uncontended = redis.call('HGET', state, 'uncontended') == id
+if is_uncontended then
+  redis.call('HSET', state, 'uncontended', '')
 end
-if alone and over ~= '1' then  -- no other client is here: the usual case
+if is_uncontended and not in_flight then  -- there is no other client: the usual case
   return 'released'
 end
-local held = redis.call('ZREM', holders, id, '?' .. id) > 0 or alone
+local held = redis.call('ZREM', holders, id, '?' .. id) > 0 or is_uncontended
 if waiter ~= '' then
-  redis.call('ZREM', line, waiter)
+  redis.call('ZREM', wait_queue, waiter)
 end
-if held and over ~= '1' and redis.call('EXISTS', line) == 0 then  -- nobody waits
+if held and not in_flight and redis.call('EXISTS', wait_queue) == 0 then  -- there is no waiter
   return {'released', {}}
 end
--- Parts that only the rest needs: to define their functions takes time, too.
+-- The usual cases do not need these parts: defining their functions takes time.
 -- include clock
--- include sound
--- include places
--- include crowd
+-- include stored
+-- include state
+-- include contention
 -- include ledger
--- include over
 -- include hand_over
 
 local now_ms, now_s, now_us = clock()
-local limit, fence, sole = read_places(state)
-local places = {
-  state = state, holders = holders, line = line, now_ms = now_ms, now_us = now_us, limit = limit,
-  fence = fence, last_fence = fence, sole = sole, channel = channel, told = {},
+local limit, fence, uncontended = read_state(state)
+local permits = {
+  state = state, holders = holders, wait_queue = wait_queue, now_ms = now_ms, now_us = now_us,
+  limit = limit, fence = fence, uncontended = uncontended, channel = channel,
 }
-move_sole_to_holders(places)
+end_uncontended(permits)
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
-if not held or over == '1' then
+if not held or in_flight then
   local answer = ledger_answer(ledger, id, '1')
-  if over == '1' and not answer then
-    ledger_write(ledger, over_entry(id), '1', id)
+  if in_flight and not answer then
+    ledger_write(ledger, ended_entry(id), '1', id)
   end
   local since, successor = (answer or ''):match('^lost (%d+) (%S*)$')
   if since and not held then
@@ -61,7 +60,7 @@ if not held or over == '1' then
     return {'gone', {}}
   end
 end
-if limit then  -- otherwise the server has lost it: the waiters know
-  hand_over(places)
+if limit then  -- otherwise the server has lost the state: the waiters find out by themselves
+  hand_over(permits)
 end
-return {'released', places.told}
+return {'released', permits.messages}

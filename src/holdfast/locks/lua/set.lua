@@ -1,5 +1,5 @@
 #!lua
--- locks/set: store a value, unless one was stored under a later fence.
+-- locks/set: store a fenced value, unless one was stored under a later fence.
 --
 -- KEYS[1]  HASH    fenced  value, fence
 -- KEYS[2]  HASH    even    ledger of even hours
@@ -8,10 +8,10 @@
 -- ARGV[2]  int     number
 -- ARGV[3]  int     fence   of the lease under which this is written
 -- ARGV[4]  string  value   as JSON
--- returns  string  the later fence, with nothing stored; '' stored
+-- returns  string  '': stored; otherwise nothing was stored, and it is the later fence
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 
 local fenced, fence, value = KEYS[1], ARGV[3], ARGV[4]
 local _, now_s = clock()

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from ...core.checks import checked_int
-from ...core.clock import Duration
+from ...core.clock import Duration, to_ms
 from ...core.script import Script
 from ...errors import (
     ChatExists,
@@ -29,7 +29,6 @@ from ..options import (
     Start,
     check_edges,
     checked_history,
-    checked_idle_ms,
     checked_keep,
     checked_name,
     checked_reader,
@@ -49,8 +48,8 @@ LEAVE: Final = Script.load("holdfast.messages", "leave")
 class AsyncChat:
     """A chat by id: its members send to all of them, and read in their inboxes.
 
-    Made by `AsyncHoldfast.chat` and `AsyncHoldfast.create_chat`; costs nothing, and serves all
-    tasks and threads. It ends when its last member leaves.
+    Create it with `AsyncHoldfast.chat` (without a call) or `AsyncHoldfast.create_chat`. One object
+    serves all tasks and threads. The server deletes a chat when its last member leaves.
     """
 
     def __init__(self, messaging: AsyncMessaging, chat_id: str) -> None:
@@ -65,30 +64,31 @@ class AsyncChat:
         """Send a message to all members.
 
         Args:
-            body: a JSON value, or bytes; at most 1 MiB, and no empty text.
+            body: a JSON value, or bytes; at most 1 MiB, and not empty.
             sender: a member.
             op_id: see `OutcomeUnknown`.
 
         Returns:
-            Its number.
+            The number of the message.
 
         Raises:
-            NoSuchChat: there is none.
-            NotAMember: the sender is no member.
+            NoSuchChat: the chat does not exist.
+            NotAMember: the sender is not a member.
             PayloadTooLarge: the body is over the limit.
         """
         checked_name(sender, "a sender")
         stored = encoded_body(body, self._log.message)
         message = OutgoingMessage(sender, stored, b"", partial(self.send, body, sender=sender))
-        reply = await self._messaging.sender.send(self._log, message, op_id)
+        messaging, unit = self._messaging, self._log.unit
+        reply = await messaging.sender.send(self._log, message, op_id)
         if reply == b"missing":
             raise NoSuchChat(self.chat_id)
-        if reply == b"stranger":
+        if reply == b"not_member":
             raise NotAMember(sender, self.chat_id)
-        if not self._messaging.catalog.has(self._log.unit):
-            await self._messaging.catalog.note(self._log.unit)
-        if not self._messaging.membership.has_acted(sender, self.chat_id):
-            await self._messaging.membership.acts(sender, self.chat_id)
+        if not messaging.catalog.has(unit):
+            await messaging.catalog.note(unit)
+        if not messaging.membership.is_active(sender, self.chat_id):
+            await messaging.membership.note_activity(sender, self.chat_id)
         return int(reply)
 
     async def join(
@@ -99,87 +99,88 @@ class AsyncChat:
         by: str | None = None,
         op_id: str | None = None,
     ) -> bool:
-        """Make *user* a member. Who is one already stays where it is.
+        """Make *user* a member. It changes nothing for a user who is a member already.
 
         Args:
-            user: who.
-            start: what it reads: `now`, what is sent from now on; `floor`, all that is kept; or
-                the number of the first message to read. It never sees what was sent before, unless
-                the chat was created with `history="open"`.
-            by: who adds it, and must be a member; None: anybody may.
+            user: the user who joins.
+            start: the first message that the user reads. `now`: the next one that is sent; `floor`:
+                the oldest one that is kept; or a number. The user never sees earlier messages,
+                unless the chat was created with `history="open"`.
+            by: the member who adds the user; None: do not check who does.
             op_id: see `OutcomeUnknown`.
 
         Returns:
-            Whether it became one by this call.
+            Whether this call made the user a member.
 
         Raises:
-            NoSuchChat: there is none.
-            NotAMember: *by* is no member.
-            NoSuchMessage: *start* is beyond the next message.
-            TooManyMembers: 10,000 are members already.
+            NoSuchChat: the chat does not exist.
+            NotAMember: *by* is not a member.
+            NoSuchMessage: *start* is greater than the number of the next message.
+            TooManyMembers: the chat has 10,000 members already.
         """
         checked_name(user, "a member")
-        first, adding = checked_start(start), checked_reader(by)
-        again = partial(self.join, user, start=start, by=by)
-        with self._messaging.caller.writers.operation(op_id, again, verb="join") as write:
-            note = None
-            if not adding or await self._has(adding):  # for a stranger no list is touched
-                [note] = await self._messaging.membership.add([user], self.chat_id, by=adding)
-            reply = await self._log.write(JOIN, write, user, first, MAX_MEMBERS, adding)
+        first, adder = checked_start(start), checked_reader(by)
+        repeat = partial(self.join, user, start=start, by=by)
+        membership = self._messaging.membership
+        with self._messaging.caller.writers.operation(op_id, repeat, verb="join") as write:
+            score = None
+            if not adder or await self._has(adder):  # other users must not change the list
+                [score] = await membership.add([user], self.chat_id, by=adder)
+            reply = await self._log.write(JOIN, write, user, first, MAX_MEMBERS, adder)
         if reply[0] not in (b"joined", b"member") and reply[1:] != [b"member"]:
-            await self._take_off(user, note)
+            await self._unlist(user, score)
         match reply[0]:
             case b"missing":
                 raise NoSuchChat(self.chat_id)
-            case b"stranger":
-                raise NotAMember(adding, self.chat_id)
+            case b"not_member":
+                raise NotAMember(adder, self.chat_id)
             case b"full":
                 raise TooManyMembers(f"chat {self.chat_id!r}", int(reply[1]) + 1, MAX_MEMBERS)
             case b"beyond":
                 raise NoSuchMessage(str(self._log.unit), int(first), int(reply[1]))
-        await _add_again(self._messaging, [user], self.chat_id, adding)
+        await membership.try_to_add([user], self.chat_id, by=adder)
         return bool(reply[0] == b"joined")
 
     async def leave(self, user: str, *, op_id: str | None = None) -> bool:
-        """Let *user* be a member no longer. When the last one leaves, the chat is gone.
+        """Remove *user* from the members. The server deletes a chat without members.
 
         Args:
-            user: who.
+            user: the member who leaves.
             op_id: see `OutcomeUnknown`.
 
         Returns:
-            Whether it was a member; False also if there is no such chat.
+            Whether the user was a member; False also if the chat does not exist.
         """
         checked_name(user, "a member")
-        again = partial(self.leave, user)
-        with self._messaging.caller.writers.operation(op_id, again, verb="leave") as write:
-            noted = await self._messaging.membership.noted(user, self.chat_id)
+        repeat = partial(self.leave, user)
+        with self._messaging.caller.writers.operation(op_id, repeat, verb="leave") as write:
+            score = await self._messaging.membership.score(user, self.chat_id)
             answer, is_member, exists = await self._log.write(LEAVE, write, user)
         if not is_member:
-            await self._take_off(user, noted)
+            await self._unlist(user, score)
         if answer == b"last" and not exists:
             await self._forget()
-        return bool(answer != b"stranger")
+        return bool(answer != b"not_member")
 
     async def _has(self, user: str) -> bool:
         unit = self._log.unit
         found = await self._messaging.caller.read(unit, "ZSCORE", keys.cursors(unit), user)
         return found is not None
 
-    async def _take_off(self, user: str, noted: bytes | None) -> None:
-        """Take the chat off the list of *user*, unless it was noted anew since then."""
-        if noted is not None:
-            await self._messaging.membership.remove(user, {self.chat_id: noted}, age_ms=0)
+    async def _unlist(self, user: str, score: bytes | None) -> None:
+        """Remove the chat from the list of *user*, unless it was added again since *score*."""
+        if score is not None:
+            await self._messaging.membership.remove(user, {self.chat_id: score}, age_ms=0)
 
     async def members(self, *, reader: str | None = None) -> Mapping[str, int]:
-        """The members, and the number up to which each has acknowledged.
+        """Return the members, and the number up to which each one has acknowledged.
 
         Args:
-            reader: who wants to know, and must be a member; None: anybody may.
+            reader: the user who asks, who must be a member; None: do not check who asks.
 
         Raises:
-            NoSuchChat: there is none.
-            NotAMember: *reader* is no member.
+            NoSuchChat: the chat does not exist.
+            NotAMember: *reader* is not a member.
         """
         who, name = checked_reader(reader), keys.cursors(self._log.unit)
         reply = await self._messaging.caller.read(
@@ -197,27 +198,27 @@ class AsyncChat:
         return found
 
     async def read_by(self, seq: int, *, reader: str | None = None) -> list[str]:
-        """The members who have acknowledged the message *seq*.
+        """Return the members who have acknowledged the message *seq*.
 
         Args:
-            seq: its number.
-            reader: as of `members`.
+            seq: the number of the message.
+            reader: as in `members`.
 
         Raises:
-            NoSuchChat, NotAMember: as of `members`.
+            NoSuchChat, NotAMember: as in `members`.
         """
         checked_seq(seq)
         members = await self.members(reader=reader)
         return [user for user, read_seq in members.items() if read_seq >= seq]
 
     async def status(self, *, limit: int = 100) -> ChatStatus:
-        """What it keeps, and who holds that back; for people and dashboards.
+        """Return what the chat keeps, and which members make it keep messages.
 
         Args:
             limit: members at most, those furthest behind; 1 to 1,000.
 
         Raises:
-            NoSuchChat: there is none.
+            NoSuchChat: the chat does not exist.
         """
         unit, caller = self._log.unit, self._messaging.caller
         limit = checked_int(limit, "limit", 1, MAX_LIMIT)
@@ -235,19 +236,20 @@ class AsyncChat:
         limit: int = 50,
         reader: str | None = None,
     ) -> list[Message | Undecodable]:
-        """Messages that are kept, read or not; the oldest of them first, as people read.
+        """Return messages that are kept, acknowledged or not, the oldest of them first.
 
         Args:
-            before: those before this number, to go back page by page; None the newest ones.
-            after: instead the oldest ones after this number, to follow what is sent.
-            limit: how many at most, 1 to 1,000; fewer come if they take more than 4 MiB.
-            reader: who wants to see them, and must be a member. A member who joined later sees what
-                was sent since (see `start` of `join`). None: anybody may see all, so name the
-                reader if the answer goes to a user.
+            before: return the newest messages before this number, to go back page by page; None:
+                the newest of all.
+            after: return the oldest messages after this number instead, to follow new ones.
+            limit: messages at most, 1 to 1,000. Fewer come if they take more than 4 MiB.
+            reader: the user who asks, who must be a member. A member who joined later gets only
+                what was sent since (see `start` of `join`). None: return any message, so name the
+                reader if a user gets the answer.
 
         Raises:
-            NoSuchChat: there is none.
-            NotAMember: *reader* is no member.
+            NoSuchChat: the chat does not exist.
+            NotAMember: *reader* is not a member.
         """
         limit = checked_int(limit, "limit", 1, MAX_LIMIT)
         check_edges(before, after)
@@ -262,64 +264,53 @@ class AsyncChat:
         history: History | None = None,
         op_id: str | None = None,
     ) -> None:
-        """Change how long messages are kept, for everyone, from the next message on.
+        """Change the options of the chat for all clients, from the next message on.
 
         Args:
-            keep: as in `AsyncHoldfast.create_chat`; None leaves it as it is.
-            idle_ttl: likewise.
-            history: likewise; it holds at once. Members who joined while it was `open` may read
-                everything ever after.
+            keep: as in `AsyncHoldfast.create_chat`; None: unchanged.
+            idle_ttl: as in `AsyncHoldfast.create_chat`; None: unchanged.
+            history: as in `AsyncHoldfast.create_chat`; None: unchanged. It applies at once. Members
+                who joined while it was `open` can read all messages for good.
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            NoSuchChat: there is none.
+            NoSuchChat: the chat does not exist.
         """
         settings: list[tuple[str, str | bytes | int]] = []
         if keep is not None:
             settings.append(("keep", checked_keep(keep)))
         if idle_ttl is not None:
-            settings.append(("idle_ms", checked_idle_ms(idle_ttl)))
+            settings.append(("idle_ms", to_ms(idle_ttl, "idle_ttl")))
         if history is not None:
             settings.append(("history", checked_history(history)))
         if not settings:
-            raise ValueError("say what is to change: keep, idle_ttl or history")
-        again = partial(self.redefine, keep=keep, idle_ttl=idle_ttl, history=history)
-        await self._log.redefine("", settings, op_id=op_id, repeat=again)
+            raise ValueError("nothing to change: give keep, idle_ttl or history")
+        repeat = partial(self.redefine, keep=keep, idle_ttl=idle_ttl, history=history)
+        await self._log.redefine("", settings, op_id=op_id, repeat=repeat)
 
     async def _forget(self) -> None:
         try:
             await self._messaging.catalog.forget(self._log.unit)
-        except HoldfastError:  # a list for people: it forgets by itself
+        except HoldfastError:  # the catalog drops unused names by itself
             return
-
-
-async def _add_again(messaging: AsyncMessaging, users: list[str], chat_id: str, by: str) -> None:
-    """Note once more that *users* have a chat, now that they have.
-
-    A reader may have taken the first note for a left-over meanwhile. This one is a hint to a hint.
-    """
-    try:
-        await messaging.membership.add(users, chat_id, by=by)
-    except HoldfastError:
-        return
 
 
 async def create_chat(
     messaging: AsyncMessaging, options: ChatOptions, body: Any, *, op_id: str | None
 ) -> AsyncChat:
-    """Begin a chat; see `AsyncHoldfast.create_chat`."""
+    """Create a chat; see `AsyncHoldfast.create_chat`."""
     stored = encoded_body(body, "a message to a new chat")
-    again = partial(create_chat, messaging, options, body)
-    with messaging.caller.writers.operation(op_id, again, verb="create_chat") as write:
+    repeat = partial(create_chat, messaging, options, body)
+    with messaging.caller.writers.operation(op_id, repeat, verb="create_chat") as write:
         chat_id = options.chat_id or write.label
         log = messaging.chat(chat_id)
-        # Before the chat: whoever is a member of it must find it.
+        # First the lists: a member who is not in a list would never find the chat.
         await messaging.membership.add(options.members, chat_id, by=options.sender)
         settings = (options.keep, options.idle_ms, log.channel, options.history)
-        said = (options.sender, stored, *settings)
-        answer = await log.send(CREATE, write, *said, then=options.members)
+        args = (options.sender, stored, *settings)
+        answer = await log.send(CREATE, write, *args, members=options.members)
     if answer == b"exists":
         raise ChatExists(chat_id)
-    await _add_again(messaging, options.members, chat_id, options.sender)
+    await messaging.membership.try_to_add(options.members, chat_id, by=options.sender)
     await messaging.catalog.note(log.unit)
     return AsyncChat(messaging, chat_id)

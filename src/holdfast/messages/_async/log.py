@@ -1,4 +1,4 @@
-"""One log."""
+"""The log of one mailbox or chat: the scripts that both run."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ REDEFINE: Final = Script.load("holdfast.messages", "redefine")
 UNREAD: Final = Script.load("holdfast.messages", "unread")
 
 REPLY_BYTES: Final = 4 << 20
-"""What the messages of one answer may take."""
+"""Bytes of the messages in one reply at most."""
 
 
 class AsyncLog:
     """The log of a mailbox or chat.
 
     Args:
-        caller: how to reach the server.
+        caller: makes the calls.
         unit: the mailbox or chat.
     """
 
@@ -41,12 +41,7 @@ class AsyncLog:
         self.unread_keys = UNREAD.keys(unit)
         self._caller = caller
 
-    async def write(
-        self,
-        script: Script,
-        operation: ledger.Operation,
-        *args: Argument,
-    ) -> Any:
+    async def write(self, script: Script, operation: ledger.Operation, *args: Argument) -> Any:
         """Run one step of *operation*."""
         identified = [operation.writer, operation.number, *args]
         return await self._caller.call(script, self.unit, script.keys(self.unit), identified)
@@ -56,25 +51,26 @@ class AsyncLog:
         script: Script,
         operation: ledger.Operation,
         *args: Argument,
-        then: Sequence[Argument] = (),
+        members: Sequence[Argument] = (),
     ) -> Any:
-        """Write a message: the trace in which it is sent comes behind *args*, and before *then*."""
-        with during(self._caller.settings.telemetry, "send", self.unit) as sent:
-            trace = stored(sent.trace)
-            last = (trace, *then) if trace or then else ()
+        """Write a message. *script* gets *args*, the current trace context, and *members*."""
+        with during(self._caller.settings.telemetry, "send", self.unit) as sending:
+            trace = stored(sending.trace)
+            last = (trace, *members) if trace or members else ()
             reply = await self.write(script, operation, *args, *last)
             verdict: bytes = reply if isinstance(reply, bytes) else reply[0]
             if not (verdict.isdigit() or verdict == b"created"):
-                sent.ended("refused", verdict.decode())
+                sending.ended("refused", verdict.decode())
         return reply
 
     async def ack(self, reader: str, read: str, upto: Position) -> None:
-        """*reader* is done with all up to *upto*; harmless to repeat.
+        """Acknowledge all messages up to *upto* for *reader*. A repeated call changes nothing.
 
         Args:
-            reader: who.
-            read: what it was shown, as `ack.lua` takes it; empty: it does not matter.
-            upto: where it is now.
+            reader: the reader.
+            read: the position that was returned to it, as an argument of `ack.lua`; empty: do not
+                compare it.
+            upto: the position to acknowledge.
 
         Raises:
             NoSuchChat, NotAMember, StaleBatch, NoSuchMessage: nothing was changed.
@@ -87,7 +83,7 @@ class AsyncLog:
                 return
             case b"missing" if self.unit.kind == keys.CHAT:
                 raise NoSuchChat(self.unit.name)
-            case b"stranger":
+            case b"not_member":
                 raise NotAMember(reader, self.unit.name)
             case b"beyond":
                 raise NoSuchMessage(str(self.unit), upto.seq, int(reply[1]))
@@ -98,24 +94,24 @@ class AsyncLog:
     async def page(
         self, limit: int, *, before: int | None, after: int | None, reader: str = ""
     ) -> list[Message | Undecodable]:
-        """Messages that are kept, the oldest first: the newest ones, or those around a number.
+        """Return messages that are kept, the oldest first.
 
         Args:
-            limit: how many at most.
-            before: the newest before this number; None of all.
-            after: instead the oldest after this number.
-            reader: who must be one, and sees what it may read; empty: anybody may see all.
+            limit: messages at most.
+            before: return the newest messages before this number; None: the newest of all.
+            after: return the oldest messages after this number instead.
+            reader: must be a reader, and gets only what it may read; empty: return any message.
 
         Raises:
-            NoSuchChat: there is none; an unknown mailbox is empty.
-            NotAMember: *reader* is none.
+            NoSuchChat: the chat does not exist. A mailbox that does not exist is empty.
+            NotAMember: *reader* is not a member of the chat.
         """
         edges = ["" if edge is None else edge for edge in (before, after)]
         args = [reader, *edges, limit, REPLY_BYTES]
         verdict, *found = await self._caller.call(PAGE, self.unit, PAGE.keys(self.unit), args)
         if verdict == b"missing" and self.unit.kind == keys.CHAT:
             raise NoSuchChat(self.unit.name)
-        if verdict == b"stranger":
+        if verdict == b"not_member":
             raise NotAMember(reader, self.unit.name)
         messages = [message for entries in found for message in messages_of(entries)]
         return messages if after is not None else messages[::-1]
@@ -128,10 +124,10 @@ class AsyncLog:
         op_id: str | None,
         repeat: Callable[..., Any],
     ) -> None:
-        """Change settings; *owner* is whose mailbox it is, empty for a chat.
+        """Change settings. *owner* is the owner of the mailbox; empty for a chat.
 
         Raises:
-            NoSuchChat: there is none.
+            NoSuchChat: the chat does not exist.
         """
         pairs = [part for pair in settings for part in pair]
         answer = await self._caller.write(

@@ -1,4 +1,8 @@
-"""The list of a user's chats: written before joining and after leaving, repaired on reading."""
+"""The list of the chats of each user. A hint: the chats themselves know their members.
+
+A client adds a chat to the list before the user joins it, and removes it after the user has left.
+A read of the inbox repairs what a crash in between leaves behind.
+"""
 
 from __future__ import annotations
 
@@ -17,88 +21,99 @@ ADD_CHAT: Final = Script.load("holdfast.messages", "add_chat")
 REMOVE_CHATS: Final = Script.load("holdfast.messages", "remove_chats")
 
 MAX_CHATS: Final = 1_000
-"""Chats of a user's own that are looked at: those noted last."""
+"""Chats of the user's own that are read: those added last."""
 
 MAX_OTHERS: Final = 1_000
-"""Chats to which others have added the user: more than `lua/parts/crowd.lua` leaves there."""
+"""Chats to which others added the user. `lua/parts/chat_limit.lua` keeps fewer."""
 
-FRESH_MS: Final = 60_000
-"""A note younger than this may be of somebody who is about to join."""
+JOINING_MS: Final = 60_000
+"""An entry younger than this may belong to a user who is about to join."""
 
-_AGAIN_S: Final = 3600.0
-_REMEMBERED: Final = 65_536
+_ACTIVE_AGAIN_S: Final = 3600.0
+_MAX_REMEMBERED: Final = 65_536
 
 
 class AsyncMembership:
-    """The lists of all users.
+    """The lists of the chats of all users.
 
     Args:
-        caller: how to reach the server.
-        namespace: whose they are.
+        caller: makes the calls.
+        namespace: of the users.
     """
 
     def __init__(self, caller: AsyncCaller, namespace: Namespace) -> None:
         self._caller = caller
         self._namespace = namespace
-        self._acted: dict[tuple[str, str], float] = {}
+        self._active: dict[tuple[str, str], float] = {}
 
     def unit(self, user: str) -> Unit:
-        """Where the list of a user lives."""
+        """Return the unit of the list of *user*."""
         return self._namespace.unit(keys.INBOX, user)
 
     async def add(self, users: Sequence[str], chat_id: str, *, by: str = "") -> list[bytes]:
-        """Note that each of *users* has a chat, or is about to; and wake those who wait for news.
+        """Add a chat to the lists of *users*, and notify their waiting readers.
 
         Args:
-            users: who.
-            chat_id: which.
-            by: who adds them; empty if nobody else does. Until a user has done something in the
-                chat, it counts among those that *by* has put there.
+            users: they are members of the chat, or about to join it.
+            chat_id: the chat.
+            by: the user who adds them; empty if they join by themselves. The chat counts as one
+                that *by* has added until the user sends or acknowledges something in it.
 
         Returns:
-            Of each the note, to take it off again.
+            The score of the chat in each list; `remove` takes it.
 
         Raises:
-            ServerUnavailable: some are not noted.
+            ServerUnavailable: some lists do not contain the chat.
         """
-        return await self._told([(user, f"={by if by != user else ''}") for user in users], chat_id)
+        return await self._add([(user, f"={by if by != user else ''}") for user in users], chat_id)
 
-    def has_acted(self, user: str, chat_id: str) -> bool:
-        """Return whether the list of *user* was told lately that it does something in a chat."""
-        return time.monotonic() - self._acted.get((user, chat_id), -_AGAIN_S) < _AGAIN_S
+    async def try_to_add(self, users: Sequence[str], chat_id: str, *, by: str) -> None:
+        """Add the chat again after *users* have joined; ignore errors.
 
-    async def acts(self, user: str, chat_id: str) -> None:
-        """Note that *user* does something in a chat, once an hour. A hint, so trouble is none."""
-        if self.has_acted(user, chat_id):
-            return
-        if len(self._acted) >= _REMEMBERED:
-            self._acted.clear()
-        self._acted[user, chat_id] = time.monotonic()
+        A reader may have removed the first entry, because the user was not a member yet.
+        """
         try:
-            await self._told([(user, "")], chat_id)
+            await self.add(users, chat_id, by=by)
         except HoldfastError:
-            self._acted.pop((user, chat_id), None)
+            return
 
-    async def _told(self, users: Sequence[tuple[str, str]], chat_id: str) -> list[bytes]:
-        """Tell the list of each user about a chat, and why it stands there."""
+    def is_active(self, user: str, chat_id: str) -> bool:
+        """Return whether `note_activity` has run for this user and chat in the last hour."""
+        since_s = time.monotonic() - self._active.get((user, chat_id), -_ACTIVE_AGAIN_S)
+        return since_s < _ACTIVE_AGAIN_S
+
+    async def note_activity(self, user: str, chat_id: str) -> None:
+        """Record once an hour that *user* is active in a chat. It is a hint: ignore errors."""
+        if self.is_active(user, chat_id):
+            return
+        if len(self._active) >= _MAX_REMEMBERED:
+            self._active.clear()
+        self._active[user, chat_id] = time.monotonic()
+        try:
+            await self._add([(user, "")], chat_id)
+        except HoldfastError:
+            self._active.pop((user, chat_id), None)
+
+    async def _add(self, users: Sequence[tuple[str, str]], chat_id: str) -> list[bytes]:
+        """Add a chat to the list of each user. The second value says who adds the user."""
         steps: list[Step] = []
-        for user, why in users:
+        for user, by in users:
             unit = self.unit(user)
-            steps.append((unit, ADD_CHAT.keys(unit), [chat_id, unit.key("bell"), why]))
-        notes = await self._caller.call_many(ADD_CHAT, steps, harmless=True, durable=False)
-        for answer in notes:
+            steps.append((unit, ADD_CHAT.keys(unit), [chat_id, unit.key("bell"), by]))
+        scores = await self._caller.call_many(ADD_CHAT, steps, harmless=True, durable=False)
+        for answer in scores:
             if isinstance(answer, HoldfastError):
                 raise answer
-        return notes
+        return scores
 
     async def size(self, user: str) -> int:
-        """Return how many chats a look at the inbox of *user* looks at."""
+        """Return how many chats a read of the inbox of *user* reads."""
         unit = self.unit(user)
-        noted: int = await self._caller.read(unit, "ZCARD", keys.chats(unit))
-        return min(max(0, noted - 1), MAX_CHATS + MAX_OTHERS)
+        listed: int = await self._caller.read(unit, "ZCARD", keys.chats(unit))
+        return min(max(0, listed - 1), MAX_CHATS + MAX_OTHERS)
 
     async def read(self, user: str) -> ChatList:
-        """The list of *user*."""
+        """Return the list of *user*."""
         unit = self.unit(user)
         name = keys.chats(unit)
         reply = await self._caller.read(unit, "ZRANGE", name, 0, MAX_CHATS, "REV", "WITHSCORES")
@@ -109,30 +124,24 @@ class AsyncMembership:
             )
         return ChatList.of(reply)
 
-    async def noted(self, user: str, chat_id: str) -> bytes | None:
-        """When a chat was noted, as stored; None: it is not."""
+    async def score(self, user: str, chat_id: str) -> bytes | None:
+        """Return the score of a chat in the list of *user*; None if it is not in the list."""
         unit = self.unit(user)
         found: bytes | None = await self._caller.read(unit, "ZSCORE", keys.chats(unit), chat_id)
         return found
 
     async def remove(self, user: str, chats: Mapping[str, bytes], *, age_ms: int) -> None:
-        """Take chats off the list, unless they were noted anew. A hint, so trouble is none.
+        """Remove chats from the list, unless they were added again. It is a hint: ignore errors.
 
         Args:
-            user: whose list.
-            chats: id → when it was noted, as it was read.
-            age_ms: younger notes stay.
+            user: the owner of the list.
+            chats: id → score, as it was read.
+            age_ms: chats that were added later than this long ago stay.
         """
         unit = self.unit(user)
-        pairs = [part for pair in chats.items() for part in pair]
+        args = [age_ms, *(part for pair in chats.items() for part in pair)]
+        names = REMOVE_CHATS.keys(unit)
         try:
-            await self._caller.call(
-                REMOVE_CHATS,
-                unit,
-                REMOVE_CHATS.keys(unit),
-                [age_ms, *pairs],
-                harmless=True,
-                durable=False,
-            )
+            await self._caller.call(REMOVE_CHATS, unit, names, args, harmless=True, durable=False)
         except HoldfastError:
             return

@@ -14,18 +14,18 @@ from .log import AsyncLog
 from .membership import AsyncMembership
 from .sender import AsyncChatSender
 
-_REMEMBERED: Final = 4096
-"""Chats whose keys are remembered; of more, they are just made again."""
+_MAX_REMEMBERED: Final = 4096
+"""Chats with keys in the cache. Beyond this number the cache starts empty again."""
 
 
 class AsyncMessaging:
-    """The ways to the server, and the names of things there.
+    """Access to the server, and the logs of mailboxes and chats by name.
 
     Args:
-        caller: how to reach it.
-        bell: how to hear of news.
-        catalog: where mailboxes and chats in use are noted.
-        namespace: whose they are.
+        caller: makes the calls.
+        notifier: notifies waiting readers.
+        catalog: lists the mailboxes and chats in use.
+        namespace: of the mailboxes and chats.
     """
 
     def __init__(
@@ -40,15 +40,15 @@ class AsyncMessaging:
         self._chats: dict[str, AsyncLog] = {}
 
     def mailbox(self, name: str) -> AsyncLog:
-        """The log of a mailbox."""
+        """Return the log of a mailbox."""
         unit = self._namespace.unit(keys.MAILBOX, checked_name(name, "a mailbox"))
         return AsyncLog(self.caller, unit)
 
     def chat(self, chat_id: str) -> AsyncLog:
-        """The log of a chat."""
+        """Return the log of a chat."""
         log = self._chats.get(chat_id)
         if log is None:
-            if len(self._chats) >= _REMEMBERED:
+            if len(self._chats) >= _MAX_REMEMBERED:
                 self._chats.clear()
             unit = self._namespace.unit(keys.CHAT, checked_name(chat_id, "a chat"))
             log = self._chats[chat_id] = AsyncLog(self.caller, unit)

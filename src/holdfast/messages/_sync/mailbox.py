@@ -24,7 +24,7 @@ from ..options import (
     checked_positions,
     checked_seq,
 )
-from ..seen_positions import batch_position, position_text, reset
+from ..seen_positions import batch_position, lost_since, position_text
 from ..states import MailboxStatus, instant, mailbox_status
 from .log import FETCH, REPLY_BYTES
 from .messaging import Messaging
@@ -35,14 +35,18 @@ MAILBOX_STATUS: Final = Script.load("holdfast.messages", "mailbox_status")
 
 
 class Mailbox(Reader):
-    """A mailbox by name: anybody sends, its owner reads and acknowledges.
+    """A mailbox by name: anyone may send, its owner reads and acknowledges.
 
-    Made by `Holdfast.mailbox`. One object serves all tasks and threads. It remembers what it
-    has handed out, so that it notices when the server loses that.
+    Create it with `Holdfast.mailbox`. One object serves all tasks and threads. It remembers
+    what it has returned, so it notices when the server loses messages.
     """
 
     def __init__(
-        self, messaging: Messaging, name: str, capacity: int | None, overflow: Overflow | None
+        self,
+        messaging: Messaging,
+        name: str,
+        capacity: int | None,
+        overflow: Overflow | None,
     ) -> None:
         self.name = checked_name(name, "a mailbox")
         self._log = messaging.mailbox(name)
@@ -67,41 +71,33 @@ class Mailbox(Reader):
         """Put a message into the mailbox.
 
         Args:
-            body: a JSON value, or bytes; at most 1 MiB, and no empty text.
+            body: a JSON value, or bytes; at most 1 MiB, and not empty.
             sender: who sends it.
             per_sender: refuse the message if this many messages that the sender sent with this
-                option are unread; at most half of the capacity counts. None: no such bound.
+                option are unread; at most half of the capacity counts. None: no such limit.
             op_id: see `OutcomeUnknown`.
 
         Returns:
-            Its number: 1 for the first message, and one more for each.
+            The number of the message. The first message has 1, each further one the next number.
 
         Raises:
-            MailboxFull: it was not put there: too much is unread, in all or of this sender.
-            DefinitionConflict: it was not put there: the mailbox is defined otherwise.
+            MailboxFull: the message was not stored: too many are unread, in all or of this sender.
+            DefinitionConflict: the message was not stored: the mailbox has other settings.
             PayloadTooLarge: the body is over the limit.
         """
         checked_name(sender, "a sender")
         stored = encoded_body(body, self._log.message)
         if per_sender is not None:
             per_sender = checked_int(per_sender, "per_sender", 1, MAX_KEPT)
-        again = partial(self.send, body, sender=sender, per_sender=per_sender)
-        with self._messaging.caller.writers.operation(op_id, again, verb="send") as write:
-            capacity, overflow = self._capacity or "", self._overflow or ""
-            said = (
-                self._log.channel,
-                self.name,
-                sender,
-                stored,
-                capacity,
-                overflow,
-                per_sender or "",
-            )
-            reply = self._log.send(DELIVER, write, *said)
+        repeat = partial(self.send, body, sender=sender, per_sender=per_sender)
+        with self._messaging.caller.writers.operation(op_id, repeat, verb="send") as write:
+            message = (self._log.channel, self.name, sender, stored)
+            limits = (self._capacity or "", self._overflow or "", per_sender or "")
+            reply = self._log.send(DELIVER, write, *message, *limits)
         match reply:
             case [b"full", stored_capacity, since_ms]:
                 raise MailboxFull(self.name, int(stored_capacity), instant(since_ms))
-            case [b"crowded", most]:
+            case [b"sender_full", most]:
                 raise MailboxFull(self.name, int(most), None, sender=sender)
             case [b"conflict", stored_capacity, stored_overflow]:
                 raise self._conflict(int(stored_capacity), stored_overflow.decode())
@@ -117,39 +113,42 @@ class Mailbox(Reader):
         timeout: Duration | None = 0.0,
         after: Position | None = None,
     ) -> Batch:
-        """What is not acknowledged, the oldest first. Changes nothing: `ack` it when it is done.
+        """Return the messages that are not acknowledged, the oldest first.
+
+        It changes nothing: `ack` the batch when you have processed it.
 
         Args:
-            limit: messages at most, 1 to 1,000; fewer come if they take more than 4 MiB.
-            timeout: seconds to wait for the first one (or a timedelta); 0 not at all, None for
-                ever.
-            after: the position of the last batch that this device has: what comes next is read from
-                there on, not from what the user has acknowledged, perhaps on another device. If
-                the server has lost what the device has, a `Gap` with the reason `reset` says so,
-                and all messages that are kept come again.
+            limit: messages at most, 1 to 1,000. Fewer come if they take more than 4 MiB.
+            timeout: seconds (or a timedelta) to wait for the first message; 0: do not wait; None:
+                wait forever.
+            after: the position of the last batch that this device has. The mailbox is read from
+                there on, even if another device of the owner has acknowledged more. If the server
+                has lost messages that the device has, a `Gap` with the reason `reset` says so, and
+                all messages that are kept come again.
 
         Returns:
-            The batch; false if there is nothing.
+            The batch; false if there is no message.
         """
         known = {} if after is None else {self.name: after}
-        [batch] = self._news(limit, timeout, checked_positions(known))
+        [batch] = self._fetch(limit, timeout, checked_positions(known))
         return batch
 
     def ack(self, batch: Batch | int) -> None:
-        """Be done with all messages of a batch, and all before them.
+        """Acknowledge all messages of a batch, and all before them.
 
-        Acknowledging twice, or late, changes nothing: it never goes back.
+        A second or late call changes nothing: acknowledgments are never taken back.
 
         Args:
-            batch: as fetched; or the number of a message: it and all before it.
+            batch: as fetched; or the number of a message, to acknowledge it and all before it.
 
         Raises:
-            StaleBatch: the server lost the mailbox, or what the batch ends with, and has given the
-                number to another message; fetch again. Of a number, what this object was shown.
+            StaleBatch: the server lost the mailbox, or the last message of the batch, and reused
+                its number; fetch again. For a number: the last message that this object returned.
             NoSuchMessage: no message has that number yet.
         """
         if isinstance(batch, Batch):
-            checked_source(batch, self.name)
+            if batch.source != self.name:
+                raise ValueError(f"this batch is of {batch.source!r}, not of {self.name!r}")
             position, read = batch.position, batch_position(batch)
         else:
             seen = self._seen.of(self.name)
@@ -162,25 +161,22 @@ class Mailbox(Reader):
     def latest(
         self, limit: int = 10, *, before: int | None = None, after: int | None = None
     ) -> list[Message | Undecodable]:
-        """The newest messages, acknowledged or not; the oldest of them first.
+        """Return the newest messages, acknowledged or not, the oldest of them first.
 
         Args:
-            limit: how many at most, 1 to 1,000; fewer come if they take more than 4 MiB.
-            before: of those before this number, to go back page by page.
-            after: instead the oldest ones after this number, to follow what is sent.
+            limit: messages at most, 1 to 1,000. Fewer come if they take more than 4 MiB.
+            before: return the newest messages before this number, to go back page by page.
+            after: return the oldest messages after this number instead, to follow new ones.
         """
         limit = checked_int(limit, "limit", 1, MAX_LIMIT)
         check_edges(before, after)
         return self._log.page(limit, before=before, after=after)
 
     def status(self) -> MailboxStatus:
-        """Whether the owner has been here, and how much waits."""
-        log = self._log
-        return mailbox_status(
-            self._messaging.caller.call(
-                MAILBOX_STATUS, log.unit, MAILBOX_STATUS.keys(log.unit), [self.name]
-            )
-        )
+        """Return how many messages are unread, and when the owner last acknowledged one."""
+        unit = self._log.unit
+        names = MAILBOX_STATUS.keys(unit)
+        return mailbox_status(self._messaging.caller.call(MAILBOX_STATUS, unit, names, [self.name]))
 
     def redefine(
         self,
@@ -189,11 +185,11 @@ class Mailbox(Reader):
         overflow: Overflow | None = None,
         op_id: str | None = None,
     ) -> None:
-        """Change what was said about the mailbox, for everyone, from the next message on.
+        """Change the settings of the mailbox for all clients, from the next message on.
 
         Args:
-            capacity: how many messages may be unread, 1 to 100,000; None leaves it as it is.
-            overflow: what happens to more; None leaves it as it is.
+            capacity: how many messages may be unread, 1 to 100,000; None: unchanged.
+            overflow: what a full mailbox does with a new message; None: unchanged.
             op_id: see `OutcomeUnknown`.
         """
         settings: list[tuple[str, str | bytes | int]] = []
@@ -202,25 +198,25 @@ class Mailbox(Reader):
         if overflow is not None:
             settings.append(("overflow", checked_overflow(overflow)))
         if not settings:
-            raise ValueError("say what is to change: capacity, overflow or both")
-        again = partial(self.redefine, capacity=capacity, overflow=overflow)
-        self._log.redefine(self.name, settings, op_id=op_id, repeat=again)
+            raise ValueError("nothing to change: give capacity, overflow or both")
+        repeat = partial(self.redefine, capacity=capacity, overflow=overflow)
+        self._log.redefine(self.name, settings, op_id=op_id, repeat=repeat)
         self._capacity, self._overflow = capacity or self._capacity, overflow or self._overflow
         self._messaging.catalog.note(self._log.unit)
 
-    def _look(
+    def _read(
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
         own, log = self.name in after, self._log
         seen = after.get(self.name) or self._seen.of(self.name)
-        args = (self.name, limit, REPLY_BYTES, 1, position_text(seen, own=own))
-        [reply] = self._messaging.caller.call(FETCH, log.unit, log.fetch_keys, args)
-        row = FetchReply.of(log.unit, reply)
-        lost = reset(row, seen, own=own)
+        args = (self.name, limit, REPLY_BYTES, 1, 1, position_text(seen, own=own))
+        [found] = self._messaging.caller.call(FETCH, log.unit, log.fetch_keys, args)
+        reply = FetchReply.of(log.unit, found)
+        lost = lost_since(reply, seen, own=own)
         if lost:
-            self._seen.cut(self.name, row)
-        batch = batch_of(self.name, row, lost)
-        self._shown([batch])
+            self._seen.reset(self.name, reply)
+        batch = batch_of(self.name, reply, lost)
+        self._seen.note(self.name, batch.position)
         return [batch], self._units
 
     def _conflict(self, capacity: int, overflow: str) -> DefinitionConflict:
@@ -228,9 +224,3 @@ class Mailbox(Reader):
         if self._capacity not in (None, capacity):
             return DefinitionConflict(f"the capacity of {what}", capacity, self._capacity)
         return DefinitionConflict(f"the overflow of {what}", overflow, self._overflow)
-
-
-def checked_source(batch: Batch, source: str) -> None:
-    """Refuse a batch of something else."""
-    if batch.source != source:
-        raise ValueError(f"this batch is of {batch.source!r}, not of {source!r}")

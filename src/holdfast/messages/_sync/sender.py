@@ -1,5 +1,5 @@
 # Generated from _async/sender.py by tools/unasync.py: edit that, then run `make sync`.
-"""Where messages to chats leave from."""
+"""Sends messages to chats, several of them in one call."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from ...core._sync.caller import Argument, Caller
 from ...core.concurrency._sync.batcher import Batcher
-from ...core.concurrency._sync.waiting import Local
+from ...core.concurrency._sync.local_resource import LocalResource
 from ...core.script import Script
 from ...core.telemetry import during
 from ...core.trace import stored
 from ...errors import HoldfastError
-from ..outgoing import MOST_BYTES, MOST_TOGETHER, OutgoingMessage, shared
+from ..outgoing import MAX_BYTES, MAX_MESSAGES, OutgoingMessage, errors_of
 from .log import Log
 
 SEND: Final = Script.load("holdfast.messages", "send")
@@ -22,48 +22,55 @@ SEND: Final = Script.load("holdfast.messages", "send")
 class ChatSender:
     """Sends to the chats of a client.
 
-    What coroutines send to one chat at one moment shares a call, and so most of its price: the way,
-    the clock, the ledger, the bell. Each keeps an identity, a trace and an answer of its own.
+    Messages that coroutines send to one chat at the same time share a call, and so most of its
+    cost. Each message keeps an operation id, a trace and an answer of its own.
 
     Args:
-        caller: how to reach the server.
+        caller: makes the calls.
     """
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._company: Local[Batcher[Log, OutgoingMessage, bytes]] = Local(
-            lambda: Batcher(self._sent, MOST_TOGETHER, MOST_BYTES)
+        self._batcher: LocalResource[Batcher[Log, OutgoingMessage, bytes]] = LocalResource(
+            lambda: Batcher(self._call, MAX_MESSAGES, MAX_BYTES)
         )
 
     def send(self, log: Log, message: OutgoingMessage, op_id: str | None) -> bytes:
-        """Send to the chat with that *log*: the number of the message; or missing, stranger."""
-        telemetry = self._caller.settings.telemetry
-        with during(telemetry, "send", log.unit) as sending:
-            message.trace = stored(sending.trace).encode()  # what cannot be said, it alone hears of
-            # A repeated one may still be under way; and whoever is told hears of each call.
-            if op_id is None and telemetry is None:
-                reply = self._company.here().go(log, message, len(message.body))
-            else:
-                [reply] = self._sent(log, [message], op_id)
+        """Send *message* to the chat with this *log*.
+
+        Returns:
+            The number of the message; or `missing` or `not_member`, as `send.lua` replies.
+        """
+        with during(self._caller.settings.telemetry, "send", log.unit) as sending:
+            # Encode here: a trace that cannot be encoded must not fail the other messages.
+            message.trace = stored(sending.trace).encode()
+            if op_id is None:
+                reply = self._batcher.get().submit(log, message, len(message.body))
+            else:  # a repeated message has an operation id of its own
+                [reply] = self._call(log, [message], op_id)
             if not reply.isdigit():
                 sending.ended("refused", reply.decode())
         return reply
 
-    def _sent(
+    def _call(
         self, log: Log, messages: Sequence[OutgoingMessage], op_id: str | None = None
     ) -> Sequence[Any]:
-        """What the server says of each of *letters*; or, of several, the error of each."""
-        again = messages[0].again
+        """Return the reply for each message; if a call with several fails, an error for each.
+
+        Raises:
+            HoldfastError: the call had one message, and failed.
+        """
         try:
-            with self._caller.writers.operation(op_id, again, verb="send") as write:
-                said: list[Argument] = [write.writer, write.number, log.channel]
+            writers = self._caller.writers
+            with writers.operation(op_id, messages[0].repeat, verb="send") as write:
+                args: list[Argument] = [write.writer, write.number, log.channel]
                 for place, message in enumerate(messages, write.place):
-                    said += (place, message.sender, message.body, message.trace)
+                    args += (place, message.sender, message.body, message.trace)
                 reply: Sequence[bytes] = self._caller.call(
-                    SEND, log.unit, SEND.keys(log.unit), said
+                    SEND, log.unit, SEND.keys(log.unit), args
                 )
                 return reply
         except HoldfastError as error:
             if len(messages) == 1:
                 raise
-            return shared(error, messages)
+            return errors_of(error, messages)

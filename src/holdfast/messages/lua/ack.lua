@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
--- messages/ack: a reader is done with all messages up to a number. A cursor only rises.
+-- messages/ack: acknowledge all messages up to a number. A cursor never decreases.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, last, keep, idle_ms, since, counted
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  readers, scored by what they have acknowledged
--- KEYS[4]  HASH    active   reader -> last sign of life (s since epoch)
+-- KEYS[4]  HASH    active   reader -> when it was last active (s since epoch)
 -- ARGV[1]  string  reader
--- ARGV[2]  string  read     what was shown, as a position; '' it does not say
+-- ARGV[2]  string  read     the last position that the reader got; '' unknown
 -- ARGV[3]  int     upto     the number
--- returns  array   verdict: acked; or with nothing changed missing, stranger, stale, beyond: top
+-- returns  array   verdict: acked. If nothing changed: missing, not_member, stale; or beyond, top
 -- include clock
--- include sound
+-- include stored
 -- include log
 -- include position
 -- include last_seen
@@ -25,9 +25,9 @@ local epoch, top = unit.epoch, unit.top
 if not epoch then
   return {'missing'}
 end
-local cursor, position = cursor_of(unit, reader), shown(read)
+local cursor, position = cursor_of(unit, reader), parse_position(read)
 if not cursor then
-  return {'stranger'}
+  return {'not_member'}
 elseif position and position.epoch ~= epoch then
   return {'stale'}
 elseif upto > top then
@@ -39,9 +39,9 @@ elseif position and not holds(log, epoch, top, unit.last, position) then
 end
 redis.call('ZADD', cursors, 'XX', 'GT', text(upto), reader)
 if not unit.keep then
-  show_life(unit, reader)
+  note_active(unit, reader)
 end
 retain(unit, cursor)
-remember(unit)
-live_on(unit)
+save_bounds(unit)
+extend_expiry(unit)
 return {'acked'}

@@ -1,14 +1,14 @@
 #!lua flags=no-writes
--- messages/chat_status: what a chat keeps, and for whom.
+-- messages/chat_status: read the state of a chat, and its members who are furthest behind.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since
 -- KEYS[2]  ZSET    cursors  members, scored by what they have acknowledged
--- KEYS[3]  HASH    active   member -> last sign of life (s since epoch)
--- ARGV[1]  int     limit    members at most: those furthest behind, 1,000 at most
+-- KEYS[3]  HASH    active   member -> when it was last active (s since epoch)
+-- ARGV[1]  int     limit    members in the reply, 1,000 at most
 -- returns  array   now (ms), how many members, epoch ('' there is no such chat), top, floor, keep,
---                  idle_ms, since; then for each member: name, cursor, last sign of life (ms; '' none)
+--                  idle_ms, since; then for each member: name, cursor, when it was last active (ms; '' unknown)
 -- include clock
--- include sound
+-- include stored
 -- include last_seen
 
 local meta, cursors, active, limit = KEYS[1], KEYS[2], KEYS[3], tonumber(ARGV[1])
@@ -33,6 +33,6 @@ for i = 1, #behind, 2 do
   whole(behind[i + 1], 0, EXACT, 'a score', cursors)
   found[#found + 1] = behind[i]
   found[#found + 1] = behind[i + 1]
-  found[#found + 1] = life_ms(redis.call('HGET', active, behind[i]), known[1])
+  found[#found + 1] = last_seen_ms(redis.call('HGET', active, behind[i]), known[1])
 end
 return found

@@ -1,31 +1,31 @@
 #!lua
--- messages/create: begin a chat with its members and its first message.
+-- messages/create: create a chat with its members and its first message.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, last, keep, idle_ms, since, history
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
--- KEYS[4]  HASH    active   member -> last sign of life (s since epoch)
+-- KEYS[4]  HASH    active   member -> when it was last active (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  sender   one of the members
--- ARGV[4]  string  body     its first message
+-- ARGV[4]  string  body     of the first message
 -- ARGV[5]  string  keep     a number of messages, or until_read
--- ARGV[6]  int     idle_ms  until_read: a member silent for longer holds nothing back
--- ARGV[7]  string  bell     channel of the chat: members may be waiting for it to begin
--- ARGV[8]  string  history  since_join, or open: later members may read what was sent before
--- ARGV[9]  string  trace    in which it is sent; '' in none
+-- ARGV[6]  int     idle_ms  until_read: a member inactive for longer holds no messages back
+-- ARGV[7]  string  channel  of the chat: members may wait for it already
+-- ARGV[8]  string  history  since_join; open: later members may read earlier messages
+-- ARGV[9]  string  trace    context in which it is sent; '' none
 -- ARGV[10] string  first of the members
 -- returns  string  created, or exists
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 -- include append
 
 local meta, cursors = KEYS[1], KEYS[3]
-local sender, body, keep, idle_ms, bell = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+local sender, body, keep, idle_ms, channel = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local history = ARGV[8]
 
 local unit = read_log(KEYS[1], KEYS[2], KEYS[3], KEYS[4], clock())
@@ -46,8 +46,8 @@ for i = FIRST, #ARGV do
   redis.call('ZADD', cursors, ARGV[i] == sender and 1 or 0, ARGV[i])
 end
 append(unit, sender, body, ARGV[9], 1)
-remember_last(unit)
-live_on(unit)
+save_last(unit)
+extend_expiry(unit)
 ledger_write(ledger, ARGV[1], ARGV[2], 1)
-redis.pcall('SPUBLISH', bell, text(unit.top))
+redis.pcall('SPUBLISH', channel, text(unit.top))
 return 'created'

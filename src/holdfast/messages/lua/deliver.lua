@@ -1,29 +1,29 @@
 #!lua
--- messages/deliver: put a message into a mailbox, which begins with its first one.
+-- messages/deliver: put a message into a mailbox. The first message creates the mailbox.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, last, capacity, overflow, dropped
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  its owner, scored by what was acknowledged
--- KEYS[4]  HASH    active   its owner -> last sign of life (s since epoch)
+-- KEYS[4]  HASH    active   its owner -> when it was last active (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
--- KEYS[7]  HASH    senders  sender -> how much of it is unread, where that is bounded
+-- KEYS[7]  HASH    senders  sender -> its unread messages, if per_sender was given
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  bell     channel of the mailbox
+-- ARGV[3]  string  channel  of the mailbox
 -- ARGV[4]  string  owner
 -- ARGV[5]  string  sender
 -- ARGV[6]  string  body
--- ARGV[7]  string  capacity  as the sender says it is; '' it does not say
--- ARGV[8]  string  overflow  likewise
--- ARGV[9]  string  per_sender  messages of one sender that may be unread; '' not counted
--- ARGV[10] string  trace     in which it is sent; left out: in none
--- returns  array   verdict; full: capacity, when the oldest unread message was sent (ms); crowded: how
---                  many messages of the sender may be unread; conflict: capacity, overflow. Or a
---                  string, the number of the message: sent
+-- ARGV[7]  string  capacity  that the sender expects; '' any
+-- ARGV[8]  string  overflow  that the sender expects; '' any
+-- ARGV[9]  string  per_sender  messages of one sender that may be unread; '' any number
+-- ARGV[10] string  trace     context in which it is sent; absent: none
+-- returns  array   verdict. full: capacity, when the oldest unread message was sent (ms); sender_full:
+--                  how many messages of the sender may be unread; conflict: capacity, overflow. If the
+--                  message was stored: a string, its number
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 -- include append
 -- include capacity
@@ -31,30 +31,30 @@
 -- include senders
 
 local meta, log, cursors, senders = KEYS[1], KEYS[2], KEYS[3], KEYS[7]
-local bell, owner, sender, body, per_sender = ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[9])
+local channel, owner, sender, body, per_sender = ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[9])
 
 local unit = read_log(KEYS[1], KEYS[2], KEYS[3], KEYS[4], clock())
-local bound = read_capacity(meta)
+local limits = read_capacity(meta)
 local ledger = ledger_at(KEYS[5], KEYS[6], unit.now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return answer
 end
-if not agrees(bound, ARGV[7], ARGV[8]) then
-  return {'conflict', bound.capacity, bound.overflow}
+if not agrees(limits, ARGV[7], ARGV[8]) then
+  return {'conflict', limits.capacity, limits.overflow}
 end
-local epoch, top, capacity = unit.epoch, unit.top, bound.capacity
+local epoch, top, capacity = unit.epoch, unit.top, limits.capacity
 local cursor = epoch and cursor_of(unit, owner) or 0
-local read, parts = math.max(cursor, unit.floor - 1), nil
+local read, groups = math.max(cursor, unit.floor - 1), nil
 if per_sender then
   local count
   per_sender = math.min(per_sender, math.max(1, math.floor(capacity / 2)))
-  parts, count = unread_of(epoch and redis.call('HGET', senders, sender), read, top)
+  groups, count = unread_of(epoch and redis.call('HGET', senders, sender), read, top)
   if count >= per_sender then
-    return {'crowded', text(per_sender)}
+    return {'sender_full', text(per_sender)}
   end
 end
-if epoch and bound.overflow == 'reject' and top - read >= capacity then
+if epoch and limits.overflow == 'reject' and top - read >= capacity then
   local first = redis.call('XRANGE', log, text(read + 1), '+', 'COUNT', 1)
   return {'full', capacity, first[1] and sent_ms(first[1]) or ''}
 end
@@ -72,15 +72,15 @@ if ARGV[8] ~= '' then
   redis.call('HSET', meta, 'overflow', ARGV[8])
 end
 if floor > read + 1 then
-  redis.call('HSET', meta, 'dropped', text(bound.dropped + floor - read - 1))
+  redis.call('HSET', meta, 'dropped', text(limits.dropped + floor - read - 1))
 end
-remember_last(unit)
-live_on(unit)
+save_last(unit)
+extend_expiry(unit)
 local number = text(unit.top)
 ledger_write(ledger, ARGV[1], ARGV[2], number)
-if parts and redis.call('HSET', senders, sender, counted(parts, number, per_sender)) == 1 then
+if groups and redis.call('HSET', senders, sender, count_one(groups, number, per_sender)) == 1 then
   redis.call('EXPIRE', senders, KEPT_S)
   forget_some(senders, read, unit.top)
 end
-redis.pcall('SPUBLISH', bell, number)
+redis.pcall('SPUBLISH', channel, number)
 return number

@@ -1,23 +1,23 @@
 #!lua
--- messages/join: a user becomes a member of a chat; who is one already stays where it is.
+-- messages/join: make a user a member of a chat. The cursor of a member does not change.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, keep, history, first:USER
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
--- KEYS[4]  HASH    active   member -> last sign of life (s since epoch)
+-- KEYS[4]  HASH    active   member -> when it was last active (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  user
--- ARGV[4]  string  start    now, floor, or the number of the first message it is to read
+-- ARGV[4]  string  start    now, floor, or the number of the first message for the user
 -- ARGV[5]  int     most     members of a chat
--- ARGV[6]  string  by       who adds it, and must be a member; '' it is not said
--- returns  array   verdict: joined, member (it was one); or missing, stranger (who adds it is none):
---                  what it would be otherwise, full: members, beyond: top
+-- ARGV[6]  string  by       the member who adds the user; '' unknown
+-- returns  array   verdict: joined, member (it was one already), missing; not_member: `by` is not one,
+--                  then the verdict without `by`; full: members; beyond: top
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 
 local meta, cursors = KEYS[1], KEYS[3]
@@ -34,7 +34,7 @@ elseif not unit.epoch then
 end
 answer = redis.call('ZSCORE', cursors, user) and 'member' or 'joined'
 if by ~= '' and not redis.call('ZSCORE', cursors, by) then
-  return {'stranger', answer}
+  return {'not_member', answer}
 elseif answer == 'joined' then
   local members = redis.call('ZCARD', cursors)
   if members >= most then
@@ -49,9 +49,9 @@ elseif answer == 'joined' then
     redis.call('HSET', meta, 'first:' .. user, text(cursor + 1))
   end
   if unit.kept == 'until_read' then
-    show_life(unit, user)
+    note_active(unit, user)
   end
-  live_on(unit)
+  extend_expiry(unit)
 end
 ledger_write(ledger, ARGV[1], ARGV[2], answer)
 return {answer}

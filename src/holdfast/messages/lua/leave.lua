@@ -1,21 +1,21 @@
 #!lua flags=allow-oom
--- messages/leave: a user is no longer a member of a chat; with the last one it is gone.
+-- messages/leave: remove a member from a chat. The chat is deleted with its last member.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since, counted, first:USER
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
--- KEYS[4]  HASH    active   member -> last sign of life (s since epoch)
+-- KEYS[4]  HASH    active   member -> when it was last active (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  user
--- returns  array   verdict: left, stranger (it was none), or last: the chat is no more. Then how it
---                  is now, as others may have acted before this was repeated: 1 if the user is a
---                  member, 1 if there is such a chat; else 0
+-- returns  array   verdict: left, not_member, or last: the chat was deleted. Then the state now, which
+--                  may be newer than a repeated verdict: 1 if the user is a member, 1 if the chat
+--                  exists; otherwise 0
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 -- include last_seen
 -- include retention
@@ -25,18 +25,18 @@ local user = ARGV[3]
 local unit = read_log(KEYS[1], KEYS[2], KEYS[3], KEYS[4], clock())
 read_retention(unit)
 
-local function told(answer)
+local function reply(answer)
   local is_member = redis.call('ZSCORE', cursors, user) and 1 or 0
   return {answer, is_member, redis.call('EXISTS', meta)}
 end
 
 local ledger = ledger_at(KEYS[5], KEYS[6], unit.now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%l+$')
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^[%l_]+$')
 if answer then
-  return told(answer)
+  return reply(answer)
 end
 local cursor = cursor_of(unit, user)
-answer = cursor and 'left' or 'stranger'
+answer = cursor and 'left' or 'not_member'
 if cursor then
   redis.call('ZREM', cursors, user)
   redis.call('HDEL', active, user)
@@ -46,8 +46,8 @@ if cursor then
     answer = 'last'
   else
     retain(unit, cursor)
-    remember(unit)
+    save_bounds(unit)
   end
 end
 ledger_write(ledger, ARGV[1], ARGV[2], answer)
-return told(answer)
+return reply(answer)

@@ -1,20 +1,20 @@
 #!lua flags=no-writes
--- messages/mailbox_status: what waits in a mailbox, and whether its reader has been here.
+-- messages/mailbox_status: read the state of a mailbox.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, capacity, overflow, dropped
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  its owner, scored by what was acknowledged
--- KEYS[4]  HASH    active   its owner -> last sign of life (s since epoch)
+-- KEYS[4]  HASH    active   its owner -> when it was last active (s since epoch)
 -- ARGV[1]  string  owner
--- returns  array   unread, when the oldest of these was sent (ms; '' none), last sign of life (ms; ''
---                  none), cursor, dropped, capacity, overflow
--- include sound
+-- returns  array   unread, when the oldest of these was sent (ms; '' none), when the owner was last
+--                  active (ms; '' never), cursor, dropped, capacity, overflow
+-- include stored
 -- include capacity
 -- include entries
 -- include last_seen
 
 local meta, log, owner = KEYS[1], KEYS[2], ARGV[1]
-local bound = read_capacity(meta)
+local limits = read_capacity(meta)
 local known = redis.call('HMGET', meta, 'top', 'floor', 'epoch')
 local top = whole(known[1] or '0', 0, EXACT, 'field top', meta)
 local floor = whole(known[2] or '1', 1, top + 1, 'field floor', meta)
@@ -29,6 +29,6 @@ if read < top then
 end
 return {
   string.format('%.0f', math.max(0, top - read)), first and sent_ms(first) or '',
-  life_ms(redis.call('HGET', KEYS[4], owner), known[3]), cursor,
-  string.format('%.0f', bound.dropped), bound.capacity, bound.overflow,
+  last_seen_ms(redis.call('HGET', KEYS[4], owner), known[3]), cursor,
+  string.format('%.0f', limits.dropped), limits.capacity, limits.overflow,
 }

@@ -1,20 +1,20 @@
 #!lua
--- messages/redefine: settings of a mailbox or chat, whatever was said before.
+-- messages/redefine: change settings of a mailbox or chat.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor and the settings
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  readers, scored by what they have acknowledged
--- KEYS[4]  HASH    active   reader -> last sign of life (s since epoch)
+-- KEYS[4]  HASH    active   reader -> when it was last active (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  owner    of a mailbox, which begins with this if need be; '' a chat
+-- ARGV[3]  string  owner    of a mailbox, which is created if it does not exist; '' a chat
 -- ARGV[4]  string  first of the settings, two arguments each: name, value
 -- returns  string  done, or missing: there is no such chat
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 
 local meta, cursors = KEYS[1], KEYS[3]
@@ -34,10 +34,10 @@ end
 local FIRST = 4
 for i = FIRST, #ARGV, 2 do
   redis.call('HSET', meta, ARGV[i], ARGV[i + 1])
-  if ARGV[i] == 'keep' then  -- silence counts from here on
+  if ARGV[i] == 'keep' then  -- the inactivity of members counts from now on
     redis.call('HSET', meta, 'since', text(unit.now_ms))
   end
 end
-live_on(unit)
+extend_expiry(unit)
 ledger_write(ledger, ARGV[1], ARGV[2], 'done')
 return 'done'

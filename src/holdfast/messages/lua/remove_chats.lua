@@ -1,23 +1,23 @@
 #!lua flags=allow-oom
--- messages/remove_chats: take chats off the list of a user, unless they were noted anew meanwhile.
+-- messages/remove_chats: remove chats from the list of a user, unless they were added again.
 --
--- KEYS[1]  ZSET    chats   ids, scored by when they were noted (ms)
+-- KEYS[1]  ZSET    chats   ids, scored by when each was added (ms)
 -- KEYS[2]  HASH    added   chat -> who added the user
--- ARGV[1]  int     age_ms  younger notes stay: somebody may be about to join
+-- ARGV[1]  int     age_ms  chats added later than this long ago stay: the user may be about to join
 -- ARGV[2]  string  first of the chats, two arguments each: id, its score
--- returns  int     how many were taken off
+-- returns  int     how many were removed
 -- include clock
 -- include chat_list
 
 local chats, added, age_ms = KEYS[1], KEYS[2], tonumber(ARGV[1])
 local FIRST = 2
 local now_ms = clock()
-local struck = 0
+local removed = 0
 for i = FIRST, #ARGV, 2 do
   local score = redis.call('ZSCORE', chats, ARGV[i])
-  if score == ARGV[i + 1] and math.max(0, now_ms - noted_ms(tonumber(score))) >= age_ms then
-    struck = struck + redis.call('ZREM', chats, ARGV[i])
+  if score == ARGV[i + 1] and math.max(0, now_ms - added_ms(tonumber(score))) >= age_ms then
+    removed = removed + redis.call('ZREM', chats, ARGV[i])
     redis.call('HDEL', added, ARGV[i])
   end
 end
-return struck
+return removed

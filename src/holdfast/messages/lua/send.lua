@@ -1,44 +1,44 @@
 #!lua
--- messages/send: members of a chat say something, each message as if it came alone.
+-- messages/send: send messages to a chat. Each one has its own answer.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, last, keep, idle_ms, since, counted
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
 -- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
--- KEYS[4]  HASH    active   member -> last sign of life (s since epoch)
+-- KEYS[4]  HASH    active   member -> when it was last active (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  bell     channel of the chat
--- ARGV[4]  string  first of the messages, 64 at most; for each: its place among those that were sent
---                  together, sender, body, trace in which it is sent ('' in none)
--- returns  array   for each message its number; or missing, stranger
+-- ARGV[3]  string  channel  of the chat
+-- ARGV[4]  string  first of the messages, 64 at most; for each: its place among those of the call in
+--                  which it was sent first, sender, body, trace context ('' none)
+-- returns  array   for each message its number; or missing, not_member
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 -- include append
 -- include last_seen
 -- include retention
 
-local cursors, bell = KEYS[3], ARGV[3]
+local cursors, channel = KEYS[3], ARGV[3]
 local unit = read_log(KEYS[1], KEYS[2], KEYS[3], KEYS[4], clock())
 read_retention(unit)
 
 local FIRST = 4
-local EACH = 4  -- as the header says
+local EACH = 4  -- arguments of a message
 local ledger = ledger_at(KEYS[5], KEYS[6], unit.now_s)
-local earlier = ledger_answer(ledger, ARGV[1], ARGV[2], '^[ =%d]*$')  -- ` place=number` of what was applied
-local answers, said, newest = {}, earlier or '', nil
-local sender, cursor, reached  -- who is speaking, where it stood, and where it stands now
+local earlier = ledger_answer(ledger, ARGV[1], ARGV[2], '^[ =%d]*$')  -- ` place=number` of each one sent
+local answers, sent, newest = {}, earlier or '', nil
+local sender, cursor, reached  -- of the current messages, its cursor, and its cursor after them
 
--- Who had read everything has read its own messages too.
-local function falls_silent()
+-- A member who had acknowledged everything acknowledges its own messages by sending them.
+local function end_sender()
   if reached ~= cursor then
     redis.call('ZADD', cursors, reached, sender)
   end
   if reached and unit.until_read then
-    show_life(unit, sender)
+    note_active(unit, sender)
   end
 end
 
@@ -46,7 +46,7 @@ for i = FIRST, #ARGV, EACH do
   local answer = earlier and earlier:match(' ' .. ARGV[i] .. '=(%d+)')
   if not answer and unit.epoch then
     if ARGV[i + 1] ~= sender then
-      falls_silent()
+      end_sender()
       sender = ARGV[i + 1]
       cursor = cursor_of(unit, sender)
       reached = cursor
@@ -56,9 +56,9 @@ for i = FIRST, #ARGV, EACH do
       local top = unit.top
       reached = reached == top - 1 and top or reached
       answer = text(top)
-      newest, said = answer, said .. ' ' .. ARGV[i] .. '=' .. answer
+      newest, sent = answer, sent .. ' ' .. ARGV[i] .. '=' .. answer
     else
-      answer = 'stranger'
+      answer = 'not_member'
     end
   end
   answers[#answers + 1] = answer or 'missing'
@@ -66,12 +66,12 @@ end
 if not newest then
   return answers
 end
-falls_silent()
+end_sender()
 if unit.until_read then
   retain(unit, nil)
 end
-remember_last(unit)
-live_on(unit)
-ledger_write(ledger, ARGV[1], ARGV[2], said)
-redis.pcall('SPUBLISH', bell, newest)
+save_last(unit)
+extend_expiry(unit)
+ledger_write(ledger, ARGV[1], ARGV[2], sent)
+redis.pcall('SPUBLISH', channel, newest)
 return answers

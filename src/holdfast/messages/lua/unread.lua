@@ -1,13 +1,13 @@
 #!lua flags=no-writes
--- messages/unread: how much a user has not acknowledged, in some chats.
+-- messages/unread: count the unread messages of a user in some chats.
 --
 -- KEYS[1]  HASH    meta     first of the chats, two keys each: epoch, top, floor, last
 -- KEYS[2]  ZSET    cursors  members, scored by what they have acknowledged
 -- ARGV[1]  string  reader
 -- ARGV[2]  int     chats    how many there are
--- returns  array   for each chat two: how many messages are unread, '' if it is not the user's; when
---                  the newest one was sent (ms; '' not known)
--- include sound
+-- returns  array   for each chat two: how many messages are unread ('' the user is not a member), the
+--                  id of the newest message ('' unknown)
+-- include stored
 
 local reader, chats = ARGV[1], tonumber(ARGV[2])
 local found = {}

@@ -10,9 +10,9 @@ from faults.nursery import Actor
 from faults.servers import Server
 from holdfast.core.names import Namespace
 from holdfast.messages import keys
-from messages.faults import testimony
-from messages.faults.desks import PLACE
-from messages.faults.round import FEW, PLENTY, Plan, Round
+from messages.faults import history_checks
+from messages.faults.endpoints import TARGET
+from messages.faults.round import FEW, PLENTY, Round, Scenario
 
 
 class Chats(Workload):
@@ -23,20 +23,20 @@ class Chats(Workload):
     kind: ClassVar[str] = keys.CHAT
 
     def begin(self) -> None:
-        reading = "receive_though_it_is_lost" if self.lossy else "receive"
-        self.plan = Plan(self.seed, self.kind, self.keep(), reading=reading)
+        reading = "receive_lossy" if self.lossy else "receive"
+        self.scenario = Scenario(self.seed, self.kind, self.keep(), reading=reading)
         # What a round needs of a server is where it is.
         server = cast("Server", self)
-        self._round = Round(self.plan, server, self.nursery, self.scene.folder, self.namespace)
-        self._round.found()
+        self._round = Round(self.scenario, server, self.nursery, self.scene.folder, self.namespace)
+        self._round.create()
         super().begin()
 
     def keep(self) -> int | str:
-        """How much is kept: all, in one way or the other."""
+        """Return how many messages are kept: all of them, in one of two forms."""
         return "until_read" if self.seed % 2 else PLENTY
 
     def slots(self) -> list[int]:
-        return [Namespace.of(self.namespace).unit(self.kind, PLACE).slot]
+        return [Namespace.of(self.namespace).unit(self.kind, TARGET).slot]
 
     def actors(self) -> list[Actor]:
         return list(self._round.actors(self.url, **self._how()).values())
@@ -49,7 +49,7 @@ class Chats(Workload):
         """They are killed, as is their way; then each reader reads to the end."""
         for actor in self.scene.actors:
             actor.kill()
-        self._round.calm()
+        self._round.finish()
 
     def repeated(self, history: Sequence[Operation]) -> int:
         """Messages that a reader handled more than once."""
@@ -58,8 +58,8 @@ class Chats(Workload):
 
     def judge(self, history: Sequence[Operation]) -> list[Violation]:
         if self.lossy:
-            return judge_losses(history, self.plan.readers)
-        return judge(history, self.plan.readers, self.plan.dropped)
+            return judge_losses(history, self.scenario.readers)
+        return judge(history, self.scenario.readers, self.scenario.dropped)
 
 
 class Mailboxes(Chats):
@@ -74,26 +74,26 @@ class Mailboxes(Chats):
 def judge(
     history: Sequence[Operation], readers: Sequence[str], keep: int | None = None
 ) -> list[Violation]:
-    """One order for all; nothing lost without a word; no cursor that goes back.
+    """Check: one order for all; no silent loss; no cursor that goes back.
 
     Args:
         history: of senders and readers.
         readers: who were there all the time.
         keep: so many messages are kept whether they are read or not; None: all until they are read.
     """
-    found = caught("disordered", testimony.one_order, history)
-    top = testimony.last_number(history)
+    found = caught("disordered", history_checks.one_order, history)
+    top = history_checks.last_number(history)
     for reader in readers:
         own = [operation for operation in history if operation.key == reader]
-        found += caught("lost", testimony.nothing_is_lost, history, reader)
-        found += caught("disordered", testimony.nothing_is_skipped, own)
-        found += caught("stale", testimony.nothing_is_repeated, own)
-        found += caught("lost", testimony.no_gap_without_need, own, top, keep)
+        found += caught("lost", history_checks.nothing_is_lost, history, reader)
+        found += caught("disordered", history_checks.nothing_is_skipped, own)
+        found += caught("stale", history_checks.nothing_is_repeated, own)
+        found += caught("lost", history_checks.no_gap_without_need, own, top, keep)
     return found
 
 
 def judge_losses(history: Sequence[Operation], readers: Sequence[str]) -> list[Violation]:
-    """What was acknowledged and never shown to a reader, where the server may lose it.
+    """Return acknowledged messages that no reader was shown, if the server may lose them.
 
     Numbers are given out again then; a reader who was shown more than there is, is told of a reset.
     """
@@ -107,7 +107,7 @@ def judge_losses(history: Sequence[Operation], readers: Sequence[str]) -> list[V
         own = [op for op in history if op.key == reader and op.outcome == "ok"]
         fetched = [op for op in own if op.kind == "fetch"]
         shown = {(user, number) for op in fetched for user, number in op.value["bodies"]}
-        resets = [op for op in own if op.kind == "told" and op.fields["gap"][2] == "reset"]
+        resets = [op for op in own if op.kind == "gap" and op.fields["gap"][2] == "reset"]
         kind: Kind = "told" if resets else "lost"
         found += [
             Violation(kind, f"{message} to {reader}", sent_ns[message])

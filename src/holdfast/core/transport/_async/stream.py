@@ -66,6 +66,7 @@ class AsyncStream(asyncio.BufferedProtocol):
         self._over = False
         self._gone = asyncio.get_running_loop().create_future()
         self._buffer = bytearray(_BUFFER_BYTES)
+        self._room = memoryview(self._buffer)  # TLS fills parts of it; those of bytes are copies
         self._between = True  # two reads, so all that was read has been heard
         self._reader = hiredis.Reader(replyError=ErrorReply, protocolError=ConnectionError)
         self._transport = cast("asyncio.Transport", writer.transport)
@@ -96,7 +97,7 @@ class AsyncStream(asyncio.BufferedProtocol):
         self._over = True
         self._transport.abort()
 
-    def get_buffer(self, sizehint: int) -> bytearray:
+    def get_buffer(self, sizehint: int) -> memoryview:
         """Return what the transport reads into."""
         del sizehint
         buffer = self._buffer
@@ -104,7 +105,7 @@ class AsyncStream(asyncio.BufferedProtocol):
             self._fail("a signal handler interrupted the client while it read replies")
         self._between = False
         buffer[: len(_UNREAD)] = _UNREAD
-        return buffer
+        return self._room
 
     def buffer_updated(self, nbytes: int) -> None:
         """Hear the replies in the first *nbytes* of the buffer."""

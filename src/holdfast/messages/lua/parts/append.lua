@@ -1,9 +1,9 @@
--- How a log grows. Expects: log.
+-- Adding messages to a log. Expects: log.
 
--- Adds a message, after which *most* are kept. Of those below, the blocks of the stream go at once,
--- single messages with their block; the last one of them stays: a reader may have come that far.
--- The trace in which it was sent is a second field: readers that do not know it see only the first.
--- Call it before any other write: what cannot be added stops the script.
+-- Adds a message, and drops all but the newest *most*; the stream removes whole blocks only. The
+-- message just below the floor stays in the log: a reader may have come that far. The trace context
+-- is a second field, which clients of older versions ignore.
+-- Call it before any other write: it ends the script if the message cannot be added.
 local function append(unit, sender, body, trace, most)
   local log, top = unit.log, unit.top + 1
   local last = string.format('%.0f-%.0f', top, unit.now_ms)
@@ -19,11 +19,11 @@ local function append(unit, sender, body, trace, most)
     error({err = 'DAMAGED ' .. log .. ' takes no message ' .. last})
   end
   if top == 1 then
-    unit.day = nil  -- the log itself is new, though the rest may be older
+    unit.day = nil  -- the log is new and has no expiry yet, even if other keys are older
   end
 end
 
 -- Call it after the last message.
-local function remember_last(unit)
+local function save_last(unit)
   redis.call('HSET', unit.meta, 'top', unit.top, 'floor', unit.floor, 'last', unit.last)
 end

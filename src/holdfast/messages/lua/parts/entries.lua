@@ -1,6 +1,6 @@
--- Entries of a log, as they are stored and as a reply has them.
+-- Entries of a log, as stored and as sent in a reply.
 
-local LARGEST_SENDER, LARGEST_BODY = 512, 1048577  -- what `send` lets in
+local LARGEST_SENDER, LARGEST_BODY = 512, 1048577  -- the limits of `send`
 local LARGEST_TRACE = 568
 
 -- When an entry was sent (ms).
@@ -9,15 +9,15 @@ local function sent_ms(entry)
   return #ms < 15 and ms or '0'  -- another program may have written anything
 end
 
--- A page of them in one list, three each: id, sender, body; and the bytes that these take. The trace
--- of a message, if it has one, comes behind its id and a blank. A reply
--- of few tables is made, sent and read in half the time. What is too large for any reply, as
--- another program may have written it, is told by its size, or it would block the reader.
+-- Returns a page of entries as one flat list (id, sender and body of each) and its size in bytes. A
+-- reply with few tables takes half the time to build, send and parse. The id is followed by a blank
+-- and the trace context, if there is one. A body that is too large, which another program may have
+-- written, is replaced by its size, because it would block the reader.
 local function flat(page)
   local parts, bytes, n = {}, 0, 0
   for _, entry in ipairs(page) do
-    local said = entry[2]
-    local name, sender, body, trace = entry[1], said[1], said[2], said[4]
+    local fields = entry[2]
+    local name, sender, body, trace = entry[1], fields[1], fields[2], fields[4]
     if #sender > LARGEST_SENDER or #body > LARGEST_BODY then
       sender, body = sender:sub(1, LARGEST_SENDER), string.format('x%d', #sender + #body)
     end

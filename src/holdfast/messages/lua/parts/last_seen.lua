@@ -1,10 +1,10 @@
--- Signs of life of readers: seconds since the log began, as few digits take the least memory.
+-- When a reader was last active: in seconds since the log was created, to save memory.
 
-local LONGEST = 11  -- digits; another program may have written anything
+local MAX_DIGITS = 11  -- another program may have written anything
 
--- The second, in ms, of a sign of life; '' if there is none.
-local function life_ms(stored, epoch)
-  if not (stored and epoch and #stored <= LONGEST and stored:find('^%d+$')) then
+-- The stored second in ms since 1970; '' if there is no value.
+local function last_seen_ms(stored, epoch)
+  if not (stored and epoch and #stored <= MAX_DIGITS and stored:find('^%d+$')) then
     return ''
   end
   return string.format('%.0f', (math.floor(tonumber(epoch) / 1000000) + tonumber(stored)) * 1000)

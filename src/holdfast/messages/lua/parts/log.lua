@@ -1,14 +1,13 @@
--- What is known of a mailbox or chat, and how its log begins and lives on.
+-- The metadata of a mailbox or chat, and the creation and expiry of its log.
 -- Expects: sound.
 
-local KEPT_S = 400 * 86400  -- what nobody uses is forgotten
+local KEPT_S = 400 * 86400  -- an unused mailbox or chat expires
 
 local function text(n)
   return string.format('%.0f', n)
 end
 
--- The mailbox or chat with these keys at this time, with what is stored of it. An `epoch` of false: there
--- is none.
+-- Returns the mailbox or chat with these keys, as stored. Its `epoch` is false if it does not exist.
 local function read_log(meta, log, cursors, active, now_ms, now_s, now_us)
   local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'day', 'keep', 'last')
   local epoch, top, floor = known[1], 0, 1
@@ -24,22 +23,23 @@ local function read_log(meta, log, cursors, active, now_ms, now_s, now_us)
   }
 end
 
--- The number up to which *reader* has acknowledged; nil if it is no reader.
+-- The number up to which *reader* has acknowledged; nil if it is not a reader.
 local function cursor_of(unit, reader)
   local score = redis.call('ZSCORE', unit.cursors, reader)
   return score and whole(score, 0, unit.top, 'a score', unit.cursors)
 end
 
--- Begins the log. What an eviction may have left of an earlier one must not be mistaken for its own.
+-- Creates the log. An eviction may have left keys of an earlier log, so they are deleted first.
 local function begin(unit)
   redis.call('UNLINK', unit.log, unit.cursors, unit.active)
   unit.epoch = text(unit.now_us)
   redis.call('HSET', unit.meta, 'epoch', unit.epoch, 'top', '0', 'floor', '1')
 end
 
-local function live_on(unit)
+-- Extends the expiry of all keys, once a day.
+local function extend_expiry(unit)
   local day = math.floor(unit.now_s / 86400)
-  if tonumber(unit.day or nil) ~= day then  -- once a day will do
+  if tonumber(unit.day or nil) ~= day then
     redis.call('HSET', unit.meta, 'day', day)
     for _, key in ipairs({unit.meta, unit.log, unit.cursors, unit.active}) do
       redis.call('EXPIRE', key, KEPT_S)
@@ -47,13 +47,14 @@ local function live_on(unit)
   end
 end
 
-local function show_life(unit, reader)
+-- Stores that *reader* is active now.
+local function note_active(unit, reader)
   local since_s = unit.now_s - math.floor(tonumber(unit.epoch) / 1000000)
   if redis.call('HSET', unit.active, reader, since_s) == 1 then
     redis.call('EXPIRE', unit.active, KEPT_S)
   end
 end
 
-local function remember(unit)
+local function save_bounds(unit)
   redis.call('HSET', unit.meta, 'top', unit.top, 'floor', unit.floor)
 end

@@ -1,13 +1,12 @@
--- How long a chat keeps its messages. *unit* is told how many, `keep`; or with `until_read` also
--- `idle_ms`, `since_ms` and `counted_ms`.
--- Expects: sound, log, last_seen.
+-- How long a chat keeps its messages. Expects: sound, log, last_seen.
 
 local MOST = 100000         -- messages of a chat, whatever its readers do
-local LARGE = 1000          -- with more, sending looks too whether they are still needed
-local LOOK_MS = 60000       -- so often, unless one moves who held messages back
-local SECOND_MS = 1000      -- in which one was seen; nobody is let go too early
-local PAGE, PAGES = 100, 100  -- readers looked at: all of them, if need be
+local LARGE = 1000          -- a chat with more messages looks for unneeded ones also in `send`
+local COUNT_MS = 60000      -- between two looks, unless a reader that held messages back moves on
+local SECOND_MS = 1000      -- the precision of `active`: a reader counts to the end of its second
+local PAGE, PAGES = 100, 100  -- readers looked at: all of them if necessary
 
+-- Reads how many messages are kept, `keep`; or `until_read`, `idle_ms`, `since_ms` and `counted_ms`.
 local function read_retention(unit)
   local meta = unit.meta
   unit.until_read = unit.kept == 'until_read'
@@ -28,7 +27,7 @@ local function drop_below(unit, number)
   end
 end
 
--- The first message that an active reader still has to read.
+-- The number of the first message that an active reader still has to read.
 local function first_needed(unit)
   local since_ms, active_ms = unit.since_ms, unit.now_ms - unit.idle_ms
   for page = 0, PAGES - 1 do
@@ -36,8 +35,8 @@ local function first_needed(unit)
     if #low == 0 then break end
     local readers = {}
     for i = 1, #low, 2 do readers[#readers + 1] = low[i] end
-    for n, life in ipairs(redis.call('HMGET', unit.active, unpack(readers))) do
-      local seen_ms = (tonumber(life_ms(life, unit.epoch)) or 0) + SECOND_MS
+    for n, stored in ipairs(redis.call('HMGET', unit.active, unpack(readers))) do
+      local seen_ms = (tonumber(last_seen_ms(stored, unit.epoch)) or 0) + SECOND_MS
       if math.max(seen_ms, since_ms) >= active_ms then
         return math.min(math.floor(tonumber(low[2 * n])), unit.top) + 1
       end
@@ -46,14 +45,14 @@ local function first_needed(unit)
   return unit.floor
 end
 
--- *cursor* is where a reader stood that moved on or left; nil when a message came.
+-- Drops messages. *cursor* is the old cursor of a reader that moved on or left; nil after `send`.
 local function retain(unit, cursor)
   if unit.keep then
     drop_below(unit, unit.top - unit.keep + 1)
   elseif unit.until_read then
     local many, ago_ms = unit.top - unit.floor > LARGE, math.abs(unit.now_ms - unit.counted_ms)
-    local late = ago_ms > LOOK_MS and (cursor or many)
-    if late or (cursor and cursor < unit.floor) then
+    local due = ago_ms > COUNT_MS and (cursor or many)
+    if due or (cursor and cursor < unit.floor) then
       redis.call('HSET', unit.meta, 'counted', unit.now_ms)
       drop_below(unit, first_needed(unit))
     end
