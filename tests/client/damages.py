@@ -155,7 +155,7 @@ FILES = [
     Case("feed", lambda c, k: c.hset(k("meta"), "bytes", 7), "7 bytes are said to be published"),
     Case("feed", lambda c, k: c.hset(k("meta"), "top", "x"), "top cannot be read", "meta"),
     Case("feed", lambda c, k: c.hset(k("meta"), "definition", "x"), "definition cannot be read"),
-    Case("feed", lambda c, k: c.hset(k("meta"), "state", "over"), "the feed is over", "chunks"),
+    Case("feed", lambda c, k: c.hset(k("meta"), "state", "over"), "when the feed ended", "chunks"),
     Case("feed", lambda c, k: c.hset(k("files"), "1", "x"), "known of file '1' cannot be read"),
     Case("feed", lambda c, k: c.hset(k("names"), "a.log", "x"), "known of 'a.log' cannot be read"),
     Case("feed", lambda c, k: _renamed(c, k("names"), "a.log", "z"), "a name of another", "files"),
