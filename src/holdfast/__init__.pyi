@@ -37,7 +37,7 @@ from .queues._async.queue import AsyncQueue as AsyncQueue
 from .queues.registry import Task as Task
 from .queues.registry import TaskRegistry as TaskRegistry
 from .queues.task import Call as Call
-from .queues.task import Pace as Pace
+from .queues.task import Throughput as Throughput
 from .queues.task import QueueStats as QueueStats
 from .queues.task import Retry as Retry
 from .queues.task_status import TaskStatus as TaskStatus

@@ -23,7 +23,7 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     "queues._sync.handle": ("TaskHandle",),
     "queues._sync.queue": ("Queue",),
     "queues.registry": ("Task", "TaskRegistry"),
-    "queues.task": ("Call", "Pace", "QueueStats", "Retry"),
+    "queues.task": ("Call", "Throughput", "QueueStats", "Retry"),
     "queues.task_status": ("TaskStatus",),
     "queues.worker.running_task": ("RunningTask", "current_task"),
     "queues.worker.worker": ("AsyncWorker", "Worker"),

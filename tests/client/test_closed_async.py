@@ -57,7 +57,7 @@ async def queue_uses(hf: AsyncHoldfast) -> Uses:
         "result": handle.result,
         "cancel": handle.cancel,
         "stats": queue.stats,
-        "pace": queue.pace,
+        "throughput": queue.throughput,
         "tasks": lambda: queue.tasks("queued"),
         "dead": queue.dead,
         "pause": queue.pause,

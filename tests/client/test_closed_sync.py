@@ -58,7 +58,7 @@ def queue_uses(hf: Holdfast) -> Uses:
         "result": handle.result,
         "cancel": handle.cancel,
         "stats": queue.stats,
-        "pace": queue.pace,
+        "throughput": queue.throughput,
         "tasks": lambda: queue.tasks("queued"),
         "dead": queue.dead,
         "pause": queue.pause,

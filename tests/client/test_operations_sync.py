@@ -40,20 +40,20 @@ def test_a_queue_knows_its_pace(hf: Holdfast, site: Site) -> None:
         deadline = time.monotonic() + 60
         while (queue.stats()).dead < 2:
             assert time.monotonic() < deadline
-    pace = queue.pace(5)
-    assert sum(minute.done for minute in pace) == 70
-    assert sum(minute.retried for minute in pace) == 2
-    assert sum(minute.dead for minute in pace) == 2
-    steps = {after.start - before.start for before, after in itertools.pairwise(pace)}
-    assert (len(pace), steps) == (5, {timedelta(minutes=1)})
-    assert pace[-1].start <= datetime.now(UTC) + timedelta(minutes=1)
-    assert [minute.done for minute in hf.queue("unknown").pace(2)] == [0, 0]
+    throughput = queue.throughput(5)
+    assert sum(minute.done for minute in throughput) == 70
+    assert sum(minute.retried for minute in throughput) == 2
+    assert sum(minute.dead for minute in throughput) == 2
+    steps = {after.start - before.start for before, after in itertools.pairwise(throughput)}
+    assert (len(throughput), steps) == (5, {timedelta(minutes=1)})
+    assert throughput[-1].start <= datetime.now(UTC) + timedelta(minutes=1)
+    assert [minute.done for minute in hf.queue("unknown").throughput(2)] == [0, 0]
 
 
 @pytest.mark.parametrize("minutes", [0, 121])
 def test_a_pace_is_kept_for_two_hours(hf: Holdfast, minutes: int) -> None:
     with pytest.raises(ValueError, match="minutes must be 1 to 120"):
-        hf.queue("paced").pace(minutes)
+        hf.queue("paced").throughput(minutes)
 
 
 def test_the_first_in_line_says_since_when_it_waits(hf: Holdfast) -> None:

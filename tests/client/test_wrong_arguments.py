@@ -69,7 +69,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         "limit must be an int, got float",
     ),
     "the minutes of a pace": (
-        lambda hf: hf.queue("q").pace("60"),
+        lambda hf: hf.queue("q").throughput("60"),
         TypeError,
         "minutes must be an int, got str",
     ),
@@ -91,7 +91,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "nothing to change in a feed": (
         lambda hf: hf.file_feed("f").redefine(),
         ValueError,
-        "say what is to change",
+        "give budget, lease or both",
     ),
     "nothing to change in a counter": (
         lambda hf: hf.counter("c").redefine(),

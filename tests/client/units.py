@@ -33,7 +33,7 @@ class Source:
 
 
 def queue(place: Place, name: str) -> None:
-    """A task that waits, one that is delayed, one that is dead; `pace` has counted."""
+    """A task that waits, one that is delayed, one that is dead; `throughput` has counted."""
     registry, hf = TaskRegistry(), place.hf
 
     @registry.task(queue=name, retry=Retry(attempts=1))

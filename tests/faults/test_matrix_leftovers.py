@@ -15,9 +15,9 @@ from faults.matrix.workloads import Workload
 from holdfast import Holdfast
 from holdfast.core.names import Namespace
 from holdfast.counters.keys import KIND
-from queues.faults.places import Places
+from queues.faults.queue_snapshot import QueueSnapshot
 
-SOUND = Places(
+SOUND = QueueSnapshot(
     bodies=frozenset([b"runs", b"waits", b"later", b"dead"]),
     state=frozenset([b"runs", b"dead"]),
     leases=(b"runs",),
@@ -25,7 +25,7 @@ SOUND = Places(
     due=(b"later",),
     dead=(b"dead",),
     expiring=frozenset([b"later"]),
-    left_over=frozenset([b"cancelled"]),
+    tombstones=frozenset([b"cancelled"]),
 )
 """A task in each place, and what is left of one that was cancelled."""
 
@@ -42,9 +42,9 @@ def test_a_queue_in_good_order_passes() -> None:
         ({"ready": (b"waits", b"runs", b"cancelled")}, "in several places: "),
         ({"ready": (b"waits", b"waits", b"cancelled")}, "in several places: "),
         ({"state": SOUND.state | {b"done"}}, "remembered: "),
-        ({"state": frozenset([b"dead"])}, "claimed by nobody: "),
+        ({"state": frozenset([b"dead"])}, "without a record: "),
         ({"expiring": frozenset([b"dead"])}, "expire, but do not wait: "),
-        ({"ready": (b"waits",)}, "left over, but not in line: "),
+        ({"ready": (b"waits",)}, "tombstones in no ready list: "),
     ],
 )
 def test_a_task_that_is_nowhere_or_twice_is_named(changed: dict[str, Any], told: str) -> None:

@@ -188,7 +188,7 @@ def test_a_file_of_one_who_died_goes_to_another(hf: Holdfast, standalone: Server
         file = next(iter(gone.file_feed("logs").consumer("one").files()))
         file.ack(2)
         assert not list(feed.consumer("two").files(timeout=0))
-        gone._renewer.close()  # as if it were stopped
+        gone._resources.renewer.close()  # as if it were stopped
         with next(iter(feed.consumer("two").files())) as again:
             assert (again.id, again.offset) == (file.id, 2)
             assert list(again.lines()) == [b"b"]

@@ -36,7 +36,7 @@ async def test_a_survey_reads_every_kind(site: Site) -> None:
     assert (found.namespace, found.topology) == (site.namespace, site.shape[0])
     assert len(found.servers) == site.shape[1]
     assert found.tasks == {"ready": 3, "running": 0, "delayed": 0, "dead": 0}
-    assert [minute.done for minute in found.paces["email"]] == [0] * 6
+    assert [minute.done for minute in found.throughputs["email"]] == [0] * 6
     assert found.waited("email") > 0
     assert (found.alive, found.serving("email")) == ([], [])
     assert found.mailboxes["ann"].unread == 1

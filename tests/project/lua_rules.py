@@ -66,9 +66,9 @@ MAY_UNPACK: Final = {
     "messages/parts/chat_list": "no more than OWN and LEAST together",
     "messages/parts/retention": "no more than PAGE readers",
     "queues/enqueue": "no more than two for each task, and a producer sends at most 500",
-    "queues/parts/grant": "no more than two for each of `want`, which is at most 256",
-    "queues/parts/lines": "no more ids than CHUNK",
-    "queues/parts/settle": "no more than one for each verdict of a worker, which are at most 64",
+    "queues/parts/claims": "no more than two for each of `want`, which is at most 256",
+    "queues/parts/take": "no more ids than CHUNK",
+    "queues/parts/settle": "no more than one for each settlement of a worker, which are at most 64",
     "rows/commit": "no more than one for each row, of which a client sends at most 500",
     "rows/get_many": "no more than one for each row, of which a client asks for at most 500",
     "rows/parts/store": "no more than two for each row, likewise",
@@ -77,14 +77,14 @@ MAY_UNPACK: Final = {
 }
 """`unpack` overflows the stack of Lua at some thousand values."""
 
-MAY_LOOP: Final = {"queues/parts/lines": "`room()` is 0 after LOOK_LIMIT ids at the latest"}
+MAY_LOOP: Final = {"queues/parts/take": "`room()` is 0 after LOOK_LIMIT ids at the latest"}
 """Whose loops are bounded by something that this file cannot see."""
 
 ALLOW_OOM: Final = {
     "completions/drop": "it frees memory",
     "completions/remove": "it frees memory",
     "core/forget": "it frees memory",
-    "core/mark": "what it marks may free memory, and it leaves nothing",
+    "core/marker": "what it marks may free memory, and it leaves nothing",
     "files/abort": "it frees memory",
     "files/claim": "whoever reads frees memory, and must get its next file for that",
     "files/end_session": "what it held goes to those who free it",
@@ -98,9 +98,9 @@ ALLOW_OOM: Final = {
     "messages/ack": "it lets messages go, and a cursor takes no more room further on",
     "messages/leave": "it frees what only the one who leaves has held",
     "messages/remove_chats": "it frees memory",
-    "queues/await": "whoever waits must hear of the end, and its channel is small",
+    "queues/await": "a waiting caller must be notified of the end, and its channel is small",
     "queues/cancel": "it frees a task, and keeps less of it for a while",
-    "queues/depart": "it frees memory",
+    "queues/leave": "it frees memory",
     "queues/pause": "a full server must let its queues be stopped",
     "queues/purge": "it frees memory",
     "queues/renew": "extends what exists; a full server must not cost the leases",
@@ -112,7 +112,7 @@ ALLOW_OOM: Final = {
 
 READ_WHOLE: Final = {
     "counters/samples": "a precision keeps 1,000 samples, in two chunks",
-    "queues/pace": "it has a field for each of 120 minutes",
+    "queues/throughput": "it has a field for each of 120 minutes",
     "files/claim": "a feed has no more than MAX_CONSUMERS consumers",
     "files/put": "no more than MAX_PUBLISHING files are being published",
     "files/seal": "no more than MAX_PUBLISHING files are being published",

@@ -1,7 +1,7 @@
 """The steps of "Adding a block" in CONTRIBUTING.md are complete: a block made by them works.
 
 The folder `new_block` holds the files of the block `gadgets`, each with `.txt` behind its name, and
-`edits.toml`: what is added to existing files. The test makes these changes in a copy of the tree.
+`edits.toml`, the changes of existing files. The test makes these changes in a copy of the project.
 """
 
 import os

@@ -63,12 +63,12 @@ Damage = Callable[[Any, Callable[[str], str]], object]
 GARBAGE: Final = b"\xff\xfe"
 
 ENDS: Final[dict[str, tuple[Damage, str]]] = {
-    "a line is gone": (lambda c, k: c.delete(k("ready:m")), "1 task is in no line"),
+    "a line is gone": (lambda c, k: c.delete(k("ready:m")), "1 task is not queued"),
     "all lines are gone": (
         lambda c, k: c.delete(k("ready:h"), k("ready:m"), k("ready:l"), k("due:m")),
-        "4 tasks are in no line",
+        "4 tasks are not queued",
     ),
-    "an id is gone": (lambda c, k: c.lpop(k("ready:h")), "1 task is in no line"),
+    "an id is gone": (lambda c, k: c.lpop(k("ready:h")), "1 task is not queued"),
     "ids are in line twice": (lambda c, k: c.rpush(k("ready:m"), "t0", "t0", "t1"), ""),
     "ids have no task": (lambda c, k: c.rpush(k("ready:m"), "", GARBAGE, "x" * 9999), ""),
     "a body is gone": (lambda c, k: c.hdel(k("bodies"), "t0"), ""),
@@ -77,7 +77,7 @@ ENDS: Final[dict[str, tuple[Damage, str]]] = {
     "all bodies are gone": (lambda c, k: c.delete(k("bodies")), ""),
     "a body is garbage": (lambda c, k: c.hset(k("bodies"), "t0", GARBAGE), ""),
     "a body is empty": (lambda c, k: c.hset(k("bodies"), "t0", b""), ""),
-    "a body is of no task": (lambda c, k: c.hset(k("bodies"), GARBAGE, b"{}"), "1 task is in no"),
+    "a body is of no task": (lambda c, k: c.hset(k("bodies"), GARBAGE, b"{}"), "1 task is not"),
 }
 
 
@@ -96,10 +96,10 @@ def test_a_run_until_idle_ends(site: Site, caplog: pytest.LogCaptureFixture, nam
 
 
 PARTS: Final = {
-    **dict.fromkeys(("bodies", "state", "settings", "pace", "awaited"), "hash"),
+    **dict.fromkeys(("bodies", "state", "settings", "throughput", "awaited"), "hash"),
     **dict.fromkeys(("leases", "due:h", "due:m", "due:l", "dead", "expiring", "idle"), "zset"),
     **dict.fromkeys(("ready:h", "ready:m", "ready:l"), "list"),
-    "left_over": "set",
+    "tombstones": "set",
 }
 
 

@@ -36,7 +36,7 @@ async def listings(hf: AsyncHoldfast) -> list[Callable[[], Awaitable[Any]]]:
     handles = [queue.handle(name) for name in ("done", "dead", "delayed", "queued")]
     return [
         queue.stats,
-        queue.pace,
+        queue.throughput,
         *[lambda state=state: queue.tasks(state) for state in LISTED_STATES],
         *[each.status for each in handles],
         *[lambda each=each: each.result(timeout=0) for each in handles],

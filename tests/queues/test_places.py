@@ -6,47 +6,47 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.queues.worker.fair_share import PATIENCE_S, Places
+from holdfast.queues.worker.fair_share import MAX_ROUND_TRIP_S, FairShare
 
 MOST = 64
 WEIGHTS = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 9), min_size=1)
 
 
-def step(places: Places, queue: str, backlog: int, now: float = 0.0) -> int:
+def step(slots: FairShare, queue: str, backlog: int, now: float = 0.0) -> int:
     """A step of *queue* that is answered at once; how many tasks start."""
-    wanted = places.share(queue, now)
-    places.reserve(queue, wanted, now)
+    wanted = slots.share(queue, now)
+    slots.reserve(queue, wanted, now)
     claimed = min(wanted, backlog)
-    return places.answered(queue, claimed, more=claimed == wanted)
+    return slots.answered(queue, claimed, more=claimed == wanted)
 
 
-def find_nothing(places: Places, queue: str) -> None:
+def find_nothing(slots: FairShare, queue: str) -> None:
     """A step of *queue* that finds it empty."""
-    places.reserve(queue, places.share(queue, 0.0), 0.0)
-    assert places.answered(queue, 0, more=False) == 0
+    slots.reserve(queue, slots.share(queue, 0.0), 0.0)
+    assert slots.answered(queue, 0, more=False) == 0
 
 
-def served(places: Places, queues: str, rounds: int, seed: int = 0) -> dict[str, int]:
+def served(slots: FairShare, queues: str, rounds: int, seed: int = 0) -> dict[str, int]:
     """Who starts how many tasks, when all have more than enough and one ends in each round."""
     dice = random.Random(seed)
     counts = dict.fromkeys(queues, 0)
     for _ in range(rounds):
         for queue in dice.sample(queues, len(queues)):
-            while started := step(places, queue, MOST):
+            while started := step(slots, queue, MOST):
                 counts[queue] += started
-        assert places.free == 0  # work-conserving
-        places.vacate()
+        assert slots.free == 0  # work-conserving
+        slots.release()
     return counts
 
 
 def test_one_queue_takes_all_places_up_to_what_a_step_may_fill() -> None:
-    assert Places({"a": 1}, 50, MOST).share("a", 0.0) == 50
-    assert Places({"a": 1}, 500, MOST).share("a", 0.0) == MOST
+    assert FairShare({"a": 1}, 50, MOST).share("a", 0.0) == 50
+    assert FairShare({"a": 1}, 500, MOST).share("a", 0.0) == MOST
 
 
 @pytest.mark.parametrize("total", [1, 2, 10, 50])
 def test_service_is_as_the_weights(total: int) -> None:
-    counts = served(Places({"a": 3, "b": 1}, total, MOST), "ab", 800)
+    counts = served(FairShare({"a": 3, "b": 1}, total, MOST), "ab", 800)
     assert counts["a"] == pytest.approx(3 * counts["b"], abs=4)
 
 
@@ -55,7 +55,7 @@ def test_service_is_as_the_weights(total: int) -> None:
 def test_no_queue_is_further_from_its_share_than_a_task_per_queue(
     weights: dict[str, int], total: int, seed: int
 ) -> None:
-    counts = served(Places(weights, total, MOST), "".join(weights), 300, seed)
+    counts = served(FairShare(weights, total, MOST), "".join(weights), 300, seed)
     started = sum(counts.values())
     for queue, weight in weights.items():
         fair = started * weight / sum(weights.values())
@@ -63,114 +63,114 @@ def test_no_queue_is_further_from_its_share_than_a_task_per_queue(
 
 
 def test_equal_queues_take_turns() -> None:
-    places = Places(dict.fromkeys("abc", 1), 1, MOST)
+    slots = FairShare(dict.fromkeys("abc", 1), 1, MOST)
     turns = []
     for _ in range(9):
-        queue = places.next()
+        queue = slots.next()
         assert queue is not None
         turns.append(queue)
-        assert step(places, queue, MOST) == 1
-        places.vacate()
+        assert step(slots, queue, MOST) == 1
+        slots.release()
     assert turns == list("abcabcabc")
 
 
 def test_the_share_of_a_queue_without_tasks_goes_to_the_others() -> None:
-    places = Places({"a": 1, "b": 9, "c": 1}, 10, MOST)
-    find_nothing(places, "b")
-    assert step(places, "a", backlog=MOST) == 5
-    find_nothing(places, "c")
-    assert step(places, "a", backlog=MOST) == 5
-    assert places.free == 0
+    slots = FairShare({"a": 1, "b": 9, "c": 1}, 10, MOST)
+    find_nothing(slots, "b")
+    assert step(slots, "a", backlog=MOST) == 5
+    find_nothing(slots, "c")
+    assert step(slots, "a", backlog=MOST) == 5
+    assert slots.free == 0
 
 
 def test_what_a_queue_may_take_is_kept_while_another_steps() -> None:
-    places = Places({"a": 1, "b": 1}, 10, MOST)
-    places.reserve("a", places.share("a", 0.0), 0.0)
-    assert places.share("b", 0.0) == 5
-    places.reserve("b", 5, 0.0)
-    places.answered("a", 5, more=True)
+    slots = FairShare({"a": 1, "b": 1}, 10, MOST)
+    slots.reserve("a", slots.share("a", 0.0), 0.0)
+    assert slots.share("b", 0.0) == 5
+    slots.reserve("b", 5, 0.0)
+    slots.answered("a", 5, more=True)
     for _ in range(5):
-        places.vacate()  # what a ran is done, and b's step is still under way
+        slots.release()  # what a ran is done, and b's step is still under way
     # b has as much as a: of what is free now half is b's.
-    assert places.share("a", 0.0) == 3
-    places.reserve("a", 3, 0.0)
-    assert places.answered("b", 5, more=True) == 5
-    assert places.share("b", 0.0) == 2
+    assert slots.share("a", 0.0) == 3
+    slots.reserve("a", 3, 0.0)
+    assert slots.answered("b", 5, more=True) == 5
+    assert slots.share("b", 0.0) == 2
 
 
 def test_a_queue_that_was_idle_has_no_credit() -> None:
     """It comes back at the present, and does not make up for what it did not need."""
-    places = Places({"a": 1, "b": 1}, 1, MOST)
-    find_nothing(places, "b")
+    slots = FairShare({"a": 1, "b": 1}, 1, MOST)
+    find_nothing(slots, "b")
     for _ in range(1000):
-        assert step(places, "a", MOST) == 1
-        places.vacate()
-    places.hunger("b")
-    counts = served(places, "ab", 100)
+        assert step(slots, "a", MOST) == 1
+        slots.release()
+    slots.expect_tasks("b")
+    counts = served(slots, "ab", 100)
     assert counts["b"] <= 51
 
 
 def test_a_queue_that_was_alone_has_no_debt() -> None:
-    places = Places({"a": 1, "b": 1}, 10, MOST)
-    find_nothing(places, "b")
-    step(places, "a", MOST)
+    slots = FairShare({"a": 1, "b": 1}, 10, MOST)
+    find_nothing(slots, "b")
+    step(slots, "a", MOST)
     for _ in range(10):
-        places.vacate()
-    places.hunger("b")
-    assert abs(places.share("a", 0.0) - places.share("b", 0.0)) <= 10
-    assert served(places, "ab", 100)["a"] >= 45
+        slots.release()
+    slots.expect_tasks("b")
+    assert abs(slots.share("a", 0.0) - slots.share("b", 0.0)) <= 10
+    assert served(slots, "ab", 100)["a"] >= 45
 
 
 def test_an_unanswered_step_holds_its_places_for_a_moment_only() -> None:
-    places = Places({"a": 1, "b": 1}, 10, MOST)
-    places.reserve("a", places.share("a", 0.0), 0.0)
-    assert places.share("b", PATIENCE_S) == 5
-    late = PATIENCE_S + 0.1
-    assert places.share("b", late) == 10
-    assert step(places, "b", 10, late) == 10
-    assert places.next() is None
+    slots = FairShare({"a": 1, "b": 1}, 10, MOST)
+    slots.reserve("a", slots.share("a", 0.0), 0.0)
+    assert slots.share("b", MAX_ROUND_TRIP_S) == 5
+    late = MAX_ROUND_TRIP_S + 0.1
+    assert slots.share("b", late) == 10
+    assert step(slots, "b", 10, late) == 10
+    assert slots.next() is None
 
 
 @pytest.mark.parametrize("free", [0, 2, 5, 9])
 def test_claims_that_come_too_late_get_the_places_that_are_left(free: int) -> None:
     """The rest is the caller's to give back; afterwards the queue takes part again."""
-    places = Places({"a": 1, "b": 1}, 10, MOST)
-    places.reserve("a", 5, 0.0)
-    late = PATIENCE_S + 1
-    assert places.share("b", late) == 10
-    assert step(places, "b", 10 - free, late) == 10 - free
-    assert places.answered("a", 5, more=True) == min(5, free)
-    assert places.free == max(0, free - 5)
+    slots = FairShare({"a": 1, "b": 1}, 10, MOST)
+    slots.reserve("a", 5, 0.0)
+    late = MAX_ROUND_TRIP_S + 1
+    assert slots.share("b", late) == 10
+    assert step(slots, "b", 10 - free, late) == 10 - free
+    assert slots.answered("a", 5, more=True) == min(5, free)
+    assert slots.free == max(0, free - 5)
     for _ in range(10):
-        places.vacate()
-    assert places.share("a", late) > 0
+        slots.release()
+    assert slots.share("a", late) > 0
 
 
 def test_a_queue_that_was_away_has_no_credit_either() -> None:
     """Minutes without an answer are not made up for."""
-    places = Places({"a": 1, "b": 1}, 1, MOST)
-    places.reserve("a", 1, 0.0)
+    slots = FairShare({"a": 1, "b": 1}, 1, MOST)
+    slots.reserve("a", 1, 0.0)
     for _ in range(1000):
-        assert step(places, "b", MOST, now=PATIENCE_S + 1) == 1
-        places.vacate()
-    places.answered("a", 0, more=True)
-    assert served(places, "ab", 100)["a"] <= 51
+        assert step(slots, "b", MOST, now=MAX_ROUND_TRIP_S + 1) == 1
+        slots.release()
+    slots.answered("a", 0, more=True)
+    assert served(slots, "ab", 100)["a"] <= 51
 
 
 def test_the_next_one_is_a_hungry_one_that_makes_no_step() -> None:
-    places = Places({"a": 2, "b": 1}, 1, MOST)
-    assert places.next() == "a"
-    places.reserve("a", 0, 0.0)
-    assert places.next() == "b"
-    places.answered("a", 0, more=False)
-    assert step(places, "b", MOST) == 1
-    assert places.next() is None
-    places.vacate()
-    assert places.next() == "b"
-    assert not places.nobody_is_hungry
-    find_nothing(places, "b")
-    assert places.next() is None
-    assert places.nobody_is_hungry
+    slots = FairShare({"a": 2, "b": 1}, 1, MOST)
+    assert slots.next() == "a"
+    slots.reserve("a", 0, 0.0)
+    assert slots.next() == "b"
+    slots.answered("a", 0, more=False)
+    assert step(slots, "b", MOST) == 1
+    assert slots.next() is None
+    slots.release()
+    assert slots.next() == "b"
+    assert not slots.all_empty
+    find_nothing(slots, "b")
+    assert slots.next() is None
+    assert slots.all_empty
 
 
 @given(
@@ -183,7 +183,7 @@ def test_in_any_history_no_place_is_lost_or_given_twice(
     weights: dict[str, int], total: int, events: list[tuple[int, int, bool]]
 ) -> None:
     """Steps that overlap, fail to find anything, or come too late; tasks that end in between."""
-    places = Places(weights, total, MOST)
+    slots = FairShare(weights, total, MOST)
     queues = sorted(weights)
     under_way: dict[str, int] = {}
     running, now = 0, 0.0
@@ -192,20 +192,20 @@ def test_in_any_history_no_place_is_lost_or_given_twice(
         now += amount / 200
         if queue in under_way:
             claimed = min(under_way.pop(queue), amount)
-            running += places.answered(queue, claimed, more=flag)
+            running += slots.answered(queue, claimed, more=flag)
         elif flag and running:
-            places.vacate()
+            slots.release()
             running -= 1
         else:
-            places.hunger(queue)
-            want = places.share(queue, now)
-            assert 0 <= want <= min(places.free, MOST)
-            places.reserve(queue, want, now)
+            slots.expect_tasks(queue)
+            want = slots.share(queue, now)
+            assert 0 <= want <= min(slots.free, MOST)
+            slots.reserve(queue, want, now)
             under_way[queue] = want
-        assert 0 <= places.free <= total - running
+        assert 0 <= slots.free <= total - running
     for queue, want in under_way.items():
-        running += places.answered(queue, want, more=True)
-    assert places.free + running == total
-    shares = [places.share(queue, now) for queue in queues if places.is_hungry(queue)]
+        running += slots.answered(queue, want, more=True)
+    assert slots.free + running == total
+    shares = [slots.share(queue, now) for queue in queues if slots.may_have_tasks(queue)]
     if shares and MOST not in shares:
-        assert sum(shares) == places.free
+        assert sum(shares) == slots.free

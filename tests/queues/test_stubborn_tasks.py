@@ -206,8 +206,8 @@ async def test_a_worker_whose_threads_all_hang_says_so(
     await hf.enqueue(note.call("after"))
     await asyncio.wait_for(hf.worker(tasks, concurrency=2).run(until_idle=True), 20)
     told = [record.getMessage() for record in caplog.records]
-    [deaf] = [n for n, text in enumerate(told) if "has no place left: 2 plain functions" in text]
-    [again] = [n for n, text in enumerate(told) if "has a place again" in text]
+    [deaf] = [n for n, text in enumerate(told) if "has no slot left: 2 plain functions" in text]
+    [again] = [n for n, text in enumerate(told) if "has a slot again" in text]
     assert deaf < again
     assert began == ["after"]
 

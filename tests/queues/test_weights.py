@@ -91,10 +91,10 @@ async def is_served_three_to_one(hf: AsyncHoldfast, concurrency: int, longest_s:
 @pytest.mark.parametrize(
     ("concurrency", "longest_s"),
     [
-        pytest.param(places, longest_s, id=f"{places}-{what}", marks=marks)
+        pytest.param(slots, longest_s, id=f"{slots}-{what}", marks=marks)
         for what, longest_s in {"no-ops": 0.0, "tasks of 5 to 20 ms": 0.02}.items()
-        for places in (1, 2, 10, 50)
-        for marks in [[] if (places in {1, 50}) is (what == "no-ops") else [pytest.mark.long]]
+        for slots in (1, 2, 10, 50)
+        for marks in [[] if (slots in {1, 50}) is (what == "no-ops") else [pytest.mark.long]]
     ],
 )
 async def test_service_is_as_the_weights(
@@ -201,7 +201,7 @@ async def test_a_node_that_does_not_answer_holds_no_places(
             node.delay(0.0, "replies")
             await eventually_async(lambda: is_all_ready(hf, there, 3), timeout=30)
             assert attempts == []
-            assert " is given back: its place was taken" in caplog.text
+            assert " is given back: its slot was taken" in caplog.text
             finish.set()
             await eventually_async(lambda: len(attempts) == 3)
             worker.stop()

@@ -68,7 +68,6 @@ from holdfast import (
     MailboxStatus,
     Message,
     OutcomeUnknown,
-    Pace,
     PublishedFile,
     PublishedFolder,
     Queue,
@@ -95,6 +94,7 @@ from holdfast import (
     TaskHandle,
     TaskRegistry,
     TaskStatus,
+    Throughput,
     Undecodable,
     Worker,
     WorkerStatus,
@@ -208,7 +208,7 @@ def blocking(hf: Holdfast) -> None:
     assert_type(hf.locks(), dict[str, LockState])
     assert_type(hf.semaphores(), dict[str, SemaphoreState])
     assert_type(queue.stats(), QueueStats)
-    assert_type(queue.pace(5), list[Pace])
+    assert_type(queue.throughput(5), list[Throughput])
     assert_type(queue.stats().ready, int)
     assert_type(queue.dead(limit=10), list[TaskStatus])
     assert_type(queue.replay(), int)
@@ -333,7 +333,7 @@ async def asynchronous(hf: AsyncHoldfast) -> None:
     assert_type(await hf.locks(), dict[str, LockState])
     assert_type(await hf.semaphores(), dict[str, SemaphoreState])
     assert_type(await queue.stats(), QueueStats)
-    assert_type(await queue.pace(), list[Pace])
+    assert_type(await queue.throughput(), list[Throughput])
     assert_type(await queue.dead(), list[TaskStatus])
     assert_type(await queue.replay(), int)
     assert_type(await (await hf.enqueue(mail.call("17", 97))).result(), str)

@@ -9,13 +9,13 @@ from ..core.names import Namespace
 SCRIPTED: Final = (
     "del exists expire expireat get hdel hexists hget hgetall hincrby hlen hmget hrandfield hset "
     "hstrlen lindex llen lpop lpush lrange lrem ltrim mget pexpire pttl rename rpush sadd scard "
-    "set sismember spublish srem time unlink xadd xrange xrevrange xtrim zadd zcard zcount zincrby "
-    "zmscore zpopmin zrange zrem zremrangebyscore zscore"
+    "set sismember spublish srem time type unlink xadd xrange xrevrange xtrim zadd zcard zcount "
+    "zincrby zmscore zpopmin zrange zrem zremrangebyscore zscore"
 )
 """Commands inside scripts: the server checks each as if the user had sent it."""
 
 DIRECT: Final = (
-    "cluster|slots eval evalsha hscan info memory|usage scan sscan ssubscribe sunsubscribe type "
+    "cluster|slots eval evalsha hscan info memory|usage scan sscan ssubscribe sunsubscribe "
     "xlen zlexcount zrevrange zscan"
 )
 """Commands that clients send outside scripts."""

@@ -15,12 +15,12 @@ from .. import (
     LockState,
     MailboxStatus,
     NoSuchChat,
-    Pace,
     QueueStats,
     RowCacheStatus,
     Sample,
     SemaphoreState,
     ServerFacts,
+    Throughput,
     WorkerStatus,
 )
 from .permits import Permits, all_permits
@@ -100,7 +100,7 @@ class Survey:
         servers: those that hold data.
         workers: all that published a heartbeat within five minutes.
         queues: numbers of each, the last used first.
-        paces: what ended in each queue, by minute, the oldest first.
+        throughputs: what ended in each queue, by minute, the oldest first.
         locks: those that are held or waited for.
         semaphores: those that are held or waited for.
         mailboxes: the last used first.
@@ -118,7 +118,7 @@ class Survey:
     servers: Sequence[ServerFacts]
     workers: Sequence[WorkerStatus]
     queues: Mapping[str, QueueStats]
-    paces: Mapping[str, Sequence[Pace]]
+    throughputs: Mapping[str, Sequence[Throughput]]
     locks: Mapping[str, LockState] = field(default_factory=dict)
     semaphores: Mapping[str, SemaphoreState] = field(default_factory=dict)
     mailboxes: Mapping[str, MailboxStatus] = field(default_factory=dict)
@@ -185,7 +185,7 @@ async def survey(hf: AsyncHoldfast, limits: SurveyLimits | None = None) -> Surve
             group.create_task(reader.completions())
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
-    stats, paces = queues.result()
+    stats, throughputs = queues.result()
     return Survey(
         at=at,
         namespace=hf.namespace,
@@ -193,7 +193,7 @@ async def survey(hf: AsyncHoldfast, limits: SurveyLimits | None = None) -> Surve
         servers=servers.result(),
         workers=workers.result(),
         queues=stats,
-        paces=paces,
+        throughputs=throughputs,
         locks=locks.result(),
         semaphores=semaphores.result(),
         mailboxes=mailboxes.result(),
@@ -220,14 +220,14 @@ class _Reader:
         self._hf = hf
         self._limits = limits
 
-    async def queues(self) -> tuple[dict[str, QueueStats], dict[str, list[Pace]]]:
+    async def queues(self) -> tuple[dict[str, QueueStats], dict[str, list[Throughput]]]:
         hf, minutes = self._hf, self._limits.minutes
         names = self._first("queue", await hf.queues(), self._limits.queues)
-        stats, paces = await asyncio.gather(
+        stats, throughputs = await asyncio.gather(
             for_each(names, lambda name: hf.queue(name).stats()),
-            for_each(names, lambda name: hf.queue(name).pace(minutes)),
+            for_each(names, lambda name: hf.queue(name).throughput(minutes)),
         )
-        return stats, paces
+        return stats, throughputs
 
     async def locks(self) -> dict[str, LockState]:
         among = self._limits.locks

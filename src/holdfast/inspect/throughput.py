@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from .. import Pace
+from .. import Throughput
 
 RECENT_MINUTES: Final = 5
 """Whole minutes that a mean covers."""
@@ -15,12 +15,12 @@ _RECENT: Final = timedelta(minutes=RECENT_MINUTES)
 _NO_TIME: Final = timedelta()
 
 
-def merged(paces: Iterable[Sequence[Pace]]) -> list[Pace]:
-    """Return the paces of several queues as one, the oldest minute first."""
-    found: dict[datetime, Pace] = {}
-    for minute in (minute for pace in paces for minute in pace):
-        old = found.get(minute.start, Pace(minute.start))
-        found[minute.start] = Pace(
+def merged(throughputs: Iterable[Sequence[Throughput]]) -> list[Throughput]:
+    """Return the throughputs of several queues as one, the oldest minute first."""
+    found: dict[datetime, Throughput] = {}
+    for minute in (minute for throughput in throughputs for minute in throughput):
+        old = found.get(minute.start, Throughput(minute.start))
+        found[minute.start] = Throughput(
             minute.start,
             old.done + minute.done,
             old.retried + minute.retried,
@@ -29,20 +29,20 @@ def merged(paces: Iterable[Sequence[Pace]]) -> list[Pace]:
     return [found[start] for start in sorted(found)]
 
 
-def recent(pace: Sequence[Pace]) -> list[Pace]:
-    """Return the last whole minutes of *pace*; its last minute has just begun."""
-    return [minute for minute in pace[:-1] if pace[-1].start - minute.start <= _RECENT]
+def recent(throughput: Sequence[Throughput]) -> list[Throughput]:
+    """Return the last whole minutes of *throughput*; its last minute has just begun."""
+    return [minute for minute in throughput[:-1] if throughput[-1].start - minute.start <= _RECENT]
 
 
-def done_per_second(pace: Sequence[Pace]) -> float:
+def done_per_second(throughput: Sequence[Throughput]) -> float:
     """Return the mean over the last whole minutes."""
-    whole = recent(pace)
+    whole = recent(throughput)
     return sum(minute.done for minute in whole) / (60 * len(whole)) if whole else 0.0
 
 
-def failing_share(pace: Sequence[Pace]) -> float:
+def failing_share(throughput: Sequence[Throughput]) -> float:
     """Return the share of attempts that failed in the last whole minutes and this one."""
-    minutes = [*recent(pace), *pace[-1:]]
+    minutes = [*recent(throughput), *throughput[-1:]]
     failed = sum(minute.retried + minute.dead for minute in minutes)
     ended = failed + sum(minute.done for minute in minutes)
     return failed / ended if ended else 0.0
@@ -55,16 +55,21 @@ class ThroughputMeter:
         self._at: datetime | None = None
         self._seen: Mapping[str, Mapping[datetime, int]] = {}
 
-    def measure(self, paces: Mapping[str, Sequence[Pace]], at: datetime) -> dict[str, float]:
+    def measure(
+        self, throughputs: Mapping[str, Sequence[Throughput]], at: datetime
+    ) -> dict[str, float]:
         """Return the throughput of each queue since the last call.
 
         For a queue that the last call did not have, it is the mean over the minutes given.
 
         Args:
-            paces: the latest minutes of each queue, this one included.
+            throughputs: the latest minutes of each queue, this one included.
             at: when they were read, by the clock of this machine.
         """
-        done = {name: {each.start: each.done for each in pace} for name, pace in paces.items()}
+        done = {
+            name: {each.start: each.done for each in throughput}
+            for name, throughput in throughputs.items()
+        }
         elapsed = at - self._at if self._at else _NO_TIME
         # Two surveys that are further apart have no minute in common.
         seen = self._seen if _NO_TIME < elapsed < _RECENT else {}

@@ -1,4 +1,4 @@
-"""What has to hold between the keys of a queue: each task in exactly one place."""
+"""Checks the keys of a queue against each other: each task must be in exactly one place."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _QUEUE: Final[Mapping[str, Part]] = {
     "idle": Part("zset", reading="nothing"),
     "dead": Part("zset", expires=False),
     "expiring": Part("zset", expires=False),
-    "left_over": Part("set", expires=False),
+    "tombstones": Part("set", expires=False),
     "awaited": Part("hash", reading="nothing"),
     "settings": Part("hash", expires=False),
-    "pace": Part("hash"),
+    "throughput": Part("hash"),
 }
-_WORKERS: Final = {"crew": Part("hash", reading="names"), "seen": Part("zset")}
+_WORKERS: Final = {"workers": Part("hash", reading="names"), "seen": Part("zset")}
 
 _RECORD: Final = re.compile(rb"\d+:-?\d+:\d+:[123]:\d+:\d+:", re.DOTALL)
 _MINUTE: Final = re.compile(rb"\d+:\d+:\d+:\d+")
 
 
 def part(kind: str, name: str) -> Part | None:
-    """What a key of a queue, or of the list of workers, is."""
+    """Return the description of a key of a queue, or of the list of workers."""
     if kind == WORKERS:
         return _WORKERS.get(name)
     if name.startswith("result:"):
@@ -44,28 +44,28 @@ def part(kind: str, name: str) -> Part | None:
 
 
 def others(unit: Snapshot) -> Iterable[str]:
-    """What may have come since the keys were listed."""
+    """Return the keys that may have been created since the keys were listed."""
     return _WORKERS if unit.unit.kind == WORKERS else _QUEUE
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """No sizes."""
+    """Return nothing: the audit of a queue needs no sizes."""
     return ()
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """What does not fit in a queue, or in the list of workers."""
+    """Yield the faults of a queue, or of the list of workers."""
     if unit.unit.kind == WORKERS:
-        for worker in unit.hash("crew").keys() ^ unit.zset("seen").keys():
-            yield Fault("crew", f"worker {shown(worker)} is in one list, not in both")
+        for worker in unit.hash("workers").keys() ^ unit.zset("seen").keys():
+            yield Fault("workers", f"worker {shown(worker)} is in one list, not in both")
         return
     yield from _places(unit)
     yield from _records(unit)
     yield from _settings(unit)
 
 
-def _standing(unit: Snapshot) -> dict[bytes, list[str]]:
-    """By task, all places in which it stands."""
+def _places_by_task(unit: Snapshot) -> dict[bytes, list[str]]:
+    """Return, by task, the names of all keys that have its id."""
     places: dict[bytes, list[str]] = {}
     for name in ("leases", "dead", *DUE):
         for task in unit.zset(name):
@@ -77,42 +77,42 @@ def _standing(unit: Snapshot) -> dict[bytes, list[str]]:
 
 
 def _places(unit: Snapshot) -> Iterator[Fault]:
-    bodies, places = unit.hash("bodies"), _standing(unit)
-    for task in unit.set("left_over"):
-        standing = places.get(task, [])
-        ready = [name for name in standing if name in READY]
+    bodies, places = unit.hash("bodies"), _places_by_task(unit)
+    for task in unit.set("tombstones"):
+        found = places.get(task, [])
+        ready = [name for name in found if name in READY]
         if ready:
-            standing.remove(ready[0])  # the place of one that was cancelled
+            found.remove(ready[0])
         else:
-            yield Fault("left_over", f"{shown(task)} is said to have left a place in line; none is")
+            yield Fault("tombstones", f"{shown(task)} is a tombstone, and is in no ready list")
     for task in unit.zset("expiring"):
         if not {*READY, *DUE} & {*places.get(task, ())}:
-            yield Fault("expiring", f"{shown(task)} is to expire, and does not wait")
+            yield Fault("expiring", f"{shown(task)} is to expire, and is not queued")
     yield from _misplaced(bodies, places)
 
 
 def _misplaced(bodies: Mapping[bytes, bytes], places: Mapping[bytes, list[str]]) -> Iterator[Fault]:
-    """Tasks that are nowhere, or in several places; places without a task."""
-    for task, standing in places.items():
-        if task not in bodies and standing:
-            yield Fault(standing[0], f"{shown(task)} has no body: there is no such task")
-        elif len(standing) > 1:
-            yield Fault("bodies", f"task {shown(task)} is in {' and '.join(sorted(standing))}")
+    """Yield tasks that are in no place or in several, and ids without a task."""
+    for task, found in places.items():
+        if task not in bodies and found:
+            yield Fault(found[0], f"{shown(task)} has no body: there is no such task")
+        elif len(found) > 1:
+            yield Fault("bodies", f"task {shown(task)} is in {' and '.join(sorted(found))}")
     for task in bodies:
         if not places.get(task):
-            yield Fault("bodies", f"task {shown(task)} is nowhere in line: it will never run")
+            yield Fault("bodies", f"task {shown(task)} is not queued: it will never run")
 
 
 def _records(unit: Snapshot) -> Iterator[Fault]:
     bodies, state = unit.hash("bodies"), unit.hash("state")
     for task, record in state.items():
         if task not in bodies:
-            yield Fault("state", f"the record of {shown(task)} is left over: there is no such task")
+            yield Fault("state", f"the record of {shown(task)} has no task")
         elif not _RECORD.match(record):
             yield Fault("state", f"the record of task {shown(task)} cannot be read")
     for name in ("leases", "dead"):
         for task in unit.zset(name).keys() & bodies.keys() - state.keys():
-            yield Fault(name, f"task {shown(task)} has no record, so nobody may settle it")
+            yield Fault(name, f"task {shown(task)} has no record, so no worker can settle it")
 
 
 def _settings(unit: Snapshot) -> Iterator[Fault]:

@@ -1,4 +1,4 @@
-"""Tasks as `enqueue.lua` takes them."""
+"""Batches of tasks, each for one call of `enqueue.lua`."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from .keys import PRIORITIES
 from .task import Call
 
 BATCH_TASKS: Final = 500
-"""Tasks stored in one step at most: others must not wait long for the server."""
+"""Tasks stored in one step at most, so that the step does not block the server for long."""
 
 BATCH_BYTES: Final = 1 << 19
-"""Likewise in bytes, unless a single task is larger."""
+"""Bytes stored in one step at most, unless a single task is larger."""
 
 Packed = tuple[str, int, str, str, bytes]
 """One task: id, priority (1 high, 2 medium, 3 low), wait, expires and envelope."""
 
 
 def packed(call: Call[Any], task_id: str, trace: TraceContext | None = None) -> Packed:
-    """One call, ready to be stored.
+    """Return one call as it is stored.
 
     Args:
         call: what is to run.
         task_id: its id.
-        trace: what travels with it.
+        trace: the trace in which it is enqueued.
 
     Raises:
         PayloadTooLarge: its arguments are over the limit.
@@ -42,8 +42,8 @@ def packed(call: Call[Any], task_id: str, trace: TraceContext | None = None) -> 
         args=list(call.args),
         kwargs=dict(call.kwargs),
         priority=call.priority,
-        # Whole milliseconds: the size of a task must not depend on when it is packed, because a
-        # repeated `enqueue_many` has to be cut into the same steps.
+        # Whole milliseconds have a constant size. A repeated `enqueue_many` has to form the same
+        # steps, so the size of a task must not depend on the time.
         enqueued_ms=time.time_ns() // 1_000_000,
         traceparent=trace.traceparent if trace else None,
         tracestate=(trace.tracestate or None) if trace else None,
@@ -58,11 +58,11 @@ class Batch:
 
     Attributes:
         queue: the name of the queue.
-        room: how many tasks the queue must have room for; 0 when an earlier batch saw to it.
+        room: how many tasks the queue must have room for; 0 if an earlier batch checked it.
+        trace: bytes of each envelope that do not count. A repeated `enqueue_many` may belong to
+            another trace, and has to form the same steps.
         tasks: what is stored.
-        trace: bytes of each envelope that do not count: a repeated `enqueue_many` may be part of
-            another trace, and has to be cut into the same steps.
-        size: of their envelopes without that, in bytes.
+        size: bytes of the envelopes, without *trace*.
     """
 
     queue: str
@@ -72,13 +72,13 @@ class Batch:
     size: int = 0
 
     def fits(self, task: Packed) -> bool:
-        """Whether *task* may still come in; a single one always may."""
+        """Return whether *task* fits. The first task always fits."""
         if not self.tasks:
             return True
         return len(self.tasks) < BATCH_TASKS and self.size + self._size(task) <= BATCH_BYTES
 
     def add(self, task: Packed) -> None:
-        """Take *task* in."""
+        """Add *task*."""
         self.tasks.append(task)
         self.size += self._size(task)
 
@@ -89,10 +89,10 @@ class Batch:
 def batched(
     calls: Sequence[Call[Any]], ids: Sequence[str], trace: TraceContext | None = None
 ) -> Iterator[Batch]:
-    """Batches of *calls*, in order within each queue.
+    """Yield batches of *calls*, in order within each queue.
 
-    Everything is packed before the first batch is given, so that a call which cannot be stored
-    keeps all from being stored.
+    All calls are packed before the first batch is yielded. So if one call cannot be stored, none
+    is.
     """
     carried = added_bytes(trace)
     by_queue: dict[str, list[Packed]] = {}

@@ -1,12 +1,12 @@
-"""The wire envelope: one task as JSON, as any language may write it.
+"""The wire envelope: one task as JSON, which any language can write.
 
     {"v": 1, "id": "…", "queue": "email", "task": "send_sold_email",
      "args": ["17", "itemX", 97], "kwargs": {"buyer": "27"}, "enqueued_ms": 1763718000123}
 
-`v`, `id`, `queue` and `task` are needed, the rest may be left out. Reading one never runs or
-imports anything: the task is looked up by name in the worker's own registry, and the arguments are
-converted to what its signature says. Unknown fields are ignored, so that a newer producer does no
-harm.
+`v`, `id`, `queue` and `task` are required, the other fields are optional. Decoding never runs or
+imports anything. The worker looks up the task by name in its own registry, and converts the
+arguments to the types in its signature. Unknown fields are ignored, so that a newer producer does
+no harm.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
         task: name in the registry.
         args: positional arguments.
         kwargs: keyword arguments.
-        priority: the line it was put into; for people to read.
-        enqueued_ms: when its producer says it was enqueued, ms since 1970; for people to read.
+        priority: `high`, `medium` or `low`; for people to read.
+        enqueued_ms: when it was enqueued, in ms since 1970 by the producer's clock.
         traceparent: the trace in which it was enqueued, as in the HTTP header of that name.
-        tracestate: likewise.
+        tracestate: vendor data of that trace, as in the HTTP header of that name.
     """
 
     v: int
@@ -46,25 +46,30 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
     kwargs: dict[str, Any] = {}
     priority: str = "medium"
     enqueued_ms: int = 0
-    traceparent: Any = None  # whatever another program wrote here, the task runs
+    traceparent: Any = None  # of any type: a wrong trace must not keep the task from running
     tracestate: Any = None
 
     @property
     def trace(self) -> TraceContext | None:
-        """The trace in which it was enqueued, if it says so."""
-        told = (self.traceparent, self.tracestate)
-        return TraceContext.parsed(*(each if isinstance(each, str) else None for each in told))
+        """Return the trace in which it was enqueued, if there is one."""
+        headers = (self.traceparent, self.tracestate)
+        return TraceContext.parsed(*(each if isinstance(each, str) else None for each in headers))
 
     def packed(self) -> bytes:
-        """As bytes; raises `PayloadTooLarge`, or TypeError for arguments that are no JSON."""
+        """Return it as bytes.
+
+        Raises:
+            PayloadTooLarge: it is over the limit.
+            TypeError: an argument is no JSON.
+        """
         return encoded(JSON, self, f"task {self.task!r}")
 
     @classmethod
     def unpacked(cls, data: bytes, task_id: str) -> Envelope:
-        """The envelope in *data*, found under *task_id*.
+        """Return the envelope in *data*, which was stored under *task_id*.
 
         Raises:
-            DecodeError: it is none, of a newer version, or another task's.
+            DecodeError: it cannot be decoded, is of a newer version, or is that of another task.
         """
         what = f"the envelope of task {task_id!r}"
         try:
@@ -79,7 +84,7 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def is_newer(data: bytes) -> bool:
-    """Whether *data* is an envelope of a later version, which a newer worker can read."""
+    """Return whether *data* is an envelope of a later version, which a newer worker can read."""
     try:
         versioned: _Versioned = decoded(JSON, data, _Versioned, "an envelope")
     except DecodeError:
@@ -88,7 +93,7 @@ def is_newer(data: bytes) -> bool:
 
 
 class _Versioned(msgspec.Struct):
-    """What every version of an envelope has."""
+    """The field that every version of an envelope has."""
 
     v: int
 

@@ -1,4 +1,4 @@
-"""Every key of a queue: its type, content and lifetime. All end with the tasks they describe.
+"""Every key of a queue: its type, content and lifetime. They end with the tasks they describe.
 
 *h m l* stand for the priorities high, medium and low.
 """
@@ -13,17 +13,18 @@ PRIORITIES = ("high", "medium", "low")
 
 
 def bodies(unit: Unit) -> str:
-    """HASH id → envelope, for every task that is neither done nor cancelled, the dead included."""
+    """HASH id → envelope, for every task that is not done or cancelled; dead tasks included."""
     return unit.key("bodies")
 
 
 def state(unit: Unit) -> str:
     """HASH id → `token:attempts:crashes:priority:expires:parked:note`, from the first claim on.
 
-    The token is new with every claim and only grows; it fences completions. `expires` is set while
-    the task runs, and `parked` says since when no worker knew it; both in ms, 0 for never. The note
-    is the bell channel and the name of the worker that holds the task, and since when the task was
-    due if it was claimed from among those; else what went wrong last.
+    The token grows with every claim, and fences settlements. `expires` is set while the task runs.
+    `parked` is since when no worker knew the task. Both are in ms, 0 for never.
+
+    The note of a running task is the channel and the name of its worker, and since when the task
+    was due if it was in a due set. Otherwise the note is the last error.
     """
     return unit.key("state")
 
@@ -41,13 +42,13 @@ def ready(unit: Unit) -> tuple[str, str, str]:
 def due(unit: Unit) -> tuple[str, str, str]:
     """ZSET of delayed, retried and reclaimed tasks, scored by when they may run (ms).
 
-    Given back, they have the score that they had before.
+    A released task gets the score that it had before.
     """
     return unit.key("due:h"), unit.key("due:m"), unit.key("due:l")
 
 
 def idle(unit: Unit) -> str:
-    """ZSET of the bell channels of waiting workers, scored by when they are given up (ms)."""
+    """ZSET of the channels of idle workers, scored by when they are forgotten (ms)."""
     return unit.key("idle")
 
 
@@ -57,49 +58,46 @@ def dead(unit: Unit) -> str:
 
 
 def expiring(unit: Unit) -> str:
-    """ZSET of waiting tasks that must not be begun any more, scored by from when on (ms)."""
+    """ZSET of queued tasks that expire, scored by from when on they must not start (ms)."""
     return unit.key("expiring")
 
 
-def left_over(unit: Unit) -> str:
-    """SET of ids whose cancelled task still stands in a ready line, until its turn comes.
+def tombstones(unit: Unit) -> str:
+    """SET of ids of cancelled tasks that are still in a ready list, until their turn comes.
 
-    As long as it does, a later task of the id never waits in a ready line, but among the due ones.
+    Until then, a later task of the same id waits in a due set, not in a ready list.
     """
-    return unit.key("left_over")
+    return unit.key("tombstones")
 
 
 def awaited(unit: Unit) -> str:
-    """HASH id → bell channels of those who wait for its end; a minute after the last of them."""
+    """HASH id → channels to notify when the task ends; kept a minute after the last waiter."""
     return unit.key("awaited")
 
 
 def settings(unit: Unit) -> str:
-    """HASH of `paused` while nothing may be claimed, `capacity` once it is said, 0 for no limit.
-
-    It stays.
-    """
+    """HASH of `paused`, if it is paused, and `capacity`, if given (0: no limit). It stays."""
     return unit.key("settings")
 
 
-def pace(unit: Unit) -> str:
-    """HASH minute modulo 120 → `minute:done:retried:dead`: how many tasks ended; for two hours."""
-    return unit.key("pace")
+def throughput(unit: Unit) -> str:
+    """HASH minute modulo 120 → `minute:done:retried:dead`: how many tasks ended; kept two hours."""
+    return unit.key("throughput")
 
 
 def result(unit: Unit, task_id: str) -> str:
-    """STRING `state:attempts:ended_ms:payload` of a task that is done or cancelled, for a while.
+    """STRING `state:attempts:ended_ms:payload` of a done or cancelled task; for its `result_ttl`.
 
     The payload of a done task is `=` and its result as JSON, or `!` and why that was not stored.
     """
     return unit.key("result:") + task_id
 
 
-def crew(workers: Unit) -> str:
-    """HASH worker → JSON of what it serves, as `WorkerStatus` has it; for five minutes."""
-    return workers.key("crew")
+def workers(unit: Unit) -> str:
+    """HASH worker → JSON of what it serves, as in `WorkerStatus`; kept five minutes."""
+    return unit.key("workers")
 
 
-def seen(workers: Unit) -> str:
-    """ZSET of the workers of the namespace, scored by their last sign of life (ms); likewise."""
-    return workers.key("seen")
+def seen(unit: Unit) -> str:
+    """ZSET of workers, scored by their last heartbeat (ms); kept five minutes."""
+    return unit.key("seen")

@@ -1,4 +1,4 @@
-"""Tasks by name: what may run on a worker, and nothing else."""
+"""Tasks by name: a worker runs what is registered, and nothing else."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ R = TypeVar("R")
 Ack = Literal["batched", "now"]
 
 RESULT_TTL_S: Final = 600.0
-"""Ten minutes: a result is for whoever waits for it, not an archive."""
+"""Seconds: a result is for the callers that wait for it, not an archive."""
 
 _UNREAD: Final = object()
 
 _VALUE: Final = re.compile(
     r"""^(Invalid (?:enum )?value) (?:'.*'|".*"|-?\d+)(?= - at |$)""", re.DOTALL
 )
-"""Where msgspec quotes an argument, which is nothing for a log."""
+"""Part of a msgspec error that quotes an argument. Arguments must not be logged."""
 
-_EITHER_WAY: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
-_BY_POSITION: Final = {inspect.Parameter.POSITIONAL_ONLY, _EITHER_WAY}
+_POSITIONAL_OR_KEYWORD: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_POSITIONAL: Final = {inspect.Parameter.POSITIONAL_ONLY, _POSITIONAL_OR_KEYWORD}
 
 
 class Task(Generic[P, R]):
-    """A function that may be enqueued. Called directly, it is still the plain function.
+    """A function that may be enqueued. A direct call runs the plain function.
 
     Attributes:
-        name: in the envelope and in the logs; unique in its registry.
-        queue: where its calls go.
-        priority: of its calls, unless they say otherwise.
+        name: its name in the envelope and in the logs; unique in its registry.
+        queue: the queue of its calls.
+        priority: of its calls, unless a call gives another one.
         retry: what happens when it raises.
-        timeout_s: how long an attempt may take; None for any time.
-        ack: when its end is told to the server, `batched` with others or `now`.
-        result_ttl_ms: how long its result is kept; 0 for not at all.
-        is_async: whether it runs on the worker's loop; otherwise it runs in a thread.
+        timeout_s: seconds that an attempt may take; None: no limit.
+        ack: when the server learns its end: `batched` with others, or `now`.
+        result_ttl_ms: how long its result is kept; 0: not at all.
+        is_async: whether it runs in the worker's loop; otherwise it runs in a thread.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Task(Generic[P, R]):
         ack: Ack,
         result_ttl_ms: int,
     ) -> None:
-        update_wrapper(self, function, updated=())  # its attributes are not ours
+        update_wrapper(self, function, updated=())  # without the attributes of the function
         self.function = function
         self.name = name
         self.queue = queue
@@ -87,7 +87,7 @@ class Task(Generic[P, R]):
         self.signature = inspect.signature(function)
         parameters = self.signature.parameters
         kinds = {parameter.kind for parameter in parameters.values()}
-        self._names = tuple(parameters) if kinds <= {_EITHER_WAY} else None
+        self._names = tuple(parameters) if kinds <= {_POSITIONAL_OR_KEYWORD} else None
         self._optional = {
             name for name, each in parameters.items() if each.default is not inspect.Parameter.empty
         }
@@ -103,13 +103,13 @@ class Task(Generic[P, R]):
         return f"Task({self.name!r}, queue={self.queue!r})"
 
     def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
-        """A call with these arguments, to be enqueued.
+        """Return a call with these arguments, which can be enqueued.
 
         Raises:
             TypeError: the arguments do not fit the signature.
         """
         if not self._fit(len(args), kwargs):
-            try:  # takes longer, knows every case, and says what is wrong
+            try:  # slower, but it handles every case and explains errors
                 self.signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f"task {self.name!r}: {error}") from None
@@ -117,14 +117,14 @@ class Task(Generic[P, R]):
 
     @property
     def returns(self) -> Any:
-        """The type that results are converted to; Any when JSON cannot become what is annotated."""
+        """Return the type that results are converted to; Any if JSON cannot become that type."""
         if self._returns is _UNREAD:
             kind = _hint(self.function, "return", self.signature.return_annotation)
             self._returns = kind if _convertible(kind) else Any
         return self._returns
 
     def _fit(self, given: int, kwargs: Mapping[str, Any]) -> bool:
-        """Whether so many arguments by position, and these by name, surely fit."""
+        """Return whether *given* positional arguments and *kwargs* surely fit the signature."""
         names = self._names
         if names is None or given > len(names):
             return False
@@ -138,14 +138,14 @@ class Task(Generic[P, R]):
     def converted(
         self, args: list[Any], kwargs: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments as they came over the wire, as what the signature says they are.
+        """Return arguments from the wire, converted to the types in the signature.
 
         Raises:
             DecodeError: they do not fit.
         """
         by_position = not kwargs and len(args) == len(self.signature.parameters)
         if by_position and (whole := self._whole()) is not None:
-            # What follows takes longer, and says which argument does not fit.
+            # If this fails, the slower path below finds out which argument does not fit.
             with contextlib.suppress(TypeError, ValueError, RecursionError):
                 return msgspec.convert(args, whole, str_keys=True), {}
         try:
@@ -165,21 +165,21 @@ class Task(Generic[P, R]):
             raise DecodeError(what, _VALUE.sub(r"\1", str(error))) from None
 
     def _whole(self) -> Any:
-        """What all arguments together are converted to, when each is given by its position.
+        """Return the tuple type of all arguments, if each is given by its position.
 
-        None when some cannot be.
+        Return None if some cannot be given so.
         """
         if self._positional is _UNREAD:
             parameters = self.signature.parameters
             types = self._argument_types()
-            if {parameter.kind for parameter in parameters.values()} <= _BY_POSITION:
+            if {parameter.kind for parameter in parameters.values()} <= _POSITIONAL:
                 self._positional = tuple[*(types.get(name, Any) for name in parameters)]  # type: ignore[misc]
             else:
                 self._positional = None
         return self._positional
 
     def _argument_types(self) -> dict[str, Any]:
-        """What to convert arguments to, by name; read late, when every name they use is defined."""
+        """Return the types of arguments by name. Read them late, once all names are defined."""
         if self._types is None:
             self._types = {
                 name: kind
@@ -192,9 +192,9 @@ class Task(Generic[P, R]):
 
 
 def _hint(function: Callable[..., Any], name: str, annotation: Any) -> Any:
-    """The annotation of a parameter, or of what is returned; Any when it cannot be read here.
+    """Return the type of a parameter or of the result; Any if it cannot be read here.
 
-    Each is read by itself: a type that only the type checker knows must not cost the others.
+    Each is read by itself, because a type that only the type checker knows must not affect others.
     """
     if annotation is inspect.Parameter.empty:
         return Any
@@ -209,7 +209,7 @@ def _hint(function: Callable[..., Any], name: str, annotation: Any) -> Any:
 
 
 def _container(parameter: inspect.Parameter, kind: Any) -> Any:
-    """The type of what `Signature.bind` puts under the name of *parameter*."""
+    """Return the type of the value that `Signature.bind` stores for *parameter*."""
     match parameter.kind:
         case inspect.Parameter.VAR_POSITIONAL:
             return tuple[kind, ...]
@@ -220,7 +220,7 @@ def _container(parameter: inspect.Parameter, kind: Any) -> Any:
 
 
 def _convertible(kind: Any) -> bool:
-    """Whether JSON can become this type; arguments of other types are left to the task."""
+    """Return whether JSON can become this type. Other arguments are not converted."""
     try:
         return not _has_custom(msgspec.inspect.type_info(kind))
     except Exception:  # noqa: BLE001 (whatever cannot be inspected cannot be converted)
@@ -228,7 +228,7 @@ def _convertible(kind: Any) -> bool:
 
 
 def _has_custom(info: Any, seen: frozenset[int] = frozenset()) -> bool:
-    """Whether a type that msgspec does not know is part of what *info* describes."""
+    """Return whether *info* contains a type that msgspec does not know."""
     if isinstance(info, msgspec.inspect.CustomType):
         return True
     if isinstance(info, tuple):
@@ -240,7 +240,7 @@ def _has_custom(info: Any, seen: frozenset[int] = frozenset()) -> bool:
 
 
 class Registered(Protocol):
-    """What `TaskRegistry.task` returns: turns a function into a task."""
+    """The decorator that `TaskRegistry.task` returns."""
 
     @overload
     def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> Task[P, R]: ...
@@ -268,28 +268,30 @@ class TaskRegistry:
         """Register the decorated function, plain or async.
 
         Args:
-            queue: where its calls go.
-            name: in the envelope; the function's own name by default. Renaming a function that has
-                calls under way needs its old name here.
+            queue: the queue of its calls.
+            name: name in the envelope; by default the name of the function. If you rename a
+                function that has queued calls, give its old name here.
             priority: `high`, `medium` or `low`.
-            retry: what happens when it raises; by default five attempts, at first 2 s apart.
-            timeout: seconds that an attempt may take (or a timedelta); then it has failed with
-                TimeoutError. An async function is cancelled; a plain one is interrupted once it is
-                back in Python code, which a call into C such as `time.sleep` puts off.
-            ack: `batched` tells the server of finished tasks together, at most 64, within
-                milliseconds: a kill of the worker in between repeats those. `now` tells it of each
-                at once, for tasks whose repetition costs more than a round trip.
+            retry: what happens when it raises; by default five attempts, the first two 2 s apart.
+            timeout: seconds that an attempt may take (or a timedelta); then it fails with
+                TimeoutError. An async function is cancelled. A plain one is interrupted once it is
+                back in Python code, so a call into C such as `time.sleep` delays that.
+            ack: `batched` settles finished tasks together, at most 64, within milliseconds. If the
+                worker is killed before that, these tasks run again. `now` settles each task at
+                once, for tasks with an expensive repetition.
             result_ttl: seconds for which the status and the result of a done task are kept; 0 keeps
                 neither, which is a little faster.
 
         Raises:
-            ValueError: the name is taken, or an option is out of its range.
-            InvalidName: there can be no such queue.
+            ValueError: the name is used already, or an option is out of its range.
+            InvalidName: the name of the queue is not allowed.
             TypeError: the function is a generator: calling it would not run it.
         """
         if misplaced:
-            raise TypeError("write @tasks.task(), with parentheses; all options go by their names")
-        encode_name(queue)  # a wrong one is told here, not when the first call is enqueued
+            raise TypeError(
+                "write @tasks.task(), with parentheses; all options are keyword arguments"
+            )
+        encode_name(queue)  # raise for a wrong name here, not when the first call is enqueued
         checked_priority(priority)
         if retry is not None and not isinstance(retry, Retry):
             raise TypeError(f"retry must be a Retry(attempts=…), got {retry!r}")
@@ -319,10 +321,10 @@ class TaskRegistry:
         return register  # type: ignore[return-value]
 
     def get(self, name: str) -> Task[..., Any]:
-        """The task called *name*.
+        """Return the task called *name*.
 
         Raises:
-            UnknownTask: there is none.
+            UnknownTask: it is not registered.
         """
         try:
             return self._tasks[name]
@@ -330,7 +332,7 @@ class TaskRegistry:
             raise UnknownTask(name) from None
 
     def queues(self) -> tuple[str, ...]:
-        """The queues that the tasks name, in order of registration."""
+        """Return the queues of the tasks, in order of registration."""
         return tuple(dict.fromkeys(task.queue for task in self))
 
     def __iter__(self) -> Iterator[Task[..., Any]]:
@@ -343,5 +345,5 @@ class TaskRegistry:
 def _name(function: Callable[..., Any]) -> str:
     name = getattr(function, "__name__", None)
     if name is None:
-        raise TypeError(f"{function!r} has no name of its own; give it one: task(name=…)")
+        raise TypeError(f"{function!r} has no name; give one: task(name=…)")
     return str(name)

@@ -1,4 +1,4 @@
-"""What a task is, to its producer and to its operator: frozen values and pure decisions."""
+"""Calls of tasks, and the figures of a queue: frozen values and pure decisions."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ R = TypeVar("R")
 Priority = Literal["high", "medium", "low"]
 
 MAX_TASK_ID_BYTES: Final = 200
-"""Ids are repeated in most keys of a queue."""
+"""Most keys of a queue repeat the id."""
 
 MAX_CAPACITY: Final = 10**12
 
-FARTHEST_S: Final = 1e9
-"""A delay is shorter than that; seconds since 1970 are more."""
+MAX_DELAY_S: Final = 1e9
+"""Seconds that a delay must stay below; a time since 1970 is longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """What happens when a task raises: it runs again, later and later, and ends among the dead.
+    """How often a task that raises is tried again, before it is moved to the dead-letter list.
 
     Attributes:
-        attempts: how often it runs at most, the first time included; at least 1.
+        attempts: attempts at most, the first one included; at least 1.
         backoff: seconds (or a timedelta) before the second attempt; doubled for each further one.
-            The actual wait is drawn from its upper half, so that what failed together does not
-            come back together.
+            The actual wait is random, between half of that and all of it, so that tasks which
+            failed together are not all tried again together.
         longest: seconds (or a timedelta) between two attempts at most.
     """
 
@@ -56,14 +56,14 @@ class Retry:
             object.__setattr__(self, name, to_seconds(getattr(self, name), name))
 
     def wait_ms(self, failures: int) -> int | None:
-        """Milliseconds to wait after this many failures; None when the task is given up."""
+        """Return the milliseconds to wait after so many failures; None if no attempt is left."""
         if failures >= self.attempts:
             return None
         return round(backoff_s(failures, self.backoff, self.longest) * 1000)
 
 
 class Options(TypedDict, total=False):
-    """What one call may be given; see `Call.options`."""
+    """The options of one call; see `Call.options`."""
 
     task_id: str | None
     delay: Duration | None
@@ -82,9 +82,9 @@ class Call(Generic[R]):
         priority: `high`, `medium` or `low`.
         args: its positional arguments.
         kwargs: its keyword arguments.
-        task_id: its id, None for one of its own.
+        task_id: its id; None: a unique one is made.
         wait: `0` for at once, `+ms` from now, `@ms` since 1970.
-        expires: likewise; `0` for never.
+        expires: written like *wait*; `0` for never.
         returns: the type that its result is converted to.
     """
 
@@ -99,22 +99,22 @@ class Call(Generic[R]):
     returns: Any = field(default=Any, repr=False, compare=False)
 
     def options(self, **options: Unpack[Options]) -> Call[R]:
-        """The same call, enqueued differently.
+        """Return the same call with other options.
 
         Args:
-            task_id: names the task; enqueueing a name that the queue still has changes nothing.
-                By default a unique one is made. At most 200 bytes, no blanks or controls.
-            delay: the task runs no earlier than this many seconds after it was enqueued; less than
-                a billion (30 years).
-            at: the task runs no earlier than this instant; not together with *delay*.
+            task_id: names the task. If the queue still has a task of this id, enqueueing changes
+                nothing. By default a unique id is made. At most 200 bytes, no blanks or controls.
+            delay: seconds (or a timedelta) after which the task may run; less than a billion (30
+                years).
+            at: instant from which the task may run; not together with *delay*.
             priority: `high`, `medium` or `low`, instead of the task's own.
-            expires: seconds from when it is enqueued (or a timedelta), or an aware datetime: from
-                then on the task is not begun any more, nor tried again; it is dead as `expired`.
+            expires: seconds from when it is enqueued (or a timedelta), or an aware datetime. From
+                then on no attempt starts any more; the task is dead as `expired`.
 
         Raises:
-            ValueError: an option out of its range, both *delay* and *at*, or a task that expires
-                before it may run.
-            InvalidName: a *task_id* that cannot be one.
+            ValueError: an option is out of its range, both *delay* and *at* are given, or the task
+                expires before it may run.
+            InvalidName: the *task_id* is not allowed.
         """
         unknown = options.keys() - Options.__optional_keys__
         if unknown:
@@ -144,18 +144,19 @@ class Call(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class QueueStats:
-    """How many tasks of a queue are where.
+    """How many tasks of a queue are in which state.
 
     Attributes:
-        ready: may run now.
-        delayed: wait for their time, or for their next attempt.
-        running: held by a worker.
-        dead: given up, with a reason; `replay` puts them in line again.
-        waiting_workers: processes that wait for a task.
-        paused: whether nothing is claimed until `resume`.
+        ready: tasks that may run now.
+        delayed: tasks that wait for their time, or for their next attempt.
+        running: tasks that a worker holds.
+        dead: given up, with a reason; `replay` queues them again.
+        waiting_workers: processes with a worker that waits for a task.
+        paused: whether the queue is paused.
         capacity: how many tasks may wait (ready and delayed); None for no limit.
-        oldest_at: since when the longest waiting of those first in line waits: enqueued by the
-            clock of its producer, or due by the server's. None: none, or it does not say.
+        oldest_at: since when the oldest ready task waits. It is the oldest of the first tasks of
+            the three priorities: enqueued by its producer's clock, or due by the server's clock.
+            None: no task is ready, or the time is not known.
     """
 
     ready: int
@@ -168,19 +169,19 @@ class QueueStats:
     oldest_at: datetime | None = None
 
     def waited(self, now: datetime) -> float:
-        """For how many seconds the longest waiting task waits at *now*; 0 if none does."""
+        """Return for how many seconds the oldest ready task has waited at *now*; 0 without one."""
         return max(0.0, (now - self.oldest_at).total_seconds()) if self.oldest_at else 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Throughput:
     """How many tasks of a queue ended in one minute.
 
     Attributes:
         start: when the minute began, by the server's clock.
-        done: tasks that were done.
-        retried: attempts that failed, and whose task is tried again.
-        dead: tasks that were given up.
+        done: tasks that were completed.
+        retried: attempts that failed and are tried again.
+        dead: tasks that were moved to the dead-letter list.
     """
 
     start: datetime
@@ -189,19 +190,25 @@ class Pace:
     dead: int = 0
 
 
-def paces(minute: int, values: Sequence[bytes], minutes: int) -> list[Pace]:
-    """The last *minutes* up to *minute*, the oldest first, in what `pace.lua` answers."""
+def throughput_by_minute(minute: int, values: Sequence[bytes], minutes: int) -> list[Throughput]:
+    """Return the last *minutes* up to *minute*, the oldest first.
+
+    Args:
+        minute: minutes since 1970.
+        values: of `throughput.lua`.
+        minutes: how many.
+    """
     known = {}
     for value in values:
         at, done, retried, dead = map(int, value.split(b":"))
-        if 0 <= minute - at < minutes:  # others are left over, or not of Holdfast
-            known[at] = Pace(from_epoch_ms(at * 60_000), done, retried, dead)
+        if 0 <= minute - at < minutes:  # others are too old, or another program wrote them
+            known[at] = Throughput(from_epoch_ms(at * 60_000), done, retried, dead)
     wanted = range(minute - minutes + 1, minute + 1)
-    return [known.get(at) or Pace(from_epoch_ms(at * 60_000)) for at in wanted]
+    return [known.get(at) or Throughput(from_epoch_ms(at * 60_000)) for at in wanted]
 
 
 def checked_call(call: Any) -> Call[Any]:
-    """*call*, or what to write instead: everybody forgets `.call` once."""
+    """Return *call*, or raise an error that says what to write: `.call` is easily forgotten."""
     if isinstance(call, Call):
         return call
     name = getattr(call, "name", "task")
@@ -212,14 +219,14 @@ def checked_call(call: Any) -> Call[Any]:
 
 
 def checked_calls(calls: Iterable[Call[R]]) -> list[Call[R]]:
-    """All of *calls*, each checked."""
+    """Return *calls* as a list, each checked."""
     if isinstance(calls, Call):
         raise TypeError("enqueue_many takes several calls; for a single one use enqueue")
     return [checked_call(call) for call in calls]
 
 
 def _expiry(expires: Duration | datetime) -> str:
-    """*expires* as `Call.expires`."""
+    """Return *expires* in the form of `Call.expires`."""
     if isinstance(expires, datetime):
         return f"@{max(1, to_epoch_ms(expires, 'expires'))}"
     expires_ms = to_ms(expires, "expires")
@@ -228,13 +235,13 @@ def _expiry(expires: Duration | datetime) -> str:
 
 
 def _check_from_now(seconds: float, what: str, hint: str) -> None:
-    """Refuse an instant where a time from now is meant: everybody adds `time.time()` once."""
-    if seconds >= FARTHEST_S:
+    """Refuse an instant where a number of seconds from now is meant."""
+    if seconds >= MAX_DELAY_S:
         raise ValueError(f"{what} counts from now, and {seconds:,.0f} s are over 30 years; {hint}")
 
 
 def checked_task_id(task_id: str) -> str:
-    """*task_id*, or why it cannot be one: it is stored and shown as it is."""
+    """Return *task_id*, or raise why it is not allowed."""
     if not isinstance(task_id, str):
         raise TypeError(f"a task_id must be a str, got {type(task_id).__name__}")
     try:
@@ -249,12 +256,12 @@ def checked_task_id(task_id: str) -> str:
 
 
 def checked_capacity(capacity: int | None) -> int | None:
-    """*capacity*, or why it is none."""
+    """Return *capacity*, or raise why it is not allowed."""
     return None if capacity is None else checked_int(capacity, "capacity", 1, MAX_CAPACITY)
 
 
 def checked_priority(priority: str) -> Priority:
-    """*priority*, or why it is none."""
+    """Return *priority*, or raise why it is not allowed."""
     if priority not in PRIORITIES:
         raise ValueError(f"priority must be one of {', '.join(PRIORITIES)}, got {priority!r}")
     return priority  # type: ignore[return-value]

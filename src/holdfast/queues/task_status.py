@@ -1,4 +1,4 @@
-"""Where a task is, as the scripts tell it."""
+"""The status of a task, parsed from the replies of the scripts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from ..core.clock import MAX_MS, from_epoch_ms
 from ..core.codec import JSON, decoded
-from ..core.damage import decoding
+from ..core.stored import decoding
 from ..errors import DecodeError, TaskFailed
 from .envelope import Envelope
 from .keys import PRIORITIES
@@ -20,32 +20,32 @@ R = TypeVar("R")
 State = Literal["queued", "delayed", "running", "done", "dead", "cancelled", "unknown"]
 
 WAITING_STATES: Final = ("queued", "delayed", "running")
-"""In these a task may still come to have a result."""
+"""States in which a task may still get a result."""
 
 LISTED_STATES: Final = ("queued", "delayed", "running", "dead")
-"""Tasks in these states can be listed: they are still in the queue."""
+"""States of tasks that can be listed, because they are still in the queue."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TaskStatus:
-    """Where a task is, at the moment of asking.
+    """The status of a task at the moment of the call.
 
     Attributes:
         task_id: its id.
         state: `queued` (may run now), `delayed` (waits for its time or its next attempt),
-            `running`, `done`, `dead`, `cancelled`; `unknown` when it was never enqueued, or ended
-            longer ago than its status is kept.
-        task: its name; empty once it is done or cancelled, or when it cannot be read.
-        priority: `high`, `medium` or `low`; None once it is done or cancelled.
-        args: its positional arguments, likewise.
-        kwargs: its keyword arguments, likewise.
-        attempts: how often it was begun.
-        crashes: how many of these ended with their worker.
-        reason: why it is dead, or what went wrong last; its first word names the kind of reason.
-        worker: who runs it.
-        enqueued_at: when its producer says it was enqueued.
-        due_at: from when on it may run, by the server's clock; None for one that did not wait.
-        ended_at: since when it is done, dead or cancelled, by the server's clock.
+            `running`, `done`, `dead`, `cancelled`; or `unknown`, if it was never enqueued or its
+            status is not kept any more.
+        task: its name; empty if it is done or cancelled, or cannot be decoded.
+        priority: `high`, `medium` or `low`; None if it is done or cancelled.
+        args: its positional arguments; empty if it is done or cancelled.
+        kwargs: its keyword arguments; empty if it is done or cancelled.
+        attempts: how many attempts were started.
+        crashes: attempts during which the worker vanished.
+        reason: why it is dead, or the last error; the first word names the kind of reason.
+        worker: name of the worker that runs it.
+        enqueued_at: when it was enqueued, by its producer's clock.
+        due_at: from when on it may run, by the server's clock; None if it had no delay.
+        ended_at: when it was done, dead or cancelled, by the server's clock.
     """
 
     task_id: str
@@ -63,22 +63,22 @@ class TaskStatus:
     ended_at: datetime | None = None
 
     def __repr__(self) -> str:
-        """What says something: most fields are empty in most states."""
-        said = (
+        """Return the fields that are not empty: most are empty in most states."""
+        shown = (
             f"{each.name}={value!r}"
             for each in fields(self)
             if (value := getattr(self, each.name)) or each.name == "task_id"
         )
-        return f"TaskStatus({', '.join(said)})"
+        return f"TaskStatus({', '.join(shown)})"
 
 
 def task_status(task_id: str, reply: Sequence[Any], priority: int = 0) -> TaskStatus:
-    """The status in what `parts/standing.lua` answers: state, instant, record, body.
+    """Return the status of a task.
 
     Args:
-        task_id: whose.
-        reply: the answer.
-        priority: 1 to 3 when it is known from the line; 0 leaves it to the record.
+        task_id: its id.
+        reply: state, instant, record and body, from `find_task.lua`.
+        priority: 1 to 3 if the list shows it; 0: the record has it.
 
     Raises:
         DecodeError: another program changed the record.
@@ -105,7 +105,7 @@ def _status(task_id: str, reply: Sequence[Any], priority: int) -> TaskStatus:
 
 
 def listed(reply: Sequence[Any]) -> list[TaskStatus]:
-    """Return the tasks in what `tasks.lua` answers; one of a damaged record with that as reason."""
+    """Return the tasks in the reply of `tasks.lua`. If a record is damaged, the reason says so."""
     found = []
     for i in range(0, len(reply), 6):
         task_id, state = reply[i].decode(errors="backslashreplace"), reply[i + 1]
@@ -118,17 +118,17 @@ def listed(reply: Sequence[Any]) -> list[TaskStatus]:
 
 
 def result_of(task_id: str, queue: str, reply: Sequence[Any], into: Any) -> Any:
-    """What a task that has ended returned.
+    """Return the result of a task that has ended.
 
     Args:
-        task_id: which task.
+        task_id: its id.
         queue: the name of its queue, for the errors.
-        reply: as of `task_status`.
+        reply: as for `task_status`.
         into: the type that the result is converted to.
 
     Raises:
-        TaskFailed: it has none, and will have none.
-        DecodeError: it is not of that type.
+        TaskFailed: it has no result, and will not get one.
+        DecodeError: the result is not of that type.
     """
     status = task_status(task_id, reply)
     if status.state == "done" and not status.reason:
@@ -173,6 +173,6 @@ def _unended(
 
 
 def _instant(epoch_ms: bytes | int | str) -> datetime | None:
-    """The instant of a score; None for none, and for what a stranger made up."""
+    """Return the instant of a score; None for 0, and for a value that is out of range."""
     ms = float(epoch_ms)
     return from_epoch_ms(int(ms)) if 0 < ms < MAX_MS else None

@@ -1,4 +1,4 @@
-"""Which workers there are, as they say it themselves."""
+"""The status of workers, as their heartbeats report it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from ..core.clock import from_epoch_ms
 
 SILENT_S: Final = 30.0
-"""Three signs of life that did not come."""
+"""Three heartbeats that did not come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,10 @@ class WorkerStatus:
         name: its host, process and a random part.
         queues: what it serves, with the weights.
         concurrency: tasks that it may run at once.
-        running: tasks that it ran at its last sign of life.
-        started_at: when it says that it began.
-        silent: seconds since its last sign of life. It gives one every ten seconds, so above 30 it
-            was killed or is cut off (`alive`). One that ended in good order is not listed.
+        running: tasks that it ran at its last heartbeat.
+        started_at: when it started, by its own clock.
+        silent: seconds since its last heartbeat. It sends one every ten seconds, so above 30 it was
+            killed or is cut off (`alive`). A worker that was stopped is not listed.
     """
 
     name: str
@@ -38,12 +38,12 @@ class WorkerStatus:
 
     @property
     def alive(self) -> bool:
-        """Whether it gave a sign of life within the last 30 seconds."""
+        """Return whether it sent a heartbeat within the last 30 seconds."""
         return self.silent <= SILENT_S
 
 
-class About(msgspec.Struct):
-    """What a worker says of itself."""
+class WorkerFacts(msgspec.Struct):
+    """The content of a heartbeat."""
 
     queues: dict[str, int]
     concurrency: int
@@ -52,21 +52,21 @@ class About(msgspec.Struct):
 
 
 def workers_listed(reply: Sequence[Any]) -> list[WorkerStatus]:
-    """The workers in what `workers.lua` answers."""
+    """Return the workers in the reply of `workers.lua`."""
     found = []
     for i in range(0, len(reply), 3):
         name, silent_ms, text = reply[i : i + 3]
         try:
-            about = msgspec.json.decode(text, type=About)
-            started_at = from_epoch_ms(about.started_ms)
+            facts = msgspec.json.decode(text, type=WorkerFacts)
+            started_at = from_epoch_ms(facts.started_ms)
         except (msgspec.DecodeError, UnicodeDecodeError, ValueError, OverflowError):
-            continue  # a stranger wrote it
+            continue  # another program wrote it
         found.append(
             WorkerStatus(
                 name.decode(errors="backslashreplace"),
-                about.queues,
-                about.concurrency,
-                about.running,
+                facts.queues,
+                facts.concurrency,
+                facts.running,
                 started_at,
                 int(silent_ms) / 1000,
             )

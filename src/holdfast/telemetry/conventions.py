@@ -56,7 +56,7 @@ TOLD_ELSEWHERE: Final = frozenset(
 )
 """Scripts that get no span of their own: what they are part of has one."""
 
-UPKEEP: Final = frozenset({"core/note", "core/forget", "queues/beat", "queues/renew"})
+UPKEEP: Final = frozenset({"core/note", "core/forget", "queues/heartbeat", "queues/renew"})
 """Scripts that nobody asked for: they get none either."""
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)

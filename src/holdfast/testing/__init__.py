@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..exports import by_name, lazily
 
-EXPORTS = by_name({"_sync.task_bench": ["TaskBench"], "drain_result": ["Drained"]})
+EXPORTS = by_name({"_sync.task_bench": ["TaskBench"], "drain_result": ["DrainResult"]})
 
 __all__ = sorted(EXPORTS)  # noqa: PLE0605 (type checkers read the stub)
 __getattr__ = lazily(__name__, EXPORTS, globals())

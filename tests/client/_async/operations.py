@@ -117,7 +117,7 @@ def _rows(hf: AsyncHoldfast) -> Any:
 _OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
     "queue": {
         "stats": lambda hf, _, op: hf.queue(NAME).stats(),
-        "pace": lambda hf, _, op: hf.queue(NAME).pace(),
+        "throughput": lambda hf, _, op: hf.queue(NAME).throughput(),
         "tasks": _list_tasks,
         "dead": lambda hf, _, op: hf.queue(NAME).dead(),
         "pause": lambda hf, _, op: hf.queue(NAME).pause(op_id=op),

@@ -152,7 +152,7 @@ async def queue_reads(hf: AsyncHoldfast) -> None:
         await handle.result(timeout=0.01)
     queue = hf.queue("work")
     await queue.stats()
-    await queue.pace()
+    await queue.throughput()
     for state in LISTED_STATES:
         await queue.tasks(state)
     await hf.queues()

@@ -153,7 +153,7 @@ def queue_reads(hf: Holdfast) -> None:
         handle.result(timeout=0.01)
     queue = hf.queue("work")
     queue.stats()
-    queue.pace()
+    queue.throughput()
     for state in LISTED_STATES:
         queue.tasks(state)
     hf.queues()

@@ -29,7 +29,7 @@ from holdfast import (
 from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults.chores import QUEUE
-from queues.faults.places import Places
+from queues.faults.queue_snapshot import QueueSnapshot
 
 REASONS = {
     "hopeless": ("crashed: ", "failed: NotYet"),
@@ -133,9 +133,9 @@ class Crew:
         """The keys of the tasks that came to their end."""
         return {run.key for run in self.history() if (run.kind, run.outcome) == ("complete", "ok")}
 
-    def places(self) -> Places:
+    def places(self) -> QueueSnapshot:
         """Where every task is, at one moment."""
-        return Places.read(self.raw, self.unit)
+        return QueueSnapshot.read(self.raw, self.unit)
 
     def drained(self, timeout: float) -> None:
         """Wait until nothing is ready, delayed or running."""

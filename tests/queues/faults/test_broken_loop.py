@@ -15,9 +15,9 @@ from holdfast.core.maxmemory import MaxmemoryCheck
 from holdfast.core.notifier import Notifier
 from holdfast.core.renewer import Renewer
 from holdfast.queues.worker.claimer import Claimer
-from holdfast.queues.worker.fair_share import Places
-from holdfast.queues.worker.heartbeat import Sign
-from holdfast.queues.worker.loop import Shift
+from holdfast.queues.worker.executions import Executions
+from holdfast.queues.worker.fair_share import FairShare
+from holdfast.queues.worker.heartbeat import Heartbeat
 
 ENDED_S = 30
 tasks = TaskRegistry()
@@ -59,7 +59,7 @@ class Broken(Exception):
 
 
 class Ended(BaseException):
-    """Likewise, of a kind that `except Exception` does not catch."""
+    """An error that `except Exception` does not catch."""
 
 
 PLACES: dict[str, tuple[Any, str]] = {
@@ -68,27 +68,27 @@ PLACES: dict[str, tuple[Any, str]] = {
     "a claim that is kept": (Claimer, "_keep"),
     "a claim that begins": (Claimer, "started"),
     "a claim that ends": (Claimer, "finished"),
-    "a verdict that is told": (Claimer, "settle"),
-    "a verdict that is taken": (Claimer, "_let_go"),
-    "a look": (Claimer, "may_find_something"),
+    "a settlement that is sent": (Claimer, "settle"),
+    "a settlement that is answered": (Claimer, "_settled"),
+    "a look for tasks": (Claimer, "may_find_tasks"),
     "a wait": (Claimer, "wait"),
-    "the places": (Places, "answered"),
-    "a free place": (Places, "vacate"),
-    "a free thread": (Places, "withhold"),
-    "the next queue": (Places, "next"),
-    "a start": (Shift, "_start"),
-    "an end": (Shift, "_finish"),
-    "the sign of life": (Sign, "give"),
-    "the look at the server": (MaxmemoryCheck, "look"),
+    "the slots": (FairShare, "answered"),
+    "a free slot": (FairShare, "release"),
+    "a free thread": (FairShare, "hold_back"),
+    "the next queue": (FairShare, "next"),
+    "a start": (Executions, "start"),
+    "an end": (Executions, "_end"),
+    "the heartbeat": (Heartbeat, "_publish"),
+    "the check of the server": (MaxmemoryCheck, "look"),
     "a lease": (Renewer, "keep"),
 }
 
 
-BESIDE = {"the sign of life", "the look at the server"}
-"""What happens beside the loop, every ten seconds."""
+BESIDE = {"the heartbeat", "the check of the server"}
+"""Work beside the loop, every ten seconds."""
 
-CANCELLABLE = {*BESIDE, "a verdict that is told", "a verdict that is taken"}
-"""Where a cancellation means that the worker ends, or concerns only what happens beside it."""
+CANCELLABLE = {*BESIDE, "a settlement that is sent", "a settlement that is answered"}
+"""Parts in which a cancellation means that the worker ends, or affects only work beside it."""
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from faults.waiting import eventually
 from holdfast import Holdfast, OutcomeUnknown, ServerUnavailable
 from queues.faults import chores
 from queues.faults.crew import Crew
-from queues.faults.places import let_leases_end
+from queues.faults.queue_snapshot import let_leases_end
 
 LEASE_S = 1.0
 HEARD_S = 30.0  # a producer whose timeout is 1 s has an answer by then

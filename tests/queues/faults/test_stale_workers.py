@@ -27,14 +27,14 @@ class Hand:
         self._unit = unit
         self._client = site.client
         self._number = 0
-        self.questioned: list[bytes] = []  # by the last step
+        self.ended: list[bytes] = []  # by the last step
         self._writer = ledger.new_writer()
         self._channel = unit.key(f"bell:{self._writer}")
         self._keys = (
             *(keys.bodies(unit), keys.state(unit), keys.leases(unit)),
             *(*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)),
-            *(keys.expiring(unit), keys.left_over(unit), keys.awaited(unit), keys.settings(unit)),
-            keys.pace(unit),
+            *(keys.expiring(unit), keys.tombstones(unit), keys.awaited(unit), keys.settings(unit)),
+            keys.throughput(unit),
             *ledger.keys(unit),
         )
 
@@ -48,8 +48,8 @@ class Hand:
         reply = self._client.eval(
             STEP.source, len(names), *names, self._writer, self._number, *args
         )
-        self.questioned = reply.pop() if len(reply) % 5 != 4 else []
-        return reply[2], list(zip(reply[4::5], reply[5::5], strict=True))
+        _, _, accepted, _, claims, self.ended = reply
+        return accepted, list(zip(claims[::5], claims[1::5], strict=True))
 
     def settle(self, task_id: bytes, token: bytes) -> bytes:
         """Settle one task as done beside all steps, as `ack="now"` does; how it was taken."""
@@ -134,11 +134,11 @@ def test_a_step_extends_no_claim(hf: Holdfast, site: Site) -> None:
     before = site.client.zrange(keys.leases(unit), 0, -1, withscores=True)
     for _ in range(3):
         worker.step(0)
-        assert sorted(worker.questioned) == sorted(part for claim in claims for part in claim)
+        assert sorted(worker.ended) == sorted(part for claim in claims for part in claim)
     assert site.client.zrange(keys.leases(unit), 0, -1, withscores=True) == before
     other.step(0)
     worker.step(0)
-    assert (hf.queue("work").stats().running, worker.questioned) == (0, [])
+    assert (hf.queue("work").stats().running, worker.ended) == (0, [])
 
 
 def late_by_the_server(site: Site) -> bool:

@@ -16,7 +16,7 @@ from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults import chores
 from queues.faults.crew import Crew
-from queues.faults.places import let_leases_end
+from queues.faults.queue_snapshot import let_leases_end
 from queues.faults.test_stale_workers import Hand, note
 
 LEASE_S = 1.0

@@ -105,18 +105,17 @@ class Workman:
         unit = self.unit
         names = [keys.bodies(unit), keys.state(unit), keys.leases(unit)]
         names += [*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)]
-        names += [keys.expiring(unit), keys.left_over(unit), keys.awaited(unit)]
-        names += [keys.settings(unit), keys.pace(unit), *ledger.keys(unit)]
+        names += [keys.expiring(unit), keys.tombstones(unit), keys.awaited(unit)]
+        names += [keys.settings(unit), keys.throughput(unit), *ledger.keys(unit)]
         args = [self.writer, number, order.channel, order.worker, order.want, order.suspects]
         args += [order.lease_ms, order.max_crashes]
-        for one in order.verdicts:
+        for one in order.settlements:
             args += [one.task_id, one.token, one.verb, one.ms, one.text]
             if one.verb == "done":
                 names.append(keys.result(unit, one.task_id))
         answer, window = bench.run(STEP, names, args)
-        wait_ms, left, accepted, astray, *claimed = answer
-        assert astray == 0
-        asked = claimed.pop() if len(claimed) % 5 else []
+        wait_ms, left, accepted, missing, claimed, asked = answer
+        assert missing == 0
         questioned = tuple(zip(map(bytes.decode, asked[::2]), map(int, asked[1::2]), strict=True))
         claims = tuple(_claimed(claimed[i : i + 5]) for i in range(0, len(claimed), 5))
         return Answer(wait_ms, left, accepted.decode(), claims, questioned), window

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from holdfast import Call, QueueStats, TaskStatus
 from holdfast.queues import keys
 from queues.model.bench import AWAIT, RENEW, Bench, Window, Workman, instants, said
-from queues.model.reference import PRIORITIES, Answer, New, Order, QueueModel, Verdict
+from queues.model.reference import PRIORITIES, Answer, New, Order, QueueModel, Settlement
 from queues.model.seen import Seen, immortal
 
 SOON_S = 0.002
@@ -145,9 +145,9 @@ class QueueMachine(RuleBasedStateMachine):
         call, op_id = self._call(queue, options), self._op_id(writer)
         new = self._new(call, op_id.removeprefix("hf:"), queue)
         hf = self.bench.clients[client]
-        verdict, effect = self._enqueued(queue, [new], client)
+        settlement, effect = self._enqueued(queue, [new], client)
         expected: object = (
-            new.task_id if verdict == "stored" else self._refusal(queue, verdict, client, 0)
+            new.task_id if settlement == "stored" else self._refusal(queue, settlement, client, 0)
         )
         self._write(
             writer,
@@ -156,7 +156,7 @@ class QueueMachine(RuleBasedStateMachine):
             {queue: effect},
             expected,
             again=again,
-            applied=verdict == "stored",
+            applied=settlement == "stored",
         )
 
     @rule(
@@ -186,9 +186,9 @@ class QueueMachine(RuleBasedStateMachine):
         expected: object = task_ids
         stored = 0
         for queue, batch in batches.items():
-            verdict, effects[queue] = self._enqueued(queue, batch, client)
-            if verdict != "stored":
-                expected = self._refusal(queue, verdict, client, stored)
+            settlement, effects[queue] = self._enqueued(queue, batch, client)
+            if settlement != "stored":
+                expected = self._refusal(queue, settlement, client, stored)
                 break
             stored += len(batch)
         hf = self.bench.clients[client]
@@ -224,8 +224,8 @@ class QueueMachine(RuleBasedStateMachine):
 
         return str(effect(self.models[queue].clone(), 0)), effect
 
-    def _refusal(self, queue: int, verdict: str, client: int, stored: int) -> object:
-        kind, capacity = verdict.split()
+    def _refusal(self, queue: int, settlement: str, client: int, stored: int) -> object:
+        kind, capacity = settlement.split()
         if kind == "full":
             return ("full", self.names[queue], int(capacity), stored)
         return ("conflict", int(capacity) or None, self.says[client, queue], stored)
@@ -340,8 +340,7 @@ class QueueMachine(RuleBasedStateMachine):
     def wait_for(self, queue: int, task_id: str, worker: int) -> None:
         """As `TaskHandle.result` does."""
         unit, channel = self.units[queue], self.workmen[queue][worker].channel
-        names = [keys.bodies(unit), keys.state(unit), keys.leases(unit), keys.dead(unit)]
-        names += [*keys.due(unit), keys.result(unit, task_id), keys.awaited(unit)]
+        names = AWAIT.keys(unit, keys.result(unit, task_id))
         _, window = self.bench.run(AWAIT, names, [task_id, channel])
         self._happened(queue, window, lambda model, _: model.wait_for(task_id, channel), None)
 
@@ -432,8 +431,8 @@ class QueueMachine(RuleBasedStateMachine):
     ) -> None:
         """Say what became of claims, of stale ones too, and take what is next."""
         workman = self.workmen[queue][worker]
-        verdicts = self._verdicts(queue, workman, picks)
-        order = Order(workman.channel, workman.name, want, suspects, lease_ms, 3, verdicts)
+        settlements = self._settlements(queue, workman, picks)
+        order = Order(workman.channel, workman.name, want, suspects, lease_ms, 3, settlements)
         self._step(queue, workman, order, again=again)
 
     @rule(queue=QUEUES, worker=WORKERS, want=st.integers(1, 5), max_crashes=st.sampled_from([3, 2]))
@@ -448,8 +447,8 @@ class QueueMachine(RuleBasedStateMachine):
     def end(self, worker: int, pick: list[tuple[int, tuple[str, int]]], want: int) -> None:
         """Say what became of claims that stand, in the queue where more happens."""
         workman = self.workmen[0][worker]
-        verdicts = self._verdicts(0, workman, pick)
-        order = Order(workman.channel, workman.name, want, want, 60_000, 3, verdicts)
+        settlements = self._settlements(0, workman, pick)
+        order = Order(workman.channel, workman.name, want, want, 60_000, 3, settlements)
         self._step(0, workman, order, again=False)
 
     @rule(queue=QUEUES, worker=WORKERS, again=AGAIN)
@@ -457,7 +456,7 @@ class QueueMachine(RuleBasedStateMachine):
         """Give back all that this worker holds, as one that ends."""
         workman = self.workmen[queue][worker]
         held = [
-            Verdict(task.task_id, task.token, "release", 0, "")
+            Settlement(task.task_id, task.token, "release", 0, "")
             for task in self.models[queue].tasks.values()
             if task.place == "running" and task.note.split(" ")[1] == workman.name
         ]
@@ -490,25 +489,25 @@ class QueueMachine(RuleBasedStateMachine):
         standing = [(task.task_id, task.token) for task in running]
         return standing + [one for one in reversed(self.claims[queue]) if one not in standing][:4]
 
-    def _verdicts(
+    def _settlements(
         self, queue: int, workman: Workman, picks: list[tuple[int, tuple[str, int]]]
-    ) -> tuple[Verdict, ...]:
+    ) -> tuple[Settlement, ...]:
         candidates = self._candidates(queue)
         if not candidates:
             return ()
-        verdicts = []
+        settlements = []
         for pick, (verb, ms) in picks:
             task_id, token = candidates[pick % len(candidates)]
             text = ("=1" if pick % 2 else "!bad-result: x") if verb == "done" else f"{verb}: {ms}"
-            verdicts.append(Verdict(task_id, token, verb, ms, text))  # type: ignore[arg-type]
-        return tuple(verdicts)
+            settlements.append(Settlement(task_id, token, verb, ms, text))  # type: ignore[arg-type]
+        return tuple(settlements)
 
     def _step(self, queue: int, workman: Workman, order: Order, *, again: bool) -> None:
         workman.number += 1
-        self.soon |= order.lease_ms == 1 or any(one.ms == SOON_MS for one in order.verdicts)
+        self.soon |= order.lease_ms == 1 or any(one.ms == SOON_MS for one in order.settlements)
         answer, window = workman.step(self.bench, order, workman.number)
         workman.last = (order, answer)
-        for one, digit in zip(order.verdicts, answer.accepted, strict=True):
+        for one, digit in zip(order.settlements, answer.accepted, strict=True):
             if digit == "1":
                 mark = (queue, one.task_id, one.token)
                 assert mark not in self.settled, f"{mark} was settled twice"

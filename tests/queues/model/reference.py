@@ -77,7 +77,7 @@ class New:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Settlement:
     """What a worker says of a claim."""
 
     task_id: str
@@ -107,7 +107,7 @@ class Order:
     suspects: int
     lease_ms: int
     max_crashes: int
-    verdicts: tuple[Verdict, ...] = ()
+    settlements: tuple[Settlement, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class QueueModel:
     outdated: set[str] = field(default_factory=set)
     idle: dict[str, int] = field(default_factory=dict)
     idle_unsure: bool = False
-    left_over: frozenset[str] = frozenset()
+    tombstones: frozenset[str] = frozenset()
     first: int = 0
     last: int = 0
 
@@ -262,8 +262,8 @@ class QueueModel:
     def step(self, order: Order, now_us: int) -> Answer:
         """Settle, take back, claim."""
         now_ms = now_us // 1000
-        accepted = "".join(str(int(self._settle(one, now_ms))) for one in order.verdicts)
-        released = [one for one, yes in zip(order.verdicts, accepted, strict=True) if yes == "1"]
+        accepted = "".join(str(int(self._settle(one, now_ms))) for one in order.settlements)
+        released = [one for one, yes in zip(order.settlements, accepted, strict=True) if yes == "1"]
         for one in reversed(released):
             task = self.tasks.get(one.task_id)
             if one.verb == "release" and task is not None and task.place == "ready":
@@ -280,7 +280,7 @@ class QueueModel:
         self.idle.pop(order.channel, None)
         if not self.paused and self.line(now_ms):
             self._ring()
-        elif taken_back or order.verdicts or self.count("running", "due"):
+        elif taken_back or order.settlements or self.count("running", "due"):
             self.idle_unsure = True  # ringing once too often does no harm
         return Answer(0, -1, accepted, tuple(claims), questioned)
 
@@ -305,7 +305,7 @@ class QueueModel:
                 lost += [task_id, str(token)]
         return lost
 
-    def _settle(self, one: Verdict, now_ms: int) -> bool:
+    def _settle(self, one: Settlement, now_ms: int) -> bool:
         task = self.tasks.get(one.task_id)
         if task is None or task.place != "running" or task.token != one.token:
             return False
@@ -333,7 +333,7 @@ class QueueModel:
                 task.attempts -= 1
         return True
 
-    def _park(self, task: Task, one: Verdict, now_ms: int) -> None:
+    def _park(self, task: Task, one: Settlement, now_ms: int) -> None:
         task.parked = task.parked or now_ms
         parked_ms = now_ms - task.parked
         if parked_ms >= one.ms:
@@ -416,7 +416,7 @@ class QueueModel:
 
     def _to_the_end(self, task: Task, now_ms: int) -> None:
         """In line; among the due ones while a cancelled task of its id still stands in line."""
-        if task.task_id in self.left_over:
+        if task.task_id in self.tombstones:
             task.place, task.at = "due", now_ms
         else:
             self.last += 1
@@ -457,7 +457,7 @@ class QueueModel:
         ]
         found += self._differing_results(seen)
         # A cancelled id in a ready line may ring for nothing, too.
-        unsure = self.idle_unsure or bool(seen.left_over)
+        unsure = self.idle_unsure or bool(seen.tombstones)
         if seen.idle != self.idle and not (unsure and not seen.idle):
             found.append(f"idle: expected {self.idle!r}, the server has {seen.idle!r}")
         return found
@@ -465,7 +465,7 @@ class QueueModel:
     def adopt(self, seen: Seen) -> None:
         """Take from the server what was open."""
         self.idle, self.idle_unsure = dict(seen.idle), False
-        self.left_over = frozenset(seen.left_over)
+        self.tombstones = frozenset(seen.tombstones)
         for task_id in self.outdated - seen.results.keys():
             self.outdated.discard(task_id)
             del self.results[task_id]

@@ -17,12 +17,12 @@ LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("
     "leases",
     "dead",
     "expiring",
-    "left_over",
+    "tombstones",
     "settings",
 }
 """Keys that end with the tasks they describe, and so need no time to live."""
 
-EXPIRING = frozenset({"idle", "awaited", "pace", "result", "ledger"})
+EXPIRING = frozenset({"idle", "awaited", "throughput", "result", "ledger"})
 """Keys that must have one: nobody may ever come back to them."""
 
 
@@ -61,7 +61,7 @@ class Seen:
     idle: dict[str, int]
     ready: tuple[list[str], ...]
     due: tuple[dict[str, int], ...]
-    left_over: set[str]
+    tombstones: set[str]
     awaited: dict[str, set[str]]
     paused: bool
     capacity: int | None
@@ -79,13 +79,13 @@ class Seen:
             pipe.lrange(key, 0, -1)
         for key in keys.due(unit):
             pipe.zrange(key, 0, -1, withscores=True)
-        pipe.smembers(keys.left_over(unit))
+        pipe.smembers(keys.tombstones(unit))
         pipe.hgetall(keys.awaited(unit))
         pipe.hgetall(keys.settings(unit))
         for task_id in task_ids:
             pipe.get(keys.result(unit, task_id))
         bodies, state, leases, dead, expiring, idle, *rest = pipe.execute()
-        left_over, awaited, settings = rest[6:9]
+        tombstones, awaited, settings = rest[6:9]
         found = zip(task_ids, rest[9:], strict=True)
         return cls(
             bodies={key.decode(): _value(key, body) for key, body in bodies.items()},
@@ -96,7 +96,7 @@ class Seen:
             idle=_scores(idle),
             ready=tuple([entry.decode() for entry in line] for line in rest[:3]),
             due=tuple(map(_scores, rest[3:6])),
-            left_over={entry.decode() for entry in left_over},
+            tombstones={entry.decode() for entry in tombstones},
             awaited={key.decode(): set(text.decode().split()) for key, text in awaited.items()},
             paused=b"paused" in settings,
             capacity=int(settings[b"capacity"]) if b"capacity" in settings else None,
@@ -105,7 +105,7 @@ class Seen:
 
     def in_line(self, priority: int) -> list[str]:
         """The ready line of a priority, without those that were cancelled in it."""
-        return [task_id for task_id in self.ready[priority - 1] if task_id not in self.left_over]
+        return [task_id for task_id in self.ready[priority - 1] if task_id not in self.tombstones]
 
     def misplaced(self) -> list[str]:
         """Every id is in one place only, and what was cancelled is known to be."""
@@ -118,8 +118,8 @@ class Seen:
                 problems.append(f"{task_id} is in {count} places")
         standing = [entry for line in self.ready for entry in line]
         gone = set(standing) - self.bodies.keys()
-        if gone - self.left_over or any(standing.count(each) != 1 for each in self.left_over):
-            problems.append(f"left_over has {self.left_over!r}, and the lines {standing!r}")
+        if gone - self.tombstones or any(standing.count(each) != 1 for each in self.tombstones):
+            problems.append(f"tombstones has {self.tombstones!r}, and the lines {standing!r}")
         for name, known in (
             ("state", self.records),
             ("leases", self.leases),

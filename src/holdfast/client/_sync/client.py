@@ -390,11 +390,11 @@ class Holdfast:
             unknown_timeout: seconds that a task missing in *tasks* waits for a worker that knows
                 it, as during a deployment. Then it is dead-lettered as `unknown-task`.
         """
-        from holdfast.queues.worker.options import Plan
+        from holdfast.queues.worker.options import WorkerOptions
         from holdfast.queues.worker.worker import Worker
 
         parts = self._resources
-        plan = Plan.checked(
+        plan = WorkerOptions.checked(
             parts.namespace,
             tasks,
             queues=queues,

@@ -1,4 +1,4 @@
-"""What one task is to whoever enqueued it."""
+"""The handle of one task: its status, its result, and how to cancel it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from ...core._async.caller import AsyncCaller
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._async.waiting import Event
+from ...core.concurrency._async.primitives import Event
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S, Notifier
 from ...core.script import Script
@@ -20,7 +20,7 @@ AWAIT: Final = Script.load("holdfast.queues", "await")
 CANCEL: Final = Script.load("holdfast.queues", "cancel")
 
 CANCELLED_KEPT_MS: Final = 600_000
-"""How long it is remembered that a task was cancelled."""
+"""How long the status of a cancelled task is kept."""
 
 R = TypeVar("R")
 
@@ -29,8 +29,7 @@ R = TypeVar("R")
 class AsyncTaskHandle(Generic[R]):
     """A task that was enqueued.
 
-    Made by `AsyncHoldfast.enqueue`, and by `AsyncQueue.handle` for a task that someone else
-    enqueued.
+    Made by `AsyncHoldfast.enqueue`, and by `AsyncQueue.handle` for a task of another producer.
 
     Attributes:
         task_id: its id.
@@ -45,28 +44,27 @@ class AsyncTaskHandle(Generic[R]):
     _returns: Any = field(default=Any, repr=False, compare=False)
 
     async def status(self) -> TaskStatus:
-        """Where it is now."""
-        return task_status(self.task_id, await self._standing())
+        """Return the status of the task now."""
+        return task_status(self.task_id, await self._find())
 
     async def result(self, timeout: Duration | None = None) -> R:
-        """What it returned, as the type that it is annotated with; waits until it has ended.
+        """Wait until the task has ended, and return its result, converted to the annotated type.
 
-        Results are kept for the task's `result_ttl`, and can be asked for any number of times.
+        A result is kept for the `result_ttl` of the task, and can be read any number of times.
 
         Args:
-            timeout: seconds to wait at most (or a timedelta); None for ever, 0 not at all.
+            timeout: seconds to wait at most (or a timedelta); None: without limit, 0: not at all.
 
         Raises:
-            TaskFailed: it is dead or cancelled, nothing is known of it, or its result could not
-                be stored.
-            ResultTimeout: it has not ended yet; it goes on.
-            ServerUnavailable: the server cannot be asked now; ask again.
-            DecodeError: its result is not of the annotated type.
+            TaskFailed: the task is dead, cancelled or unknown, or its result could not be stored.
+            ResultTimeout: the task has not ended yet; it continues.
+            ServerUnavailable: the server could not be reached; try again.
+            DecodeError: the result is not of the annotated type.
         """
         deadline = Deadline(to_timeout_s(timeout))
-        reply = await self._standing()
+        reply = await self._find()
         if reply[0].decode() in WAITING_STATES and not deadline.passed:
-            reply = await self._end(deadline)
+            reply = await self._wait_for_end(deadline)
         state = reply[0].decode()
         if state in WAITING_STATES:
             raise ResultTimeout(self.task_id, self.queue, state)
@@ -74,13 +72,13 @@ class AsyncTaskHandle(Generic[R]):
         return result
 
     async def cancel(self, *, op_id: str | None = None) -> bool:
-        """Let it not run, or stop.
+        """Cancel the task.
 
-        A running async function is cancelled, a plain one is interrupted as soon as it is back in
-        Python code. What it does until then is done; its result does not count any more.
+        A running async function is cancelled. A plain function is interrupted as soon as it is back
+        in Python code. The result of a cancelled task is not stored.
 
         Returns:
-            Whether it is cancelled now by this call; False when it had ended before.
+            Whether this call cancelled it; False if it had ended before.
         """
         cancelled: int = await self._caller.write(
             CANCEL,
@@ -93,15 +91,15 @@ class AsyncTaskHandle(Generic[R]):
         )
         return cancelled == 1
 
-    async def _standing(self) -> Any:
+    async def _find(self) -> Any:
         names = STATUS.keys(self._unit, keys.result(self._unit, self.task_id))
         return await self._caller.call(STATUS, self._unit, names, [self.task_id])
 
-    async def _end(self, deadline: Deadline) -> Any:
-        """Where it is once it has ended, or once no time is left."""
+    async def _wait_for_end(self, deadline: Deadline) -> Any:
+        """Return the reply of `await.lua` once the task has ended, or once no time is left."""
         woken = Event()
         names = AWAIT.keys(self._unit, keys.result(self._unit, self.task_id))
-        with self._notifier.heard(self._unit, woken) as channel:
+        with self._notifier.listen(self._unit, woken) as channel:
             while True:
                 woken.clear()
                 args = [self.task_id, channel]

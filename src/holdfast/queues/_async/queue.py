@@ -1,4 +1,4 @@
-"""The queue as its operators see it."""
+"""A queue, for its operators: figures, tasks, pause, replay and purge."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
 from ...core.checks import checked_int
 from ...core.clock import MAX_MS, from_epoch_ms
-from ...core.damage import decoding
 from ...core.names import Namespace
 from ...core.notifier import Notifier
 from ...core.script import Script
+from ...core.stored import decoding
 from .. import keys
-from ..task import Pace, QueueStats, checked_capacity, checked_task_id, paces
+from ..task import QueueStats, Throughput, checked_capacity, checked_task_id, throughput_by_minute
 from ..task_status import LISTED_STATES, State, TaskStatus, listed
 from .handle import AsyncTaskHandle
 from .producer import AsyncProducer
 
-PACE: Final = Script.load("holdfast.queues", "pace")
+THROUGHPUT: Final = Script.load("holdfast.queues", "throughput")
 STATS: Final = Script.load("holdfast.queues", "stats")
 TASKS: Final = Script.load("holdfast.queues", "tasks")
 PAUSE: Final = Script.load("holdfast.queues", "pause")
@@ -29,7 +29,7 @@ REPLAY: Final = Script.load("holdfast.queues", "replay")
 PURGE: Final = Script.load("holdfast.queues", "purge")
 
 MOST_MINUTES: Final = 120
-"""For which a queue knows its pace."""
+"""Minutes for which a queue knows its throughput."""
 
 LIST_LIMIT: Final = 1000
 """Tasks in one reply, or changed in one step, at most."""
@@ -61,12 +61,12 @@ class AsyncQueue:
         return f"AsyncQueue({self.name!r})"
 
     def handle(self, task_id: str) -> AsyncTaskHandle[Any]:
-        """The handle of a task that was put into this queue, by whomever. Asks nobody."""
+        """Return the handle of a task of this queue. It sends nothing to the server."""
         task_id = checked_task_id(task_id)
         return AsyncTaskHandle(task_id, self.name, self._unit, self._caller, self._notifier)
 
     async def stats(self) -> QueueStats:
-        """How many tasks are where."""
+        """Return how many tasks are in which state."""
         unit = self._unit
         reply = await self._caller.call(STATS, unit, STATS.keys(unit), [])
         with decoding(unit):
@@ -84,23 +84,23 @@ class AsyncQueue:
                 from_epoch_ms(int(oldest)) if 0 < oldest < MAX_MS else None,
             )
 
-    async def pace(self, minutes: int = 60) -> list[Pace]:
-        """How many tasks ended in each of the last *minutes* (1 to 120), the oldest first.
+    async def throughput(self, minutes: int = 60) -> list[Throughput]:
+        """Return how many tasks ended in each of the last *minutes* (1 to 120), the oldest first.
 
-        The last one is not over yet. For people and dashboards: it is kept for two hours.
+        The last minute is not over yet. The queue keeps these figures for two hours.
         """
         minutes = checked_int(minutes, "minutes", 1, MOST_MINUTES)
         unit = self._unit
-        minute, values = await self._caller.call(PACE, unit, PACE.keys(unit), [])
-        with decoding(keys.pace(unit)):
-            return paces(minute, values, minutes)
+        minute, values = await self._caller.call(THROUGHPUT, unit, THROUGHPUT.keys(unit), [])
+        with decoding(keys.throughput(unit)):
+            return throughput_by_minute(minute, values, minutes)
 
     async def tasks(self, state: State = "queued", limit: int = 100) -> list[TaskStatus]:
-        """Tasks that are in one state, the next to be run first, the latest dead first.
+        """Return tasks that are in one state: the next to run first, or the latest dead first.
 
         Args:
-            state: `queued`, `delayed`, `running` or `dead`; what is done or cancelled is no
-                longer in the queue, only its handle still finds it.
+            state: `queued`, `delayed`, `running` or `dead`. Tasks that are done or cancelled have
+                left the queue; only their handles still find them.
             limit: how many at most, 1 to 1,000.
         """
         if state not in LISTED_STATES:
@@ -110,27 +110,27 @@ class AsyncQueue:
         return listed(await self._caller.call(TASKS, unit, TASKS.keys(unit), [state, limit]))
 
     async def dead(self, limit: int = 100) -> list[TaskStatus]:
-        """The tasks that were given up, with the reason, the latest first; *limit* is 1 to 1,000.
+        """Return the dead tasks with their reasons, the latest first; *limit* is 1 to 1,000.
 
         They stay until they are replayed or purged.
         """
         return await self.tasks("dead", limit)
 
     async def pause(self, *, op_id: str | None = None) -> None:
-        """Let no task be claimed until `resume`, whatever happens to workers and servers.
+        """Stop the claiming of tasks until `resume`. Running tasks continue; enqueued ones wait.
 
-        What runs goes on, and what is enqueued waits.
+        It stays paused if workers or servers restart.
         """
         await self._set_paused(1, self.pause, op_id)
 
     async def resume(self, *, op_id: str | None = None) -> None:
-        """Let tasks be claimed again."""
+        """Allow the claiming of tasks again."""
         await self._set_paused(0, self.resume, op_id)
 
     async def redefine(self, *, capacity: int | None, op_id: str | None = None) -> None:
-        """Change how many tasks may wait (ready and delayed), for everyone; None for no limit.
+        """Change how many tasks may wait (ready and delayed), for all producers; None for no limit.
 
-        More tasks than that may wait already: they stay, and new ones are refused.
+        If more tasks wait already, they stay, and new ones are refused.
         """
         unit, value = self._unit, checked_capacity(capacity) or 0
         again = partial(self.redefine, capacity=capacity)
@@ -141,14 +141,14 @@ class AsyncQueue:
     async def replay(
         self, task_ids: Sequence[str] | None = None, *, op_id: str | None = None
     ) -> int:
-        """Put dead tasks in line again, with all their attempts.
+        """Queue dead tasks again, with all their attempts.
 
         Args:
-            task_ids: which, at most 1,000; None takes the 1,000 that have been dead longest.
+            task_ids: their ids, at most 1,000; None takes the 1,000 that have been dead longest.
             op_id: see `OutcomeUnknown`.
 
         Returns:
-            How many were put in line.
+            How many were queued.
         """
         if isinstance(task_ids, str):
             raise TypeError("task_ids must be a sequence of ids, not a single str")
@@ -163,32 +163,32 @@ class AsyncQueue:
         return replayed
 
     async def purge(self, *, dead: bool = False, op_id: str | None = None) -> int:
-        """Drop the tasks that wait, or the dead ones instead. What runs goes on.
+        """Remove the queued and delayed tasks, or the dead ones instead. Running tasks continue.
 
-        It works in steps, and drops no more tasks than there were when it began, so it ends while
-        others enqueue.
+        It works in steps, and removes no more tasks than there were when it began. So it also ends
+        while producers enqueue more.
 
         Args:
-            dead: drop the dead tasks, and none of those that wait.
+            dead: remove the dead tasks, and no others.
             op_id: see `OutcomeUnknown`.
 
         Returns:
-            How many were dropped.
+            How many were removed.
         """
-        unit, which = self._unit, "dead" if dead else "waiting"
+        unit, which = self._unit, "dead" if dead else "queued"
         names, again = PURGE.keys(unit), partial(self.purge, dead=dead)
         with self._caller.writers.operation(op_id, again, verb="purge") as write:
-            # What the steps answered decides when to end, so a repetition makes the same ones.
-            dropped, found, step = 0, 0, 0
-            while step == 0 or dropped < found:
-                most = min(LIST_LIMIT, found - dropped) if step else LIST_LIMIT
+            # The replies of the steps decide when to end, so a repetition makes the same steps.
+            removed, found, step = 0, 0, 0
+            while step == 0 or removed < found:
+                most = min(LIST_LIMIT, found - removed) if step else LIST_LIMIT
                 args: list[str | int] = [write.part(step), write.number, which, most]
                 now, left = await self._caller.call(PURGE, unit, names, args)
                 found = found or now + left
-                dropped, step = dropped + now, step + 1
+                removed, step = removed + now, step + 1
                 if left <= 0:
                     break
-        return dropped
+        return removed
 
     async def _set_paused(self, paused: int, again: Callable[..., Any], op_id: str | None) -> None:
         verb = "pause" if paused else "resume"

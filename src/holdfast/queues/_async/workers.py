@@ -17,7 +17,7 @@ LISTED: Final = 1000
 
 
 async def list_workers(caller: AsyncCaller, namespace: Namespace) -> list[WorkerStatus]:
-    """The workers that were seen last, the latest first."""
+    """Return the workers, the latest heartbeat first."""
     unit = namespace.unit(keys.WORKERS, "")
     reply = await caller.call(WORKERS, unit, WORKERS.keys(unit), [LISTED])
     return workers_listed(reply)

@@ -1,5 +1,5 @@
 # Generated from _async/producer.py by tools/unasync.py: edit that, then run `make sync`.
-"""Puts tasks in line."""
+"""Enqueues tasks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 from ...core import ledger
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
-from ...core.damage import decoding
 from ...core.names import Namespace, Unit
 from ...core.notifier import Notifier
 from ...core.script import Script
+from ...core.stored import decoding
 from ...core.telemetry import during
 from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable
 from .. import keys
@@ -24,28 +24,28 @@ from .handle import TaskHandle
 ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
 
 TARGETS_LIMIT: Final = 4096
-"""Queues whose keys are remembered; of more, they are just made again."""
+"""Queues with cached keys."""
 
 R = TypeVar("R")
 
 
 class _Target(NamedTuple):
-    """A queue, and the keys for putting something into it."""
+    """A queue, and the keys of `enqueue.lua`."""
 
     unit: Unit
     keys: tuple[str | bytes, ...]
 
 
 class Producer:
-    """Puts tasks in line, in the queues that they name.
+    """Enqueues tasks in the queues that they name.
 
     Made by `Holdfast`, which passes its methods on.
 
     Args:
-        caller: how to reach the server.
-        bell: how handles hear of the end of their tasks.
-        catalog: where queues in use are noted.
-        namespace: whose queues.
+        caller: sends the commands.
+        notifier: notifies handles when their tasks end.
+        catalog: registers the queues in use.
+        namespace: of the queues.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class Producer:
         self._capacities: dict[str, int] = {}
 
     def define(self, queue: str, capacity: int | None) -> None:
-        """Say with each task for *queue* how many may wait there; None says nothing."""
+        """Give this *capacity* with each task for *queue*; None: give none."""
         if capacity is None:
             self._capacities.pop(queue, None)
         else:
             self._capacities[queue] = capacity
 
     def enqueue(self, call: Call[R], op_id: str | None) -> TaskHandle[R]:
-        """Put one task in line; see `Holdfast.enqueue`."""
+        """Enqueue one task; see `Holdfast.enqueue`."""
         checked_call(call)
         with self._caller.writers.operation(
             op_id, partial(self.enqueue, call), verb="enqueue"
@@ -80,7 +80,7 @@ class Producer:
         return self._handle(call, task_id)
 
     def enqueue_many(self, calls: Iterable[Call[R]], op_id: str | None) -> list[TaskHandle[R]]:
-        """Put tasks in line in few steps; see `Holdfast.enqueue_many`."""
+        """Enqueue tasks in few steps; see `Holdfast.enqueue_many`."""
         calls = checked_calls(calls)
         again = partial(self.enqueue_many, calls)
         with self._caller.writers.operation(op_id, again, verb="enqueue_many") as operation:
@@ -90,10 +90,10 @@ class Producer:
         return [self._handle(call, task_id) for call, task_id in zip(calls, ids, strict=True)]
 
     def _store_all(self, operation: ledger.Operation, batches: Sequence[Batch]) -> None:
-        """Put batches in line, a step for each."""
+        """Enqueue batches, a step for each."""
         stored = 0
         for i, batch in enumerate(batches):
-            # Each step is an operation of its own: repeating the whole repeats what is missing.
+            # Each step is an operation of its own: a repetition stores only what is missing.
             try:
                 writer, number = operation.part(i), operation.number
                 self._store(batch.queue, writer, number, batch.tasks, batch.room, stored)
@@ -113,27 +113,27 @@ class Producer:
         room: int,
         before: int,
     ) -> None:
-        """Put packed tasks in line, in one step; *before* tells how many went before them."""
+        """Enqueue packed tasks in one step; *before* is how many are stored already."""
         unit, names = self._target(queue)
         defined = self._capacities.get(queue, "")
         parts = [part for task in tasks for part in task]
         reply: bytes = self._caller.call(
             ENQUEUE, unit, names, [writer, number, defined, room, *parts]
         )
-        verdict, _, said = reply.partition(b" ")
+        refusal, _, text = reply.partition(b" ")
         capacity = 0
-        if said:
+        if text:
             with decoding(keys.settings(unit)):
-                capacity = int(said)
-        if verdict == b"full":
+                capacity = int(text)
+        if refusal == b"full":
             raise QueueAtCapacity(queue, capacity, before)
-        if verdict == b"conflict":
+        if refusal == b"conflict":
             what, stored = f"the capacity of queue {queue!r}", capacity or None
             raise DefinitionConflict(what, stored, defined, before)
         self._catalog.note(unit)
 
     def _common(self, calls: Sequence[Call[Any]]) -> Unit:
-        """The queue that all of *calls* name; if there is no such one, that without a name."""
+        """Return the queue that all of *calls* name; if they name several, one without a name."""
         queues = {call.queue for call in calls}
         return self._namespace.unit(keys.KIND, queues.pop() if len(queues) == 1 else "")
 

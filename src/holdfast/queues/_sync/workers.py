@@ -18,7 +18,7 @@ LISTED: Final = 1000
 
 
 def list_workers(caller: Caller, namespace: Namespace) -> list[WorkerStatus]:
-    """The workers that were seen last, the latest first."""
+    """Return the workers, the latest heartbeat first."""
     unit = namespace.unit(keys.WORKERS, "")
     reply = caller.call(WORKERS, unit, WORKERS.keys(unit), [LISTED])
     return workers_listed(reply)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- queues/await: where one task is; and as long as it has not ended, who wants to be told.
+-- queues/await: return the state of one task; subscribe a channel to its end if it has not ended.
 --
 -- KEYS[1]  HASH    bodies  id -> envelope
 -- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:note
@@ -8,24 +8,24 @@
 -- KEYS[5]  ZSET    due_h   ids, scored by when they may run (ms)
 -- KEYS[6]  ZSET    due_m
 -- KEYS[7]  ZSET    due_l
--- KEYS[8]  HASH    awaited  id -> channels to tell when it ends
+-- KEYS[8]  HASH    awaited  id -> channels to notify when the task ends
 -- KEYS[9]  STRING  result  of this task, once it has ended
 -- ARGV[1]  string  id
--- ARGV[2]  string  channel  where its process is notified
+-- ARGV[2]  string  channel  where the process of the caller is notified
 -- returns  array   as of queues/status
 -- include clock
--- include standing
+-- include find_task
 
 local awaited, id, channel = KEYS[8], ARGV[1], ARGV[2]
-local AWAITED_MS = 60000     -- whoever waits asks again every second
-local AWAITING_BYTES = 4096  -- more wait for one task: the first ones, mostly gone, are not told
+local AWAITED_MS = 60000     -- a waiting caller repeats this call every second
+local AWAITING_BYTES = 4096  -- with more channels, the oldest ones are dropped: most of them are gone
 
 local queue = {
   bodies = KEYS[1], state = KEYS[2], leases = KEYS[3], dead = KEYS[4],
   due = {KEYS[5], KEYS[6], KEYS[7]}, result = KEYS[9],
 }
 local now_ms = clock()
-local found = standing(queue, id, now_ms)
+local found = find_task(queue, id, now_ms)
 if found[1] == 'queued' or found[1] == 'delayed' or found[1] == 'running' then
   local channels = redis.call('HGET', awaited, id) or ''
   if not (channels .. ' '):find(' ' .. channel .. ' ', 1, true) then

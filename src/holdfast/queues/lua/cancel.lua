@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- queues/cancel: a task that has not ended is not to run, or to stop.
+-- queues/cancel: remove a task that has not ended, and notify the worker that runs it.
 --
 -- KEYS[1]  HASH    bodies  id -> envelope
 -- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:note
@@ -8,9 +8,9 @@
 -- KEYS[5]  ZSET    due_h   ids, scored by when they may run (ms)
 -- KEYS[6]  ZSET    due_m
 -- KEYS[7]  ZSET    due_l
--- KEYS[8]  HASH    awaited  id -> channels to tell when it ends
--- KEYS[9]  ZSET    expiring  waiting ids that must not be begun any more from then on (ms)
--- KEYS[10] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[8]  HASH    awaited  id -> channels to notify when the task ends
+-- KEYS[9]  ZSET    expiring  queued ids that must not start any more from then on (ms)
+-- KEYS[10] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[11] HASH    even    ledger of even hours
 -- KEYS[12] HASH    odd     ledger of odd hours
 -- KEYS[13] STRING  result  of this task, once it has ended
@@ -18,7 +18,7 @@
 -- ARGV[2]  int     number
 -- ARGV[3]  string  id
 -- ARGV[4]  int     kept_ms  how long its status is kept
--- returns  int     1 when it is cancelled by this, 0 when it had ended before or is not known
+-- returns  int     1 if this call cancelled it, 0 if it had ended before or is unknown
 -- include clock
 -- include ledger
 -- include awaiting
@@ -34,9 +34,9 @@ if answer then
   return tonumber(answer)
 end
 
--- Whether it is out of the lines. A ready one would have to be searched for: its place stays, and
--- is passed over when its turn comes.
-local function take_out(record)
+-- Removes the id from where it is. A search in a ready list would be slow: there the id stays as a
+-- tombstone, which is skipped when its turn comes.
+local function remove(record)
   if redis.call('ZREM', leases, id) == 1 then
     local token, channel = record:match('^(%d+):%d+:%d+:[123]:%d+:%d+:(%S+)')
     if channel then
@@ -55,7 +55,7 @@ end
 local cancelled = 0
 if redis.call('HEXISTS', bodies, id) == 1 and not redis.call('ZSCORE', dead, id) then
   local record = redis.call('HGET', state, id) or ''
-  take_out(record)
+  remove(record)
   redis.call('ZREM', KEYS[9], id)
   redis.call('HDEL', bodies, id)
   redis.call('HDEL', state, id)

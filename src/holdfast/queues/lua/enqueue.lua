@@ -1,5 +1,5 @@
 #!lua
--- queues/enqueue: store tasks and put them in line, once; all of them, or none if there is no room.
+-- queues/enqueue: store tasks and queue them, once: all of them, or none if there is no room.
 --
 -- KEYS[1]  HASH    bodies   id -> envelope
 -- KEYS[2]  LIST    ready_h  ids, the next one first
@@ -10,29 +10,29 @@
 -- KEYS[7]  ZSET    due_l
 -- KEYS[8]  ZSET    leases   running ids
 -- KEYS[9]  ZSET    dead     dead ids
--- KEYS[10] ZSET    idle     bell channels of waiting workers
--- KEYS[11] ZSET    expiring  waiting ids that must not be begun any more from then on (ms)
--- KEYS[12] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[10] ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
+-- KEYS[11] ZSET    expiring  queued ids that must not start any more from then on (ms)
+-- KEYS[12] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[13] HASH    settings  capacity
 -- KEYS[14] HASH    even     ledger of even hours
 -- KEYS[15] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  defined  the capacity that the producer says it has; '' it does not say
--- ARGV[4]  int     room     new tasks for which there must be room; 0 when that was seen to before
+-- ARGV[3]  string  defined  the capacity that the producer gives; '' if it gives none
+-- ARGV[4]  int     room     new tasks for which there must be room; 0 if an earlier step checked it
 -- ARGV[5]  string  first of the tasks, five arguments each:
 --                  id, priority (1 high, 2 medium, 3 low),
 --                  wait ('0': at once, '+ms' from now, '@ms' since 1970),
---                  expires (likewise; '0': never), envelope
--- returns  string  one digit per task: 1 stored, 0 its id was known already; or, with nothing stored,
+--                  expires (written like wait; '0': never), envelope
+-- returns  string  one digit per task: 1 stored, 0 its id is in the queue already; or, with nothing stored,
 --                  'full CAPACITY' or 'conflict CAPACITY' (0: no limit)
 -- include clock
--- include bell
+-- include notify
 -- include ledger
 -- include capacity
--- include left_over
+-- include tombstones
 
-local bodies, leases, dead, left_over = KEYS[1], KEYS[8], KEYS[9], left_over_in(KEYS[12])
+local bodies, leases, dead, tombstones = KEYS[1], KEYS[8], KEYS[9], tombstones_in(KEYS[12])
 local now_ms, now_s, now_us = clock()
 local defined, room = ARGV[3], tonumber(ARGV[4])
 local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
@@ -45,7 +45,7 @@ if answer then
   return answer
 end
 
-local function at_ms(time)
+local function epoch_ms_of(time)
   local base = time:sub(1, 1) == '+' and math.ceil(now_us / 1000) or 0  -- never early
   return base + tonumber(time:sub(2))
 end
@@ -74,25 +74,25 @@ if capacity > 0 and room > 0 then
   end
 end
 
-local stored, ready = {}, {{}, {}, {}}  -- what is written in one go
+local stored, ready = {}, {{}, {}, {}}  -- what is written in one command each
 
-local function put_in_line(id, priority, wait, expires)
+local function queue_task(id, priority, wait, expires)
   if wait ~= '0' then
-    redis.call('ZADD', KEYS[4 + priority], at_ms(wait), id)
-  elseif has_left_over(left_over, id) then
+    redis.call('ZADD', KEYS[4 + priority], epoch_ms_of(wait), id)
+  elseif has_tombstone(tombstones, id) then
     redis.call('ZADD', KEYS[4 + priority], now_ms, id)
   else
     table.insert(ready[priority], id)
   end
   if expires ~= '0' then
-    redis.call('ZADD', KEYS[11], at_ms(expires), id)
+    redis.call('ZADD', KEYS[11], epoch_ms_of(expires), id)
   end
 end
 
 for n, id in ipairs(ids) do
   if digits[n] == '1' then
     local i = FIRST + 5 * (n - 1)
-    put_in_line(id, tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3])
+    queue_task(id, tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3])
     stored[#stored + 1], stored[#stored + 2] = id, ARGV[i + 4]
   end
 end

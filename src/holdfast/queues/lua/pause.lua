@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
--- queues/pause: let no task be claimed, or let them be claimed again.
+-- queues/pause: pause or resume the claiming of tasks.
 --
 -- KEYS[1]  HASH    settings  paused, capacity
--- KEYS[2]  ZSET    idle      bell channels of waiting workers
+-- KEYS[2]  ZSET    idle      channels of idle workers, scored by when they are forgotten (ms)
 -- KEYS[3]  HASH    even      ledger of even hours
 -- KEYS[4]  HASH    odd       ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  int     paused    1 or 0
--- returns  int     1 when it was not so before
+-- returns  int     1 if that changed something
 -- include clock
--- include bell
+-- include notify
 -- include ledger
 
 local settings = KEYS[1]

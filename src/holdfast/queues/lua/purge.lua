@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- queues/purge: drop tasks that wait, or tasks that are dead: some of them per step.
+-- queues/purge: remove queued and delayed tasks, or dead ones: some of them per step.
 --
 -- KEYS[1]  HASH    bodies  id -> envelope
 -- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:note
@@ -10,85 +10,85 @@
 -- KEYS[7]  ZSET    due_m
 -- KEYS[8]  ZSET    due_l
 -- KEYS[9]  ZSET    dead    ids, scored by when they died (ms)
--- KEYS[10] HASH    awaited  id -> channels to tell when it ends
--- KEYS[11] ZSET    expiring  waiting ids that must not be begun any more from then on (ms)
--- KEYS[12] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[10] HASH    awaited  id -> channels to notify when the task ends
+-- KEYS[11] ZSET    expiring  queued ids that must not start any more from then on (ms)
+-- KEYS[12] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[13] ZSET    leases  running ids
 -- KEYS[14] HASH    even    ledger of even hours
 -- KEYS[15] HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  which   waiting or dead
--- ARGV[4]  int     limit   tasks dropped at most, 1 to 1000
--- returns  array   tasks dropped, and how many are left
+-- ARGV[3]  string  which   queued or dead
+-- ARGV[4]  int     limit   tasks removed at most, 1 to 1000
+-- returns  array   tasks removed, and how many are left
 -- include clock
 -- include ledger
 -- include awaiting
--- include left_over
--- include pass_over
+-- include tombstones
+-- include skip_tombstones
 
 local bodies, state, dead, leases = KEYS[1], KEYS[2], KEYS[9], KEYS[13]
-local awaited, left_over = awaited_in(KEYS[10]), left_over_in(KEYS[12])
+local awaited, tombstones = awaited_in(KEYS[10]), tombstones_in(KEYS[12])
 local _, now_s = clock()
 local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+ %d+$')
 if answer then
-  local dropped, left = answer:match('(%d+) (%d+)')
-  return {tonumber(dropped), tonumber(left)}
+  local removed, left = answer:match('(%d+) (%d+)')
+  return {tonumber(removed), tonumber(left)}
 end
 
-local LOOK_LIMIT = 1000  -- ids taken from the lines at most: they may be places of cancelled tasks
-local limit, dropped, taken = tonumber(ARGV[4]), 0, 0
+local TAKE_LIMIT = 1000  -- ids taken at most: many of them may be tombstones
+local limit, removed, taken = tonumber(ARGV[4]), 0, 0
 
 local function room()
-  return math.min(LOOK_LIMIT - taken, limit - dropped)
+  return math.min(TAKE_LIMIT - taken, limit - removed)
 end
 
-local function drop(id)
+local function remove(id)
   redis.call('HDEL', state, id)
   redis.call('ZREM', KEYS[11], id)
   notify_awaiting(awaited, id)
-  dropped = dropped + redis.call('HDEL', bodies, id)
+  removed = removed + redis.call('HDEL', bodies, id)
 end
 
-local function drop_from_set(key)
-  for _ = 1, LOOK_LIMIT do
+local function remove_from_set(key)
+  for _ = 1, TAKE_LIMIT do
     local found = redis.call('ZPOPMIN', key, room())
     if #found == 0 then
       return
     end
     taken = taken + #found / 2
     for i = 1, #found, 2 do
-      drop(found[i])
+      remove(found[i])
     end
   end
 end
 
-local function drop_from_list(key)
-  for _ = 1, LOOK_LIMIT do
+local function remove_from_list(key)
+  for _ = 1, TAKE_LIMIT do
     local ids = redis.call('LPOP', key, room()) or {}
     if #ids == 0 then
       return
     end
     taken = taken + #ids
-    for _, id in ipairs(without_left_over(left_over, ids)) do
-      drop(id)
+    for _, id in ipairs(without_tombstones(tombstones, ids)) do
+      remove(id)
     end
   end
 end
 
 local left
 if ARGV[3] == 'dead' then
-  drop_from_set(dead)
+  remove_from_set(dead)
   left = redis.call('ZCARD', dead)
 else
   for priority = 1, 3 do
-    drop_from_set(KEYS[5 + priority])
-    drop_from_list(KEYS[2 + priority])
+    remove_from_set(KEYS[5 + priority])
+    remove_from_list(KEYS[2 + priority])
   end
-  -- With room for more the lines are empty, whatever another program stored.
+  -- If there is room for more, the queue is empty, whatever another program stored.
   left = room() > 0 and 0 or redis.call('HLEN', bodies) - redis.call('ZCARD', leases)
     - redis.call('ZCARD', dead)
 end
-ledger_write(ledger, ARGV[1], ARGV[2], dropped .. ' ' .. left)
-return {dropped, left}
+ledger_write(ledger, ARGV[1], ARGV[2], removed .. ' ' .. left)
+return {removed, left}

@@ -1,5 +1,5 @@
 #!lua
--- queues/redefine: how many tasks may wait, whatever was said before.
+-- queues/redefine: set the capacity of a queue, whatever it was before.
 --
 -- KEYS[1]  HASH    settings  paused, capacity
 -- KEYS[2]  HASH    even      ledger of even hours
@@ -15,7 +15,7 @@ local _, now_s = clock()
 local settings = KEYS[1]
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
 if not ledger_answer(ledger, ARGV[1], ARGV[2]) then
-  -- No limit is said too: what nobody said is set by the next one who says something.
+  -- "No limit" is stored too: a missing capacity is set by the next producer that gives one.
   redis.call('HSET', settings, 'capacity', ARGV[3])
   ledger_write(ledger, ARGV[1], ARGV[2], 1)
 end

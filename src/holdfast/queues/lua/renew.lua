@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- queues/renew: let running tasks keep their leases.
+-- queues/renew: extend the leases of running tasks.
 --
 -- KEYS[1]  HASH    bodies    id -> envelope; a cancelled task has none
 -- KEYS[2]  HASH    state     id -> token:...
 -- KEYS[3]  ZSET    leases    running ids, scored by when the lease ends (ms)
 -- ARGV[1]  int     lease_ms  life from now
 -- ARGV[2]  string  first of the leases, two arguments each: id, token
--- returns  array   two per lease that is lost (someone else has the task, or it was cancelled):
+-- returns  array   two per lease that is lost (another worker has the task, or it was cancelled):
 --                  id, token
 -- include clock
 

@@ -1,5 +1,5 @@
 #!lua
--- queues/replay: put dead tasks in line again, as if they were new.
+-- queues/replay: queue dead tasks again, as if they were new.
 --
 -- KEYS[1]  ZSET    dead     ids, scored by when they died (ms)
 -- KEYS[2]  HASH    bodies   id -> envelope
@@ -10,21 +10,21 @@
 -- KEYS[7]  ZSET    due_h    ids, scored by when they may run (ms)
 -- KEYS[8]  ZSET    due_m
 -- KEYS[9]  ZSET    due_l
--- KEYS[10] ZSET    idle     bell channels of waiting workers
--- KEYS[11] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[10] ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
+-- KEYS[11] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[12] HASH    even     ledger of even hours
 -- KEYS[13] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  int     limit    at most this many of the longest dead; 0: those that are named
+-- ARGV[3]  int     limit    at most this many, the oldest first; 0: only those that are named
 -- ARGV[4]  string  first of the named ids
--- returns  int     how many were put in line
+-- returns  int     tasks that were queued
 -- include clock
--- include bell
+-- include notify
 -- include ledger
--- include left_over
+-- include tombstones
 
-local left_over = left_over_in(KEYS[11])
+local tombstones = tombstones_in(KEYS[11])
 local now_ms, now_s = clock()
 local ledger = ledger_at(KEYS[12], KEYS[13], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
@@ -46,10 +46,10 @@ for _, id in ipairs(ids) do
   if redis.call('ZREM', KEYS[1], id) == 1 then
     local token, priority = (redis.call('HGET', KEYS[3], id) or ''):match('^(%d+):%d+:%d+:([123]):')
     if redis.call('HEXISTS', KEYS[2], id) == 1 then
-      -- The token stays: it must go on growing, whoever held the task before.
+      -- The token stays, because the tokens of a task must grow with every claim.
       token, priority = token or '0', tonumber(priority) or 2
       redis.call('HSET', KEYS[3], id, token .. ':0:0:' .. priority .. ':0:0:')
-      if has_left_over(left_over, id) then
+      if has_tombstone(tombstones, id) then
         redis.call('ZADD', KEYS[6 + priority], now_ms, id)
       else
         redis.call('RPUSH', KEYS[3 + priority], id)

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- queues/stats: how many tasks are where.
+-- queues/stats: count the tasks of a queue by state.
 --
 -- KEYS[1]  LIST    ready_h
 -- KEYS[2]  LIST    ready_m
@@ -10,11 +10,11 @@
 -- KEYS[7]  ZSET    leases
 -- KEYS[8]  ZSET    dead
 -- KEYS[9]  ZSET    idle
--- KEYS[10] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[10] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[11] HASH    settings   paused, capacity
 -- KEYS[12] HASH    bodies     id -> envelope
--- returns  array   ready (due ones among them), delayed, running, dead, waiting workers, paused (1 or 0),
---                  capacity (0: no limit), since when the first in line waits (ms; 0: none, or not known)
+-- returns  array   ready (with the due ones), delayed, running, dead, idle workers, paused (1 or 0),
+--                  capacity (0: no limit), since when the oldest ready task is queued (ms; 0: unknown)
 -- include clock
 
 local now_ms = clock()
@@ -27,7 +27,7 @@ local function sum(command, from, to, ...)
   return total
 end
 
--- The first of each ready line says itself since when: the last word of an envelope, mostly.
+-- Of the first task of each priority: when it was enqueued, which its envelope says, or became due.
 local function oldest_ms()
   local oldest = 0
   local function take(at)

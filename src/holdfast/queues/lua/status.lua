@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- queues/status: where one task is.
+-- queues/status: return the state of one task.
 --
 -- KEYS[1]  HASH    bodies  id -> envelope
 -- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:note
@@ -11,13 +11,13 @@
 -- KEYS[8]  STRING  result  of this task, once it has ended
 -- ARGV[1]  string  id
 -- returns  array   state (queued, delayed, running, dead, ended, unknown), instant (ms), record,
---                  envelope or result (see parts/standing)
+--                  envelope or result (see parts/find_task)
 -- include clock
--- include standing
+-- include find_task
 
 local queue = {
   bodies = KEYS[1], state = KEYS[2], leases = KEYS[3], dead = KEYS[4],
   due = {KEYS[5], KEYS[6], KEYS[7]}, result = KEYS[8],
 }
 local now_ms = clock()
-return standing(queue, ARGV[1], now_ms)
+return find_task(queue, ARGV[1], now_ms)

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- queues/tasks: the next of the tasks that are in one state.
+-- queues/tasks: list the next tasks that are in one state.
 --
 -- KEYS[1]  HASH    bodies   id -> envelope
 -- KEYS[2]  HASH    state    id -> token:attempts:crashes:priority:expires:parked:note
@@ -11,19 +11,19 @@
 -- KEYS[8]  ZSET    due_l
 -- KEYS[9]  ZSET    leases   running ids, scored by when the lease ends (ms)
 -- KEYS[10] ZSET    dead     ids, scored by when they died (ms)
--- KEYS[11] SET     left_over  cancelled ids that still stand in a ready line
+-- KEYS[11] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- ARGV[1]  string  which    queued, delayed, running or dead
 -- ARGV[2]  int     limit    at most, 1 to 1000
--- returns  array   six per task: id, state, priority (0 not known here), instant (ms), record,
+-- returns  array   six per task: id, state, priority (0: unknown), instant (ms), record,
 --                  envelope ('' when the reply would get too large)
 -- include clock
--- include left_over
+-- include tombstones
 
-local bodies, state, left_over = KEYS[1], KEYS[2], left_over_in(KEYS[11])
+local bodies, state, tombstones = KEYS[1], KEYS[2], tombstones_in(KEYS[11])
 local which, limit = ARGV[1], tonumber(ARGV[2])
 local now_ms = clock()
 local REPLY_BYTES = 1048576
-local PASSED_OVER = 1000  -- cancelled ids at the front of a line, behind which nobody looks
+local MAX_SKIPPED = 1000  -- tombstones at the front of a ready list; tasks behind more are not listed
 local out, bytes, found = {}, 0, 0
 
 local function add(id, priority, at)
@@ -59,9 +59,9 @@ else
       add_scored(KEYS[5 + priority], priority, '(' .. now_ms, '+inf')
     else
       add_scored(KEYS[5 + priority], priority, '-inf', now_ms)
-      local last = limit + math.min(redis.call('SCARD', KEYS[11]), PASSED_OVER) - 1
+      local last = limit + math.min(redis.call('SCARD', KEYS[11]), MAX_SKIPPED) - 1
       for _, id in ipairs(redis.call('LRANGE', KEYS[2 + priority], 0, last)) do
-        if not has_left_over(left_over, id) then
+        if not has_tombstone(tombstones, id) then
           add(id, priority, 0)
         end
       end

@@ -12,7 +12,7 @@ from ...errors.records import logger_of
 logger = logger_of("holdfast.worker")
 
 _FIRST_TRIES: Final = 1
-"""The first failure may be of the ledger entry of the writer, and the next try has a new writer."""
+"""The first failure may be of the writer's ledger entry; the next try has a new writer."""
 
 
 class QueueDamage:
@@ -30,33 +30,33 @@ class QueueDamage:
         self.error: DecodeError | None = None
         self._unit = unit
         self._on_error = on_error
-        self._astray = 0
+        self._missing = 0
 
     def step_failed(self, error: Exception, failures: int) -> None:
-        """Note the *error* of a step, which failed so often in a row."""
+        """Note the *error* of a step that failed *failures* times in a row."""
         self.error = None
         if failures > _FIRST_TRIES and isinstance(error, DecodeError):
             self.error = error
             self._on_error()
 
-    def step_succeeded(self, astray: int) -> None:
-        """Log tasks that are *astray*, as `step.lua` counts them, once as long as that lasts."""
+    def step_succeeded(self, missing: int) -> None:
+        """Log how many tasks are *missing*, as `step.lua` counts them; once while that lasts."""
         self.error = None
-        if astray and not self._astray:
+        if missing and not self._missing:
             logger.error(
                 "%s is damaged: %s; another program changed its keys: run `holdfast fsck`",
                 self._unit,
-                _described(astray),
+                _described(missing),
             )
-        self._astray = astray
+        self._missing = missing
 
 
-def _described(astray: int) -> str:
-    match astray:
+def _described(missing: int) -> str:
+    match missing:
         case 1:
-            return "1 task is in no line and will not run"
+            return "1 task is not queued and will not run"
         case -1:
-            return "1 id in its lines has no task"
-        case _ if astray > 0:
-            return f"{astray:,} tasks are in no line and will not run"
-    return f"{-astray:,} ids in its lines have no task"
+            return "1 queued id has no task"
+        case _ if missing > 0:
+            return f"{missing:,} tasks are not queued and will not run"
+    return f"{-missing:,} queued ids have no task"

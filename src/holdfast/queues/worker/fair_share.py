@@ -1,15 +1,14 @@
-"""How a worker shares its places among its queues: pure decisions, without a clock and without I/O.
+"""How a worker shares its slots among its queues: pure decisions, without a clock and without I/O.
 
-A place is the right to run one task. Places are shared by stride scheduling (Waldspurger and Weihl,
+A slot is the right to run one task. Slots are shared by stride scheduling (Waldspurger and Weihl,
 "Stride Scheduling: Deterministic Proportional-Share Resource Management", MIT/LCS/TM-528, 1995).
-Each queue has a *pass*, which advances by 1 ÷ weight with every task that it starts; a free place
-is for the hungry queue with the smallest pass, and among equals for the one whose turn is longest
-ago. So a queue is never further from its share than the places of one step, however fast another
-one grows, and the share of a queue without tasks goes to the others.
+Each queue has a *pass*, which advances by 1 ÷ weight with every task that it starts. A free slot
+goes to the queue with the smallest pass, among the queues that may have tasks. If passes are equal,
+it goes to the queue that was served longest ago. So a queue is never further from its share than
+the slots of one step, and the share of a queue without tasks goes to the others.
 
-A step takes a round trip, and other queues meet free places meanwhile. What a hungry queue is
-entitled to is kept for it all the same, but only for `PATIENCE_S`: a server that does not answer
-holds no places.
+A step takes a round trip, and slots become free meanwhile. The share of a queue with a step in
+flight is kept for it, but only for `MAX_ROUND_TRIP_S`: an unreachable server holds no slots.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-PATIENCE_S: Final = 0.5
-"""A step that takes longer than a round trip ever should: its queue is passed over till then."""
+MAX_ROUND_TRIP_S: Final = 0.5
+"""Seconds after which a step in flight reserves no slots any more."""
 
 _ONE: Final = 2**60
 """A pass of 1, in integers: they do not drift, so equal weights stay exactly equal."""
@@ -30,38 +29,38 @@ _ONE: Final = 2**60
 
 @dataclass(slots=True)
 class _Share:
-    """What one queue has had, and what it asks for.
+    """What one queue was given, and whether it needs slots.
 
     Attributes:
-        stride: by how much a started task advances the pass: 1 ÷ weight.
-        progress: the pass itself; what is reserved counts.
+        stride: what a started task adds to the pass: 1 ÷ weight.
         turn: when it was served last; the smaller one wins a tie.
-        hungry: whether tasks may wait there.
-        reserved: places that a step may fill.
-        asked_at: since when a step is under way; None: there is none.
-        away: the step took too long, and what it had reserved was given back.
+        progress: the pass; reserved slots count.
+        may_have_tasks: whether the queue may have tasks.
+        reserved: slots that a step may fill.
+        asked_at: when the step in flight began; None: no step is in flight.
+        away: whether the step takes too long, so that its slots are not reserved any more.
     """
 
     stride: int
     turn: int
     progress: int = 0
-    hungry: bool = True  # nobody has looked yet
+    may_have_tasks: bool = True  # until the first step
     reserved: int = 0
     asked_at: float | None = None
     away: bool = False
 
     @property
     def started(self) -> int:
-        """Its pass without what is only reserved."""
+        """Return the pass without the reserved slots."""
         return self.progress - self.reserved * self.stride
 
     @property
     def competes(self) -> bool:
-        """Whether places are kept for it."""
-        return self.hungry and not self.away
+        """Return whether slots are kept for the queue."""
+        return self.may_have_tasks and not self.away
 
     def wins(self, progress: int, turn: int) -> int:
-        """How many places it is given before one at this pass, and with this turn."""
+        """Return how many slots it gets before a queue with this pass and this turn gets one."""
         ahead = progress - self.progress
         if ahead < 0:
             return 0
@@ -69,13 +68,13 @@ class _Share:
         return whole + (1 if rest or self.turn < turn else 0)
 
 
-class Places:
-    """The places of one worker. Every moment is the caller's, in seconds of a monotonic clock.
+class FairShare:
+    """The slots of one worker. Every *now* is in seconds of one monotonic clock.
 
     Args:
-        weights: queue → its share of the places while all queues have tasks.
+        weights: queue → its share of the slots while all queues have tasks.
         total: tasks that may run at once.
-        most: places that one step may fill.
+        most: slots that one step may fill.
     """
 
     def __init__(self, weights: Mapping[str, int], total: int, most: int) -> None:
@@ -85,35 +84,35 @@ class Places:
             for queue, weight in weights.items()
         }
         self._free = total
-        self._withheld = 0
+        self._held_back = 0
         self._most = most
-        self._present = 0  # the pass at which the hungry queues are: who comes back, begins here
+        self._present = 0  # the pass of the queues with tasks; a queue that has tasks again gets it
 
     @property
     def free(self) -> int:
-        """Places in which nothing runs, and which no step has reserved."""
-        return max(0, self._free - self._withheld)
+        """Return the number of slots in which nothing runs, and that no step has reserved."""
+        return max(0, self._free - self._held_back)
 
     @property
-    def nobody_is_hungry(self) -> bool:
-        """Whether every queue was found without tasks."""
-        return not any(share.hungry for share in self._shares.values())
+    def all_empty(self) -> bool:
+        """Return whether every queue was found without tasks."""
+        return not any(share.may_have_tasks for share in self._shares.values())
 
-    def is_hungry(self, queue: str) -> bool:
-        """Whether tasks may wait in *queue*."""
-        return self._shares[queue].hungry
+    def may_have_tasks(self, queue: str) -> bool:
+        """Return whether *queue* may have tasks."""
+        return self._shares[queue].may_have_tasks
 
-    def hunger(self, queue: str) -> None:
-        """Tasks may wait in *queue* from now on. Of the time without any it has no credit."""
+    def expect_tasks(self, queue: str) -> None:
+        """Note that *queue* may have tasks now. The time without tasks gives it no credit."""
         share = self._shares[queue]
-        if not share.hungry:
-            share.hungry = True
+        if not share.may_have_tasks:
+            share.may_have_tasks = True
             share.progress = max(share.progress, self._present)
 
     def share(self, queue: str, now: float) -> int:
-        """How many of the free places are for *queue* at this moment, in one step."""
+        """Return how many of the free slots one step of *queue* may fill now."""
         share = self._shares[queue]
-        self._pass_over_the_silent(now)
+        self._skip_slow_steps(now)
         free = self.free
         most = min(free, self._most)
         if not share.competes or not most:
@@ -128,65 +127,64 @@ class Places:
 
         return bisect_left(range(most), True, key=is_beyond)
 
-    def reserve(self, queue: str, places: int, now: float) -> None:
-        """A step of *queue* begins now that may fill so many free places, or none."""
+    def reserve(self, queue: str, slots: int, now: float) -> None:
+        """Reserve *slots* free slots, or none, for a step of *queue* that begins now."""
         share = self._shares[queue]
-        share.reserved, share.asked_at = places, now
-        share.progress += places * share.stride
-        self._free -= places
-        if places:
+        share.reserved, share.asked_at = slots, now
+        share.progress += slots * share.stride
+        self._free -= slots
+        if slots:
             share.turn = next(self._turns)
 
     def answered(self, queue: str, claimed: int, *, more: bool) -> int:
-        """The step of *queue* has ended with so many claims.
+        """End the step of *queue*, and return how many of its tasks get a slot.
+
+        After a step that took too long, tasks of other queues may have taken its slots.
 
         Args:
-            queue: whose step.
-            claimed: tasks that it brought.
-            more: whether others may be left there.
-
-        Returns:
-            How many of them have a place. It may be fewer after a step that took too long: others
-            run where they would have run.
+            queue: the queue.
+            claimed: tasks that the step claimed.
+            more: whether the queue may have more.
         """
         share = self._shares[queue]
         self._unreserve(share)
         if share.away:
             share.progress = max(share.progress, self._present)
-        share.asked_at, share.away, share.hungry = None, False, more
+        share.asked_at, share.away, share.may_have_tasks = None, False, more
         placed = min(claimed, self.free)
         self._free -= placed
         share.progress += placed * share.stride
-        # All who compete are at least here, and this one was until now.
+        # All queues that compete have at least this pass, and so had this one until now.
         present = min(other.started for other in (share, *self._competing()))
         self._present = max(self._present, present)
         return placed
 
-    def vacate(self) -> None:
-        """One task has ended."""
+    def release(self) -> None:
+        """Free the slot of one task."""
         self._free += 1
 
-    def withhold(self, places: int) -> None:
-        """In so many places something still runs, though its task has ended."""
-        self._withheld = places
+    def hold_back(self, slots: int) -> None:
+        """Keep *slots* slots occupied: functions run on in them although their task has ended."""
+        self._held_back = slots
 
     def next(self) -> str | None:
-        """For which queue a free place is, among those that make no step just now."""
+        """Return the queue that gets the next free slot, skipping queues with a step in flight."""
         if not self.free:
             return None
         chosen, first = None, (math.inf, 0)
         for queue, share in self._shares.items():
-            if share.hungry and share.asked_at is None and (share.progress, share.turn) < first:
-                chosen, first = queue, (share.progress, share.turn)
+            rank = share.progress, share.turn
+            if share.may_have_tasks and share.asked_at is None and rank < first:
+                chosen, first = queue, rank
         return chosen
 
     def _competing(self) -> Iterator[_Share]:
         return (share for share in self._shares.values() if share.competes)
 
-    def _pass_over_the_silent(self, now: float) -> None:
-        """Give back what steps have reserved that are not answered in time."""
+    def _skip_slow_steps(self, now: float) -> None:
+        """Free what steps have reserved that were not answered in time."""
         for share in self._shares.values():
-            if share.asked_at is not None and now - share.asked_at > PATIENCE_S:
+            if share.asked_at is not None and now - share.asked_at > MAX_ROUND_TRIP_S:
                 self._unreserve(share)
                 share.away = True
 

@@ -3,88 +3,88 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 from ...core._async.caller import AsyncCaller
-from ...core._async.catalog import AsyncCatalog
 from ...core.clock import Deadline
-from ...core.concurrency._async.waiting import (
-    Event,
-    Running,
-    cancelled,
-    ended,
-    in_thread,
-    notice,
-    sleep,
-    soon,
+from ...core.concurrency._async.background_task import (
+    RunningTask,
+    call_soon,
+    cancel_and_wait,
+    run_concurrently,
     spawn,
-    time_limit,
-    together,
+    yield_to_loop,
 )
+from ...core.concurrency._async.cancellation import time_limit
+from ...core.concurrency._async.primitives import Event, sleep
+from ...core.concurrency._async.user_calls import in_thread
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.concurrency.thread_pool import Threads
-from ...core.concurrency.watchdog import Watchdog
+from ...core.concurrency.watchdog import Blockage, Watchdog
+from ...core.error_text import log_safely
 from ...core.maxmemory import MaxmemoryCheck
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...core.transport.settings import Settings
 from ...errors import HoldfastError
 from ...errors.records import logger_of
-from .claim import Claim, Verdict
-from .claimer import STEP_LIMIT, Claimer
-from .fair_share import PATIENCE_S, Places
-from .heartbeat import EVERY_S, Sign
-from .options import Plan
+from .claim import Claim
+from .claimer import Claimer
+from .executions import Executions, PoisonLimit
+from .fair_share import FairShare
+from .heartbeat import Heartbeat
+from .options import WorkerOptions
 from .runner import Runner
-from .settlement import guarded, last_word, leave, raise_failure, report, verdict_on
+from .step import STEP_LIMIT
 
 logger = logger_of("holdfast.worker")
 
-_GATHER_S: Final = 0.002
-"""Verdicts wait this long for company while other tasks run."""
+_BATCH_S: Final = 0.002
+"""Seconds that settlements wait for more of them while other tasks run."""
 
 _BLOCKED_S: Final = 1.0
-"""A task that keeps the event loop from turning for so long is named in the log."""
+"""A task that blocks the event loop for so many seconds is named in the log."""
 
-_FAREWELL_S: Final = 5.0
-"""How long a worker that is cancelled tries to give its tasks back."""
+_END_S: Final = 5.0
+"""Seconds that a worker which ends tries to give its tasks back."""
 
 
-class Shift:
-    """Serves every queue of a plan in a loop of its own; the places are shared.
+class WorkerLoop:
+    """Serves the queues of a worker; all of them share its slots.
 
     Args:
-        settings: where the server is.
-        plan: what to do.
+        settings: how to connect to the server.
+        options: of the worker.
         worker: the worker's name, for people to read.
-        lookout: looks at the servers of the queues.
-        until_idle: stop by itself once the queues hold nothing to be done.
+        maxmemory_check: checks the servers of the queues.
+        until_idle: whether to stop once no task is left to do.
     """
 
     def __init__(
         self,
         settings: Settings,
-        plan: Plan,
+        options: WorkerOptions,
         worker: str,
         maxmemory_check: MaxmemoryCheck,
         *,
         until_idle: bool,
     ) -> None:
-        self._plan = plan
-        self._maxmemory_check = maxmemory_check
+        self._options = options
         self._worker = worker
         self._until_idle = until_idle
         self._caller = AsyncCaller(settings)
-        self._sign = Sign(self._caller, plan, worker)
+        self._executions = Executions(self._guarded, self._fail, self._task_ended)
+        self._heartbeat = Heartbeat(
+            self._caller, options, worker, maxmemory_check, self._executions.__len__
+        )
         self._notifier = Notifier(settings, OwnLoop)
         self._renewer = Renewer(settings)
         self._threads = Threads(
-            plan.concurrency, "holdfast task", on_freed=self._guarded(self._free_thread)
+            options.concurrency, "holdfast task", on_freed=self._guarded(self._thread_freed)
         )
         self._claimers = {
             unit.name: Claimer(
@@ -92,30 +92,27 @@ class Shift:
                 self._renewer,
                 unit,
                 worker=worker,
-                lease_ms=plan.lease_ms,
-                on_taken_away=self._guarded(self._stop_claim),
-                on_damaged=self._guarded(self._end_if_idle),
+                lease_ms=options.lease_ms,
+                on_lost=self._guarded(self._executions.stop),
+                on_damaged=self._guarded(self._stop_if_idle),
             )
-            for unit in plan.weights
+            for unit in options.weights
         }
-        weights = {unit.name: weight for unit, weight in plan.weights.items()}
-        # At most half of the places: what one step brought runs while the server makes the next.
-        most = min(STEP_LIMIT, max(1, plan.concurrency // 2))
-        self._places = Places(weights, plan.concurrency, most)
-        self._running: dict[Claim, _Run] = {}
-        self._deaf = False  # no place is left: plain functions that nobody waits for have them all
-        self._suspects: set[Claim] = set()  # with two at once, nobody could tell who killed us
-        self._suspect_asked = Deadline(0)  # until then another step may bring one
+        weights = {unit.name: weight for unit, weight in options.weights.items()}
+        # At most half of the slots: the tasks of one step run while the server makes the next one.
+        most = min(STEP_LIMIT, max(1, options.concurrency // 2))
+        self._slots = FairShare(weights, options.concurrency, most)
+        self._poison_limit = PoisonLimit()
+        self._has_no_slot = False  # abandoned plain functions occupy all of them
         self._finished = 0
-        self._looked: dict[str, int] = {}  # queue → how many had finished when it was looked at
+        self._examined: dict[str, int] = {}  # queue → value of `_finished` at its last step
         self._grace = Deadline(None)
         self._stopping = False
-        self._gives_back = False  # whatever starts now is cancelled at once
-        self._failure: BaseException | None = None  # ends this run
+        self._failure: BaseException | None = None
         self._stopped = Event()
 
     def stop(self, grace_s: float) -> None:
-        """Claim nothing more, let what runs finish within *grace_s*.
+        """Claim nothing more, and let what runs finish within *grace_s*.
 
         From any thread or signal handler. The shortest grace counts.
         """
@@ -125,69 +122,52 @@ class Shift:
             self._stopping = True
             self._stopped.set_from_handler()
             for claimer in self._claimers.values():
-                claimer.answer_within(grace_s + _FAREWELL_S)
+                claimer.answer_within(grace_s + _END_S)
 
     async def work(self) -> None:
         """Serve the queues until stopped and finished."""
         await self._caller.check_durability()
-        logger.info("worker %s serves %s", self._worker, ", ".join(map(str, self._plan.weights)))
+        logger.info("worker %s serves %s", self._worker, ", ".join(map(str, self._options.weights)))
         with ExitStack() as listening:
             for claimer in self._claimers.values():
                 listening.enter_context(claimer.listening(self._notifier))
-            watchdog = Watchdog(_BLOCKED_S, report)
+            watchdog = Watchdog(_BLOCKED_S, _log_blockage)
             listening.callback(watchdog.close)
-            patience = self._beside(self._lose_patience(), "holdfast grace")
-            noting = self._beside(self._note(), "holdfast sign of life")
+            grace = self._spawn(self._end_grace(), "holdfast grace")
+            heartbeat = self._spawn(self._heartbeat.run(), "holdfast heartbeat")
             try:
-                await together(*map(self._serve, self._claimers.values()))
+                await run_concurrently(*map(self._serve, self._claimers.values()))
             except HoldfastError as error:
                 if self._failure is not None or not self._stopping:
                     raise
                 logger.warning("worker %s ends without its server: %s", self._worker, error)
             finally:
-                await cancelled(patience, noting)
-
-    def _beside(self, work: Coroutine[Any, Any, None], name: str) -> Running[None]:
-        """Do *work* beside the queues. If it fails, this run ends with its exception."""
-        task = spawn(work, name)
-        task.add_done_callback(self._guarded(raise_failure))
-        return task
-
-    def _guarded(self, function: Callable[..., object]) -> Callable[..., None]:
-        """Return *function* as a callback: if it fails, this run ends with its exception."""
-        return guarded(function, self._fail)
-
-    def _fail(self, error: BaseException) -> None:
-        """End this run with *error*, after what runs was given back."""
-        if self._failure is None:
-            self._failure = error
-            self.stop(0)
-        for claimer in self._claimers.values():
-            claimer.wake()
-
-    async def _note(self) -> None:
-        """Be listed, and the queues as well: other languages put tasks into some."""
-        catalog = AsyncCatalog(self._caller, self._plan.namespace)
-        while True:
-            for unit in self._plan.weights:
-                await catalog.note(unit)
-            await self._sign.give(len(self._running))
-            await self._maxmemory_check.look(self._caller, self._plan.weights)
-            await sleep(EVERY_S)
+                await cancel_and_wait(grace, heartbeat)
 
     async def end(self) -> None:
         """Give back what still runs, and close everything."""
         self.stop(0)
-        self._gives_back = True
+        self._executions.cancel_new()
         try:
             with contextlib.suppress(TimeoutError, HoldfastError):
-                async with time_limit(_FAREWELL_S):
-                    await notice()  # what is to start soon, starts
-                    await self._stop_all(_FAREWELL_S / 2)
-                    leaving = [leave(each, self._worker) for each in self._claimers.values()]
-                    await together(*leaving, self._sign.depart())
+                async with time_limit(_END_S):
+                    await yield_to_loop()  # tasks that are scheduled to start now do so
+                    await self._executions.stop_all(_END_S / 2)
+                    await run_concurrently(
+                        *map(self._leave, self._claimers.values()), self._heartbeat.end()
+                    )
         finally:
             await self._close()
+
+    async def _leave(self, claimer: Claimer) -> None:
+        """Give back the tasks of one queue. A failure does not affect the other queues."""
+        try:
+            await claimer.leave()
+        except HoldfastError:
+            pass  # its leases will end
+        except Exception as error:  # noqa: BLE001 (the worker ends anyway)
+            text = "worker %s could not give back all tasks of %s"
+            log_safely(logger, logging.ERROR, text, self._worker, claimer.unit, error=error)
 
     async def _close(self) -> None:
         self._threads.close()
@@ -200,205 +180,193 @@ class Shift:
                 await self._caller.close()
         logger.info("worker %s has ended", self._worker)
 
-    async def _serve(self, claimer: Claimer) -> None:
-        plan, telemetry = self._plan, self._caller.settings.telemetry
-        runner = Runner(plan.registry, claimer.unit, self._threads, plan.unknown_ms, telemetry)
-        while not self._over(claimer):
-            await self._look(claimer)
-            places = self._share(claimer)
-            if places or claimer.unsettled:
-                await self._step(claimer, runner, places)
-            if claimer.unsettled < STEP_LIMIT and not self._share(claimer):
-                if not self._over(claimer):
-                    await claimer.wait(look=not self._is_hungry(claimer))
-                if claimer.gathers:
-                    await sleep(_GATHER_S)
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> RunningTask[None]:
+        """Do *work* beside the queues. If it fails, this run ends with its exception."""
+        task = spawn(work, name)
+        task.add_done_callback(self._guarded(_raise_failure))
+        return task
 
-    def _over(self, claimer: Claimer) -> bool:
-        """Whether *claimer* has nothing left to do. Raises what this run fails with."""
-        self._end_if_idle()
+    def _guarded(self, function: Callable[..., object]) -> Callable[..., None]:
+        """Return *function* as a callback: if it fails, this run ends with its exception.
+
+        An event loop only logs what a callback raises. The worker would then wait without limit for
+        what the callback has not done.
+        """
+
+        def call(*args: Any) -> None:
+            try:
+                function(*args)
+            except BaseException as error:  # noqa: BLE001 (the worker ends with it)
+                self._fail(error)
+
+        return call
+
+    def _fail(self, error: BaseException) -> None:
+        """End this run with *error*, once what runs is given back."""
+        if self._failure is None:
+            self._failure = error
+            self.stop(0)
+        for claimer in self._claimers.values():
+            claimer.wake()
+
+    async def _serve(self, claimer: Claimer) -> None:
+        """Claim, run and settle the tasks of one queue."""
+        options, telemetry = self._options, self._caller.settings.telemetry
+        runner = Runner(
+            options.registry, claimer.unit, self._threads, options.unknown_ms, telemetry
+        )
+        while not self._is_over(claimer):
+            await self._look_for_tasks(claimer)
+            slots = self._share(claimer)
+            if slots or claimer.unsettled:
+                await self._step(claimer, runner, slots)
+            if claimer.unsettled < STEP_LIMIT and not self._share(claimer):
+                if not self._is_over(claimer):
+                    await claimer.wait(until_step=not self._needs_only_slots(claimer))
+                if claimer.may_batch:
+                    await sleep(_BATCH_S)
+
+    def _is_over(self, claimer: Claimer) -> bool:
+        """Return whether *claimer* has nothing left to do. Raise what this run fails with."""
+        self._stop_if_idle()
         if self._failure is not None:
             raise self._failure
         return self._stopping and not claimer.is_busy
 
-    def _end_if_idle(self) -> None:
+    def _stop_if_idle(self) -> None:
         """Stop a run until idle that is idle. It fails if a queue is damaged."""
         if not self._until_idle or self._stopping or not self._is_idle():
             return
         if errors := [each.damage.error for each in self._claimers.values() if each.damage.error]:
             self._fail(errors[0])
         else:
-            self.stop(self._plan.grace_s)
+            self.stop(self._options.grace_s)
 
     def _is_idle(self) -> bool:
         """Return whether nothing runs here, and each queue is damaged or was found empty since."""
-        return not self._running and all(
+        return not self._executions and all(
             claimer.damage.error is not None
-            or (self._is_known(claimer) and claimer.found_empty and not claimer.is_busy)
+            or (self._is_examined(claimer) and claimer.found_empty and not claimer.is_busy)
             for claimer in self._claimers.values()
         )
 
-    def _is_known(self, claimer: Claimer) -> bool:
-        """Whether its queue was looked at since a task ended: that may have enqueued something."""
-        return self._looked.get(claimer.name) == self._finished
+    def _is_examined(self, claimer: Claimer) -> bool:
+        """Return whether no task ended since the last step: a task may enqueue others."""
+        return self._examined.get(claimer.name) == self._finished
 
-    async def _look(self, claimer: Claimer) -> None:
-        """Find out whether tasks may wait there."""
+    async def _look_for_tasks(self, claimer: Claimer) -> None:
+        """Find out whether the queue may have tasks."""
         woken = claimer.was_woken()
-        if self._is_hungry(claimer):
+        if self._needs_only_slots(claimer):
             return
-        last_look = self._until_idle and not self._running
-        if woken or last_look or await claimer.may_find_something():
-            self._places.hunger(claimer.name)
+        last_look = self._until_idle and not self._executions
+        if woken or last_look or await claimer.may_find_tasks():
+            self._slots.expect_tasks(claimer.name)
 
-    def _is_hungry(self, claimer: Claimer) -> bool:
-        """Whether places are all that it lacks; a stopped worker has none to give."""
-        return self._stopping or self._places.is_hungry(claimer.name)
+    def _needs_only_slots(self, claimer: Claimer) -> bool:
+        """Return whether only slots are missing for a step; a stopping worker gives none."""
+        return self._stopping or self._slots.may_have_tasks(claimer.name)
 
     def _share(self, claimer: Claimer) -> int:
-        """How many tasks it may claim now."""
-        return 0 if self._stopping else self._places.share(claimer.name, time.monotonic())
+        """Return how many tasks the queue may claim now."""
+        return 0 if self._stopping else self._slots.share(claimer.name, time.monotonic())
 
-    async def _step(self, claimer: Claimer, runner: Runner, places: int) -> None:
-        """Settle what is finished, and fill so many *places*."""
+    async def _step(self, claimer: Claimer, runner: Runner, slots: int) -> None:
+        """Settle what is finished, and fill up to *slots* slots."""
         name, finished = claimer.name, self._finished
-        self._places.reserve(name, places, time.monotonic())
+        self._slots.reserve(name, slots, time.monotonic())
         self._wake_next()
-        suspects = self._suspects_wanted(places)
-        claims = await claimer.step(places, suspects=suspects)
-        if suspects:
-            self._suspect_asked = Deadline(0)
+        poison_limit = self._poison_limit.next(slots)
+        claims = await claimer.step(slots, poison_limit=poison_limit)
+        if poison_limit:
+            self._poison_limit.answered()
         runnable = 0 if self._stopping else len(claims)
-        placed = self._places.answered(name, runnable, more=claimer.may_have_more)
+        placed = self._slots.answered(name, runnable, more=claimer.may_have_more)
         for _ in range(placed):
             claimer.started()
         if claimer.may_have_more:
-            # A turn later, so that the request for the next ones goes out before these run.
-            soon(self._guarded(self._start), claimer, runner, claims[:placed])
+            # In the next turn of the loop, so that the next step is sent before these tasks run.
+            call_soon(self._guarded(self._executions.start), claimer, runner, claims[:placed])
         else:
-            self._start(claimer, runner, claims[:placed])
-        why = "" if self._stopping else "its place was taken before the server answered"
-        claimer.give_back(claims[placed:], why)
-        self._suspects.update(claim for claim in claims[:placed] if claim.is_suspect)
-        if places:
-            self._looked[name] = finished
+            self._executions.start(claimer, runner, claims[:placed])
+        why = "" if self._stopping else "its slot was taken before the server answered"
+        claimer.release(claims[placed:], why)
+        self._poison_limit.add(claims[:placed])
+        if slots:
+            self._examined[name] = finished
         self._wake_next()
 
     def _wake_next(self) -> None:
-        """Offer a free place. Who takes some of several wakes the next one."""
-        name = self._places.next()
+        """Offer a free slot to a queue. A queue that takes some of several wakes the next one."""
+        name = self._slots.next()
         if name is not None:
             self._claimers[name].wake()
-        elif self._until_idle and not self._running and self._places.nobody_is_hungry:
+        elif self._until_idle and not self._executions and self._slots.all_empty:
             for claimer in self._claimers.values():
-                if not self._is_known(claimer):
+                if not self._is_examined(claimer):
                     claimer.wake()
 
-    def _suspects_wanted(self, places: int) -> int:
-        """How many suspects a step may bring: one, unless one runs, or another step may bring it.
-
-        That other one has not for ever: its server may be away.
-        """
-        if not places or self._suspects or not self._suspect_asked.passed:
-            return 0
-        self._suspect_asked = Deadline(PATIENCE_S)
-        return 1
-
-    def _start(self, claimer: Claimer, runner: Runner, claims: Sequence[Claim]) -> None:
-        for claim in claims:
-            if claim.crashes:
-                logger.warning(
-                    "task %s of %s is taken over: %d workers vanished while they ran it",
-                    claim.task_id,
-                    claimer.unit,
-                    claim.crashes,
-                )
-            name = f"holdfast task {claim.task_id} of {claimer.unit}"
-            task = spawn(verdict_on(claim, runner, claimer, self._fail), name)
-            self._running[claim] = _Run(claimer, task)
-            task.add_done_callback(self._guarded(partial(self._finish, claim)))
-            if claimer.was_taken_away(claim):
-                self._stop_claim(claim, "lost its lease before it began")
-            elif self._gives_back:
-                task.cancel()
-
-    def _finish(self, claim: Claim, task: Running[Verdict | None]) -> None:
-        run = self._running.pop(claim, None)
-        if run is None:
-            return  # it was given up before
-        run.claimer.finished(last_word(claim, task))
+    def _task_ended(self, claim: Claim) -> None:
+        """Free the slot of *claim*."""
         self._finished += 1
-        if claim in self._suspects:
-            self._suspects.remove(claim)
-            for name in self._claimers:  # the next one may be in any of the queues
-                self._places.hunger(name)
-        self._withhold()
-        self._places.vacate()
+        if self._poison_limit.remove(claim):
+            for name in self._claimers:  # the next poison task may be in any of the queues
+                self._slots.expect_tasks(name)
+        self._hold_back_slots()
+        self._slots.release()
         self._wake_next()
 
-    def _free_thread(self) -> None:
-        """A plain function has ended that nobody waited for any more."""
-        self._withhold()
+    def _thread_freed(self) -> None:
+        """Free the slot of an abandoned plain function that has ended."""
+        self._hold_back_slots()
         self._wake_next()
 
-    def _withhold(self) -> None:
-        """Leave the places to plain functions that still run though nobody waits for them."""
+    def _hold_back_slots(self) -> None:
+        """Leave slots to plain functions that run on after their timeout or cancellation."""
         abandoned = self._threads.abandoned
-        self._places.withhold(abandoned)
-        deaf = abandoned >= self._plan.concurrency
-        if deaf and not self._deaf:
+        self._slots.hold_back(abandoned)
+        has_no_slot = abandoned >= self._options.concurrency
+        if has_no_slot and not self._has_no_slot:
             logger.warning(
-                "worker %s has no place left: %d plain functions run on after their timeout or "
+                "worker %s has no slot left: %d plain functions run on after their timeout or "
                 "cancellation, each in its thread; give what they wait for a timeout of its own",
                 self._worker,
                 abandoned,
             )
-        elif self._deaf and not deaf:
-            logger.info("worker %s has a place again", self._worker)
-        self._deaf = deaf
+        elif self._has_no_slot and not has_no_slot:
+            logger.info("worker %s has a slot again", self._worker)
+        self._has_no_slot = has_no_slot
 
-    def _stop_claim(self, claim: Claim, why: str) -> None:
-        """Stop a task that is not this worker's any more: others may run it by now."""
-        run = self._running.get(claim)
-        if run is not None:
-            logger.warning("task %s of %s %s: it is stopped", claim.task_id, run.claimer.unit, why)
-            run.task.cancel()
-
-    async def _lose_patience(self) -> None:
-        """After the grace of a stopped worker, give back what still runs."""
+    async def _end_grace(self) -> None:
+        """Wait for the end of the grace of a stopped worker, and give back what still runs."""
         await self._stopped.wait(None)
-        if self._running:
+        if self._executions:
             logger.info(
                 "worker %s stops: %d tasks have %.3g s to finish",
                 self._worker,
-                len(self._running),
+                len(self._executions),
                 self._grace.left_s(),
             )
         while not self._grace.passed:
             self._stopped.clear()
             await self._stopped.wait(self._grace.left_s())
-        self._gives_back = True
-        for claim, run in self._running.items():
-            if claim not in run.claimer.telling:
-                logger.warning("task %s did not end in time, given back", claim.task_id)
-        await self._stop_all(_FAREWELL_S)
-
-    async def _stop_all(self, seconds: float) -> None:
-        """Stop what runs; what does not let itself be stopped is given back, and runs on."""
-        for share in (0.75, 0.25):  # again, since on Python 3.11 `asyncio.wait_for` may swallow one
-            tasks = [run.task for run in self._running.values()]
-            for task in tasks:
-                task.cancel()
-            await ended(tasks, share * seconds)
-        for claim, run in list(self._running.items()):
-            logger.error("task %s ignores that it is cancelled, and runs on", claim.task_id)
-            del self._running[claim]
-            run.claimer.finished(Verdict(claim, "release"))
+        self._executions.cancel_new()
+        self._executions.log_late()
+        await self._executions.stop_all(_END_S)
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A claim that runs: for whom, and as what."""
+def _raise_failure(task: RunningTask[None]) -> None:
+    """Raise what *task* has raised."""
+    if not task.cancelled():
+        task.result()
 
-    claimer: Claimer
-    task: Running[Verdict | None]
+
+def _log_blockage(blockage: Blockage) -> None:
+    """Name the task that blocks the event loop. Called from the watchdog's thread."""
+    logger.warning(
+        "%s has blocked the event loop for %.1f s, at %s: leases are kept, but no other task runs; "
+        "await what it waits for, or make it a plain function",
+        blockage.task.removeprefix("holdfast ") or "something",
+        blockage.seconds,
+        blockage.where,
+    )

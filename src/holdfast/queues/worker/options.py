@@ -1,4 +1,4 @@
-"""What a worker is asked to do, checked once."""
+"""The options of a worker, checked once."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ..registry import TaskRegistry
 
 MAX_CONCURRENCY: Final = 10_000
 MIN_LEASE_MS: Final = 1000
-"""Shorter leases would be lost to an ordinary hiccup of a network or a server."""
+"""A short pause of the network or the server would end shorter leases."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a worker does.
+class WorkerOptions:
+    """What a worker serves, and how.
 
     Attributes:
-        namespace: whose queues.
-        registry: what may run.
-        weights: queue → its share of the places while all queues have tasks.
+        namespace: of the queues.
+        registry: the tasks that may run.
+        weights: queue → its share of the slots while all queues have tasks.
         concurrency: tasks that run at once.
         lease_ms: life of a claim without renewal.
-        grace_s: what running tasks are given to finish when the worker is stopped.
-        unknown_ms: how long a task that the registry does not have waits for a worker that has it.
+        grace_s: seconds that running tasks have to finish when the worker is stopped.
+        unknown_ms: how long a task that is not in the registry waits for a worker that knows it.
     """
 
     namespace: Namespace
@@ -51,10 +51,10 @@ class Plan:
         grace: Duration,
         unknown_timeout: Duration,
     ) -> Self:
-        """The plan that these options of `hf.worker` make, which is where they are explained.
+        """Check the options of `hf.worker`, which explains them.
 
         Raises:
-            ValueError, TypeError: one of them is wrong; the message says which, and why.
+            ValueError, TypeError: an option is wrong; the message says which, and why.
         """
         concurrency = checked_int(concurrency, "concurrency", 1, MAX_CONCURRENCY)
         lease_ms = to_ms(lease, "lease")

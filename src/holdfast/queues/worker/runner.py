@@ -1,4 +1,4 @@
-"""Runs one claimed task and says what is to become of it."""
+"""Runs one claimed task and decides how to settle it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,8 @@ from types import TracebackType
 from typing import Any, Final
 
 from ...core.codec import JSON, encoded
-from ...core.concurrency._async.waiting import (
-    Cancelled,
-    being_cancelled,
-    current_running,
-    is_current,
-    time_limit,
-)
+from ...core.concurrency._async.background_task import current_task, is_cancelling, is_current_task
+from ...core.concurrency._async.cancellation import Cancelled, time_limit
 from ...core.concurrency.thread_pool import Threads
 from ...core.error_text import described, error_text, log_safely, type_name
 from ...core.names import Unit
@@ -29,24 +24,25 @@ from ...errors import DecodeError, PayloadTooLarge, UnknownTask, on_one_line
 from ...errors.records import logger_of
 from ..envelope import Envelope, is_newer
 from ..registry import Task, TaskRegistry
-from .claim import Claim, Verb, Verdict
+from .claim import Claim
 from .running_task import RunningTask, enter
+from .step import Settlement, Verb
 
 logger = logger_of("holdfast.worker")
 
 _REASON_LIMIT: Final = 500
-"""Characters of a reason that are kept: enough to see what it was, the rest is in the log."""
+"""Characters of a reason that are stored; the log has the rest."""
 
 
 class Runner:
     """Runs tasks of one queue.
 
     Args:
-        registry: what may run.
+        registry: the tasks that may run.
         unit: the queue.
-        threads: where plain functions run.
-        unknown_ms: how long a task that the registry does not have waits for a worker that does.
-        telemetry: is told of what runs.
+        threads: run plain functions.
+        unknown_ms: how long a task that is not in the registry waits for a worker that knows it.
+        telemetry: records what runs.
     """
 
     def __init__(
@@ -62,10 +58,10 @@ class Runner:
         self._telemetry = telemetry
         self._threads = threads
         self._unknown_ms = unknown_ms
-        self._unknown: set[str] = set()  # names that were complained about
+        self._unknown: set[str] = set()  # names that were logged
 
-    async def run(self, claim: Claim) -> Verdict:
-        """Run the task of *claim*. Whatever it does, there is a verdict.
+    async def run(self, claim: Claim) -> Settlement:
+        """Run the task of *claim*, and return its settlement, whatever the task does.
 
         Raises:
             Cancelled: the worker stops, or has lost the lease.
@@ -79,32 +75,32 @@ class Runner:
             task = self._registry.get(envelope.task)
             args, kwargs = task.converted(envelope.args, envelope.kwargs)
         except (DecodeError, UnknownTask) as error:
-            verdict = self._refused(claim, envelope, error)
-        except BaseException as error:  # of a type of the user's among the arguments
+            settlement = self._refused(claim, envelope, error)
+        except BaseException as error:  # an argument type of the user raised it
             if task is None or envelope is None:
                 raise
-            raised, verdict = error, _failed(claim, task, error)
-            with self._told(claim, envelope.trace, task.name) as work:
-                work.ended(verdict.verb, type_name(type(error)))
+            raised, settlement = error, _failed(claim, task, error)
+            with self._recorded(claim, envelope.trace, task.name) as work:
+                work.ended(settlement.verb, type_name(type(error)))
         else:
             enter_trace(envelope.trace)
-            with self._told(claim, envelope.trace, task.name) as work:
+            with self._recorded(claim, envelope.trace, task.name) as work:
                 enter_trace(work.trace)
-                verdict, raised = await self._ended(claim, envelope, task, args, kwargs)
-                work.ended(verdict.verb, type_name(type(raised)) if raised is not None else "")
+                settlement, raised = await self._outcome(claim, envelope, task, args, kwargs)
+                work.ended(settlement.verb, type_name(type(raised)) if raised is not None else "")
         name = envelope.task if envelope else ""
-        level = _LEVELS[verdict.verb]
-        if verdict.verb == "park":
+        level = _LEVELS[settlement.verb]
+        if settlement.verb == "park":
             level = logging.DEBUG if name in self._unknown else level
             self._unknown.add(name)
         if logger.isEnabledFor(level):
-            self._log(level, verdict, name, time.monotonic() - started, raised)
-        return verdict
+            self._log(level, settlement, name, time.monotonic() - started, raised)
+        return settlement
 
-    async def _ended(
+    async def _outcome(
         self, claim: Claim, envelope: Envelope, task: Task[..., Any], args: Any, kwargs: Any
-    ) -> tuple[Verdict, BaseException | None]:
-        """Run the function. Return the verdict, and the exception that it raised, if any."""
+    ) -> tuple[Settlement, BaseException | None]:
+        """Run the function. Return the settlement, and the exception that it raised, if any."""
         running = RunningTask(
             claim.task_id,
             task.name,
@@ -113,15 +109,15 @@ class Runner:
             claim.token,
             envelope.enqueued_ms,
         )
-        here = current_running()
+        here = current_task()
         try:
             result = await self._invoke(task, running, args, kwargs)
             return _done(claim, task, result), None
         except Cancelled:
             raise
-        except BaseException as error:  # whatever it is, the task raised it
-            # But a coroutine that is closed, with its loop for example, gets one from outside.
-            if type(error) is GeneratorExit and not is_current(here):
+        except BaseException as error:  # the task raised it
+            # Only a GeneratorExit may come from outside, if the loop closes this coroutine.
+            if type(error) is GeneratorExit and not is_current_task(here):
                 raise
             return _failed(claim, task, error), error
 
@@ -152,49 +148,52 @@ class Runner:
             if _is_awaitable(result):  # an async function behind a plain decorator
                 return await result
         except Cancelled as error:
-            if being_cancelled():
+            if is_cancelling():
                 raise
             raise RuntimeError("the task cancelled itself") from error
         return result
 
     def _refused(
         self, claim: Claim, envelope: Envelope | None, error: DecodeError | UnknownTask
-    ) -> Verdict:
-        """What nobody here can run is counted as well; never under a name that is a stranger's."""
+    ) -> Settlement:
+        """Return the settlement of a task that cannot run here, and record the attempt.
+
+        A name that is not in the registry is no label: another program may choose any number.
+        """
         name = ""
         if isinstance(error, UnknownTask):
-            verdict = self._parked(claim, "unknown-task", error)
+            settlement = self._parked(claim, "unknown-task", error)
         elif envelope is not None:
             name = envelope.task
-            verdict = _dead(claim, "bad-arguments", error)
+            settlement = _dead(claim, "bad-arguments", error)
         elif is_newer(claim.body):
-            verdict = self._parked(claim, "unknown-version", error)
+            settlement = self._parked(claim, "unknown-version", error)
         else:
-            verdict = _dead(claim, "undecodable", error)
-        with self._told(claim, envelope.trace if envelope else None, name) as work:
-            work.ended(verdict.verb, type_name(type(error)))
-        return verdict
+            settlement = _dead(claim, "undecodable", error)
+        with self._recorded(claim, envelope.trace if envelope else None, name) as work:
+            work.ended(settlement.verb, type_name(type(error)))
+        return settlement
 
-    def _told(
+    def _recorded(
         self, claim: Claim, trace: TraceContext | None, name: str
     ) -> AbstractContextManager[Activity]:
-        """One attempt at a task; *name* is empty for one that is not in the registry."""
+        """Record one attempt; *name* is empty for a task that is not in the registry."""
         facts: dict[str, Fact] = {"id": claim.task_id, "task": name, "attempt": claim.attempt}
         return during(self._telemetry, "process", self._unit, trace=trace, facts=facts)
 
-    def _parked(self, claim: Claim, kind: str, error: Exception) -> Verdict:
-        return Verdict(claim, "park", self._unknown_ms, _reason(kind, str(error)))
+    def _parked(self, claim: Claim, kind: str, error: Exception) -> Settlement:
+        return Settlement(claim, "park", self._unknown_ms, _reason(kind, str(error)))
 
     def _log(
         self,
         level: int,
-        verdict: Verdict,
+        settlement: Settlement,
         name: str,
         duration_s: float,
         raised: BaseException | None,
     ) -> None:
-        """One record per attempt: what became of which task, and how long it took."""
-        claim, trace = verdict.claim, current_trace()
+        """Log one attempt: which task, how it ended, and how long it took."""
+        claim, trace = settlement.claim, current_trace()
         log_safely(
             logger,
             level,
@@ -204,15 +203,15 @@ class Runner:
             on_one_line(self._unit.name),
             claim.attempt,
             duration_s,
-            on_one_line(_OUTCOMES[verdict.verb].format(verdict)),
-            error=None if raised is None else _own_part(raised),
+            on_one_line(_OUTCOMES[settlement.verb].format(settlement)),
+            error=None if raised is None else _without_own_frames(raised),
             extra={
                 "holdfast_task_id": claim.task_id,
                 "holdfast_task": name,
                 "holdfast_queue": self._unit.name,
                 "holdfast_attempt": claim.attempt,
                 "holdfast_duration_s": duration_s,
-                "holdfast_outcome": verdict.verb,
+                "holdfast_outcome": settlement.verb,
                 "holdfast_trace_id": trace.trace_id if trace else "",
                 "holdfast_span_id": trace.span_id if trace else "",
             },
@@ -236,53 +235,53 @@ _PACKAGE: Final = str(Path(__file__).parents[2])
 _TRACEBACK: Final = BaseException.__dict__["__traceback__"]  # a subclass may override it
 
 
-def _done(claim: Claim, task: Task[..., Any], result: Any) -> Verdict:
+def _done(claim: Claim, task: Task[..., Any], result: Any) -> Settlement:
     urgent = task.ack == "now"
     if not task.result_ttl_ms:
-        return Verdict(claim, "done", urgent=urgent)
-    return Verdict(claim, "done", task.result_ttl_ms, _stored(claim, task, result), urgent)
+        return Settlement(claim, "done", urgent=urgent)
+    return Settlement(claim, "done", task.result_ttl_ms, _stored(claim, task, result), urgent)
 
 
 def _stored(claim: Claim, task: Task[..., Any], result: Any) -> bytes:
-    """A result as it is stored. One that cannot be is no failure: the task has done its work."""
+    """Return a result as it is stored; or why it is not stored, because the task is done anyway."""
     if result is None:
         return b"=null"
     try:
         return b"=" + encoded(JSON, result, f"the result of task {task.name!r}")
-    except BaseException as error:  # noqa: BLE001 (its objects may raise whatever they like)
+    except BaseException as error:  # noqa: BLE001 (its objects may raise anything)
         plain = isinstance(error, TypeError | PayloadTooLarge)
         text = error_text(error, _REASON_LIMIT) if plain else described(error, _REASON_LIMIT)
         log_safely(logger, logging.WARNING, "task %s is done, but %s", claim.task_id, text)
         return b"!" + _reason("bad-result", text).encode()
 
 
-def _failed(claim: Claim, task: Task[..., Any], error: BaseException) -> Verdict:
+def _failed(claim: Claim, task: Task[..., Any], error: BaseException) -> Settlement:
     wait_ms = task.retry.wait_ms(claim.failures + 1)
     verb: Verb = "dead" if wait_ms is None else "retry"
     reason = _reason("failed", described(error, _REASON_LIMIT))
-    return Verdict(claim, verb, wait_ms or 0, reason, urgent=task.ack == "now")
+    return Settlement(claim, verb, wait_ms or 0, reason, urgent=task.ack == "now")
 
 
-def _dead(claim: Claim, kind: str, error: Exception) -> Verdict:
-    return Verdict(claim, "dead", text=_reason(kind, str(error)))
+def _dead(claim: Claim, kind: str, error: Exception) -> Settlement:
+    return Settlement(claim, "dead", text=_reason(kind, str(error)))
 
 
 def _reason(kind: str, text: str) -> str:
-    """What is stored of a reason: text that travels, whatever a task has said."""
+    """Return a reason as it is stored: short, and valid UTF-8."""
     reason = f"{kind}: {text}"[:_REASON_LIMIT].encode(errors="backslashreplace").decode()
     return reason[:_REASON_LIMIT]
 
 
 def _is_awaitable(result: Any) -> bool:
-    """Return whether a plain function returned an awaitable; an object that raises is none."""
+    """Return whether a plain function returned an awaitable. An object that raises is not one."""
     try:
         return inspect.isawaitable(result)
     except BaseException:  # noqa: BLE001 (its class may be a property)
         return False
 
 
-def _own_part(error: BaseException) -> BaseException:
-    """The error with the frames of the task only: how we called it is of no use to its author."""
+def _without_own_frames(error: BaseException) -> BaseException:
+    """Return *error* without the frames of Holdfast, which do not help the author of the task."""
     frame: TracebackType | None = _TRACEBACK.__get__(error)
     while frame is not None and frame.tb_frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.tb_next

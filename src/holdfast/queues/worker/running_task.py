@@ -1,4 +1,4 @@
-"""What a running task may know about itself."""
+"""Facts about the running task, for the task itself."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class RunningTask:
     """The task that is running here.
 
     Attributes:
-        task_id: its id; the same in every attempt, so it makes side effects idempotent.
+        task_id: its id. It is the same in every attempt, so it can make side effects idempotent.
         task: its name.
         queue: the queue it came from.
         attempt: 1 for the first.
-        token: grows with every claim of the task: a fence for what it writes elsewhere. That of a
-            first claim is the server's clock in microseconds.
-        enqueued_ms: when its producer says it was enqueued, in ms since 1970; 0 when it did not.
+        token: number that grows with every claim of the task: a fence for what it writes elsewhere.
+            The token of a first claim is the time of the server in microseconds.
+        enqueued_ms: when it was enqueued by the producer's clock, in ms since 1970; 0: not known.
     """
 
     task_id: str
@@ -32,7 +32,7 @@ class RunningTask:
 
     @property
     def enqueued_at(self) -> datetime | None:
-        """When its producer says it was enqueued; None when it did not, or says nonsense."""
+        """Return when it was enqueued, by the producer's clock; None if that is not known."""
         return from_epoch_ms(self.enqueued_ms) if 0 < self.enqueued_ms < MAX_MS else None
 
 
@@ -40,7 +40,7 @@ _running: ContextVar[RunningTask] = ContextVar("holdfast_running_task")
 
 
 def current_task() -> RunningTask:
-    """The task that is running here, in its coroutine or its thread.
+    """Return the task that is running here, in its coroutine or its thread.
 
     Raises:
         LookupError: no task of a worker is running here.
@@ -52,5 +52,5 @@ def current_task() -> RunningTask:
 
 
 def enter(task: RunningTask) -> None:
-    """Say what runs in this context from now on."""
+    """Make *task* the one that runs in this context."""
     _running.set(task)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, for as long as a worker runs."""
+"""Handles Ctrl-C and SIGTERM while a worker runs."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
+from ...core.concurrency.interruption import raise_interruption
+
 _HANDLED: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
 def stopping_on_signals(stop: Callable[[], None], hurry: Callable[[], None]) -> Iterator[None]:
-    """Within the block the first signal calls *stop*, the second one *hurry*.
+    """Call *stop* on the first signal within the block, and *hurry* on the second one.
 
-    With the second one the signals get their usual meaning back, so a third is not caught; and
-    when the block has ended, the second one takes its usual effect after all: `KeyboardInterrupt`
-    or the end of the process.
+    The second signal also restores the default handlers, so a third one is not caught. When the
+    block has ended, the second signal takes its usual effect: `KeyboardInterrupt` or the end of the
+    process.
 
-    Outside of the main thread, which alone may set handlers, nothing happens. Nor does it to a
-    signal that the program handles or ignores in a way of its own, nor in a child that is forked
-    within the block.
+    This does nothing in these cases:
+
+    - outside of the main thread, because other threads must not set handlers
+    - for a signal that the program itself handles or ignores
+    - in a child process that is forked within the block
 
     Args:
-        stop: asks for the end; called from the handler.
-        hurry: asks for it at once; likewise.
+        stop: asks the worker to stop; called from the handler.
+        hurry: asks the worker to stop at once; called from the handler.
     """
     handler = _Handler(stop, hurry)
     try:
@@ -39,7 +43,7 @@ def stopping_on_signals(stop: Callable[[], None], hurry: Callable[[], None]) -> 
 
 
 class _Handler:
-    """What the signals call, in the process that made it.
+    """The handler of both signals, in the process that made it.
 
     Attributes:
         received: the signals so far.
@@ -53,7 +57,7 @@ class _Handler:
         self._usual: dict[int, Any] = {}
 
     def __call__(self, number: int, _: FrameType | None) -> None:
-        if os.getpid() != self._owner:  # a child of a task, which has inherited this
+        if os.getpid() != self._owner:  # a forked child has inherited this handler
             self.restore()
             signal.raise_signal(number)
             return
@@ -65,18 +69,19 @@ class _Handler:
             self._hurry()
 
     def set(self) -> None:
-        """Handle the signals that have their usual meaning."""
+        """Handle the signals that have their default handler."""
         for number in _HANDLED:
             usual = signal.getsignal(number)
             if usual is signal.SIG_DFL or usual is signal.default_int_handler:
                 try:
                     signal.signal(number, self)
-                except ValueError:  # not in the main thread
+                except ValueError as error:  # not in the main thread
+                    raise_interruption(error)
                     return
                 self._usual[number] = usual
 
     def restore(self) -> None:
-        """Give them their usual meaning back, unless a task has set another one."""
+        """Restore the default handlers, except where a task has set another one."""
         for number, usual in self._usual.items():
             if signal.getsignal(number) is self:
                 signal.signal(number, usual)

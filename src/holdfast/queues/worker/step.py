@@ -1,29 +1,104 @@
-"""What a claimer asks the server for."""
+"""What a worker asks of its queue in one step."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Final, Literal
 
-from .claim import Verdict
+from ...core.names import Unit
+from ...core.script import Script
+from .. import keys
+from .claim import MAX_CRASHES, Claim
+
+STEP: Final = Script.load("holdfast.queues", "step")
+
+STEP_LIMIT: Final = 64
+"""Settlements and claims in one step at most. A kill repeats no more finished tasks than this."""
+
+Verb = Literal["done", "retry", "dead", "release", "park"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """How a claimed task ended, for the next step to store.
+
+    Attributes:
+        claim: the task.
+        verb: `done`, `retry`, `dead`, `release` (back to the front, no attempt is counted) or
+            `park` (until a worker comes that knows the task, no attempt is counted).
+        ms: how long to keep the result (done), to wait (retry) or to park in all.
+        text: the result as it is stored (done), or the reason.
+        urgent: whether the server must store it at once, in a step of its own.
+    """
+
+    claim: Claim
+    verb: Verb
+    ms: int = 0
+    text: str | bytes = ""
+    urgent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step that was asked for, and not answered yet.
+    """One call of `step.lua`.
 
     Attributes:
-        writer: who asks, as the ledger knows it.
-        number: the how-manieth step of the writer this is.
-        channel: where this worker waits; empty when the step only settles.
+        writer: name of the worker in the ledger.
+        number: number of the step, counted by its writer.
+        channel: where the worker is notified; empty if the step only settles.
         want: tasks to claim at most.
-        suspects: of these, tasks that may be the next to kill their worker.
-        verdicts: what is settled.
+        poison_limit: of these, poison tasks at most.
+        settlements: what is settled.
     """
 
     writer: str
     number: int
     channel: str = ""
     want: int = 0
-    suspects: int = 0
-    verdicts: Sequence[Verdict] = ()
+    poison_limit: int = 0
+    settlements: Sequence[Settlement] = ()
+
+    def arguments(self, worker: str, lease_ms: int) -> list[str | bytes | int]:
+        """Return ARGV of the script."""
+        args: list[str | bytes | int] = [self.writer, self.number, self.channel, worker]
+        args += [self.want, self.poison_limit, lease_ms, MAX_CRASHES]
+        for each in self.settlements:
+            args += [each.claim.key, each.claim.token, each.verb, each.ms, each.text]
+        return args
+
+    def result_keys(self, unit: Unit) -> list[bytes]:
+        """Return the keys for the results of the tasks that are done."""
+        done = [each.claim.key for each in self.settlements if each.verb == "done"]
+        prefix = keys.result(unit, "").encode() if done else b""
+        return [prefix + key for key in done]
+
+
+@dataclass(frozen=True, slots=True)
+class StepReply:
+    """What `step.lua` returns.
+
+    Attributes:
+        asked_at: when the worker sent the call, in seconds of `since_boot`.
+        wait_ms: milliseconds until a task is due or a lease ends; -1 if neither is known.
+        left: number of tasks of the queue that are not dead; -1 if they were not counted.
+        accepted: a digit for each settlement: `1` if the worker still held the task.
+        missing: number of tasks that are in no list; below 0: of ids without a task.
+        claims: what the worker holds now.
+        ended: id and token of each claim of this worker with an ended lease, one after the other.
+    """
+
+    asked_at: float
+    wait_ms: int
+    left: int
+    accepted: str
+    missing: int
+    claims: list[Claim]
+    ended: Sequence[bytes]
+
+    @classmethod
+    def parsed(cls, asked_at: float, reply: Sequence[Any]) -> StepReply:
+        """Return the *reply* of the script."""
+        wait_ms, left, accepted, missing, claims, ended = reply
+        held = list(Claim.parsed(claims))
+        return cls(asked_at, wait_ms, left, accepted.decode(), missing, held, ended)

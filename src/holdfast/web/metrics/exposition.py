@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from ... import Pace, QueueStats, ServerFacts
+from ... import QueueStats, ServerFacts, Throughput
 from ...inspect.survey import Kind, Survey
 from .bounded_labels import BoundedLabel
 
@@ -66,7 +66,7 @@ class _QueueMetrics:
     """One queue: its numbers, what ended in the last whole minute, its workers."""
 
     stats: QueueStats
-    ended: Pace
+    ended: Throughput
     oldest_s: float
     workers: int
 
@@ -80,7 +80,7 @@ def _of_queues(survey: Survey, most: int) -> Iterator[Metric]:
     found = {
         name: _QueueMetrics(
             stats,
-            survey.paces[name][0],
+            survey.throughputs[name][0],
             survey.waited(name),
             len(survey.serving(name)),
         )

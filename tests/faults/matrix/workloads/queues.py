@@ -19,7 +19,7 @@ from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults import chores, workman
 from queues.faults.crew import each_call_is_one_task, each_claim_ran_once
-from queues.faults.places import Places
+from queues.faults.queue_snapshot import QueueSnapshot
 
 LEASE_S = 1.0
 AT_ONCE = 4
@@ -111,7 +111,7 @@ class Queues(Workload):
             self.scene.client() as raw,
             Holdfast.from_url(self.url, namespace=self.namespace) as hf,
         ):
-            places = Places.read(raw, self._unit)
+            places = QueueSnapshot.read(raw, self._unit)
             dead = {task.task_id for task in hf.queue(chores.QUEUE).dead(limit=1000)}
             counted = {
                 op.fields["task_id"]: _result(hf, op.fields["task_id"])
@@ -124,7 +124,7 @@ class Queues(Workload):
         for worker in self._workers:
             if not worker.is_alive():  # a task killed it, as late as now
                 worker.start()
-        places = Places.read(raw, self._unit)
+        places = QueueSnapshot.read(raw, self._unit)
         return not places.under_way and not places.ready
 
 

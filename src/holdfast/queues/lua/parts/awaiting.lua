@@ -1,10 +1,11 @@
--- Who waits for a task to end (see queues/lua/await.lua).
+-- The callers that wait for a task to end (see queues/await).
 
--- The HASH id -> channels, separated by blanks, as the function below takes it; false while it is empty.
+-- Returns *key*, the HASH id -> channels separated by blanks; false while it is empty.
 local function awaited_in(key)
-  return redis.call('EXISTS', key) == 1 and key
+  return redis.call('HLEN', key) > 0 and key
 end
 
+-- Notifies every caller that waits for the task *id*. *awaited* is what `awaited_in` returned.
 local function notify_awaiting(awaited, id)
   local channels = awaited and redis.call('HGET', awaited, id)
   if channels then

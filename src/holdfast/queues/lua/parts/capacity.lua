@@ -1,7 +1,7 @@
--- How many tasks may wait in a queue.
+-- The number of tasks that may be queued or delayed at once.
 
--- The capacity (0: no limit), and whether the one that was given contradicts it. The first one to
--- give one sets it.
+-- Returns the capacity (0: no limit), and whether *given* contradicts it. The first capacity that is
+-- given is stored; '' gives none.
 local function capacity_of(settings, given)
   local stored = tonumber(redis.call('HGET', settings, 'capacity') or nil)
   if given == '' then

@@ -1,22 +1,22 @@
--- Tasks whose lease is over.
--- Expects: record, unfinished.
+-- Takes tasks back when their lease has ended.
+-- Expects: record, return_task.
 
-local RECLAIM_LIMIT = 64  -- looked at per step: the next worker goes on
+local RECLAIM_LIMIT = 64  -- leases per step: the next step of a worker continues
 
--- Takes back what dead workers held; the old deadline of a task is its place among the due ones.
--- Returns how many were taken back, and the id and the token of each claim of this worker whose lease
--- is over, one after the other. A step extends no claim: the worker may have forgotten some of them,
--- after a rollback for example. The worker renews those that it holds (queues/renew), and releases
--- the others.
+-- Takes back the tasks of workers that vanished. A task becomes due at the end of its lease. Returns
+-- how many were taken back. Also returns the id and the token of each claim that this worker itself
+-- let end, one after the other: the worker then renews what it runs (queues/renew) and releases the
+-- rest. The step does not extend these leases, because the worker may not know the claims any more,
+-- after a rollback of the server for example.
 local function reclaim(step, channel, max_crashes)
-  local expired = redis.call('ZRANGE', step.leases, '-inf', step.now_ms, 'BYSCORE', 'LIMIT', 0,
+  local ended = redis.call('ZRANGE', step.leases, '-inf', step.now_ms, 'BYSCORE', 'LIMIT', 0,
     RECLAIM_LIMIT, 'WITHSCORES')
-  local taken, questioned = 0, {}
-  for i = 1, #expired, 2 do
-    local id, task = expired[i], parse_record(redis.call('HGET', step.state, expired[i]))
+  local taken, own = 0, {}
+  for i = 1, #ended, 2 do
+    local id, task = ended[i], parse_record(redis.call('HGET', step.state, ended[i]))
     if task.note:match('^%S+') == channel then
-      questioned[#questioned + 1] = id
-      questioned[#questioned + 1] = string.format('%.0f', task.token)
+      own[#own + 1] = id
+      own[#own + 1] = string.format('%.0f', task.token)
     else
       redis.call('ZREM', step.leases, id)
       task.crashes, taken = task.crashes + 1, taken + 1
@@ -25,10 +25,10 @@ local function reclaim(step, channel, max_crashes)
       elseif task.crashes >= max_crashes then
         move_to_dead(step, id, task, 'crashed: ' .. task.crashes .. ' workers vanished while they ran it')
       else
-        put_back(step, id, task, 'crashed: its worker vanished')
-        redis.call('ZADD', step.due[task.priority], expired[i + 1], id)
+        write_queued(step, id, task, 'crashed: its worker vanished')
+        add_due(step, id, task.priority, ended[i + 1])
       end
     end
   end
-  return taken, questioned
+  return taken, own
 end

@@ -1,7 +1,7 @@
--- What a queue remembers of a task from its first claim on (see queues/keys.py).
+-- The record of a task, from its first claim on (see queues/keys.py).
 -- Expects: awaiting.
 --
--- *step* has the keys of the queue, `now_ms`, and in `ended` how many tasks have ended.
+-- *step* has the keys of the queue, `now_ms`, and in `ended` how many tasks this step has ended.
 
 local function parse_record(text)
   local token, attempts, crashes, priority, expires, parked, note =
@@ -26,22 +26,14 @@ local function write_record(step, id, task, note)
   redis.call('HSET', step.state, id, packed_record(task, note))
 end
 
+local function add_due(step, id, priority, at_ms)
+  redis.call('ZADD', step.due[priority], at_ms, id)
+  step.has_due[priority] = true
+end
+
 local function move_to_dead(step, id, task, reason)
   step.ended.dead = step.ended.dead + 1
   write_record(step, id, task, reason)
   redis.call('ZADD', step.dead, step.now_ms, id)
-  notify_awaiting(step.awaited, id)
-end
-
--- Stores the *text* of a done task under *result* for *ms*; 0: no result is wanted.
-local function settle_done(step, id, record, ms, text, result)
-  if ms > 0 then
-    local attempts = record:match('^%d+:(%d+)') or '0'
-    local stored = 'done:' .. attempts .. ':' .. string.format('%.0f', step.now_ms) .. ':' .. text
-    redis.call('SET', result, stored, 'PX', ms)
-  else
-    redis.call('DEL', result)  -- that of an earlier task of this id
-  end
-  step.ended.done = step.ended.done + 1
   notify_awaiting(step.awaited, id)
 end

@@ -28,7 +28,7 @@ async def show(view: PageRequest) -> dict[str, Any]:
     """Return the totals, the queues that wait longest, the workers and the servers."""
     found = await survey(view.hf, SURVEY)
     queues = found.queues
-    pace = merged(found.paces.values())[-MINUTES:]
+    pace = merged(found.throughputs.values())[-MINUTES:]
     died = sum(minute.dead for minute in pace)
     waits = {name: found.waited(name) for name in queues}
     slowest = sorted(queues, key=lambda name: (-waits[name], -queues[name].ready))[:MAX_QUEUES]
@@ -46,7 +46,12 @@ async def show(view: PageRequest) -> dict[str, Any]:
         "slots": sum(worker.concurrency for worker in found.alive),
         "servers": found.servers,
         "slowest": [
-            {"name": name, "stats": queues[name], "waits": waits[name], "pace": found.paces[name]}
+            {
+                "name": name,
+                "stats": queues[name],
+                "waits": waits[name],
+                "pace": found.throughputs[name],
+            }
             for name in slowest
         ],
     }

@@ -31,7 +31,7 @@ async def show_queues(view: PageRequest) -> dict[str, Any]:
     names, stats = await _ordered(view, found, order)
     shown, where = page_of(view, names)
     stats |= await _stats(view.hf, [name for name in shown if name not in stats])
-    paces = await for_each(shown, lambda name: view.hf.queue(name).pace(MINUTES))
+    paces = await for_each(shown, lambda name: view.hf.queue(name).throughput(MINUTES))
     workers = await view.hf.workers()
     return {
         **where,
@@ -74,7 +74,7 @@ async def show_queue(view: PageRequest) -> dict[str, Any]:
     """Return one queue."""
     name = view.required("name")
     queue = view.hf.queue(name)
-    stats, pace = await queue.stats(), await queue.pace(MINUTES)
+    stats, pace = await queue.stats(), await queue.throughput(MINUTES)
     return {
         "name": name,
         "known": await is_known(view.hf, name, stats),

@@ -1,8 +1,12 @@
--- Where one task is.
+-- Finds one task in the keys of its queue.
 
--- Its state; an instant (ms: when it is due, its lease ends, or it died); its record and its body; of
--- one that has ended, its result instead. *queue* has the keys of the queue, and that of the result.
-local function standing(queue, id, now_ms)
+-- Returns four values as an array:
+--   its state: queued, delayed, running, dead, ended or unknown
+--   an instant (ms): when it is due, its lease ends, or it died
+--   its record
+--   its envelope; of a task that has ended, its result
+-- *queue* has the keys of the queue, and `result`, the key of the task's result.
+local function find_task(queue, id, now_ms)
   local body = redis.call('HGET', queue.bodies, id)
   if not body then
     local ended = redis.call('GET', queue.result)

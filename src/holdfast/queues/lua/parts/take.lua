@@ -1,9 +1,9 @@
--- From which lines the next tasks come.
--- Expects: pass_over, grant, claim.
+-- Takes the next tasks from the due sets and the ready lists of a queue.
+-- Expects: skip_tombstones, record, claims, claim.
 
-local PASS_LIMIT = 1024  -- suspects passed over in one line; behind more, no task is looked at
+local SKIP_LIMIT = 1024  -- poison tasks skipped in one set; tasks behind more are not examined
 
--- Claims what can be claimed of *ids*. Returns those that stay in line.
+-- Claims what can be claimed of *ids*. Returns those that stay queued, as a set.
 local function claim_all(step, claims, ids, priority)
   local staying = {}
   if #ids > 0 then
@@ -19,12 +19,11 @@ local function claim_all(step, claims, ids, priority)
   return staying
 end
 
--- Due tasks come before the others of their priority.
-local function claim_due(step, claims, priority)
-  local due, passed_over = step.due[priority], 0
-  while room(step, claims) > 0 and passed_over < PASS_LIMIT do
+local function take_due(step, claims, priority)
+  local due, skipped = step.due[priority], 0
+  while step.has_due[priority] and room(step, claims) > 0 and skipped < SKIP_LIMIT do
     local ids, found = {}, redis.call('ZRANGE', due, '-inf', step.now_ms, 'BYSCORE', 'LIMIT',
-      passed_over, room(step, claims), 'WITHSCORES')
+      skipped, room(step, claims), 'WITHSCORES')
     if #found == 0 then
       break
     end
@@ -34,7 +33,7 @@ local function claim_due(step, claims, priority)
     local staying = claim_all(step, claims, ids, priority)
     for _, id in ipairs(ids) do
       if staying[id] then
-        passed_over, claims.looked_at = passed_over + 1, claims.looked_at - 1
+        skipped, claims.looked_at = skipped + 1, claims.looked_at - 1
       else
         redis.call('ZREM', due, id)
       end
@@ -42,19 +41,19 @@ local function claim_due(step, claims, priority)
   end
 end
 
-local function claim_ready(step, claims, priority)
+local function take_ready(step, claims, priority)
   local ready = step.ready[priority]
-  while room(step, claims) > 0 do
+  while step.has_ready[priority] and room(step, claims) > 0 do
     local ids = redis.call('LPOP', ready, room(step, claims))
     if not ids or #ids == 0 then
       break
     end
-    local others = without_left_over(step.left_over, ids)
-    claims.looked_at = claims.looked_at + #ids - #others
-    local staying = claim_all(step, claims, others, priority)
-    for _, id in ipairs(others) do
+    local tasks = without_tombstones(step.tombstones, ids)
+    claims.looked_at = claims.looked_at + #ids - #tasks
+    local staying = claim_all(step, claims, tasks, priority)
+    for _, id in ipairs(tasks) do
       if staying[id] then
-        redis.call('ZADD', step.due[priority], step.now_ms, id)
+        add_due(step, id, priority, step.now_ms)
       end
     end
   end

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- queues/pace: how many tasks ended in each of the last minutes.
+-- queues/throughput: return how many tasks ended in each of the last minutes.
 --
--- KEYS[1]  HASH    pace   minute modulo 120 -> minute:done:retried:dead
--- returns  array   two: the present minute since 1970, and all values
+-- KEYS[1]  HASH    throughput  minute modulo 120 -> minute:done:retried:dead
+-- returns  array   two: the current minute since 1970, and all values
 -- include clock
 
 local now_ms = clock()

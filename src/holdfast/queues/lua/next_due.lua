@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- queues/look: when the next task may be claimed.
+-- queues/next_due: return how long it takes until the next task may be claimed.
 --
 -- KEYS[1]  LIST    ready_h  ids, the next one first
 -- KEYS[2]  LIST    ready_m
@@ -7,7 +7,7 @@
 -- KEYS[4]  ZSET    due_h    ids, scored by when they may run (ms)
 -- KEYS[5]  ZSET    due_m
 -- KEYS[6]  ZSET    due_l
--- returns  int     ms until then, 0 for now, -1 when nothing waits
+-- returns  int     ms until then, 0 for now, -1 if no task is queued or delayed
 -- include clock
 
 local now_ms = clock()

@@ -1,4 +1,4 @@
-"""Where the tasks of a queue are, read from its keys and not by its scripts: `Places`."""
+"""The ids in the keys of a queue, read without its scripts."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from holdfast.queues import keys
 
 
 @dataclass(frozen=True)
-class Places:
-    """The ids in every key of a queue, all of one moment.
+class QueueSnapshot:
+    """The ids in every key of a queue at one moment.
 
     Attributes:
-        bodies: every task there is.
-        state: those that were claimed before.
-        leases: those that run.
-        ready: those in line.
-        due: those that wait for their time.
-        dead: those that were given up.
-        expiring: those that wait, and not for ever.
-        left_over: cancelled ones that still stand in line.
+        bodies: all tasks.
+        state: tasks that were claimed at least once.
+        leases: running tasks.
+        ready: tasks in a ready list.
+        due: tasks in a due set.
+        dead: dead tasks.
+        expiring: queued tasks that expire.
+        tombstones: cancelled tasks that are still in a ready list.
     """
 
     bodies: frozenset[bytes]
@@ -33,24 +33,24 @@ class Places:
     due: tuple[bytes, ...]
     dead: tuple[bytes, ...]
     expiring: frozenset[bytes] = frozenset()
-    left_over: frozenset[bytes] = frozenset()
+    tombstones: frozenset[bytes] = frozenset()
 
     @classmethod
     def read(cls, client: redis.Redis | redis.RedisCluster, unit: Unit) -> Self:
-        """Read them in one transaction."""
+        """Read all keys in one transaction."""
         with client.pipeline(transaction=True) as pipe:
             pipe.hkeys(keys.bodies(unit))
             pipe.hkeys(keys.state(unit))
             pipe.zrange(keys.leases(unit), 0, -1)
             pipe.zrange(keys.dead(unit), 0, -1)
             pipe.zrange(keys.expiring(unit), 0, -1)
-            pipe.smembers(keys.left_over(unit))
+            pipe.smembers(keys.tombstones(unit))
             for key in keys.ready(unit):
                 pipe.lrange(key, 0, -1)
             for key in keys.due(unit):
                 pipe.zrange(key, 0, -1)
-            bodies, state, leases, dead, expiring, left_over, *lines = pipe.execute()
-        ready, due = chain(*lines[:3]), chain(*lines[3:])
+            bodies, state, leases, dead, expiring, tombstones, *queued = pipe.execute()
+        ready, due = chain(*queued[:3]), chain(*queued[3:])
         return cls(
             frozenset(bodies),
             frozenset(state),
@@ -59,36 +59,36 @@ class Places:
             tuple(due),
             tuple(dead),
             frozenset(expiring),
-            frozenset(left_over),
+            frozenset(tombstones),
         )
 
     @property
     def under_way(self) -> int:
-        """How many tasks are neither done nor dead."""
+        """Return the number of tasks that are not done and not dead."""
         return len(self.bodies) - len(self.dead)
 
     def check(self) -> None:
-        """Check that each task is in exactly one place, and nothing else is anywhere.
+        """Check that each task is in exactly one key, and that no key has other ids.
 
         Raises:
-            AssertionError: tasks are nowhere, in two places, or no tasks; it names them.
+            AssertionError: an id has no place, several places, or no task; it names the id.
         """
-        in_line = tuple(task for task in self.ready if task not in self.left_over)
-        found = Counter([*self.leases, *in_line, *self.due, *self.dead])
+        queued = tuple(task for task in self.ready if task not in self.tombstones)
+        found = Counter([*self.leases, *queued, *self.due, *self.dead])
         assert not self.bodies - found.keys(), f"nowhere: {self.bodies - found.keys()}"
         assert not found.keys() - self.bodies, f"no tasks: {found.keys() - self.bodies}"
         twice = {task: count for task, count in found.items() if count > 1}
         assert not twice, f"in several places: {twice}"
         assert not self.state - self.bodies, f"remembered: {self.state - self.bodies}"
         claimed = {*self.leases, *self.dead}
-        assert not claimed - self.state, f"claimed by nobody: {claimed - self.state}"
-        waiting = {*in_line, *self.due}
+        assert not claimed - self.state, f"without a record: {claimed - self.state}"
+        waiting = {*queued, *self.due}
         assert not self.expiring - waiting, f"expire, but do not wait: {self.expiring - waiting}"
-        astray = self.left_over - frozenset(self.ready)
-        assert not astray, f"left over, but not in line: {astray}"
+        stray = self.tombstones - frozenset(self.ready)
+        assert not stray, f"tombstones in no ready list: {stray}"
 
 
 def let_leases_end(client: redis.Redis | redis.RedisCluster, unit: Unit) -> None:
-    """As if the time of all leases of a queue had passed."""
+    """End all leases of a queue now."""
     for task_id in client.zrange(keys.leases(unit), 0, -1):
         client.zadd(keys.leases(unit), {task_id: 1})

@@ -1,0 +1,54 @@
+-- The tasks that one step hands over to its worker.
+--
+-- *claims* has these fields:
+--   count, bytes  how many tasks are claimed, and the size of their envelopes
+--   reply         id, token, attempt, crashes and envelope of each, for the worker
+--   taken         true for each id
+--   granted       ids and tokens, for the ledger
+--   leased        scores and ids, written once all are claimed
+--   recorded      ids and records, written once all are claimed
+--   looked_at     how many ids were examined
+--   due_at        since when a task was due, by id
+--   poison_left   whether a poison task stays queued, because this worker runs one already
+
+local CHUNK = 16             -- ids taken from a list or set at once
+local LOOK_LIMIT = 512       -- ids examined in one step: most may be cancelled or expired
+local CLAIM_BYTES = 1048576  -- bytes in one reply, which must arrive in time; the last chunk may exceed it
+
+local function no_claims()
+  return {
+    count = 0, bytes = 0, reply = {}, taken = {}, granted = {}, leased = {}, recorded = {},
+    looked_at = 0, due_at = {}, poison_left = false,
+  }
+end
+
+-- Returns how many ids to examine next.
+local function room(step, claims)
+  if claims.bytes >= CLAIM_BYTES or claims.looked_at >= LOOK_LIMIT then
+    return 0
+  end
+  return math.min(CHUNK, step.want - claims.count)
+end
+
+local function add_to_reply(claims, id, token, attempts, crashes, body)
+  local reply = claims.reply
+  local n = #reply
+  claims.bytes = claims.bytes + #body
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = id, token, attempts, crashes, body
+end
+
+local function add_claim(step, claims, id, token, record)
+  local n = 2 * claims.count
+  claims.taken[id] = true
+  claims.count = claims.count + 1
+  claims.granted[n + 1], claims.granted[n + 2] = id, token
+  claims.leased[n + 1], claims.leased[n + 2] = step.now_ms + step.lease_ms, id
+  claims.recorded[n + 1], claims.recorded[n + 2] = id, record
+end
+
+local function write_claims(step, claims)
+  if claims.count > 0 then
+    redis.call('ZADD', step.leases, unpack(claims.leased))
+    redis.call('HSET', step.state, unpack(claims.recorded))
+  end
+end

@@ -1,0 +1,36 @@
+-- Answers a step that was made before.
+-- Expects: ledger, record, claims.
+
+-- Returns what the step wrote to the ledger: a digit for each settlement, and ids and tokens of its
+-- claims. Raises an error if that is not what a step with so many *settlements* writes.
+local function ledger_entry(ledger, writer, known, settlements)
+  local readable, entry = pcall(cmsgpack.unpack, known)
+  local accepted, granted = nil, nil
+  if readable and type(entry) == 'table' then
+    accepted, granted = entry[1], entry[2]
+  end
+  if type(accepted) ~= 'string' or #accepted ~= settlements or type(granted) ~= 'table' then
+    ledger_damaged(ledger, writer)
+  end
+  for i = 1, #granted, 2 do
+    if type(granted[i]) ~= 'string' or type(granted[i + 1]) ~= 'number' then
+      ledger_damaged(ledger, writer)
+    end
+  end
+  return accepted, granted
+end
+
+-- Returns the reply of a step, repeated: with those of its claims that this worker still holds.
+local function repeat_step(step, accepted, granted)
+  local claims = no_claims()
+  for i = 1, #granted, 2 do
+    local id, token = granted[i], granted[i + 1]
+    local task = parse_record(redis.call('HGET', step.state, id))
+    local body = redis.call('HGET', step.bodies, id)
+    if body and task.token == token and redis.call('ZSCORE', step.leases, id) then
+      redis.call('ZADD', step.leases, 'XX', 'GT', step.now_ms + step.lease_ms, id)
+      add_to_reply(claims, id, string.format('%.0f', token), task.attempts, task.crashes, body)
+    end
+  end
+  return {-1, -1, accepted, 0, claims.reply, {}}
+end

@@ -1,0 +1,59 @@
+-- Puts a task that has not ended back into its queue.
+-- Expects: tombstones, record.
+
+-- Writes the record of a task that is queued again. From now on `expiring` watches its expiry.
+local function write_queued(step, id, task, note)
+  if task.expires > 0 then
+    redis.call('ZADD', step.expiring, task.expires, id)
+    task.expires, step.any_expiring = 0, true
+  end
+  write_record(step, id, task, note)
+end
+
+-- Retries a failed task in *wait_ms*.
+local function retry(step, id, task, wait_ms, reason)
+  task.parked = 0
+  step.ended.retried = step.ended.retried + 1
+  add_due(step, id, task.priority, step.now_ms + wait_ms)
+  write_queued(step, id, task, reason)
+end
+
+-- Puts a task back where it was, without counting the attempt. A task that was due gets its old
+-- score; another one is added to *released*, by priority, and goes to the front of its ready list.
+local function release(step, released, id, task, reason)
+  task.parked = 0
+  task.attempts = task.attempts - 1
+  local due_at = task.note:match('^%S+ %S+ (%d+)$')
+  if due_at or has_tombstone(step.tombstones, id) then
+    add_due(step, id, task.priority, due_at or step.now_ms)
+  else
+    table.insert(released[task.priority], id)
+  end
+  write_queued(step, id, task, reason)
+end
+
+-- Parks a task that this worker does not know, until a worker comes that knows it. The pauses grow
+-- from one second to one minute. After *max_ms* in all, the task is dead.
+local function park(step, id, task, max_ms, reason)
+  local now_ms = step.now_ms
+  task.parked = task.parked > 0 and task.parked or now_ms
+  local parked_ms = now_ms - task.parked
+  if parked_ms >= max_ms then
+    return move_to_dead(step, id, task, reason)
+  end
+  task.attempts = task.attempts - 1
+  write_queued(step, id, task, reason)
+  local pause_ms = math.min(math.max(parked_ms, 1000), 60000, max_ms - parked_ms)
+  add_due(step, id, task.priority, now_ms + pause_ms)
+end
+
+-- Writes *released*, the ids that `release` has collected.
+local function write_released(step, released)
+  for priority = 1, 3 do
+    local ids = released[priority]
+    for i = #ids, 1, -1 do
+      redis.call('LPUSH', step.ready[priority], ids[i])
+      step.has_ready[priority] = true
+    end
+  end
+end

@@ -1,0 +1,188 @@
+"""The claims that run in a worker."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ...core.clock import Deadline
+from ...core.concurrency._async.background_task import RunningTask, spawn, wait_ended
+from ...core.concurrency._async.cancellation import Cancelled
+from ...core.error_text import log_safely, type_name
+from ...errors import HoldfastError
+from ...errors.records import logger_of
+from .claim import Claim
+from .claimer import Claimer
+from .fair_share import MAX_ROUND_TRIP_S
+from .runner import Runner
+from .step import Settlement
+
+logger = logger_of("holdfast.worker")
+
+
+class Executions:
+    """Starts claims, reports their ends to their claimers, and stops them.
+
+    Args:
+        guarded: makes a callback of a function; what the function raises ends the worker.
+        fail: ends the worker with an exception.
+        on_end: called after the end of each claim, in the worker's loop.
+    """
+
+    def __init__(
+        self,
+        guarded: Callable[[Callable[..., object]], Callable[..., None]],
+        fail: Callable[[BaseException], None],
+        on_end: Callable[[Claim], None],
+    ) -> None:
+        self._guarded = guarded
+        self._fail = fail
+        self._on_end = on_end
+        self._running: dict[Claim, _Execution] = {}
+        self._cancels_new = False
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def start(self, claimer: Claimer, runner: Runner, claims: Sequence[Claim]) -> None:
+        """Run *claims*, each in a task of its own."""
+        for claim in claims:
+            if claim.crashes:
+                logger.warning(
+                    "task %s of %s is taken over: %d workers vanished while they ran it",
+                    claim.task_id,
+                    claimer.unit,
+                    claim.crashes,
+                )
+            name = f"holdfast task {claim.task_id} of {claimer.unit}"
+            task = spawn(_run(claim, runner, claimer, self._fail), name)
+            self._running[claim] = _Execution(claimer, task)
+            task.add_done_callback(self._guarded(partial(self._end, claim)))
+            if claimer.is_lost(claim):
+                self.stop(claim, "lost its lease before it began")
+            elif self._cancels_new:
+                task.cancel()
+
+    def stop(self, claim: Claim, why: str) -> None:
+        """Cancel a claim that this worker lost: another worker may run the task by now."""
+        execution = self._running.get(claim)
+        if execution is not None:
+            unit = execution.claimer.unit
+            logger.warning("task %s of %s %s: it is stopped", claim.task_id, unit, why)
+            execution.task.cancel()
+
+    def cancel_new(self) -> None:
+        """Cancel whatever starts from now on."""
+        self._cancels_new = True
+
+    def log_late(self) -> None:
+        """Log each claim that did not end within the grace."""
+        for claim, execution in self._running.items():
+            if claim not in execution.claimer.settling:
+                logger.warning("task %s did not end in time, given back", claim.task_id)
+
+    async def stop_all(self, seconds: float) -> None:
+        """Cancel all claims. Release those that do not end within *seconds*; they run on."""
+        for share in (0.75, 0.25):  # twice: on Python 3.11 `asyncio.wait_for` may swallow one
+            tasks = [execution.task for execution in self._running.values()]
+            for task in tasks:
+                task.cancel()
+            await wait_ended(tasks, share * seconds)
+        for claim, execution in list(self._running.items()):
+            logger.error("task %s ignores that it is cancelled, and runs on", claim.task_id)
+            del self._running[claim]
+            execution.claimer.finished(Settlement(claim, "release"))
+
+    def _end(self, claim: Claim, task: RunningTask[Settlement | None]) -> None:
+        execution = self._running.pop(claim, None)
+        if execution is None:
+            return  # `stop_all` has released it
+        execution.claimer.finished(_settlement_of(claim, task))
+        self._on_end(claim)
+
+
+@dataclass(frozen=True, slots=True)
+class _Execution:
+    """A claim that runs: its claimer, and its task in the loop."""
+
+    claimer: Claimer
+    task: RunningTask[Settlement | None]
+
+
+class PoisonLimit:
+    """Lets a worker run one poison task at a time, so that a crash shows which task caused it."""
+
+    def __init__(self) -> None:
+        self._running: set[Claim] = set()
+        self._asked = Deadline(0)  # until then, another step may bring one
+
+    def next(self, slots: int) -> int:
+        """Return how many poison tasks a step for *slots* may claim: one, or none.
+
+        It is none if a poison task runs or another step may bring one. The other step has
+        `MAX_ROUND_TRIP_S` for that, because its server may be away.
+        """
+        if not slots or self._running or not self._asked.passed:
+            return 0
+        self._asked = Deadline(MAX_ROUND_TRIP_S)
+        return 1
+
+    def answered(self) -> None:
+        """Note that the step which could bring a poison task has ended."""
+        self._asked = Deadline(0)
+
+    def add(self, claims: Sequence[Claim]) -> None:
+        """Count the poison tasks among *claims*, which run from now on."""
+        self._running.update(claim for claim in claims if claim.is_poison)
+
+    def remove(self, claim: Claim) -> bool:
+        """Return whether *claim*, which has ended, was a poison task."""
+        if claim not in self._running:
+            return False
+        self._running.remove(claim)
+        return True
+
+
+async def _run(
+    claim: Claim, runner: Runner, claimer: Claimer, fail: Callable[[BaseException], None]
+) -> Settlement | None:
+    """Run *claim* and return its settlement; None if the server has it already."""
+    try:
+        settlement = await runner.run(claim)
+    except Cancelled:
+        return Settlement(claim, "release")
+    except GeneratorExit:  # this coroutine is closed
+        raise
+    except BaseException as error:  # noqa: BLE001 (a runner must not raise)
+        return _broken(claim, error)
+    if not settlement.urgent:
+        return settlement
+    try:
+        await claimer.settle(settlement)
+    except (Cancelled, HoldfastError):  # the worker ends: its last step settles the task
+        return settlement
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 (the worker ends with it)
+        fail(error)
+        return settlement
+    return None
+
+
+def _settlement_of(claim: Claim, task: RunningTask[Settlement | None]) -> Settlement | None:
+    """Return the settlement of a *task* that has ended, in whatever manner."""
+    if task.cancelled():  # before it began
+        return Settlement(claim, "release")
+    if (error := task.exception()) is not None:
+        return _broken(claim, error)
+    return task.result()
+
+
+def _broken(claim: Claim, error: BaseException) -> Settlement:
+    """Return the settlement of a task that broke the runner. Released, it would break the next."""
+    text = "task %s broke the worker's runner"
+    log_safely(logger, logging.ERROR, text, claim.task_id, error=error)
+    reason = f"failed: {type_name(type(error))} in the worker's runner"
+    return Settlement(claim, "dead", text=reason)
