@@ -60,10 +60,10 @@ def twin(path: Path, half: str = "sync") -> Path:
 
 
 def unasync(source: Path, used: set[str]) -> str:
-    """The blocking half of *source*; the rules it needed are added to *used*.
+    """Return the blocking half of *source*; add the rules that it needed to *used*.
 
-    Names are translated; what stands between them (blanks, strings, comments, signs) is taken over
-    as it is written, with `Async` dropped from the names of classes in it.
+    Names are translated. All other text (blanks, strings, comments, signs) stays as it is, without
+    `Async` in the names of classes.
     """
     text = source.read_text()
     starts = [0]
@@ -97,7 +97,7 @@ def _translated(name: str, used: set[str]) -> str:
 
 
 def formatted(text: str, name: str) -> str:
-    """*text* as ruff would leave it: shorter lines join, imports are sorted anew."""
+    """Return *text* formatted by ruff: lines are joined, imports sorted."""
     ruff = [sys.executable, "-m", "ruff"]
     stdin = ["--stdin-filename", name, "-"]
     for command in (
@@ -111,7 +111,7 @@ def formatted(text: str, name: str) -> str:
 
 
 def main() -> int:
-    """Write the twins, or compare them."""
+    """Write the blocking files, or compare them."""
     check = "--check" in sys.argv
     used: set[str] = set()
     differing = []

@@ -192,6 +192,6 @@ _TOKEN = msgspec.msgpack.encode({**_STANDS, "token": 99})
 
 
 def _entry(client: Any, key: Key, number: int) -> bytes:
-    """The id of a message."""
+    """Return the id of a message."""
     entry: bytes = client.xrange(key("log"))[number - 1][0]
     return entry
