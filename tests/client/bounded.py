@@ -18,7 +18,7 @@ BESIDE_SCRIPTS: Final = {
 SMALL: Final = {
     r"counter:.*:\d+:[01]": "half of the 1,000 samples of a precision",
     r"queue:.*:throughput": "120 minutes",
-    r"feed:.*:(consumers|publishing)": "no more than 100 consumers, and as many uploads as the budget holds",
+    r"feed:.*:(consumers|publishing)": "no more than 100 consumers, and uploads in the budget",
 }
 """Hashes that may be read whole: kind and name of a unit, name of the key, and why."""
 

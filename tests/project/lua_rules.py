@@ -52,7 +52,7 @@ WRITES: Final = {
     "ZADD": "ZSET", "ZINCRBY": "ZSET", "ZPOPMIN": "ZSET", "ZREM": "ZSET",
     "ZREMRANGEBYSCORE": "ZSET",
 }  # fmt: skip
-"""Commands that change data, with the type of key. Add one only if its cost is bounded for a key of any size."""
+"""Commands that change data, with the type of key. Add one only if its cost has a fixed bound."""
 
 KEYLESS: Final = {"TIME"}
 
