@@ -18,7 +18,7 @@ from holdfast import GeoTable
 
 
 def polars(log: Path, table: GeoTable) -> Callable[[int], object]:
-    """One query over the whole file; equal addresses are grouped before they are looked up."""
+    """Return one query over the whole file; equal addresses are grouped before the lookup."""
     data = table.data
     ranges = pl.DataFrame({"start": data.ipv4.starts, "location": data.ipv4.locations})
     ranges = ranges.set_sorted("start")
@@ -54,7 +54,7 @@ def polars(log: Path, table: GeoTable) -> Callable[[int], object]:
 
 
 def duckdb(log: Path, table: GeoTable) -> Callable[[int], object] | None:
-    """The same by DuckDB, if it is installed."""
+    """Return the same query for DuckDB, if it is installed."""
     try:
         import duckdb as library
     except ModuleNotFoundError:
@@ -100,7 +100,7 @@ def duckdb(log: Path, table: GeoTable) -> Callable[[int], object] | None:
 
 
 def textbook(log: Path, table: GeoTable) -> Callable[[int], object]:
-    """The loop of the textbook, with its table in memory: by country only; also of a folder."""
+    """Return the loop of the textbook, by country only; *log* may be a folder."""
     logs = list(log.iterdir()) if log.is_dir() else [log]
     data = table.data
     starts, numbers = data.ipv4.starts.to_list(), data.ipv4.locations.to_list()

@@ -49,12 +49,14 @@ def holdfast(
         streams = nothing.fileno(), to_out, to_err
         process = warm.start(argv, env=whole, cwd=cwd, streams=streams)
     with os.fdopen(out) as read, os.fdopen(err) as errors, ThreadPoolExecutor(2) as readers:
-        told = [readers.submit(each.read) for each in (read, errors)]
+        output = [readers.submit(each.read) for each in (read, errors)]
         try:
             process.wait(patience_s)
         finally:
             process.kill()
-        return subprocess.CompletedProcess(argv, process.wait(), *[each.result() for each in told])
+        return subprocess.CompletedProcess(
+            argv, process.wait(), *[each.result() for each in output]
+        )
 
 
 def on_terminal(*args: str, wait_for: str = "", say: str = "", **env: str) -> tuple[int, str]:

@@ -45,16 +45,16 @@ def test_everything_is_measured_and_nothing_is_left(empty: Server) -> None:
     result = CliRunner().invoke(app, ["bench", "--seconds", "1", "--json", "--url", empty.url])
     assert result.exit_code == 0, result.stderr
     assert "holdfast: this loads redis://" in result.stderr
-    [told] = map(json.loads, result.stdout.splitlines())
-    assert [measure["name"] for measure in told["measures"]] == NAMES
+    [shown] = map(json.loads, result.stdout.splitlines())
+    assert [measure["name"] for measure in shown["measures"]] == NAMES
     assert len(NAMES) == MEASUREMENTS
-    assert all(measure["per_second"] > 0 for measure in told["measures"])
-    assert told["measures"][0]["p50_ms"] <= told["measures"][0]["p99_ms"]
+    assert all(measure["per_second"] > 0 for measure in shown["measures"])
+    assert shown["measures"][0]["p50_ms"] <= shown["measures"][0]["p99_ms"]
     with empty.client() as client:
         info = client.info("server")
     version = info.get("valkey_version", info["redis_version"])
-    assert [server["version"] for server in told["servers"]] == [version]
-    assert told["limits"]
+    assert [server["version"] for server in shown["servers"]] == [version]
+    assert shown["limits"]
     with empty.client() as client:
         assert client.dbsize() == 0
 
@@ -119,7 +119,7 @@ def facts(**changed: object) -> ServerFacts:
     return ServerFacts(**(usual | changed))  # type: ignore[arg-type]
 
 
-def test_what_limits_is_told() -> None:
+def test_the_limit_is_named() -> None:
     """Name the limit by processor time, by the load, and by what the server reports."""
     trip = Measurement(ROUND_TRIP, 1_000, 1.0, 0.25)
     first, second = limits([trip, Measurement(CROWDED, 9, 1.0, 0.97)], [facts()], 0.1, 2)

@@ -67,7 +67,7 @@ def test_a_mailbox_is_shown(hf: Holdfast, run: Run) -> None:
     assert hf.mailbox("jack451").status().unread == 1
 
 
-def test_what_nobody_has_written_to_is_a_typing_error(chat: Chat, hf: Holdfast, run: Run) -> None:
+def test_an_unused_name_is_not_found(chat: Chat, hf: Holdfast, run: Run) -> None:
     """Exit with code 3 and offer a similar name; create nothing."""
     hf.mailbox("jack451").send("x", sender="jill")
     for command in (["show", "828"], ["tail", "828"], ["explain", "828"]):
@@ -145,14 +145,14 @@ def test_what_is_refused(chat: Chat, hf: Holdfast, run: Run) -> None:
     assert len(chat.history()) == 2
 
 
-def test_nobody_holds_back_what_is_kept_by_number(hf: Holdfast, run: Run) -> None:
+def test_no_member_holds_back_what_is_kept_by_number(hf: Holdfast, run: Run) -> None:
     """Name the member that comes too seldom and misses messages."""
     chat = hf.create_chat(["p", "q"], sender="p", body="x", chat_id="few", keep=5)
     for _ in range(9):
         chat.send("x", sender="p")
-    told = run("chat", "explain", "few").stdout
-    assert "no member holds any back" in told
-    assert "'q' has missed 5 messages" in told
+    output = run("chat", "explain", "few").stdout
+    assert "no member holds any back" in output
+    assert "'q' has missed 5 messages" in output
     (row,) = rows(run("chat", "explain", "few", "--json"))
     assert (row["held_back"], row["held_by"], row["since"]) == (0, [], None)
     assert [each["user"] for each in row["missed_by"]] == ["q"]
@@ -171,9 +171,9 @@ def test_who_holds_messages_back_is_named(hf: Holdfast, run: Run) -> None:
 
     inbox = hf.inbox("rosa")
     inbox.ack(inbox.fetch(limit=4)[0])
-    told = run("chat", "explain", "all").stdout
-    assert "4 messages of these are kept for 'nina' alone" in told
-    assert "reads or leaves, or in 7 d if it stays silent" in told
+    output = run("chat", "explain", "all").stdout
+    assert "4 messages of these are kept for 'nina' alone" in output
+    assert "reads or leaves, or in 7 d if it stays silent" in output
     (row,) = rows(run("chat", "explain", "all", "--json"))
     assert (row["held_back"], row["idle_ttl"]) == (10, 604_800.0)
     assert row["held_back_bytes"] > 100
@@ -190,16 +190,16 @@ def test_who_holds_messages_back_is_named(hf: Holdfast, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("overflow", "told"),
+    ("overflow", "output"),
     [("reject", "senders get MailboxFull"), ("drop_oldest", "the oldest one is lost")],
 )
-def test_a_mailbox_that_is_not_read(hf: Holdfast, run: Run, overflow: str, told: str) -> None:
+def test_a_mailbox_that_is_not_read(hf: Holdfast, run: Run, overflow: str, output: str) -> None:
     """Print how many messages fit in, and what happens after that."""
     box = hf.mailbox("jack451", capacity=2, overflow=overflow)  # type: ignore[arg-type]
     box.send("x", sender="jill")
     assert "1 more message fits in." in run("chat", "explain", "jack451", "--mailbox").stdout
     box.send("x", sender="jill")
-    assert told in run("chat", "explain", "jack451", "--mailbox").stdout
+    assert output in run("chat", "explain", "jack451", "--mailbox").stdout
     (row,) = rows(run("chat", "explain", "jack451", "--mailbox", "--json"))
     assert (row["unread"], row["left"]) == (2, 0)
 
@@ -215,7 +215,7 @@ def place(standalone: Server, request: pytest.FixtureRequest) -> Iterator[Holdfa
 
 
 @pytest.mark.parametrize("mailbox", [False, True], ids=["chat", "mailbox"])
-def test_a_listener_hears_everything_and_moves_nobody(
+def test_tail_prints_each_message_once_and_acknowledges_none(
     place: Holdfast, standalone: Server, mailbox: bool
 ) -> None:
     """Print the last messages, then each new one once and in order; acknowledge none."""
@@ -240,7 +240,7 @@ def test_a_listener_hears_everything_and_moves_nobody(
         assert place.chat("jill").members() == {"p": 302, "q": 0}
 
 
-def test_ctrl_c_ends_listening(place: Holdfast, standalone: Server) -> None:
+def test_ctrl_c_ends_tail(place: Holdfast, standalone: Server) -> None:
     """Exit with code 130, without a traceback."""
     place.create_chat(["p"], sender="p", body="hello there", chat_id="c")
     where = {"HOLDFAST_URL": standalone.url, "HOLDFAST_NAMESPACE": place.namespace}
@@ -248,7 +248,7 @@ def test_ctrl_c_ends_listening(place: Holdfast, standalone: Server) -> None:
     assert (code, "Traceback" in shown) == (130, False), shown
 
 
-def test_a_listener_is_told_what_it_misses(place: Holdfast, standalone: Server) -> None:
+def test_tail_warns_of_missed_messages(place: Holdfast, standalone: Server) -> None:
     """Warn of messages that were dropped, and of a chat that was created again."""
     chat = place.create_chat(["p"], sender="p", body="first", chat_id="c", keep=1)
     where = ["--url", standalone.url, "--namespace", place.namespace]
@@ -267,7 +267,7 @@ def test_a_listener_is_told_what_it_misses(place: Holdfast, standalone: Server) 
         assert "was deleted and created again" in tail.output or tail.returncode == 3
 
 
-def test_a_listener_is_told_when_a_chat_ends(place: Holdfast, standalone: Server) -> None:
+def test_tail_ends_when_the_chat_is_deleted(place: Holdfast, standalone: Server) -> None:
     """Exit with code 3 when the chat is deleted."""
     chat = place.create_chat(["p"], sender="p", body="hello", chat_id="c")
     where = ["--url", standalone.url, "--namespace", place.namespace]

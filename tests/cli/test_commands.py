@@ -69,12 +69,12 @@ def test_a_worker_says_what_it_serves_and_where(folder: Path, standalone: Server
         cwd=folder,
     )  # fmt: skip
     shown = standalone.url.replace("redis://", "redis://joe:***@")
-    told = f": {shown}, namespace 'here', queues cli=3, more=1, concurrency 7\n"
-    assert (result.returncode, told in result.stderr) == (0, True), result.stderr
+    output = f": {shown}, namespace 'here', queues cli=3, more=1, concurrency 7\n"
+    assert (result.returncode, output in result.stderr) == (0, True), result.stderr
     assert "secret" not in result.stderr
     result = holdfast(*command, "--embedded", "data", cwd=folder)
-    told = ": the embedded server of 'data', namespace 'holdfast', queues cli=1, concurrency 7\n"
-    assert (result.returncode, told in result.stderr) == (0, True), result.stderr
+    output = ": the embedded server of 'data', namespace 'holdfast', queues cli=1, concurrency 7\n"
+    assert (result.returncode, output in result.stderr) == (0, True), result.stderr
 
 
 def test_sigterm_finishes_what_runs(folder: Path, standalone: Server) -> None:

@@ -50,7 +50,7 @@ def test_nothing_is_found(guild: Holdfast, run: Run) -> None:
     assert "there are no completions 'guild:4'" in nowhere.stderr
 
 
-def test_names_of_strangers_are_harmless(hf: Holdfast, run: Run) -> None:
+def test_untrusted_names_are_escaped(hf: Holdfast, run: Run) -> None:
     """Escape control characters in names."""
     hf.completions("guild:3").add(HOSTILE, id=HOSTILE)
     assert run("complete", "guild:3", "[").stdout == f"{VISIBLE}\t{VISIBLE}\n"
@@ -62,8 +62,8 @@ def test_prefixes_by_the_line(guild: Holdfast, home: Site) -> None:
     assert done.exit_code == 0
     assert done.stdout == "jeff\njennifer\njenny\n\n\n\nCarla Santos\t42\n\n"
     assert "holds a NUL" in done.stderr
-    told = rows(by_line(home, "jef\nx\nja\n", "--json"))
-    assert [(each["prefix"], each["name"]) for each in told] == [("jef", "jeff"), ("ja", "jack")]
+    output = rows(by_line(home, "jef\nx\nja\n", "--json"))
+    assert [(each["prefix"], each["name"]) for each in output] == [("jef", "jeff"), ("ja", "jack")]
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_names_as_one_types(where: dict[str, str], typed: str, found: str) -> No
     ],
     ids=["the first", "the second", "by name only"],
 )
-def test_namesakes(where: dict[str, str], typed: str, found: str) -> None:
+def test_equal_names(where: dict[str, str], typed: str, found: str) -> None:
     """Return the one that the user chose among names that are equal."""
     with Holdfast.from_url(where["HOLDFAST_URL"], namespace=where["HOLDFAST_NAMESPACE"]) as hf:
         hf.completions("jo").add_many([("Li Jo", "1"), ("Li Jo", "2"), ("Li Joy", "3")])

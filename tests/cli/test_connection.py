@@ -47,7 +47,7 @@ def test_a_server_that_does_not_answer_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "output"),
     [
         ("redis//localhost", "'redis//localhost' is no URL of a server: it does not begin with"),
         ("localhost:6379", "expected such as redis://localhost:6379"),
@@ -59,11 +59,11 @@ def test_a_server_that_does_not_answer_is_a_failure() -> None:
         ("redis://localhost?pass_word=secret", "unknown options in the URL: pass_word"),
     ],
 )
-def test_a_mistyped_url_is_wrong_usage(url: str, told: str) -> None:
+def test_a_mistyped_url_is_wrong_usage(url: str, output: str) -> None:
     """Print a sentence that does not show the password."""
     result = invoke("queues", "--url", url)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert told in result.stderr
+    assert output in result.stderr
     assert "sec" not in result.stderr.replace("pass_word=secret", "")
 
 
@@ -76,23 +76,23 @@ def test_a_password_is_not_shown() -> None:
         ("redis://joe@127.0.0.1:1", "redis://joe@127.0.0.1:1 "),
         ("redis+cluster://u:secret@127.0.0.1:1,127.0.0.1:2", "://u:***@127.0.0.1:1,127.0.0.1:2 "),
     ):
-        told = invoke("queues", "--url", url + ("&" if "?" in url else "?") + "socket_timeout=1")
-        assert shown.rstrip() in told.stderr
-        assert "secret" not in told.stderr
-        assert "cret@" not in told.stderr
+        result = invoke("queues", "--url", url + ("&" if "?" in url else "?") + "socket_timeout=1")
+        assert shown.rstrip() in result.stderr
+        assert "secret" not in result.stderr
+        assert "cret@" not in result.stderr
 
 
 def test_a_server_that_refuses_is_a_failure(standalone: Server) -> None:
     """Print the error of the server, without advice for programs."""
     standalone.execute("ACL", "SETUSER", "mouse", "on", ">cheese", "~*", "+ping")
     host = standalone.url.removeprefix("redis://")
-    for login, told in (
+    for login, output in (
         ("mouse:cheese", f"holdfast: redis://mouse:***@{host} refuses: NOPERM"),
         ("mouse:milk", f"holdfast: cannot use redis://mouse:***@{host} ("),
     ):
         result = invoke("queues", "--url", f"redis://{login}@{host}")
         assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-        assert result.stderr.startswith(told), result.stderr
+        assert result.stderr.startswith(output), result.stderr
 
 
 def test_two_servers_are_wrong_usage(data: Path) -> None:
@@ -131,7 +131,7 @@ def test_the_folder_can_come_from_a_variable(data: Path) -> None:
         ["tasks", "cancel", "q", "t", "--yes"], ["tasks", "replay", "q", "--yes"],
     ],
 )  # fmt: skip
-def test_who_only_looks_makes_no_folder(tmp_path: Path, command: list[str]) -> None:
+def test_commands_that_read_create_no_folder(tmp_path: Path, command: list[str]) -> None:
     """Create no empty server because of a typing error."""
     result = invoke(*command, "--embedded", tmp_path / "nosuch")
     assert (result.exit_code, "there is no folder" in result.stderr) == (3, True)

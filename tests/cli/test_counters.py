@@ -62,13 +62,13 @@ def test_one_counter_as_a_chart(hf: Holdfast, run: Run) -> None:
 def test_one_counter_for_scripts(hf: Holdfast, run: Run) -> None:
     """Print every sample."""
     hf.counter("hits", precisions=[10, 100], keep=5).add(10)
-    [told] = rows(run("counters", "show", "hits", "--last", "5m", "--json"))
-    assert (told["counter"], told["precision"], told["total"]) == ("hits", 100, 10)
-    assert told["rate"] == 10 / 300
-    assert [sample["value"] for sample in told["samples"]] in ([0, 0, 10], [0, 10, 0])
-    assert told["samples"][0]["start"].endswith("Z")
-    [told] = rows(run("counters", "show", "hits", "--json"))  # it keeps less than an hour
-    assert (told["precision"], len(told["samples"])) == (100, 5)
+    [output] = rows(run("counters", "show", "hits", "--last", "5m", "--json"))
+    assert (output["counter"], output["precision"], output["total"]) == ("hits", 100, 10)
+    assert output["rate"] == 10 / 300
+    assert [sample["value"] for sample in output["samples"]] in ([0, 0, 10], [0, 10, 0])
+    assert output["samples"][0]["start"].endswith("Z")
+    [output] = rows(run("counters", "show", "hits", "--json"))  # it keeps less than an hour
+    assert (output["precision"], len(output["samples"])) == (100, 5)
 
 
 @pytest.mark.parametrize(

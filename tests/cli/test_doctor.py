@@ -70,7 +70,7 @@ def test_the_rule_can_be_pasted(standalone: Server, home: Site) -> None:
             client.execute_command("ACL", "DELUSER", "pasted")
 
 
-def test_who_may_not_ask_is_told_what_is_missing(standalone: Server) -> None:
+def test_a_missing_right_is_named(standalone: Server) -> None:
     """Name the missing right if the user may not call INFO."""
     with standalone.client() as client:
         rule = (*acl_rule("asking").split(), "-info")
@@ -94,6 +94,6 @@ def test_the_rule_alone_goes_into_other_tools() -> None:
 
 
 @pytest.mark.parametrize("args", [["--user", "a b"], ["--user", ""], ["--namespace", "\ud800"]])
-def test_names_that_cannot_be_are_refused(args: list[str]) -> None:
+def test_impossible_names_are_refused(args: list[str]) -> None:
     """Refuse invalid names before a user pastes them."""
     assert CliRunner().invoke(app, ["acl", *args]).exit_code == 2

@@ -58,7 +58,7 @@ def test_a_terminal_shows_how_far_it_is(
         assert text in shown
 
 
-def test_what_cannot_be_sent_is_told(run: Run, folder: Path) -> None:
+def test_files_that_cannot_be_sent_are_reported(run: Run, folder: Path) -> None:
     """Send the other files, and leave the feed open for another try."""
     gone = folder / "c.log"
     gone.symlink_to(folder / "none")
@@ -72,7 +72,7 @@ def test_what_cannot_be_sent_is_told(run: Run, folder: Path) -> None:
     assert (again.exit_code, again.stdout.split()[-1]) == (0, "sealed"), again.output
 
 
-def test_a_damaged_file_keeps_nobody_waiting(hf: Holdfast, run: Run, folder: Path) -> None:
+def test_a_damaged_file_is_reported(hf: Holdfast, run: Run, folder: Path) -> None:
     """Report it to the sender and the consumers, which reach the end of the feed."""
     (folder / "bad.gz").write_bytes(gzip.compress(b"good\n") + b"no gzip")
     for _ in range(2):
@@ -90,15 +90,15 @@ def test_a_damaged_file_keeps_nobody_waiting(hf: Holdfast, run: Run, folder: Pat
     assert (len(found), damaged) == (801, ["bad"])
 
 
-def test_wrong_settings_are_told(run: Run, folder: Path) -> None:
+def test_wrong_settings_are_reported(run: Run, folder: Path) -> None:
     """Print what can be done from a shell."""
-    for words, told in [
+    for words, output in [
         ((str(folder / "a.log"),), "is no folder"),
         ((str(folder),), "the feed is new: give its consumers"),
         ((str(folder), "--budget", "3"), "--budget needs the consumers too"),
     ]:
         refused = run("logs", "send", *words)
-        assert (refused.exit_code, told in refused.stderr) == (2, True), refused.output
+        assert (refused.exit_code, output in refused.stderr) == (2, True), refused.output
     assert run("logs", "send", str(folder), "--to", "a", "--keep-open").exit_code == 0
     refused = run("logs", "send", str(folder), "--to", "b")
     assert refused.exit_code == 2
@@ -145,7 +145,7 @@ def test_files_that_failed_too_often_are_shown_and_tried_again(
     assert feed.status().failed == 0
 
 
-def test_links_out_of_a_folder_are_sent_only_if_it_is_said(run: Run, folder: Path) -> None:
+def test_links_out_of_a_folder_are_sent_only_with_the_option(run: Run, folder: Path) -> None:
     """Exit with code 1 without the option; the feed stays open."""
     (folder / "days" / "link").symlink_to(__file__)
     sent = run("logs", "send", str(folder), "--share")

@@ -16,7 +16,7 @@ def test_a_sound_namespace(crowd: Holdfast, run: Run, home: Site) -> None:
     assert run("fsck", "--json").stdout == ""
 
 
-def test_damages_are_told(hf: Holdfast, run: Run, home: Site) -> None:
+def test_damages_are_reported(hf: Holdfast, run: Run, home: Site) -> None:
     """Print unit, problem and key; the exit code is that of the worst."""
     home.client.set(f"{home.namespace}:{HOSTILE}", "x")
     strange = run("fsck")
@@ -35,7 +35,7 @@ def test_damages_are_told(hf: Holdfast, run: Run, home: Site) -> None:
     assert [set(each) for each in found] == [{"level", "kind", "name", "key", "what"}] * 2
 
 
-def test_more_than_is_told_is_said(run: Run, home: Site) -> None:
+def test_a_warning_says_that_there_is_more(run: Run, home: Site) -> None:
     """Warn on standard error, so that scripts take it for no damage."""
     key = f"{home.namespace}:{{queue:q}}:due:h"
     home.client.zadd(key, {f"nobody-{n}": n for n in range(1001)})

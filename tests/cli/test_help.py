@@ -30,7 +30,7 @@ def commands(command: object, *path: str) -> Iterator[tuple[str, ...]]:
 
 @pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.long)])
 @pytest.mark.parametrize("path", list(commands(get_command(app))), ids=" ".join)
-def test_an_option_says_what_it_takes_in_words(path: tuple[str, ...], columns: int) -> None:
+def test_help_describes_options_in_words(path: tuple[str, ...], columns: int) -> None:
     """Print no Python types and no ranges; flags take nothing; it fits on the screen."""
     result = CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*path, "--help"])
     assert result.exit_code == 0
@@ -61,7 +61,7 @@ def test_the_help_has_colours_where_they_are_wanted() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_says_of_a_command_what_it_says_itself(name: str) -> None:
+def test_the_list_agrees_with_the_help_of_each_command(name: str) -> None:
     """Compare the table of commands with the help of each."""
     command = get_command(app)
     assert isinstance(command, TyperGroup)

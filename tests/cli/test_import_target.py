@@ -70,7 +70,7 @@ def test_a_wrong_target_is_explained(
 
 
 @pytest.mark.parametrize(
-    ("module", "told"),
+    ("module", "shown"),
     [
         (
             "broken",
@@ -84,15 +84,15 @@ def test_a_wrong_target_is_explained(
     ],
 )
 def test_a_module_that_fails_is_explained(
-    folder: Path, run_in: Callable[[Path], Run], module: str, told: list[str]
+    folder: Path, run_in: Callable[[Path], Run], module: str, shown: list[str]
 ) -> None:
     """Print the error and the lines of the user's own code."""
     result = run_in(folder)("worker", module, "--url", "redis://127.0.0.1:1")
     assert result.exit_code == 1
     lines = result.stderr.splitlines()
     assert lines[0].startswith(f"holdfast: module {module!r} cannot be imported: ")
-    assert len(lines) == len(told)
-    for line, part in zip(lines, told, strict=True):
+    assert len(lines) == len(shown)
+    for line, part in zip(lines, shown, strict=True):
         assert part in line
 
 

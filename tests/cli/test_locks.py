@@ -91,7 +91,7 @@ def test_a_semaphore_is_shown(busy: Holdfast, run: Run) -> None:
     assert "fence" not in row
 
 
-def test_what_nobody_uses_is_not_found(busy: Holdfast, run: Run) -> None:
+def test_a_lock_that_is_not_in_use_is_not_found(busy: Holdfast, run: Run) -> None:
     """Offer similar names; print JSON all the same."""
     for name, hint in (
         ("markt", "did you mean 'market'?"),
@@ -127,7 +127,7 @@ def test_wait_gives_up_after_its_timeout(busy: Holdfast, run: Run) -> None:
         assert f"process {os.getpid()} holds it" in waited.stderr
 
 
-def test_wait_for_a_place_of_a_semaphore(busy: Holdfast, run: Run) -> None:
+def test_wait_for_a_permit_of_a_semaphore(busy: Holdfast, run: Run) -> None:
     """Return while one permit is free."""
     command = ("locks", "wait", "api", "--semaphore", "--timeout", "0")
     assert run(*command).exit_code == 0
@@ -136,6 +136,6 @@ def test_wait_for_a_place_of_a_semaphore(busy: Holdfast, run: Run) -> None:
 
 
 @pytest.mark.parametrize("timeout", ["-1", "nan", "inf", "soon"])
-def test_a_timeout_that_is_none_is_wrong_usage(run: Run, timeout: str) -> None:
+def test_an_invalid_timeout_is_wrong_usage(run: Run, timeout: str) -> None:
     """Refuse it before a server is used."""
     assert run("locks", "wait", "market", "--timeout", timeout).exit_code == 2

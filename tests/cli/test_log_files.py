@@ -51,9 +51,9 @@ def logs(tmp_path: Path) -> Path:
 def test_a_folder_is_counted_once(run: Run, hf: Holdfast, logs: Path, tmp_path: Path) -> None:
     """Count each line once on any number of cores; a second run adds nothing."""
     table = str(write_mmdb(tmp_path / "places.mmdb"))
-    told = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
-    assert told.exit_code == 0, told.output
-    assert told.stdout.splitlines() == [
+    result = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
         f"tally 'daily': 12 lines of 2 files, {2 * len(LOG)} B",
         "2 lines rejected",
     ]
@@ -85,8 +85,8 @@ def test_a_feed_is_counted(run: Run, hf: Holdfast, logs: Path, tmp_path: Path) -
     options = ["--feed", "f", "--consumer", "geo", "--locations", str(locations)]
     for of_one_kind in blocks:  # IPv4, and IPv6
         options += ["--geo", str(of_one_kind)]
-    told = run("logs", "tally", "daily", *options)
-    assert told.exit_code == 0, told.output
+    result = run("logs", "tally", "daily", *options)
+    assert result.exit_code == 0, result.output
     assert hf.tally("daily").total("2011-10-10") == 9
     assert hf.tally("daily").count("country", "US", day="2011-10-10") == 7
 
@@ -161,7 +161,7 @@ def test_ctrl_c_ends_those_who_have_begun(
     ("mode", "said"),
     [("broadcast", "b is 2.0 MiB behind"), ("share", "2.0 MiB to go, a has the oldest file")],
 )
-def test_who_is_slow_is_told(mode: Literal["broadcast", "share"], said: str) -> None:
+def test_the_slowest_consumer_is_named(mode: Literal["broadcast", "share"], said: str) -> None:
     """Name the slowest consumer; if they share the files, the holder of the oldest."""
     now, behind = datetime.now(UTC), {"a": 2**20 * (1 + (mode == "share")), "b": 2**21}
     consumers = tuple(ConsumerStatus(n, True, now, 0, 0, behind[n], 0, 0) for n in behind)
@@ -215,12 +215,12 @@ def test_hostile_values_are_shown_as_what_they_are(run: Run, hf: Holdfast, logs:
 )
 def test_what_is_missing_is_said(run: Run, args: list[str], code: int, said: str) -> None:
     """Print a sentence, and exit with a code."""
-    told = run("logs", *args)
-    assert told.exit_code == code, told.output
-    assert said in told.stderr.replace("\n", " ")
+    result = run("logs", *args)
+    assert result.exit_code == code, result.output
+    assert said in result.stderr.replace("\n", " ")
 
 
-def test_an_extra_that_is_missing_is_told(
+def test_a_missing_extra_is_named(
     run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Print the command that installs it."""
@@ -228,15 +228,15 @@ def test_an_extra_that_is_missing_is_told(
     table = str(write_mmdb(tmp_path / "places.mmdb"))
     for name in ("backports", "compression"):
         monkeypatch.setitem(sys.modules, name, None)  # to be imported it would have to be there
-    told = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
-    assert told.exit_code == 1
-    assert "pip install 'holdfast[zstd]'" in told.stderr.replace("\n", " ")
+    result = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
+    assert result.exit_code == 1
+    assert "pip install 'holdfast[zstd]'" in result.stderr.replace("\n", " ")
 
 
-def test_a_damaged_log_is_told_by_the_exit_code(run: Run, logs: Path, tmp_path: Path) -> None:
+def test_a_damaged_log_sets_the_exit_code(run: Run, logs: Path, tmp_path: Path) -> None:
     """Count the other logs."""
     (logs / "c.gz").write_bytes(gzip.compress(LOG)[:-9])
     table = str(write_mmdb(tmp_path / "places.mmdb"))
-    told = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
-    assert told.exit_code == 1
-    assert "1 file damaged" in told.stdout
+    result = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
+    assert result.exit_code == 1
+    assert "1 file damaged" in result.stdout

@@ -16,7 +16,7 @@ def line_of(*args: object, exc_info: object = None) -> str:
     return LineFormatter("%(levelname)s %(message)s").format(record)
 
 
-def test_no_text_of_strangers_begins_a_line() -> None:
+def test_no_untrusted_text_begins_a_line() -> None:
     """Escape line ends: such a line could pass for a record."""
     said = line_of(FORGED)
     assert said.isprintable()

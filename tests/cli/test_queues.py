@@ -37,7 +37,7 @@ def test_one_queue_is_shown(crowd: Holdfast, run: Run) -> None:
     assert [task["reason"] for task in row["latest_dead"]] == [f"failed: ValueError: {HOSTILE}"] * 2
 
 
-def test_a_queue_that_nobody_has_used_is_a_typing_error(crowd: Holdfast, run: Run) -> None:
+def test_an_unused_queue_is_not_found(crowd: Holdfast, run: Run) -> None:
     """Exit with code 3, and offer a similar name."""
     for command in ("show", "resume", "purge"):
         result = run("queues", command, "crwd")

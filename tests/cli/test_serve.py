@@ -151,7 +151,7 @@ def test_the_secret_may_be_a_variable() -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])
-def test_others_are_let_in_only_with_a_secret_that_is_kept(host: str) -> None:
+def test_other_machines_need_a_permanent_secret(host: str) -> None:
     """Refuse before the socket is opened."""
     result = invoke("--host", host, "--url", "redis://127.0.0.1:1")
     assert (result.exit_code, result.stdout) == (2, "")
@@ -159,7 +159,7 @@ def test_others_are_let_in_only_with_a_secret_that_is_kept(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "shown"),
     [
         (None, "cannot be read: No such file"),
         ("", "holds no secret"),
@@ -168,7 +168,7 @@ def test_others_are_let_in_only_with_a_secret_that_is_kept(host: str) -> None:
         (b"\xff\xfe", "must be text"),
     ],
 )
-def test_secrets_that_are_none(tmp_path: Path, text: str | bytes | None, told: str) -> None:
+def test_invalid_secrets_are_refused(tmp_path: Path, text: str | bytes | None, shown: str) -> None:
     """Print the command that makes a good secret, and never the secret."""
     path = tmp_path / "secret"
     if text is not None:
@@ -177,7 +177,7 @@ def test_secrets_that_are_none(tmp_path: Path, text: str | bytes | None, told: s
     for command in (["token", "jill"], []):
         result = invoke(*command, "--secret-file", path)
         assert result.exit_code == 2
-        assert told in result.stderr
+        assert shown in result.stderr
         assert "short" not in result.stderr
 
 
@@ -188,7 +188,7 @@ def test_a_token_needs_the_secret_of_the_gateway() -> None:
 
 
 @pytest.mark.parametrize("args", [["", "--lifetime", "60"], ["jill", "--lifetime", "0"]])
-def test_tokens_that_cannot_be(secret: Path, args: list[str]) -> None:
+def test_impossible_tokens_are_refused(secret: Path, args: list[str]) -> None:
     """Refuse an empty user, and a lifetime of zero."""
     result = invoke("token", *args, "--secret-file", secret)
     assert (result.exit_code, result.stdout) == (2, "")

@@ -98,14 +98,14 @@ def test_a_secret_that_can_be_guessed_is_refused(secret: Path, text: str) -> Non
         "x" * 300,
     ],
 )
-def test_hosts_that_are_none_are_refused(host: str) -> None:
+def test_invalid_hosts_are_refused(host: str) -> None:
     """Refuse them: they allow no host, or any malformed one."""
     result = invoke("--allow-host", host, "--url", "redis://127.0.0.1:1")
     assert (result.exit_code, "is not a host" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("proxy", ["", "*", "nginx", "10.0.0.0/99", "http://10.0.0.1"])
-def test_proxies_that_are_none_are_refused(proxy: str) -> None:
+def test_invalid_proxies_are_refused(proxy: str) -> None:
     """Refuse them: no header of theirs would count."""
     result = invoke("--proxy", proxy, "--url", "redis://127.0.0.1:1")
     assert (result.exit_code, "neither an address nor a network" in result.stderr) == (2, True)
@@ -145,9 +145,7 @@ def test_contents_are_left_out(standalone: Server, secret: Path, tmp_path: Path)
     assert (page.status_code, "private" in page.text) == (200, False)
 
 
-def test_a_link_replaces_no_session_of_the_dashboard_unasked(
-    serving: Process, secret: Path
-) -> None:
+def test_a_link_asks_before_it_replaces_a_session(serving: Process, secret: Path) -> None:
     """Show who is logged in, and wait for the button."""
     url = f"{address(serving)}/dashboard"
     ann, eve = (

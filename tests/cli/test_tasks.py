@@ -193,7 +193,7 @@ def test_all_dead_tasks_are_replayed(hf: Holdfast, run: Run) -> None:
     assert rows(run("tasks", "replay", "crowd", "--json")) == [{"queue": "crowd", "replayed": 0}]
 
 
-def test_a_stranger_s_envelope_is_shown_as_unreadable(hf: Holdfast, run: Run, home: Site) -> None:
+def test_a_foreign_envelope_is_shown_as_unreadable(hf: Holdfast, run: Run, home: Site) -> None:
     """List the other tasks as usual."""
     hf.enqueue(note.call("x").options(task_id="good"))
     hf.enqueue(note.call("x").options(task_id="bad"))

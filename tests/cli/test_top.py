@@ -39,16 +39,16 @@ def busy(hf: Holdfast) -> Iterator[None]:
         lease.release()
 
 
-def test_one_look(hf: Holdfast, run: Run) -> None:
+def test_one_snapshot(hf: Holdfast, run: Run) -> None:
     """Print everything as text for people; no name is read as markup."""
     with busy(hf):
-        told = run("top", "--once")
+        result = run("top", "--once")
         piped = run("top")
     assert (piped.exit_code, "crowd " in piped.stdout) == (0, True)  # it does not go on
-    assert told.exit_code == 0, told.output
-    assert told.stdout.replace("\n", "").isprintable()
-    assert told.stdout.startswith(f"{hf.namespace}   redis")
-    lines = told.stdout.splitlines()
+    assert result.exit_code == 0, result.output
+    assert result.stdout.replace("\n", "").isprintable()
+    assert result.stdout.startswith(f"{hf.namespace}   redis")
+    lines = result.stdout.splitlines()
     assert any(" primary" in line and " ops/s " in line for line in lines)
     assert any(line.startswith("tasks: 3 ready, 1 running, 1 delayed, 2 dead, ") for line in lines)
     words = [line.split() for line in lines]
@@ -59,7 +59,7 @@ def test_one_look(hf: Holdfast, run: Run) -> None:
     assert sum(line.startswith(VISIBLE) for line in lines) == 5
 
 
-def test_one_look_for_scripts(hf: Holdfast, run: Run) -> None:
+def test_one_snapshot_for_scripts(hf: Holdfast, run: Run) -> None:
     """Print everything, with unchanged names."""
     with busy(hf):
         [frame] = rows(run("top", "--once", "--json"))
@@ -87,11 +87,11 @@ def test_one_look_for_scripts(hf: Holdfast, run: Run) -> None:
     assert frame["known"]["queue"] == frame["known"]["counter"] == 1
 
 
-def test_a_look_at_nothing(hf: Holdfast, run: Run) -> None:
+def test_a_snapshot_of_an_empty_namespace(hf: Holdfast, run: Run) -> None:
     """Print the server all the same."""
-    told = run("top", "--once")
-    assert (told.exit_code, "tasks: 0 ready" in told.stdout) == (0, True)
-    assert "queues" not in told.stdout
+    result = run("top", "--once")
+    assert (result.exit_code, "tasks: 0 ready" in result.stdout) == (0, True)
+    assert "queues" not in result.stdout
 
 
 def test_a_server_that_is_away() -> None:
@@ -107,7 +107,7 @@ def streaming(server: Server) -> Process:
     return Process.python("-m", "holdfast", *args, name="top")
 
 
-def test_looks_for_scripts_until_they_end(standalone: Server) -> None:
+def test_snapshots_for_scripts_until_ctrl_c(standalone: Server) -> None:
     """Print an object on each line at once; exit with 0 after Ctrl-C."""
     with streaming(standalone) as program:
         eventually(lambda: program.output.count("\n") >= 2)
@@ -124,7 +124,7 @@ def lonely() -> Iterator[Server]:
         yield server
 
 
-def test_looks_for_scripts_say_what_is_wrong(lonely: Server) -> None:
+def test_snapshots_for_scripts_report_an_outage(lonely: Server) -> None:
     """Print the problem as an object, and go on."""
     lonely.stop()
     with streaming(lonely) as program:
@@ -181,7 +181,7 @@ def test_the_screen_is_left_by_a_signal(standalone: Server, number: signal.Signa
         assert terminal.is_as_before
 
 
-def test_the_screen_heals(lonely: Server) -> None:
+def test_the_screen_goes_on_after_an_outage(lonely: Server) -> None:
     """Show the problem above the last snapshot while the server is away."""
     with Terminal("top", "--url", lonely.url, "--every", "0.2", columns=200) as terminal:
         terminal.expect("nothing in use in this namespace")

@@ -46,7 +46,7 @@ def quiet() -> Iterator[Server]:
 def _send() -> None: ...
 
 
-async def test_a_look_makes_few_round_trips(quiet: Server) -> None:
+async def test_a_snapshot_makes_few_round_trips(quiet: Server) -> None:
     """Count the reads of the server; take the least of several snapshots."""
     reads = []
     async with AsyncHoldfast.from_url(quiet.url, namespace="cost") as hf:

@@ -25,7 +25,7 @@ from holdfast import (
 )
 from holdfast.cli.top.screen import TopScreen, share_rows
 from holdfast.cli.top.sections import VIEWS
-from holdfast.cli.top.snapshot import LISTED, Snapshot
+from holdfast.cli.top.snapshot import LISTED, TopSnapshot
 from holdfast.inspect.survey import CounterWindow, Kind, Survey
 
 NOW = datetime(2026, 3, 14, 17, 0, 0, tzinfo=UTC)
@@ -45,7 +45,7 @@ KINDS: list[Kind] = [
 ]  # fmt: skip
 
 
-def snapshot(of_each: int = LISTED, servers: int = 1) -> Snapshot:
+def snapshot(of_each: int = LISTED, servers: int = 1) -> TopSnapshot:
     """Return a snapshot with *of_each* things of every kind, under long and wide names."""
     names = [f"{n}{NAME}" for n in range(of_each)]
     stats = QueueStats(10**6, 5, 7, 3, 0, oldest_at=NOW - MINUTE)
@@ -67,7 +67,7 @@ def snapshot(of_each: int = LISTED, servers: int = 1) -> Snapshot:
         file_feeds={name: FeedStatus(name, "open", "share", 1 << 30, 1 << 20) for name in names},
         known=dict.fromkeys(KINDS, 999),
     )
-    return Snapshot(survey, dict.fromkeys(names, 1234.5))
+    return TopSnapshot(survey, dict.fromkeys(names, 1234.5))
 
 
 def lines(screen: TopScreen, columns: int, rows: int) -> list[str]:
@@ -110,7 +110,7 @@ def test_columns_give_way_to_names() -> None:
     assert title.split() == ["queues", "2/999", "ready", "running"]
 
 
-def test_before_the_first_look() -> None:
+def test_before_the_first_snapshot() -> None:
     """Draw a screen before the first snapshot, with the problem."""
     shown = lines(TopScreen("redis://x", 2.0, problem="it is away", keys=True), 80, 24)
     assert "no data yet" in shown[0]

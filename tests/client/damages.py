@@ -95,7 +95,12 @@ LOCKS = [
 ]
 MESSAGES = [
     Case("mailbox", lambda c, k: c.delete(k("log")), "the log is empty", "log"),
-    Case("mailbox", lambda c, k: c.delete(k("meta")), "the key meta, which describes it, is missing", "log"),
+    Case(
+        "mailbox",
+        lambda c, k: c.delete(k("meta")),
+        "the key meta, which describes it, is missing",
+        "log",
+    ),
     Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 2)), "1 messages between 1 and 5"),
     Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 5)), "the last message is 4"),
     Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 1)), "the first one there is 2"),
@@ -155,13 +160,15 @@ FILES = [
     Case("feed", lambda c, k: c.hset(k("meta"), "bytes", 7), "7 bytes are said to be published"),
     Case("feed", lambda c, k: c.hset(k("meta"), "top", "x"), "top cannot be read", "meta"),
     Case("feed", lambda c, k: c.hset(k("meta"), "definition", "x"), "definition cannot be read"),
-    Case("feed", lambda c, k: c.hset(k("meta"), "state", "over"), "the feed is over", "chunks"),
+    Case("feed", lambda c, k: c.hset(k("meta"), "state", "over"), "when the feed ended", "chunks"),
     Case("feed", lambda c, k: c.hset(k("files"), "1", "x"), "known of file '1' cannot be read"),
     Case("feed", lambda c, k: c.hset(k("names"), "a.log", "x"), "known of 'a.log' cannot be read"),
     Case("feed", lambda c, k: _renamed(c, k("names"), "a.log", "z"), "a name of another", "files"),
     Case("feed", lambda c, k: c.hset(k("publishing"), "1", "a.log"), "whether file '1' is being"),
     Case("feed", lambda c, k: _packed(c, k("files"), "1", done="000"), "for 3 groups, not for 2"),
-    Case("feed", lambda c, k: c.hset(k("positions"), "1:9", _PLACE), "in a file that is not there"),
+    Case(
+        "feed", lambda c, k: c.hset(k("positions"), "1:9", _PLACE), "in a file that does not exist"
+    ),
     Case("feed", lambda c, k: c.hset(k("positions"), "2:1", "x"), "position '2:1' cannot be read"),
     Case(
         "feed",
@@ -169,11 +176,17 @@ FILES = [
         "position '2:1' is at 999999999 of",
     ),
     Case(
-        "feed", lambda c, k: c.hset(k("positions"), "2:1", _TOKEN), "a token that was never given"
+        "feed",
+        lambda c, k: c.hset(k("positions"), "2:1", _TOKEN),
+        "a token that was never assigned",
     ),
-    Case("feed", lambda c, k: c.hset(k("positions"), "9", "1"), "group '9' stands nowhere"),
+    Case("feed", lambda c, k: c.hset(k("positions"), "9", "1"), "group '9' has no valid position"),
     Case("feed", lambda c, k: c.hset(k("positions"), "x", "1"), "'x' is not a position"),
-    Case("feed", lambda c, k: c.hset(k("positions"), "*x", "1 1"), "was given a file, and is none"),
+    Case(
+        "feed",
+        lambda c, k: c.hset(k("positions"), "*x", "1 1"),
+        "was assigned a file, but does not exist",
+    ),
     Case("feed", lambda c, k: c.persist(k("chunks")), "it never expires", "chunks"),
 ]
 TALLIES = [

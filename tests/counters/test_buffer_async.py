@@ -16,7 +16,7 @@ from holdfast import (
     OutcomeUnknown,
     ServerUnavailable,
 )
-from holdfast.core.concurrency._async.waiting import sleep
+from holdfast.core.concurrency._async.primitives import sleep
 from holdfast.counters._async import buffer as buffers
 from holdfast.counters._async.counter import ADD
 

@@ -17,7 +17,7 @@ from holdfast import (
     OutcomeUnknown,
     ServerUnavailable,
 )
-from holdfast.core.concurrency._sync.waiting import sleep
+from holdfast.core.concurrency._sync.primitives import sleep
 from holdfast.counters._sync import buffer as buffers
 from holdfast.counters._sync.counter import ADD
 

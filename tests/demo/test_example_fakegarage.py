@@ -154,7 +154,7 @@ def disorder(day: Any, accounts: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mischief", "told"),
+    ("mischief", "shown"),
     [
         (drop, "does not have number"),
         (drop_the_last, "does not have number"),
@@ -168,12 +168,12 @@ def disorder(day: Any, accounts: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_what_must_not_happen_is_found(
-    mischief: Callable[[Any, Any], None], told: str, day: Any, accounts: dict[str, Any]
+    mischief: Callable[[Any, Any], None], shown: str, day: Any, accounts: dict[str, Any]
 ) -> None:
     """Find each single error."""
     mischief(day, accounts)
     found = list(problems(day, accounts))
-    assert any(told in problem for problem in found), found
+    assert any(shown in problem for problem in found), found
 
 
 def test_what_was_not_acknowledged_may_come_again(day: Any, accounts: dict[str, Any]) -> None:

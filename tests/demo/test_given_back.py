@@ -101,17 +101,17 @@ def test_a_mail_whose_lease_was_lost_in_an_outage_did_not_wait(
 
 
 @pytest.mark.parametrize(
-    "told",
+    "shown",
     [
         "task sold-7 of the queue 'email' lost its lease, or was cancelled: it is stopped",
         "task sold-7 of the queue 'email' is given back: its slot was taken",
         "task sold-7 did not end in time, given back",
     ],
 )
-def test_the_log_names_what_was_given_back(log: Path, told: str) -> None:
+def test_the_log_names_what_was_given_back(log: Path, shown: str) -> None:
     """Ignore log lines about other tasks."""
     logger = logging.getLogger("holdfast.worker")
     logger.warning("task sold-8 (mail) of queue email, attempt 1, 0.010 s: failed: OSError: away")
     logger.warning("task sold-9 of the queue 'email' is taken over: 1 workers vanished")
-    logger.warning("%s", told)
+    logger.warning("%s", shown)
     assert given_back([log.read_text()]) == {"sold-7"}

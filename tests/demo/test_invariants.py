@@ -182,20 +182,20 @@ CHECKS: dict[str, tuple[Callable[[], Invariant], Callable[[], Invariant], str]] 
 @pytest.mark.parametrize("what", CHECKS)
 def test_what_is_broken_is_found_out(what: str) -> None:
     """Accept the sound evidence, and name the problem in the broken one."""
-    sound, broken, told = CHECKS[what]
+    sound, broken, shown = CHECKS[what]
     assert sound().kept, sound().problems
     assert not broken().kept
-    assert told in " ".join(broken().problems)
+    assert shown in " ".join(broken().problems)
 
 
-def test_nothing_is_proven_by_nothing() -> None:
+def test_a_check_of_nothing_keeps_no_promise() -> None:
     """Keep no promise by a check that looked at nothing."""
     assert Invariant("locks", "fences only rise", 1, "fences").kept
     assert not Invariant("locks", "fences only rise", 0, "fences").kept
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "shown"),
     [
         (lambda log: log.write_bytes(b"two\none\n"), "has other bytes in a.log"),
         (lambda log: log.unlink(), "has no a.log"),
@@ -204,7 +204,7 @@ def test_nothing_is_proven_by_nothing() -> None:
     ids=["order", "missing", "more"],
 )
 def test_bytes_that_are_not_as_published(
-    spoil: Callable[[Path], object], told: str, tmp_path: Path
+    spoil: Callable[[Path], object], shown: str, tmp_path: Path
 ) -> None:
     """Compare files by their digests."""
     published, kept = tmp_path / "published", tmp_path / "kept"
@@ -214,7 +214,7 @@ def test_bytes_that_are_not_as_published(
     digests = digests_of(published)
     assert list(unlike("mirror-1", digests, digests_of(kept))) == []
     spoil(kept / "a.log")
-    assert list(unlike("mirror-1", digests, digests_of(kept))) == [f"mirror-1 {told}"]
+    assert list(unlike("mirror-1", digests, digests_of(kept))) == [f"mirror-1 {shown}"]
 
 
 def test_a_line_that_counts_twice(tmp_path: Path, standalone: Server) -> None:

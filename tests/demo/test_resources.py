@@ -93,7 +93,7 @@ def test_a_process_is_looked_at(standalone: Server) -> None:
     assert courses["waiting", MEMORY]["lasted_s"] == courses["waiting", FILES]["lasted_s"] == 0.0
 
 
-def test_who_grows_breaks_the_promise(monitor: ResourceMonitor) -> None:
+def test_a_growing_process_breaks_the_promise(monitor: ResourceMonitor) -> None:
     """Report an old process that grows, but not the one with the evidence."""
     for name, pid in {"demo": 1, "worker-1": 2, "young": 3}.items():
         for n in range(100):
@@ -114,7 +114,7 @@ def test_a_short_life_is_not_judged(standalone: Server) -> None:
     assert monitor.results()["courses"]
 
 
-def test_what_is_kept_is_told_by_block(fresh_server: Server) -> None:
+def test_keys_are_counted_by_block(fresh_server: Server) -> None:
     """Count every key by block; report memory outside of keys separately."""
     with (
         Holdfast.from_url(fresh_server.url, namespace="kept") as hf,

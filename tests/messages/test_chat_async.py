@@ -19,7 +19,7 @@ from holdfast import (
     StaleBatch,
     TooManyMembers,
 )
-from holdfast.core.concurrency._async.waiting import sleep
+from holdfast.core.concurrency._async.primitives import sleep
 
 
 def bodies(batch: Batch) -> list[Any]:

@@ -20,7 +20,7 @@ from holdfast import (
     StaleBatch,
     TooManyMembers,
 )
-from holdfast.core.concurrency._sync.waiting import sleep
+from holdfast.core.concurrency._sync.primitives import sleep
 
 
 def bodies(batch: Batch) -> list[Any]:

@@ -84,7 +84,7 @@ ALLOW_OOM: Final = {
     "completions/drop": "it frees memory",
     "completions/remove": "it frees memory",
     "core/forget": "it frees memory",
-    "core/mark": "what it marks may free memory, and it leaves nothing",
+    "core/marker": "what it marks may free memory, and it leaves nothing",
     "files/abort": "it frees memory",
     "files/claim": "a consumer that reads frees memory, so it must get its next file",
     "files/end_session": "what it held goes to those who free it",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from ..errors.records import logger_of
 from .address import server_name
 from .commands import Commands
-from .connection import Embedded, Namespace, Url, connected, fail
+from .connection import Embedded, Namespace, Url, argument_errors, connected, fail
 from .exit_codes import WRONG_USAGE
 from .import_target import TargetKind, import_target
 from .log_output import log_to_stderr
@@ -78,7 +78,7 @@ def worker(
         metrics_served(metrics) as telemetry,
         connected(url, embedded, namespace, telemetry=telemetry) as hf,
     ):
-        try:
+        with argument_errors():
             runner = hf.worker(
                 tasks,
                 queues=weights,
@@ -87,8 +87,6 @@ def worker(
                 grace=grace,
                 unknown_timeout=unknown_timeout,
             )
-        except ValueError as error:
-            fail(str(error), code=WRONG_USAGE)
         shares = weights or dict.fromkeys(tasks.queues(), 1)
         logger.info(
             "worker %s: %s, namespace %r, queues %s, concurrency %d",

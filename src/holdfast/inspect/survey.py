@@ -100,7 +100,7 @@ class Survey:
         servers: those that hold data.
         workers: all that published a heartbeat within five minutes.
         queues: numbers of each, the last used first.
-        paces: what ended in each queue, by minute, the oldest first.
+        throughputs: what ended in each queue, by minute, the oldest first.
         locks: those that are held or waited for.
         semaphores: those that are held or waited for.
         mailboxes: the last used first.

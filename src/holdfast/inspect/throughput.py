@@ -16,7 +16,7 @@ _NO_TIME: Final = timedelta()
 
 
 def merged(throughputs: Iterable[Sequence[Throughput]]) -> list[Throughput]:
-    """Return the paces of several queues as one, the oldest minute first."""
+    """Return the throughputs of several queues as one, the oldest minute first."""
     found: dict[datetime, Throughput] = {}
     for minute in (minute for throughput in throughputs for minute in throughput):
         old = found.get(minute.start, Throughput(minute.start))
@@ -30,7 +30,7 @@ def merged(throughputs: Iterable[Sequence[Throughput]]) -> list[Throughput]:
 
 
 def recent(throughput: Sequence[Throughput]) -> list[Throughput]:
-    """Return the last whole minutes of *pace*; its last minute has just begun."""
+    """Return the last whole minutes of *throughput*; its last minute has just begun."""
     return [minute for minute in throughput[:-1] if throughput[-1].start - minute.start <= _RECENT]
 
 
@@ -63,7 +63,7 @@ class ThroughputMeter:
         For a queue that the last call did not have, it is the mean over the minutes given.
 
         Args:
-            paces: the latest minutes of each queue, this one included.
+            throughputs: the latest minutes of each queue, this one included.
             at: when they were read, by the clock of this machine.
         """
         done = {

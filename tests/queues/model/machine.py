@@ -340,8 +340,7 @@ class QueueMachine(RuleBasedStateMachine):
     def wait_for(self, queue: int, task_id: str, worker: int) -> None:
         """As `TaskHandle.result` does."""
         unit, channel = self.units[queue], self.workmen[queue][worker].channel
-        names = [keys.bodies(unit), keys.state(unit), keys.leases(unit), keys.dead(unit)]
-        names += [*keys.due(unit), keys.result(unit, task_id), keys.awaited(unit)]
+        names = AWAIT.keys(unit, keys.result(unit, task_id))
         _, window = self.bench.run(AWAIT, names, [task_id, channel])
         self._happened(queue, window, lambda model, _: model.wait_for(task_id, channel), None)
 

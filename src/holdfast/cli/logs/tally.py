@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ... import BadGeoData, GeoKey, GeoTable, LocalFiles
 from ...inspect.formats import counted, size
-from ..connection import Embedded, Namespace, Url, connected, fail, with_client
+from ..connection import Embedded, Namespace, Url, argument_errors, connected, fail, with_client
 from ..exit_codes import FAILED, NOT_FOUND, WRONG_USAGE
 from ..log_output import log_to_stderr
 from ..options import argument, flag, option
@@ -163,10 +163,8 @@ def _day(tally: Tally, name: str, day: str | None) -> str:
         if not days:
             fail(f"tally {name!r} has no lines", code=NOT_FOUND)
         return days[-1]
-    try:
+    with argument_errors():
         lines = tally.total(day)
-    except ValueError as error:
-        fail(str(error), code=WRONG_USAGE)
     if not lines:
         fail(f"tally {name!r} has no lines of {day}", code=NOT_FOUND)
     return day

@@ -18,7 +18,7 @@ from ..options import flag, option
 from ..output import UNFOLDED, AsJson, console, line_width, print_block, print_json
 from .live import LiveTop, follow_until_signal
 from .screen import TopScreen, plain_parts
-from .snapshot import Snapshot, SnapshotReader
+from .snapshot import SnapshotReader, TopSnapshot
 
 app = Commands()
 
@@ -72,7 +72,7 @@ async def _once(hf: AsyncHoldfast, server: str, *, as_json: bool) -> None:
 async def _stream(
     hf: AsyncHoldfast, every_s: float, explain: Callable[[HoldfastError], str]
 ) -> None:
-    def show(snapshot: Snapshot) -> None:
+    def show(snapshot: TopSnapshot) -> None:
         print_json(snapshot.as_json())
         sys.stdout.flush()
 

@@ -47,7 +47,7 @@ class UnreadLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class TopSnapshot:
     """The state of a namespace, with the throughput since the last snapshot.
 
     Attributes:
@@ -193,11 +193,11 @@ class SnapshotReader:
         self._hf = hf
         self._meter = ThroughputMeter()
 
-    async def read(self) -> Snapshot:
+    async def read(self) -> TopSnapshot:
         """Return the state now.
 
         Raises:
             HoldfastError: a call failed.
         """
         found = await survey(self._hf, LIMITS)
-        return Snapshot(found, self._meter.measure(found.throughputs, datetime.now(UTC)))
+        return TopSnapshot(found, self._meter.measure(found.throughputs, datetime.now(UTC)))

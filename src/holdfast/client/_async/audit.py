@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ...core._async.caller import Argument, AsyncCaller
 from ...core.audit import Fault, Part, Snapshot, Span
-from ...core.concurrency._async.waiting import sleep
+from ...core.concurrency._async.primitives import sleep
 from ...core.names import Namespace, Unit
 from ...errors import ServerRefused
 from ..audit_inventory import AUDITS, KeyInventory

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
-from ...core._async.session import AsyncCallSessions, hang_up
+from ...core._async.session import AsyncCallSessions, abort_all
 from ...core.codec import Codec
-from ...core.concurrency._async.waiting import at_construction, in_full, in_thread
+from ...core.concurrency._async.cancellation import run_to_completion
+from ...core.concurrency._async.user_calls import in_thread
 from ...core.durability import Durability
 from ...core.lifetime import Lifetime
 from ...core.maxmemory import MaxmemoryCheck
@@ -72,7 +73,6 @@ class AsyncResources:
         parts = (settings, self.caller.sessions, self.renewer, self.notifier)
         self._abandoned = weakref.finalize(self.caller, _abandon, *parts)
         self._abandoned.atexit = False  # the end of the process closes everything
-        at_construction(self.caller.check_durability)
 
     @shared
     def waiters(self) -> WaiterRegistry:
@@ -104,7 +104,7 @@ class AsyncResources:
 
     async def close(self) -> None:
         """Close all of it. Idempotent; see `AsyncHoldfast.close`."""
-        await in_full(self._close)  # the loss of a lease may cancel the caller
+        await run_to_completion(self._close)  # the loss of a lease may cancel the caller
 
     async def _close(self) -> None:
         await self._close_buffers()
@@ -134,7 +134,7 @@ def _abandon(
 
     It may interrupt any line of any thread, so nothing here takes a lock or waits.
     """
-    parts = [hang_up(sessions), renewer.abandon(), notifier.abandon()]
+    parts = [abort_all(sessions), renewer.abandon(), notifier.abandon()]
     if any(parts):
         where = ", ".join(map(settings.where, settings.addresses))
         warnings.warn(

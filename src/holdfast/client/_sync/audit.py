@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...core._sync.caller import Argument, Caller
 from ...core.audit import Fault, Part, Snapshot, Span
-from ...core.concurrency._sync.waiting import sleep
+from ...core.concurrency._sync.primitives import sleep
 from ...core.names import Namespace, Unit
 from ...errors import ServerRefused
 from ..audit_inventory import AUDITS, KeyInventory

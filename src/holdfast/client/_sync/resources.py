@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
-from ...core._sync.session import CallSessions, hang_up
+from ...core._sync.session import CallSessions, abort_all
 from ...core.codec import Codec
-from ...core.concurrency._sync.waiting import at_construction, in_full, in_thread
+from ...core.concurrency._sync.cancellation import run_to_completion
+from ...core.concurrency._sync.user_calls import in_thread
 from ...core.durability import Durability
 from ...core.lifetime import Lifetime
 from ...core.maxmemory import MaxmemoryCheck
@@ -73,7 +74,6 @@ class Resources:
         parts = (settings, self.caller.sessions, self.renewer, self.notifier)
         self._abandoned = weakref.finalize(self.caller, _abandon, *parts)
         self._abandoned.atexit = False  # the end of the process closes everything
-        at_construction(self.caller.check_durability)
 
     @shared
     def waiters(self) -> WaiterRegistry:
@@ -105,7 +105,7 @@ class Resources:
 
     def close(self) -> None:
         """Close all of it. Idempotent; see `Holdfast.close`."""
-        in_full(self._close)  # the loss of a lease may cancel the caller
+        run_to_completion(self._close)  # the loss of a lease may cancel the caller
 
     def _close(self) -> None:
         self._close_buffers()
@@ -135,7 +135,7 @@ def _abandon(
 
     It may interrupt any line of any thread, so nothing here takes a lock or waits.
     """
-    parts = [hang_up(sessions), renewer.abandon(), notifier.abandon()]
+    parts = [abort_all(sessions), renewer.abandon(), notifier.abandon()]
     if any(parts):
         where = ", ".join(map(settings.where, settings.addresses))
         warnings.warn(

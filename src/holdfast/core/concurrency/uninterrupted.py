@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Final
 
-from ._sync.waiting import Event
+from ._sync.primitives import Event
 from .detached_thread import start
 
 ENDING_S: Final = 30.0

@@ -25,6 +25,7 @@
 -- include ledger
 -- include awaiting
 -- include tombstones
+-- include skip_tombstones
 
 local bodies, state, dead, leases = KEYS[1], KEYS[2], KEYS[9], KEYS[13]
 local awaited, tombstones = awaited_in(KEYS[10]), tombstones_in(KEYS[12])

@@ -37,14 +37,16 @@
 --                  attempt, crashes, envelope), ended (id and token of each claim of this worker with
 --                  an ended lease, see parts/reclaim)
 -- include clock
--- include bell
+-- include notify
 -- include ledger
 -- include tombstones
+-- include skip_tombstones
 -- include awaiting
 -- include integrity
 -- include throughput
 -- include record
 -- include return_task
+-- include settle_one
 -- include settle
 -- include reclaim
 -- include claims
@@ -89,7 +91,10 @@ if channel ~= '' then  -- otherwise the step only settles, and the worker is not
 end
 local claims = no_claims()
 if not step.paused then
-  take_tasks(step, claims)
+  for priority = 1, 3 do
+    take_due(step, claims, priority)
+    take_ready(step, claims, priority)
+  end
 end
 write_claims(step, claims)
 write_throughput(keys.throughput, step.ended, now_ms)

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Final
 
 from ...core._async.caller import AsyncCaller
-from ...core.concurrency._async.waiting import BackgroundTask, in_thread
+from ...core.concurrency._async.background_task import BackgroundTask
+from ...core.concurrency._async.user_calls import in_thread
 from ...core.names import Unit
 from ...errors import DamagedFile, FileTaken
 from ...errors.records import logger_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Final, NamedTuple
 
-from ...core.concurrency._async.waiting import BackgroundTask
+from ...core.concurrency._async.background_task import BackgroundTask
 from ..counted import CountedRange, LineBlock, LineCounter, LineCounts
 from .source_file import AsyncChangingFile, AsyncSourceFile
 

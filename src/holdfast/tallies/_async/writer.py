@@ -17,10 +17,10 @@ from typing import Final
 import msgspec
 
 from ...core._async.caller import Argument, AsyncCaller, Step
-from ...core.damage import decoding
 from ...core.ledger import new_writer
 from ...core.names import Unit
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import HoldfastError, ServerUnavailable
 from .. import keys
 from ..chunks import CountChunk, chunks_of, direct_chunks, values_before

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Final
 
 from ...core._sync.caller import Caller
-from ...core.concurrency._sync.waiting import BackgroundTask, in_thread
+from ...core.concurrency._sync.background_task import BackgroundTask
+from ...core.concurrency._sync.user_calls import in_thread
 from ...core.names import Unit
 from ...errors import DamagedFile, FileTaken
 from ...errors.records import logger_of

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from typing import Final, NamedTuple
 
-from ...core.concurrency._sync.waiting import BackgroundTask
+from ...core.concurrency._sync.background_task import BackgroundTask
 from ..counted import CountedRange, LineBlock, LineCounter, LineCounts
 from .source_file import ChangingFile, SourceFile
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
 from ...core.checks import checked_int
-from ...core.damage import decoding
 from ...core.names import Unit
+from ...core.stored import decoding
 from .. import keys
 from ..chunks import dimensions_of, rejected_of, values_of
 from ..counted import SAMPLES, Counted, LineCounter

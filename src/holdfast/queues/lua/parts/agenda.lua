@@ -38,3 +38,17 @@ local function more_ready(step, poison_left)
   end
   return next_ms(step, poison_left) == 0
 end
+
+-- Returns how many tasks are queued, delayed or running; in a paused queue only those that run. Also
+-- returns how many more tasks have a body: they are in no list or set and will never run. A negative
+-- number: so many ids have no body.
+local function count_tasks(step, tombstones)
+  local running = redis.call('ZCARD', step.leases)
+  local listed = running - redis.call('SCARD', tombstones)
+  for priority = 1, 3 do
+    listed = listed + redis.call('LLEN', step.ready[priority]) + redis.call('ZCARD', step.due[priority])
+  end
+  local alive = math.max(0, redis.call('HLEN', step.bodies) - redis.call('ZCARD', step.dead))
+  local left = step.paused and running or math.min(alive, math.max(0, listed))
+  return left, alive - listed
+end

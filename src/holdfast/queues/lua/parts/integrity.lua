@@ -1,4 +1,5 @@
 -- What another program may have changed in the keys of a queue.
+-- Expects: tombstones, awaiting.
 
 -- Reads from every key, which fails if the key has another type. What the step needs is kept in
 -- *step*: whether the queue is `paused`, whether it has `tombstones`, `awaited` tasks and tasks that
@@ -48,18 +49,4 @@ local function read_queue(step, keys)
     raise_wrong_type(step, keys)
     error(failure)
   end
-end
-
--- Returns how many tasks are queued, delayed or running; in a paused queue only those that run. Also
--- returns how many more tasks have a body: they are in no list or set and will never run. A negative
--- number: so many ids have no body.
-local function count_tasks(step, tombstones)
-  local running = redis.call('ZCARD', step.leases)
-  local listed = running - redis.call('SCARD', tombstones)
-  for priority = 1, 3 do
-    listed = listed + redis.call('LLEN', step.ready[priority]) + redis.call('ZCARD', step.due[priority])
-  end
-  local alive = math.max(0, redis.call('HLEN', step.bodies) - redis.call('ZCARD', step.dead))
-  local left = step.paused and running or math.min(alive, math.max(0, listed))
-  return left, alive - listed
 end

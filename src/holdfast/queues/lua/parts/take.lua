@@ -1,5 +1,5 @@
 -- Takes the next tasks from the due sets and the ready lists of a queue.
--- Expects: tombstones, record, claims, claim.
+-- Expects: skip_tombstones, record, claims, claim.
 
 local SKIP_LIMIT = 1024  -- poison tasks skipped in one set; tasks behind more are not examined
 
@@ -56,13 +56,5 @@ local function take_ready(step, claims, priority)
         add_due(step, id, priority, step.now_ms)
       end
     end
-  end
-end
-
--- Claims tasks in the order of their priority; within one priority, due tasks come first.
-local function take_tasks(step, claims)
-  for priority = 1, 3 do
-    take_due(step, claims, priority)
-    take_ready(step, claims, priority)
   end
 end

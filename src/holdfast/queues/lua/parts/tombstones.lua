@@ -11,17 +11,3 @@ end
 local function has_tombstone(tombstones, id)
   return tombstones and redis.call('SISMEMBER', tombstones, id) == 1
 end
-
--- Returns those of *ids*, taken from a ready list, that are no tombstones, and forgets the tombstones.
-local function without_tombstones(tombstones, ids)
-  if not tombstones then
-    return ids
-  end
-  local tasks = {}
-  for _, id in ipairs(ids) do
-    if redis.call('SREM', tombstones, id) == 0 then
-      tasks[#tasks + 1] = id
-    end
-  end
-  return tasks
-end

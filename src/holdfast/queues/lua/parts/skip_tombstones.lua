@@ -1,0 +1,15 @@
+-- Removes the tombstones from ids that were taken from a ready list (see parts/tombstones).
+
+-- Returns those of *ids*, taken from a ready list, that are no tombstones, and forgets the tombstones.
+local function without_tombstones(tombstones, ids)
+  if not tombstones then
+    return ids
+  end
+  local tasks = {}
+  for _, id in ipairs(ids) do
+    if redis.call('SREM', tombstones, id) == 0 then
+      tasks[#tasks + 1] = id
+    end
+  end
+  return tasks
+end
